@@ -1,0 +1,25 @@
+"""Static shape checks for JAX: annotations, comments and docstrings, held against abstract evaluation.
+
+Importing this package imports nothing but the standard library, so production code may use `example`
+wherever it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+__version__ = "0.1.0"
+__all__ = ["__version__", "example"]
+
+_F = TypeVar("_F", bound=Callable[[], object])
+
+
+def example(function: _F) -> _F:
+    """Mark a function of no arguments that returns `(callable, *args)` as an example for the checker.
+
+    It is evaluated abstractly, so `jnp.zeros((8, 512))` costs nothing. An argument may also be a jaxtyping type such
+    as `Int[Array, "batch seq"]`: it becomes an abstract array, and its names become free dims.
+    """
+    function.__shapecheck_example__ = True  # type: ignore[attr-defined]
+    return function
