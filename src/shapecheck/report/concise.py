@@ -1,0 +1,17 @@
+"""`path:line:column: CODE message`, a finding a line."""
+
+from __future__ import annotations
+
+from shapecheck.facts import Finding, Report
+from shapecheck.report.paint import Part, paint, visible
+
+
+def render(report: Report, *, color: bool = False) -> str:
+    """One line for each finding."""
+    return paint((headline(finding) for finding in report.findings), color=color)
+
+
+def headline(finding: Finding) -> tuple[Part, ...]:
+    """The line that stands alone, in parts."""
+    place = f"{visible(finding.path)}:{finding.span.line}:{finding.span.column}:"
+    return ((place, "bold"), (" ", ""), (finding.code, finding.severity), (f" {visible(finding.message)}", ""))

@@ -1,0 +1,41 @@
+"""The whole report as one JSON object: the format that programs and the tests build on."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+from shapecheck.check.rules import RULES
+from shapecheck.facts import Finding, Report
+
+
+def render(report: Report, *, color: bool = False) -> str:
+    """The report as JSON, in ASCII, sorted, the same for the same report; colours make no difference."""
+    document = {
+        "version": 1,
+        "findings": [finding_object(finding) for finding in report.findings],
+        "claims": asdict(report.summary),
+        "unreached": [asdict(each) for each in sorted(report.unreached, key=lambda at: (at.path, at.line, at.reason))],
+        "entries": [asdict(each) for each in report.entries],
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def finding_object(finding: Finding) -> dict[str, object]:
+    """One finding as a JSON object; lines and columns count from 1, the end is exclusive."""
+    return {
+        "code": finding.code,
+        "name": RULES[finding.code].name,
+        "severity": finding.severity,
+        "path": finding.path,
+        "line": finding.span.line,
+        "column": finding.span.column,
+        "end_line": finding.span.end_line,
+        "end_column": finding.span.end_column,
+        "message": finding.message,
+        "claimed": finding.claimed,
+        "observed": finding.observed,
+        "bindings": dict(finding.bindings),
+        "stage": finding.stage,
+        "fix": None,
+    }

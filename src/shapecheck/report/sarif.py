@@ -1,0 +1,85 @@
+"""SARIF 2.1.0, which code hosts and editors read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import PurePath
+from urllib.parse import quote
+
+from shapecheck import __version__
+from shapecheck.check.fingerprint import numbered
+from shapecheck.check.rules import RULES, Rule
+from shapecheck.facts import Finding, Report
+
+_ROOT = "SRCROOT"
+_INDEX = {code: index for index, code in enumerate(RULES)}
+
+
+def render(report: Report, *, color: bool = False) -> str:
+    """The report as SARIF, in ASCII; colours make no difference."""
+    marks = numbered(report.findings, dict(report.sources))
+    run = {
+        "tool": {
+            "driver": {
+                "name": "shapecheck",
+                "version": __version__,
+                "rules": [_rule(rule) for rule in RULES.values()],
+            }
+        },
+        "columnKind": "unicodeCodePoints",
+        # without a uri: the report does not tell where on whose machine it was made
+        "originalUriBaseIds": {_ROOT: {"description": {"text": "The folder in which shapecheck was run."}}},
+        "results": [_result(finding, mark) for finding, mark in zip(report.findings, marks, strict=True)],
+    }
+    document = {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [run],
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _rule(rule: Rule) -> dict[str, object]:
+    example = f"Gives {rule.code}:\n\n{rule.bad}\nGives nothing:\n\n{rule.good}"
+    markdown = f"Gives {rule.code}:\n\n```python\n{rule.bad}```\n\nGives nothing:\n\n```python\n{rule.good}```\n"
+    return {
+        "id": rule.code,
+        "name": "".join(word.capitalize() for word in rule.name.split("-")),
+        "shortDescription": {"text": rule.name.replace("-", " ").capitalize()},
+        "fullDescription": {"text": rule.why},
+        "help": {"text": example, "markdown": markdown},
+        "defaultConfiguration": {"level": rule.severity},
+    }
+
+
+def _result(finding: Finding, mark: str) -> dict[str, object]:
+    span = finding.span
+    return {
+        "ruleId": finding.code,
+        "ruleIndex": _INDEX[finding.code],
+        "level": finding.severity,
+        "message": {"text": "\n".join((finding.message, *finding.details))},
+        "locations": [
+            {
+                "physicalLocation": {
+                    "artifactLocation": _location(finding.path),
+                    "region": {
+                        "startLine": span.line,
+                        "startColumn": span.column,
+                        "endLine": span.end_line,
+                        "endColumn": span.end_column,
+                    },
+                }
+            }
+        ],
+        "partialFingerprints": {"shapecheck/v1": mark},
+    }
+
+
+def _location(path: str) -> dict[str, str]:
+    pure = PurePath(path)
+    # a name that is not UTF-8 came in with surrogates, and goes out as the bytes that it is
+    uri = quote(pure.as_posix().encode("utf-8", "surrogateescape"))
+    if pure.is_absolute():
+        return {"uri": f"file://{uri}" if uri.startswith("/") else f"file:///{uri}"}
+    return {"uri": uri, "uriBaseId": _ROOT}

@@ -1,0 +1,98 @@
+"""The closing lines: what became of the claims, and whether "no problems" means anything."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from shapecheck.facts import Report
+from shapecheck.report.paint import Part, paint, visible
+
+_GROUPS = 8
+
+
+def render(report: Report, *, show_unreached: bool = False, quiet: bool = False, color: bool = False) -> str:
+    """The summary. If `quiet`, only what must not go unnoticed: that nothing was verified."""
+    lines = list(_warning(report))
+    if not quiet:
+        lines = [*_claims(report), *_reasons(report, show_unreached), *lines, *_verdict(report)]
+    return paint(lines, color=color)
+
+
+def nothing_verified(report: Report) -> bool:
+    """Say whether there were claims, and the run could judge none of them."""
+    counts = report.summary
+    return counts.total > 0 and counts.verified + counts.mismatched == 0
+
+
+def _claims(report: Report) -> Iterator[tuple[Part, ...]]:
+    counts = report.summary
+    if not counts.total:
+        yield ((f"No shape claims found in {_count(report.files, 'file')}.", "warning"),)
+        return
+    general = f" ({counts.verified_for_all_sizes} for all sizes)" if counts.verified else ""
+    text = (
+        f"{_count(counts.total, 'claim')}: {counts.verified} verified{general}, {counts.mismatched} mismatched, "
+        f"{counts.tentative} tentative, {counts.unreached} unreached"
+    )
+    yield ((text, "bold"),)
+
+
+def _reasons(report: Report, show_unreached: bool) -> Iterator[tuple[Part, ...]]:
+    if not report.unreached:
+        return
+    if show_unreached:
+        yield (("Unreached:", ""),)
+        for each in sorted(report.unreached, key=lambda at: (at.path, at.line, at.reason)):
+            yield ((f"  {visible(each.path)}:{each.line}: {visible(each.reason)}", ""),)
+        return
+    groups = Counter(each.reason for each in report.unreached)
+    ordered = sorted(groups.items(), key=lambda item: (-item[1], item[0]))
+    width = len(str(ordered[0][1]))
+    yield (("Unreached, by reason (--show-unreached lists each):", ""),)
+    for reason, count in ordered[:_GROUPS]:
+        yield ((f"  {count:>{width}}  {visible(reason)}", ""),)
+    rest = ordered[_GROUPS:]
+    if rest:
+        claims = sum(count for _, count in rest)
+        yield ((f"  {claims:>{width}}  for {_count(len(rest), 'more reason')}", ""),)
+
+
+def _warning(report: Report) -> Iterator[tuple[Part, ...]]:
+    if not nothing_verified(report):
+        return
+    counts = report.summary
+    parts = []
+    if counts.unreached:
+        parts.append(f"{counts.unreached} unreached")
+    if counts.tentative:
+        parts.append(f"{counts.tentative} tentative and not confirmed")
+    yield (
+        (
+            f"Nothing was verified: of {_count(counts.total, 'claim')}, {', '.join(parts) or 'none was judged'}.",
+            "error",
+        ),
+    )
+    if report.remedy:
+        for line in report.remedy.rstrip("\n").split("\n"):
+            yield ((visible(line), ""),)
+
+
+def _verdict(report: Report) -> Iterator[tuple[Part, ...]]:
+    levels = Counter(finding.severity for finding in report.findings)
+    problems = levels["error"] + levels["warning"]
+    hidden = [f"{report.suppressed} suppressed"] if report.suppressed else []
+    hidden += [f"{report.baselined} in the baseline"] if report.baselined else []
+    tail = f" ({', '.join(hidden)})" if hidden else ""
+    if problems:
+        warnings = f", {_count(levels['warning'], 'warning')}" if levels["warning"] else ""
+        yield ((f"{_count(problems, 'problem')}: {_count(levels['error'], 'error')}{warnings}{tail}", "error"),)
+    elif report.summary.verified:
+        verified = _count(report.summary.verified, "verified claim")
+        yield ((f"No problems in {verified}{tail}", "good"),)
+    elif report.summary.total or tail:
+        yield ((f"No problems found, but none of the claims was verified{tail}", "warning"),)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
