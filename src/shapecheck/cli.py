@@ -1,0 +1,311 @@
+"""The command line: the only place that prints or exits."""
+
+from __future__ import annotations
+
+import difflib
+import io
+import json
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TextIO
+
+import click
+
+from shapecheck import __version__
+from shapecheck.atomic import write_text
+from shapecheck.check import baseline
+from shapecheck.check.rules import RULES, Rule, nearest_code
+from shapecheck.config import Config, ConfigError, interpreter, load
+from shapecheck.facts import Module, Report
+from shapecheck.report import FORMATS, progress, statistics, summary
+
+_CLEAN, _FINDINGS, _FAILED, _INTERRUPTED = 0, 1, 2, 130
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    # not click's own main(): that takes any broken pipe, also one to the worker, for a reader who went away
+    try:
+        with command.make_context("shapecheck", list(sys.argv[1:] if args is None else args)) as context:
+            return int(command.invoke(context) or _CLEAN)
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.ClickException as error:
+        error.show()
+        return _FAILED
+    except (ConfigError, baseline.BaselineError) as error:
+        _say(f"Error: {error}\n")
+        return _FAILED
+    except (KeyboardInterrupt, click.Abort):
+        _say("\nInterrupted.\n")
+        return _INTERRUPTED
+    except Exception:  # the last resort: our own bug must neither look like findings nor like a clean run
+        python = ".".join(str(number) for number in sys.version_info[:3])
+        _say(traceback.format_exc())
+        _say(f"\nThis is a bug in shapecheck {__version__} (Python {python}). Please report it with the text above.\n")
+        return _FAILED
+
+
+class _Group(click.Group):
+    """A group in which `shapecheck pkg/` means `shapecheck check pkg/`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args:
+            _say(self.get_help(ctx) + "\n")
+            ctx.exit(_FAILED)  # a script whose list of paths came out empty has checked nothing
+        if args[0] not in self.commands and args[0] not in ("-h", "--help", "--version"):
+            args = ["check", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="shapecheck", message="%(prog)s %(version)s")
+def command() -> None:
+    """Check the shapes that JAX code claims, for every size, before anything runs.
+
+    Claims are jaxtyping annotations, comments such as `# (batch, seq, d_model)`, and docstrings. Models and functions
+    are evaluated abstractly (jax.eval_shape) in a process of their own: nothing computes, no accelerator is needed.
+
+    \b
+      shapecheck src/                      check a package
+      shapecheck model.py train.py         check some files
+      shapecheck src/ --select SC201       only wrong comments
+      shapecheck claims src/               list what would be checked, without importing anything
+      shapecheck explain SC201             what a rule means, with examples
+      shapecheck check --help              all options of a check
+
+    \b
+    Every claim ends in one of three ways, and the summary counts each:
+      verified     it holds, for all sizes or for the sizes seen
+      mismatched   it is wrong in every sensible reading: a finding
+      unreached    it could not be evaluated, with the reason
+    (A comment that may not be a shape is tentative: it can be verified, and is only reported with --strict-comments.)
+
+    \b
+    Exit code: 0 clean, 1 findings, 2 could not do its job (usage, configuration, our own bug).
+
+    \b
+    Configuration: [tool.shapecheck] in the nearest pyproject.toml that has it, upwards from the first path.
+    Suppress a finding with `# shapecheck: ignore[SC201]` on its line, or a file with `# shapecheck: ignore-file`.
+    """
+
+
+@command.command(short_help="Check files and folders (the default command).")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path(path_type=Path, allow_dash=True))
+@click.option("--output-format", type=click.Choice(list(FORMATS)), help="Format of the findings.  [default: full]")
+@click.option("--output-file", type=click.Path(path_type=Path), help="Write the findings to a file, not to stdout.")
+@click.option("--select", multiple=True, metavar="CODES", help="Only these rules: SC201, or SC2 for all that begin so.")
+@click.option("--ignore", multiple=True, metavar="CODES", help="Not these rules. The longer beginning of a code wins.")
+@click.option("--baseline", type=click.Path(path_type=Path), help="Do not report the findings recorded in this file.")
+@click.option("--update-baseline", is_flag=True, help="Record the present findings in the baseline, and exit with 0.")
+@click.option("--strict-comments/--no-strict-comments", default=None, help="Report tentative comments too.")
+@click.option("--fail-on-unreached/--no-fail-on-unreached", default=None, help="Exit with 1 if a claim is unreached.")
+@click.option(
+    "--report-unused-ignores/--no-report-unused-ignores", default=None, help="Report needless ignore comments."
+)
+@click.option("--show-unreached", is_flag=True, help="List each unreached claim with its reason.")
+@click.option("--statistics", "show_statistics", is_flag=True, help="Count the findings of each rule.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 also if there are findings.")
+@click.option("--python", metavar="PATH", help="The interpreter that your code runs in.")
+@click.option(
+    "--timeout", type=click.FloatRange(0, min_open=True), help="Seconds for one import or entry.  [default: 60]"
+)
+@click.option("--memory", type=click.FloatRange(0, min_open=True), help="GiB for the worker process.  [default: 8]")
+@click.option("--config", "config_file", type=click.Path(path_type=Path), help="Read this file, not a pyproject.toml.")
+@click.option(
+    "--stdin-filename", metavar="NAME", help="The name of the file whose text comes on stdin, for the path `-`."
+)
+@click.option(
+    "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colours.  [default: auto]"
+)
+@click.option("-q", "--quiet", is_flag=True, help="No summary.")
+@click.option("-v", "--verbose", is_flag=True, help="Tell what was evaluated.")
+def check(paths: tuple[Path, ...], **options: Any) -> int:
+    """Check the claims in files and folders against abstract evaluation.
+
+    Findings go to stdout, everything else to stderr. Flags win over [tool.shapecheck] of pyproject.toml.
+
+    \b
+      shapecheck check src/ --output-format github
+      shapecheck check src/ --baseline shapes.json --update-baseline
+      shapecheck check - --stdin-filename src/model.py < src/model.py
+      shapecheck check src/ --python .venv/bin/python
+
+    Exit code: 0 clean, 1 findings (notes do not count), 2 could not do its job.
+    """
+    stdin = _stdin(paths, options["stdin_filename"])
+    config = _config(paths, options)
+    out_color = _wants_color(options["color"], sys.stdout) and (
+        options["color"] == "always" or not options["output_file"]
+    )
+    if options["output_file"] is not None and not options["output_file"].absolute().parent.is_dir():
+        raise click.UsageError(f"--output-file: there is no folder {options['output_file'].parent}")
+    update = options["update_baseline"]
+    if update and config.baseline is None:
+        raise click.UsageError("--update-baseline needs --baseline FILE, or `baseline` in [tool.shapecheck]")
+    from shapecheck import pipeline  # noqa: PLC0415  # --help and --version shall not wait for it
+
+    with progress.Bar(sys.stderr) as bar:
+        files = () if stdin is not None else paths
+        report = pipeline.check(files, replace(config, baseline=None) if update else config, progress=bar, stdin=stdin)
+    if options["verbose"]:
+        _say(_story(config, report))
+    if update and config.baseline is not None:
+        count = baseline.write(report.findings, dict(report.sources), config.baseline)
+        _say(f"Recorded {count} finding{'s' * (count != 1)} in {config.baseline}\n")
+        return _CLEAN
+    _deliver(FORMATS[config.output_format](report, color=out_color), options["output_file"])
+    if options["show_statistics"]:
+        _say(statistics.render(report))
+    err_color = _wants_color(options["color"], sys.stderr)
+    shown = options["show_unreached"]
+    _say(summary.render(report, show_unreached=shown, quiet=options["quiet"], color=err_color))
+    return _CLEAN if options["exit_zero"] else _exit_code(report, config)
+
+
+@command.command(short_help="List what would be checked, without importing anything.")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path(path_type=Path))
+@click.option("--output-format", type=click.Choice(["text", "json"]), default="text", help="[default: text]")
+@click.option("--config", "config_file", type=click.Path(path_type=Path), help="Read this file, not a pyproject.toml.")
+def claims(paths: tuple[Path, ...], output_format: str, config_file: Path | None) -> int:
+    """List the claims in files and folders, as parsed, without importing anything."""
+    from shapecheck import source  # noqa: PLC0415  # as in `check`
+
+    _need(paths)
+    config = load(paths, file=config_file)
+    files = source.discover(paths, config.exclude)
+    modules = [source.read_module(_shown(file), file.read_bytes()) for file in files]
+    if output_format == "json":
+        _deliver(json.dumps(source.claims_json(modules), indent=2) + "\n", None)
+    else:
+        _deliver("".join(_claim_lines(modules)), None)
+        count = sum(len(module.claims) for module in modules)
+        _say(f"{count} claim{'s' * (count != 1)} in {len(modules)} file{'s' * (len(modules) != 1)}\n")
+    return _CLEAN
+
+
+@command.command(short_help="Say what a rule means, or list all rules.")
+@click.argument("code", required=False)
+def explain(code: str | None) -> int:
+    """Say what a rule means, with a bad and a good example; without CODE, list all rules."""
+    if code is None:
+        _deliver("".join(f"{rule.code}  {rule.severity:<7}  {rule.name}\n" for rule in RULES.values()), None)
+        return _CLEAN
+    rule = RULES.get(code.upper()) or next((rule for rule in RULES.values() if rule.name == code.lower()), None)
+    if rule is None:
+        raise click.UsageError(f"There is no rule {code!r}; did you mean {nearest_code(code)!r}?")
+    _deliver(_explanation(rule), None)
+    return _CLEAN
+
+
+def _explanation(rule: Rule) -> str:
+    head = f"{rule.code} {rule.name} ({rule.severity})\n\n{rule.why}\n\n    {rule.message}\n"
+    examples = (("Gives it", rule.bad), ("Gives nothing", rule.good))
+    return head + "".join(f"\n{title}:\n\n{_indented(text)}" for title, text in examples)
+
+
+def _indented(text: str) -> str:
+    return "".join(f"    {line}" if line.strip() else line for line in text.splitlines(keepends=True))
+
+
+def _config(paths: Sequence[Path], options: dict[str, Any]) -> Config:
+    names = ("output_format", "strict_comments", "fail_on_unreached", "report_unused_ignores", "timeout", "memory")
+    flags = {name: options[name] for name in names}
+    for name in ("select", "ignore"):
+        codes = tuple(code.strip() for text in options[name] for code in text.split(",") if code.strip())
+        flags[name] = codes or None
+    flags["baseline"] = options["baseline"] and options["baseline"].absolute()
+    flags["python"] = options["python"] and interpreter(options["python"], Path.cwd(), "--python")
+    named = options["stdin_filename"]
+    return load([Path(named)] if named else paths, file=options["config_file"], flags=flags)
+
+
+def _stdin(paths: Sequence[Path], name: str | None) -> tuple[str, bytes] | None:
+    """The name and text of the file that comes on stdin, if `-` says so; else make sure that all paths exist."""
+    if Path("-") not in paths:
+        if name is not None:
+            raise click.UsageError("--stdin-filename needs the path `-`")
+        _need(paths)
+        return None
+    if len(paths) > 1:
+        raise click.UsageError("`-` (stdin) cannot be mixed with other paths")
+    if name is None:
+        raise click.UsageError("`-` (stdin) needs --stdin-filename, which tells the package that the text belongs to")
+    return name, click.get_binary_stream("stdin").read()
+
+
+def _need(paths: Sequence[Path]) -> None:
+    for path in paths:
+        if not path.exists():
+            near = difflib.get_close_matches(str(path), command.commands, n=1)
+            hint = f" Did you mean the command {near[0]!r}?" if near else ""
+            raise click.UsageError(f"There is no file or folder {str(path)!r}.{hint}")
+
+
+def _exit_code(report: Report, config: Config) -> int:
+    if any(finding.severity != "note" for finding in report.findings):
+        return _FINDINGS
+    return _FINDINGS if config.fail_on_unreached and report.summary.unreached else _CLEAN
+
+
+def _story(config: Config, report: Report) -> str:
+    lines = [f"configuration: {config.file or 'none found'}\n"]
+    for entry in report.entries:
+        reason = f": {entry.reason}" if entry.reason else ""
+        lines.append(f"{entry.status:<8} {entry.target} ({entry.origin}, {entry.mode}){reason}\n")
+    return "".join(lines)
+
+
+def _claim_lines(modules: Sequence[Module]) -> list[str]:
+    lines = []
+    for module in modules:
+        for claim in module.claims:
+            spec = f"{claim.dtype}[{claim.spec}]" if claim.dtype else f"({claim.spec})"
+            place = f"{claim.path}:{claim.span.line}:{claim.span.column}"
+            tentative = "" if claim.sure else " (tentative)"
+            lines.append(f"{place}: {claim.notation} {claim.target}: {spec}{tentative}\n")
+    return lines
+
+
+def _shown(file: Path) -> str:
+    """The path as reports show it: relative to the working directory where it lies inside, else absolute."""
+    absolute = Path(os.path.normpath(file.absolute()))
+    return absolute.relative_to(Path.cwd()).as_posix() if absolute.is_relative_to(Path.cwd()) else absolute.as_posix()
+
+
+def _wants_color(choice: str, stream: TextIO) -> bool:
+    """What --color says, else NO_COLOR, else FORCE_COLOR, else whether the stream is a terminal that has colours."""
+    if choice != "auto":
+        return choice == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _deliver(text: str, file: Path | None) -> None:
+    """Write findings to the file, or to stdout; a reader of stdout who went away is no error."""
+    if file is not None:
+        try:
+            write_text(file, text)
+        except OSError as error:
+            raise click.UsageError(f"--output-file: {file} cannot be written: {error.strerror}") from error
+        return
+    try:
+        click.echo(text, nl=False, color=True)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Python flushes stdout once more at exit, which must not fail a second time
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _say(text: str) -> None:
+    click.echo(text, nl=False, err=True, color=True)

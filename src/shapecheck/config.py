@@ -1,0 +1,275 @@
+"""`[tool.shapecheck]` of pyproject.toml, with the command line's flags on top, as one frozen `Config`."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Final, TypeAlias, TypeVar
+
+from shapecheck.check.rules import is_code, nearest_code
+from shapecheck.report import FORMATS
+
+Plain: TypeAlias = "str | int | float | bool | list[Plain] | dict[str, Plain]"
+_T = TypeVar("_T")
+
+
+class ConfigError(Exception):
+    """The configuration cannot be used; the message says where and why."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """One `[[tool.shapecheck.example]]`: `call` names a callable ("pkg.gpt:GPT"), built with `init` if it is a class.
+
+    A string among `args` and `kwargs` of the form `i32[batch seq]` is an abstract array.
+    """
+
+    call: str
+    init: Mapping[str, Plain] = field(default_factory=dict)
+    args: tuple[Plain, ...] = ()
+    kwargs: Mapping[str, Plain] = field(default_factory=dict)
+    method: str = ""
+
+
+@dataclass(frozen=True)
+class Config:
+    """Everything that a run can be told. Paths are absolute; globs are relative to `root`."""
+
+    root: Path
+    file: Path | None = None
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    exclude: tuple[str, ...] = ()
+    strict_comments: bool = False
+    fail_on_unreached: bool = False
+    report_unused_ignores: bool = False
+    python: Path | None = None
+    timeout: float = 60.0
+    memory: float = 8.0
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    examples: tuple[Example, ...] = ()
+    baseline: Path | None = None
+    output_format: str = "full"
+    src: tuple[Path, ...] = ()
+
+
+def load(paths: Sequence[Path], *, file: Path | None = None, flags: Mapping[str, object] | None = None) -> Config:
+    """Read the configuration for a run over `paths`; `file` replaces the search, `flags` (by field name) win over it.
+
+    The search takes the nearest pyproject.toml that has a `[tool.shapecheck]` table, upwards from the first path, else
+    upwards from the working directory.
+    """
+    table: Mapping[str, object] = {}
+    if file is not None:
+        table = _table(file) or {}
+    else:
+        for start in (*paths[:1], Path.cwd()):
+            file, found = _search(start.absolute())
+            if found is not None:
+                table = found
+                break
+    values = _Reader(file, table).values() if file is not None else {}
+    values.update({name: value for name, value in (flags or {}).items() if value is not None})
+    root = file.absolute().parent if file is not None else Path.cwd()
+    for name in ("select", "ignore"):
+        for code in values.get(name, ()):
+            check_code(code, f"--{name}" if flags and flags.get(name) is not None else f"{file}: {name}")
+    return Config(root=root, file=file.absolute() if file else None, **values)
+
+
+def interpreter(text: str, folder: Path, where: str) -> Path:
+    """Find the Python that `text` names: a path, relative to `folder`, or a command such as `python3.12`.
+
+    Symbolic links are kept: behind the one in a virtual environment is the Python outside of it.
+    """
+    if Path(text).name == text and not (folder / text).is_file():
+        found = shutil.which(text)
+    else:
+        path = folder / Path(text).expanduser()
+        found = str(path) if path.is_file() and os.access(path, os.X_OK) else None
+    if found is None:
+        raise ConfigError(f"{where}: there is no Python interpreter {text!r}")
+    return Path(found).absolute()
+
+
+def check_code(code: str, where: str) -> None:
+    """Raise `ConfigError` unless `code` is a rule's code or the beginning of one."""
+    if not is_code(code):
+        raise ConfigError(f"{where}: there is no rule {code!r}; did you mean {nearest_code(code)!r}?")
+
+
+def _search(start: Path) -> tuple[Path | None, Mapping[str, object] | None]:
+    for folder in (start, *start.parents):
+        file = folder / "pyproject.toml"
+        if file.is_file() and (table := _table(file)) is not None:
+            return file, table
+    return None, None
+
+
+def _table(file: Path) -> Mapping[str, object] | None:
+    """The `[tool.shapecheck]` table of a file, None where it has none."""
+    import tomllib  # noqa: PLC0415  # `explain` and --version need no configuration
+
+    try:
+        text = file.read_bytes().decode("utf-8-sig")
+        document = tomllib.loads(text)
+    except OSError as error:
+        raise ConfigError(f"{file}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{file}: is not UTF-8, as TOML has to be (byte {error.start})") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{file}: is not valid TOML: {error}") from error
+    tool = document.get("tool", {})
+    if not isinstance(tool, dict) or "shapecheck" not in tool:
+        return None
+    table = tool["shapecheck"]
+    if not isinstance(table, dict):
+        raise ConfigError(f"{file}: tool.shapecheck: expected a table, got {_type(table)}")
+    return table
+
+
+class _Reader:
+    """Turns the table into the values of `Config`'s fields, with an error for whatever does not fit."""
+
+    def __init__(self, file: Path, table: Mapping[str, object]) -> None:
+        self.file = file
+        self.table = table
+
+    def values(self) -> dict[str, Any]:
+        """Return field name -> value for every key that the table has."""
+        keys = [_key(each.name) for each in fields(Config) if each.name not in ("root", "file")]
+        self._known(self.table, keys, "")
+        return {_FIELD.get(key, key.replace("-", "_")): self._value(key, value) for key, value in self.table.items()}
+
+    def _value(self, key: str, value: object) -> object:
+        match key:
+            case "strict-comments" | "fail-on-unreached" | "report-unused-ignores":
+                return self._typed(key, value, bool)
+            case "select" | "ignore":
+                return self._codes(key, value)
+            case "exclude":
+                return self._strings(key, value)
+            case "src":
+                return tuple(self._path(text) for text in self._strings(key, value))
+            case "baseline":
+                return self._path(self._typed(key, value, str))
+            case "python":
+                return interpreter(self._typed(key, value, str), self.file.absolute().parent, f"{self.file}: {key}")
+            case "timeout" | "memory":
+                return self._positive(key, value)
+            case "output-format":
+                return self._format(key, value)
+            case "per-file-ignores":
+                table = self._typed(key, value, dict)
+                return tuple((glob, self._codes(f"{key}.{glob!r}", codes)) for glob, codes in table.items())
+            case "sizes":
+                return {name: self._size(name, size) for name, size in self._typed(key, value, dict).items()}
+            case _:
+                entries = self._typed(key, value, list)
+                return tuple(self._example(f"example[{index}]", entry) for index, entry in enumerate(entries))
+
+    def _example(self, key: str, value: object) -> Example:
+        table = self._typed(key, value, dict)
+        self._known(table, [each.name for each in fields(Example)], f"{key}.")
+        if "call" not in table:
+            raise self._error(f'{key}: needs `call = "package.module:name"`')
+        call = self._typed(f"{key}.call", table["call"], str)
+        module, _, name = call.partition(":")
+        if not (module.strip() and name.strip()):
+            raise self._error(f"{key}.call: expected package.module:name, got {call!r}")
+        return Example(
+            call=call,
+            init=self._plain(f"{key}.init", self._typed(f"{key}.init", table.get("init", {}), dict)),
+            args=tuple(self._plain(f"{key}.args", self._typed(f"{key}.args", table.get("args", []), list))),
+            kwargs=self._plain(f"{key}.kwargs", self._typed(f"{key}.kwargs", table.get("kwargs", {}), dict)),
+            method=self._typed(f"{key}.method", table.get("method", ""), str),
+        )
+
+    def _plain(self, key: str, value: object) -> Any:
+        """Refuse dates and times, which JSON (the way to the worker) does not know."""
+        match value:
+            case dict():
+                return {name: self._plain(f"{key}.{name}", each) for name, each in value.items()}
+            case list():
+                return [self._plain(f"{key}[{index}]", each) for index, each in enumerate(value)]
+            case bool() | int() | float() | str():
+                return value
+        raise self._error(f"{key}: expected a string, number, boolean, list or table, got {_type(value)}")
+
+    def _size(self, name: str, value: object) -> int:
+        size = self._typed(f"sizes.{name}", value, int)
+        if not name.isidentifier():
+            raise self._error(f"sizes.{name}: {name!r} is no name of a dim")
+        if size < 0:
+            raise self._error(f"sizes.{name}: expected a size of 0 or more, got {size}")
+        return size
+
+    def _positive(self, key: str, value: object) -> float:
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise self._error(f"{key}: expected a number, got {_type(value)}")
+        number = float(value)
+        if not (number > 0 and math.isfinite(number)):
+            raise self._error(f"{key}: expected a number above 0, got {number:g}")
+        return number
+
+    def _format(self, key: str, value: object) -> str:
+        text = self._typed(key, value, str)
+        if text not in FORMATS:
+            raise self._error(f"{key}: expected one of {', '.join(FORMATS)}, got {text!r}")
+        return text
+
+    def _codes(self, key: str, value: object) -> tuple[str, ...]:
+        codes = self._strings(key, value)
+        for code in codes:
+            check_code(code, f"{self.file}: {key}")
+        return codes
+
+    def _strings(self, key: str, value: object) -> tuple[str, ...]:
+        items = self._typed(key, value, list)
+        return tuple(self._typed(f"{key}[{index}]", item, str) for index, item in enumerate(items))
+
+    def _path(self, text: str) -> Path:
+        return self.file.absolute().parent / Path(text).expanduser()
+
+    def _typed(self, key: str, value: object, wanted: type[_T]) -> _T:
+        # bool is an int for Python, not for people
+        if not isinstance(value, wanted) or (wanted is not bool and isinstance(value, bool)):
+            raise self._error(f"{key}: expected {_NAMES[wanted]}, got {_type(value)}")
+        return value
+
+    def _known(self, table: Mapping[str, object], keys: Sequence[str], prefix: str) -> None:
+        for key in table:
+            if key not in keys:
+                close = difflib.get_close_matches(key.replace("_", "-"), keys, n=1, cutoff=0.0)
+                raise self._error(f"unknown key {prefix + key!r}; did you mean {prefix + close[0]!r}?")
+
+    def _error(self, text: str) -> ConfigError:
+        return ConfigError(f"{self.file}: tool.shapecheck: {text}")
+
+
+_FIELD: Final = {"example": "examples"}
+_NAMES: Final[Mapping[type, str]] = {
+    bool: "true or false",
+    int: "an integer",
+    float: "a number",
+    str: "a string",
+    list: "an array",
+    dict: "a table",
+}
+
+
+def _key(name: str) -> str:
+    return "example" if name == "examples" else name.replace("_", "-")
+
+
+def _type(value: object) -> str:
+    for kind, name in _NAMES.items():
+        if isinstance(value, kind):
+            return f"{name} ({value!r})" if kind in (bool, int, float, str) else name
+    return type(value).__name__
