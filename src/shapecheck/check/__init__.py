@@ -1,0 +1,1 @@
+"""Rules: claims held against observations. Pure."""
