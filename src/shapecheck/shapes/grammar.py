@@ -1,0 +1,302 @@
+"""One grammar of dim expressions for all notations, by recursive descent. Nothing is ever evaluated as Python.
+
+The notations differ only in what else they allow, which a `Dialect` says:
+
+- annotations are jaxtyping's: identifiers, ints, Python's arithmetic and bit operators, `min`, `max`, and braces.
+  Inside braces stand attribute chains (`{self.n}`), subscripts by ints (`{x.shape[0]}`), `{x.ndim}`, `{len(x)}`,
+  ints and arithmetic on these; their values come from whoever evaluates, under just that text as the name.
+- canonical text also has primed names, and such chains without braces.
+- comments also have `2C` for `2*C`, `^` for a power, and typographic signs (`×`, `·`, `−`, `…`).
+- JAX prints symbolic dims with `^`, `floordiv(a, b)` and `mod(a, b)`.
+
+Everything is linear in the length of the text, and the depth of nesting is bounded.
+"""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from .expressions import FUNCTIONS, PRECEDENCE, Binary, Braced, Call, Expression, Int, Name, Unary
+
+# More than any dim that a person writes, and little enough for Python's own recursion.
+MAX_TOKENS = 128
+MAX_DEPTH = 24
+MAX_DIGITS = 18
+
+
+class SpecError(ValueError):
+    """A text that is not a spec; the message says what is wrong."""
+
+
+class UnsupportedSpec(SpecError):  # noqa: N818
+    """A text that jaxtyping may well accept, but that is not evaluated here."""
+
+
+class Token(NamedTuple):
+    """A piece of text: `kind` is "name", "number" or "op"; `spaced` if white space stands before it."""
+
+    kind: str
+    text: str
+    spaced: bool
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What an expression may contain beyond ints, identifiers, arithmetic and parentheses."""
+
+    functions: frozenset[str]
+    paths: bool = False  # `self.n`, `x.shape[0]`, `len(x)`
+    braces: bool = False
+    primes: bool = False
+    bits: bool = False  # `|`, `&`, `<<`, `>>`, `~`, and `^` as Python has it
+    caret: bool = False  # `^` is a power
+    comment: bool = False  # juxtaposed factors and typographic signs
+    keywords: bool = False  # `in` and `lambda` are names like others
+
+
+_PYTHON = frozenset({"abs", "int", "max", "min", "round"})
+ANNOTATION = Dialect(_PYTHON, braces=True, bits=True)
+BRACES = Dialect(_PYTHON, paths=True, bits=True)
+CANONICAL = Dialect(frozenset(FUNCTIONS), paths=True, braces=True, primes=True, bits=True, keywords=True)
+COMMENT = Dialect(frozenset(FUNCTIONS) - {"round"}, paths=True, primes=True, caret=True, comment=True, keywords=True)
+JAX = Dialect(frozenset({"max", "min", "floordiv", "mod"}), caret=True, keywords=True)
+
+_JAX_OPERATORS = {"floordiv": "//", "mod": "%"}
+_LONG_OPERATORS = ("...", "**", "//", "<<", ">>")
+_OPERATORS = "+-*/%^&|~()[]{}<>,.:=?"
+_TYPOGRAPHIC = {"·": "*", "⋅": "*", "−": "-", "′": "'", "…": "..."}
+_BITS = frozenset("|^&~") | {"<<", ">>"}
+
+
+@lru_cache(maxsize=4096)
+def parse_dim(text: str) -> Expression:
+    """Read a dim as JAX prints it: `48`, `4*d`, `floordiv(h - 1, 2) + 1`, `b^2*s - 3`. Raises `SpecError`."""
+    return parse_expression(text, JAX)
+
+
+def parse_expression(text: str, dialect: Dialect) -> Expression:
+    """Read one expression of a dialect. Raises `SpecError`."""
+    return parse_tokens(tokenize(text, dialect, limit=MAX_TOKENS), dialect)
+
+
+def parse_tokens(tokens: Sequence[Token], dialect: Dialect) -> Expression:
+    """Read one expression from tokens, all of them. Raises `SpecError`."""
+    if len(tokens) > MAX_TOKENS:
+        raise SpecError("the expression is too long")
+    return _Parser(tokens, dialect).parse()
+
+
+def tokenize(text: str, dialect: Dialect, *, limit: int) -> list[Token]:
+    """Split text into at most `limit` tokens. Raises `SpecError` at a character that belongs to no token."""
+    if dialect.comment:
+        for sign, plain in _TYPOGRAPHIC.items():
+            text = text.replace(sign, plain)
+    tokens: list[Token] = []
+    start, spaced = 0, False
+    while start < len(text):
+        if text[start].isspace():
+            start, spaced = start + 1, True
+            continue
+        if len(tokens) == limit:
+            raise SpecError("the expression is too long")
+        kind, end = _scan(text, start, dialect)
+        tokens.append(Token(kind, text[start:end], spaced))
+        start, spaced = end, False
+        if dialect.comment and kind == "number" and text[start : start + 1] in "xX" and _is_digit(text, start + 1):
+            tokens.append(Token("op", "×", False))  # `3x3`
+            start += 1
+    return tokens
+
+
+def _scan(text: str, start: int, dialect: Dialect) -> tuple[str, int]:
+    """The kind of the token that begins at `start`, and where it ends."""
+    end = start + 1
+    if text[start].isidentifier():
+        # Ask about one character at a time: asking about ever longer prefixes would be quadratic.
+        while end < len(text) and f"a{text[end]}".isidentifier():
+            end += 1
+        while dialect.primes and text[end : end + 1] == "'":
+            end += 1
+        return "name", end
+    if _is_digit(text, start):
+        while end < len(text) and _is_digit(text, end):
+            end += 1
+        if end - start > MAX_DIGITS:
+            raise SpecError(f"the number {text[start : start + 8]}... is too large")
+        return "number", end
+    for operator in _LONG_OPERATORS:
+        if text.startswith(operator, start) and not (dialect.comment and operator in _BITS):
+            return "op", start + len(operator)
+    if text[start] in _OPERATORS or (dialect.comment and text[start] == "×"):
+        return "op", end
+    raise SpecError(f"{text[start]!r} has no meaning here")
+
+
+def _is_digit(text: str, index: int) -> bool:
+    return index < len(text) and text[index] in "0123456789"
+
+
+class _Parser:
+    """Recursive descent over tokens. An instance reads one expression and is thrown away."""
+
+    def __init__(self, tokens: Sequence[Token], dialect: Dialect) -> None:
+        self._tokens = tokens
+        self._dialect = dialect
+        self._next = 0
+        self._depth = 0
+
+    def parse(self) -> Expression:
+        expression = self._binary(1)
+        if self._next < len(self._tokens):
+            raise SpecError(f"unexpected {self._tokens[self._next].text!r}")
+        return expression
+
+    def _peek(self) -> str:
+        return self._tokens[self._next].text if self._next < len(self._tokens) else ""
+
+    def _take(self, *expected: str) -> bool:
+        if self._peek() in expected and self._next < len(self._tokens):
+            self._next += 1
+            return True
+        return False
+
+    def _expect(self, text: str) -> None:
+        if not self._take(text):
+            raise SpecError(f"{text!r} is missing")
+
+    def _binary(self, level: int) -> Expression:
+        """Operators that bind at least as tightly as `level`, grouped to the left."""
+        left = self._unary()
+        while True:
+            operator = self._operator()
+            own = PRECEDENCE.get(operator, 0)
+            if own < level or operator == "**":
+                return left
+            self._next += 1
+            left = Binary(operator, left, self._binary(own + 1))
+
+    def _operator(self) -> str:
+        """The operator that comes next, as Python writes it, or an empty text."""
+        text = self._peek()
+        if text == "×":
+            return "*"
+        if text == "^" and self._dialect.caret:
+            return "**"
+        return text if text in PRECEDENCE and (self._dialect.bits or text not in _BITS) else ""
+
+    def _unary(self) -> Expression:
+        sign = self._peek()
+        if sign in {"-", "+"} or (sign == "~" and self._dialect.bits):
+            self._next += 1
+            self._enter()
+            operand = self._unary()
+            self._depth -= 1
+            return Unary(sign, operand)
+        return self._power()
+
+    def _power(self) -> Expression:
+        base = self._atom()
+        if self._operator() == "**":
+            self._next += 1
+            self._enter()
+            exponent = self._unary()
+            self._depth -= 1
+            return Binary("**", base, exponent)
+        if isinstance(base, Int) and self._dialect.comment and self._is_juxtaposed():
+            return Binary("*", base, self._power())
+        return base
+
+    def _is_juxtaposed(self) -> bool:
+        """Whether a name follows without a space, as in `2C`."""
+        if self._next == len(self._tokens) or self._tokens[self._next - 1].kind != "number":
+            return False
+        return self._tokens[self._next].kind == "name" and not self._is_spaced()
+
+    def _enter(self) -> None:
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise SpecError("the expression is nested too deeply")
+
+    def _atom(self) -> Expression:
+        if self._next == len(self._tokens):
+            raise SpecError("the expression ends too early")
+        token = self._tokens[self._next]
+        self._next += 1
+        if token.kind == "number":
+            return Int(int(token.text))
+        if token.kind == "name":
+            return self._name(token.text)
+        if token.text == "(":
+            return self._group(")")
+        if token.text == "{" and self._dialect.braces:
+            outer, self._dialect = self._dialect, BRACES
+            inner = self._group("}")
+            self._dialect = outer
+            return Braced(inner)
+        raise SpecError(f"unexpected {token.text!r}")
+
+    def _group(self, end: str) -> Expression:
+        self._enter()
+        inner = self._binary(1)
+        self._depth -= 1
+        self._expect(end)
+        return inner
+
+    def _name(self, name: str) -> Expression:
+        if keyword.iskeyword(name) and (not self._dialect.keywords or name in {"None", "True", "False"}):
+            raise SpecError(f"{name!r} is a word of Python's own")
+        if self._peek() == "(":
+            return self._call(name)
+        return Name(self._path(name) if self._dialect.paths else name)
+
+    def _path(self, text: str) -> str:
+        """The rest of an attribute chain with subscripts by ints, as canonical text."""
+        while True:
+            if self._is_spaced():
+                return text  # so that `e.g. heads` is no path
+            if self._take("."):
+                text += f".{self._taken('name')}"
+            elif self._take("["):
+                sign = "-" if self._take("-") else ""
+                text += f"[{sign}{int(self._taken('number'))}]"
+                self._expect("]")
+            else:
+                return text
+
+    def _is_spaced(self) -> bool:
+        return self._next < len(self._tokens) and self._tokens[self._next].spaced
+
+    def _taken(self, kind: str) -> str:
+        if self._next == len(self._tokens) or self._tokens[self._next].kind != kind or self._is_spaced():
+            raise SpecError(f"a {kind} is missing")
+        self._next += 1
+        return self._tokens[self._next - 1].text
+
+    def _call(self, function: str) -> Expression:
+        self._expect("(")
+        if function == "len" and self._dialect.paths:
+            path = self._path(self._taken("name"))
+            self._expect(")")
+            return Name(f"len({path})")
+        if function not in self._dialect.functions:
+            raise SpecError(f"calls of {function!r} are not evaluated")
+        self._enter()
+        arguments = [self._binary(1)]
+        while self._take(","):
+            arguments.append(self._binary(1))
+        self._depth -= 1
+        self._expect(")")
+        return _called(function, tuple(arguments))
+
+
+def _called(function: str, arguments: tuple[Expression, ...]) -> Expression:
+    least, most = (2, 2) if function in _JAX_OPERATORS else FUNCTIONS[function]
+    if not least <= len(arguments) <= most:
+        raise SpecError(f"{function}() does not take {len(arguments)} arguments")
+    if function in _JAX_OPERATORS:
+        return Binary(_JAX_OPERATORS[function], *arguments)
+    return Call(function, arguments)
