@@ -1,0 +1,87 @@
+"""One abstract evaluation: placeholders become tracers under `jax.eval_shape`, deferred calls are made, nothing computes."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, List, Mapping, Sequence, Tuple
+
+import jax
+
+from shapecheck.stage.synthesis import Deferred, force
+
+Rebuild = Callable[[Sequence[Any]], Any]
+
+
+def split(value: Any) -> "Tuple[List[jax.ShapeDtypeStruct], Rebuild]":
+    """The abstract arrays inside `value`, and a function that puts others in their place."""
+    structs: List[jax.ShapeDtypeStruct] = []
+    return structs, _split(value, structs)
+
+
+def _split(value: Any, structs: List[jax.ShapeDtypeStruct]) -> Rebuild:
+    if isinstance(value, jax.ShapeDtypeStruct):
+        index = len(structs)
+        structs.append(value)
+        return lambda arrays: arrays[index]
+    if isinstance(value, Deferred):
+        args = [_split(a, structs) for a in value.args]
+        kwargs = {k: _split(v, structs) for k, v in value.kwargs.items()}
+        function = value.function
+        return lambda arrays: Deferred(function, [a(arrays) for a in args], {k: v(arrays) for k, v in kwargs.items()})
+    if type(value) in (list, tuple):
+        kind, parts = type(value), [_split(v, structs) for v in value]
+        return lambda arrays: kind(p(arrays) for p in parts)
+    if type(value) is dict:
+        named = {k: _split(v, structs) for k, v in value.items()}
+        return lambda arrays: {k: p(arrays) for k, p in named.items()}
+    leaves, structure = jax.tree_util.tree_flatten(value)
+    if not any(isinstance(leaf, jax.ShapeDtypeStruct) for leaf in leaves):
+        return lambda arrays: value
+    inner = [_split(leaf, structs) if leaf is not value else (lambda arrays: value) for leaf in leaves]
+    return lambda arrays: jax.tree_util.tree_unflatten(structure, [p(arrays) for p in inner])
+
+
+def run(function: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+    """Call `function` once, abstractly; raises what it raises."""
+    structs, rebuild = split((list(args), dict(kwargs)))
+
+    def traced(arrays: Sequence[Any]) -> None:
+        positional, named = force(rebuild(arrays))
+        function(*positional, **named)
+
+    jax.eval_shape(traced, structs)
+
+
+def build(constructor: Deferred) -> Any:
+    """What the deferred call constructs, with abstract arrays in place of its parameters."""
+    structs, rebuild = split(constructor)
+    static: List[Any] = []
+
+    def traced(arrays: Sequence[Any]) -> List[Any]:
+        leaves, structure = jax.tree_util.tree_flatten(force(rebuild(arrays)))
+        dynamic = [isinstance(leaf, jax.Array) for leaf in leaves]
+        static[:] = [structure, dynamic, [None if d else leaf for d, leaf in zip(dynamic, leaves)]]
+        return [leaf for d, leaf in zip(dynamic, leaves) if d]
+
+    shapes = iter(jax.eval_shape(traced, structs))
+    structure, dynamic, leaves = static
+    return jax.tree_util.tree_unflatten(structure, [next(shapes) if d else leaf for d, leaf in zip(dynamic, leaves)])
+
+
+def stage_paths(model: Any, base: "type | None") -> Mapping[int, str]:
+    """`id` of each Equinox module inside `model` -> its path, such as `blocks[3].attn`."""
+    paths: "dict[int, str]" = {}
+    if base is None or not isinstance(model, base):
+        return paths
+    todo: List[Tuple[str, Any]] = [("", model)]
+    while todo:
+        path, value = todo.pop()
+        if isinstance(value, base):
+            if id(value) in paths:
+                continue
+            paths[id(value)] = path
+            todo += [(f"{path}.{k}".lstrip("."), v) for k, v in vars(value).items()]
+        elif isinstance(value, (list, tuple)):
+            todo += [(f"{path}[{i}]", v) for i, v in enumerate(value)]
+        elif isinstance(value, dict):
+            todo += [(f"{path}[{k!r}]", v) for k, v in value.items()]
+    return paths

@@ -1,0 +1,168 @@
+"""The search for sizes under which an entry evaluates: symbols first, then numbers, the most general first."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from dataclasses import dataclass
+from typing import Any, Callable, List, Mapping, Optional, Sequence, Tuple
+
+import jax
+
+from shapecheck.facts import Call, Evaluation, Failure, Mode
+from shapecheck.stage.failures import explain, is_own
+from shapecheck.stage.protocol import EntryPlan
+from shapecheck.stage.recorder import Recorder
+from shapecheck.stage.sizes import Substitution, substitutions
+from shapecheck.stage.synthesis import CannotSynthesiseError
+
+_MOST_ATTEMPTS = 60
+_SECONDS = 20.0
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One way to run an entry."""
+
+    mode: Mode
+    substitution: Substitution = Substitution()
+    variant: int = 0
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How an entry is run under a trial, and what the search may vary.
+
+    `run` returns the names with what was chosen for them. `free` are the names that may be tied to each other
+    (`relations`) or to one of `sizes`; `tied` says that the user or the names themselves fixed all dims.
+    """
+
+    run: Callable[[Trial], Tuple[Tuple[str, str], ...]]
+    free: Tuple[str, ...] = ()
+    sizes: Tuple[int, ...] = ()
+    relations: bool = False
+    tied: bool = True
+    symbolic: bool = True
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    trial: Trial
+    calls: Tuple[Call, ...]
+    chosen: Tuple[Tuple[str, str], ...]
+    failure: Optional[Failure]
+    reason: str = ""
+
+    @property
+    def ok(self) -> bool:
+        return self.failure is None
+
+    @property
+    def depth(self) -> int:
+        return sum(len(c.observations) for c in self.calls)
+
+
+class Search:
+    """Runs one entry until its evaluations are known."""
+
+    def __init__(self, entry: EntryPlan, recipe: Recipe, recorder: Recorder) -> None:
+        self.entry, self.recipe, self.recorder = entry, recipe, recorder
+        self.tried = 0
+        self.complete = True
+        self.deadline = time.monotonic() + _SECONDS
+        self.failures: List[_Outcome] = []
+
+    def evaluate(self) -> Tuple[Evaluation, ...]:
+        """All evaluations that say something of the entry: symbolic and sized where both go, else what stopped them."""
+        symbolic = self._first("symbolic", (0,)) if self.recipe.symbolic else None
+        start = symbolic.trial.substitution if symbolic is not None else Substitution()
+        sized = self._sized(start)
+        if symbolic is not None and (sized or not self._contradicted()):
+            return tuple(self._result(o) for o in (symbolic, *sized))
+        if sized:
+            return tuple(self._result(o) for o in sized)
+        return self._stopped()
+
+    def confirm(self, multiple: int, substitution: Substitution) -> Tuple[Evaluation, ...]:
+        """The entry again with numbers, each variant in turn: does a mismatch stand?"""
+        outcomes = [self._attempt(Trial("sized", substitution, variant)) for variant in (0, 1, 2)]
+        return tuple(self._result(o) for o in outcomes if o.ok)
+
+    def _sized(self, start: Substitution) -> List[_Outcome]:
+        found = self._first("sized", (0, 2), start)
+        if found is None:
+            return []
+        if not self.recipe.free:
+            return [found]
+        other = self._attempt(dataclasses.replace(found.trial, variant=1))
+        return [found, other] if other.ok else [found]
+
+    def _first(self, mode: Mode, variants: Sequence[int], start: Substitution = Substitution()) -> Optional[_Outcome]:
+        """The first trial that evaluates. A value that only a run has ends the search: other sizes do not help."""
+        recipe = self.recipe
+        candidates = [start]
+        if not start.ties:
+            candidates += list(substitutions(recipe.free, recipe.sizes, relations=recipe.relations))
+        for index, substitution in enumerate(candidates):
+            for variant in variants:
+                if self.tried >= 2 * _MOST_ATTEMPTS or index > _MOST_ATTEMPTS or time.monotonic() > self.deadline:
+                    self.complete = False
+                    return None
+                outcome = self._attempt(Trial(mode, substitution, variant))
+                if outcome.ok:
+                    return outcome
+                if outcome.failure is not None and outcome.failure.kind == "value":
+                    return None
+        return None
+
+    def _attempt(self, trial: Trial) -> _Outcome:
+        """Run once. JAX's caches are cleared first: a function traced before would not be seen again."""
+        self.tried += 1
+        jax.clear_caches()
+        self.recorder.begin()
+        try:
+            chosen = self.recipe.run(trial)
+        except CannotSynthesiseError:
+            raise
+        except (Exception, SystemExit) as error:  # the user's code may raise anything
+            if is_own(error):
+                raise
+            failure = explain(error, self.recorder)
+            outcome = _Outcome(trial, self.recorder.finish(), (), failure, failure.message)
+            self.failures.append(outcome)
+            return outcome
+        return _Outcome(trial, self.recorder.finish(), chosen, None)
+
+    def _contradicted(self) -> bool:
+        """Whether numbers raised shape errors where symbols did not: JAX does not check every symbolic shape."""
+        return any(o.trial.mode == "sized" and o.failure and o.failure.kind == "shape" for o in self.failures)
+
+    def _stopped(self) -> Tuple[Evaluation, ...]:
+        first: Mapping[Any, _Outcome] = {}
+        chosen: List[_Outcome] = []
+        values = [o for o in self.failures if o.failure and o.failure.kind == "value"]
+        if values:
+            first = {o.trial.mode: o for o in reversed(values)}
+            chosen = list(first.values())
+        else:
+            chosen = [max(self.failures, key=lambda o: (o.trial.mode == "sized", o.depth))] if self.failures else []
+        return tuple(self._result(o) for o in chosen)
+
+    def _result(self, outcome: _Outcome) -> Evaluation:
+        failure, entry = outcome.failure, self.entry
+        if failure is not None and failure.kind == "shape" and not self.complete:
+            failure = dataclasses.replace(failure, kind="other")
+        return Evaluation(
+            entry.target,
+            entry.origin,
+            entry.path,
+            entry.line,
+            outcome.trial.mode,
+            "ok" if failure is None else "stopped",
+            outcome.reason,
+            outcome.calls,
+            failure,
+            outcome.chosen,
+            self.tried,
+            self.recipe.tied,
+        )

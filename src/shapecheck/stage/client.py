@@ -1,0 +1,196 @@
+"""The parent's side of the worker: start it, ask it, and outlive whatever the user's code does to it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from shapecheck.stage.protocol import ModulePlan, dump, load
+
+_GRACE = 5.0  # seconds past its time limit that the worker has to end the user's code by itself
+_START_LIMIT = 120.0
+_TAIL = 40  # lines of the worker's stderr that are kept
+
+
+class WorkerError(Exception):
+    """The worker cannot be used at all: no such interpreter, or no JAX in it. The text names the remedy."""
+
+
+class WorkerEndedError(Exception):
+    """The worker process ended, or had to be ended, during a request.
+
+    `reason` says how; `executing` is the file whose module body was running, if one was; `tail` is the end of what
+    the process wrote to stderr.
+    """
+
+    def __init__(self, reason: str, executing: str, tail: str) -> None:
+        super().__init__(reason)
+        self.reason, self.executing, self.tail = reason, executing, tail
+
+
+class Worker:
+    """One worker process. Use as a context manager: whatever happens, its process group is gone afterwards."""
+
+    def __init__(
+        self,
+        python: str,
+        plans: Sequence[ModulePlan],
+        settings: Mapping[str, Any],
+        culprits: Mapping[str, str],
+        *,
+        cwd: Path,
+        echo: bool = False,
+    ) -> None:
+        self.python = python
+        self._echo = echo
+        self._executing = ""
+        self._tail: deque[str] = deque(maxlen=_TAIL)
+        self._lines: queue.Queue[bytes | None] = queue.Queue()
+        bootstrap = Path(__file__).with_name("bootstrap.py")
+        try:
+            self._process = subprocess.Popen(
+                [python, "-X", "faulthandler", str(bootstrap)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=cwd,
+                env=_environment(),
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise WorkerError(f"cannot start {python}: {error.strerror}. Name an interpreter with --python.") from error
+        self._readers = [
+            threading.Thread(target=self._read_replies, daemon=True),
+            threading.Thread(target=self._read_stderr, daemon=True),
+        ]
+        for reader in self._readers:
+            reader.start()
+        try:
+            message = {"plans": tuple(plans), "settings": dict(settings), "culprits": dict(culprits)}
+            self._send(message)
+            self.hello: Mapping[str, str] = self._receive(_START_LIMIT)
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def ask(self, operation: str, limit: float, **arguments: Any) -> Any:
+        """The worker's answer to one operation; raises WorkerEndedError when it dies or exceeds `limit` seconds."""
+        self._send({"op": operation, "limit": limit, **arguments})
+        return self._receive(limit + _GRACE)["result"]
+
+    def close(self) -> None:
+        """End the process and everything that it started."""
+        process = self._process
+        if process.poll() is None:
+            _kill_group(process)
+        process.wait()
+        with contextlib.suppress(OSError, ValueError):
+            assert process.stdin is not None
+            process.stdin.close()
+        for reader in self._readers:
+            reader.join(timeout=1)
+        for stream in (process.stdout, process.stderr):
+            if stream is not None and not any(r.is_alive() for r in self._readers):
+                stream.close()
+
+    def _send(self, message: Mapping[str, Any]) -> None:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(dump(message).encode() + b"\n")
+            self._process.stdin.flush()
+        except OSError as error:
+            raise self._ended() from error
+
+    def _receive(self, limit: float) -> Any:
+        deadline = time.monotonic() + limit
+        while True:
+            try:
+                line = self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
+            except queue.Empty:
+                executing = self._executing
+                self.close()
+                raise WorkerEndedError(f"no end after {limit - _GRACE:g} s", executing, self._text()) from None
+            if line is None:
+                raise self._ended()
+            try:
+                message = load(line)
+            except (ValueError, KeyError, TypeError):
+                continue  # the user's code found the pipe and wrote to it
+            event = message.get("event")
+            if event == "executing":
+                self._executing = message["path"]
+            elif event == "refused":
+                self.close()
+                raise WorkerError(f"{self.python}: {message['reason']}. Name an interpreter with --python.")
+            else:
+                return message
+
+    def _ended(self) -> WorkerEndedError:
+        executing = self._executing
+        self.close()
+        return WorkerEndedError(_exit_reason(self._process.returncode), executing, self._text())
+
+    def _text(self) -> str:
+        return "\n".join(self._tail)
+
+    def _read_replies(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._lines.put(line)
+        self._lines.put(None)
+
+    def _read_stderr(self) -> None:
+        assert self._process.stderr is not None
+        for line in self._process.stderr:
+            text = line.decode(errors="replace").rstrip("\n")
+            self._tail.append(text)
+            if self._echo:
+                sys.stderr.write(text + "\n")
+
+
+def _environment() -> dict[str, str]:
+    """The user's environment, with JAX on the CPU, runtime type checks off, and no bytecode written."""
+    return {
+        **os.environ,
+        "JAX_PLATFORMS": "cpu",
+        "JAXTYPING_DISABLE": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONHASHSEED": "0",
+        "PYTHONUNBUFFERED": "1",
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+    }
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+
+
+def _exit_reason(code: int) -> str:
+    if code >= 0:
+        return f"ended the process with exit status {code}"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    words = {"SIGSEGV": "a segmentation fault", "SIGKILL": "a kill, perhaps for want of memory", "SIGABRT": "an abort"}
+    return f"ended the process with {words.get(name, name)}"

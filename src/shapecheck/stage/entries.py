@@ -1,0 +1,138 @@
+"""What can be evaluated in the imported modules: examples, whole models, functions and methods with claims."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import sys
+from types import CodeType, ModuleType
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
+
+from shapecheck.facts import Scope
+from shapecheck.stage.protocol import EntryPlan, ModulePlan
+
+
+def module_class() -> "Optional[type]":
+    """`equinox.Module`, if the user's code has imported equinox."""
+    equinox = sys.modules.get("equinox")
+    return getattr(equinox, "Module", None)
+
+
+def examples(plan: ModulePlan, module: ModuleType) -> Iterator[EntryPlan]:
+    """Functions under `@shapecheck.example`."""
+    for name, value in list(vars(module).items()):
+        if getattr(value, "__shapecheck_example__", False) and getattr(value, "__module__", "") == module.__name__:
+            line = inspect.unwrap(value).__code__.co_firstlineno
+            yield EntryPlan(f"example:{plan.path}:{name}", f"{plan.name}:{name}", "example", plan.path, line, None)
+
+
+def models(plan: ModulePlan, module: ModuleType) -> "Iterator[Tuple[EntryPlan, type]]":
+    """Concrete Equinox modules that this file defines and that can be called."""
+    base = module_class()
+    if base is None:
+        return
+    for scope in plan.scopes:
+        if scope.kind != "class":
+            continue
+        cls = resolve(module, plan.scopes, scope)
+        if isinstance(cls, type) and issubclass(cls, base) and not inspect.isabstract(cls) and _own_call(cls):
+            line = scope.position.line if scope.position else 1
+            target = f"{plan.name}:{scope.qualname}"
+            yield EntryPlan(f"model:{plan.path}:{scope.qualname}", target, "model", plan.path, line, scope.index), cls
+
+
+def functions(plan: ModulePlan, module: ModuleType) -> Iterator[EntryPlan]:
+    """Functions and methods with claims, or around some, that can be reached from the module by name."""
+    wanted: Set[int] = set()
+    for index in plan.claimed:
+        outermost = _outermost_function(plan.scopes, index)
+        if outermost is not None:
+            wanted.add(outermost)
+        elif plan.scopes[index].kind == "class":
+            wanted.update(s.index for s in plan.scopes if s.parent == index and s.qualname.endswith(".__init__"))
+    for index in sorted(wanted):
+        scope = plan.scopes[index]
+        if resolve(module, plan.scopes, scope) is not None:
+            line = scope.position.line if scope.position else 1
+            key = f"function:{plan.path}:{scope.qualname}"
+            yield EntryPlan(key, f"{plan.name}:{scope.qualname}", "function", plan.path, line, index)
+
+
+def resolve(module: ModuleType, scopes: Sequence[Scope], scope: Scope) -> Any:
+    """The object that `scope` defines, or None: nested in a function, deleted, or replaced by something else."""
+    names: List[str] = []
+    current: Optional[Scope] = scope
+    while current is not None and current.kind != "module":
+        if current is not scope and current.kind == "function":
+            return None
+        names.insert(0, current.qualname.rpartition(".")[2])
+        current = scopes[current.parent] if current.parent is not None else None
+    value: Any = module
+    for name in names:
+        # Statically: looking at a property or a descriptor must not run it.
+        value = inspect.getattr_static(value, name, None)
+        if value is None:
+            return None
+    return value
+
+
+def owner_class(module: ModuleType, scopes: Sequence[Scope], scope: Scope) -> Optional[type]:
+    """The class whose method `scope` is."""
+    if scope.parent is None or scopes[scope.parent].kind != "class":
+        return None
+    cls = resolve(module, scopes, scopes[scope.parent])
+    return cls if isinstance(cls, type) else None
+
+
+def unheld(classes: "Sequence[Tuple[EntryPlan, type]]") -> "List[Tuple[EntryPlan, type]]":
+    """The classes that no other one holds come first, then the rest: parts are reached through their wholes."""
+    held: Dict[str, Set[str]] = {}
+    for _, cls in classes:
+        names = _mentioned(cls)
+        for other in names:
+            held.setdefault(other, set()).add(cls.__qualname__)
+
+    def is_held(cls: type) -> bool:
+        return bool(held.get(cls.__name__, set()) - {cls.__qualname__})
+
+    return sorted(classes, key=lambda pair: is_held(pair[1]))
+
+
+def _mentioned(cls: type) -> Set[str]:
+    """Names of classes in the annotations and in the constructor's code of `cls`."""
+    names: Set[str] = set()
+    for annotation in vars(cls).get("__annotations__", {}).values():
+        text = annotation if isinstance(annotation, str) else repr(annotation)
+        names.update("".join(c if c.isalnum() or c == "_" else " " for c in text).split())
+    init = vars(cls).get("__init__")
+    code = getattr(inspect.unwrap(init), "__code__", None) if callable(init) else None
+    if code is not None:
+        names.update(_code_names(code))
+    return names
+
+
+def _code_names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _code_names(constant)
+
+
+def _own_call(cls: type) -> bool:
+    return any("__call__" in vars(c) for c in cls.__mro__ if c.__module__.split(".")[0] != "equinox" or c is cls)
+
+
+def _outermost_function(scopes: Sequence[Scope], index: int) -> Optional[int]:
+    found: Optional[int] = None
+    current: Optional[int] = index
+    while current is not None:
+        if scopes[current].kind == "function":
+            found = current
+        current = scopes[current].parent
+    return found
+
+
+def nearest(name: str, known: Sequence[str]) -> str:
+    """"; did you mean 'x'?", or nothing."""
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""

@@ -1,0 +1,175 @@
+"""Why an evaluation ended: a shape error of JAX, a value that only a real run has, or anything else."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import re
+import traceback
+from types import FrameType, TracebackType
+from typing import Any, Dict, Iterator, List, Optional, Tuple
+
+import jax
+
+from shapecheck.facts import ArrayValue, Failure
+from shapecheck.stage.recorder import Recorder
+from shapecheck.stage.sizes import UnknownSizeError
+from shapecheck.stage.values import describe, is_array
+
+_LIBRARIES = frozenset({"jax", "jaxlib", "numpy", "einops", "opt_einsum", "equinox", "flax", "haiku", "optax"})
+_SHAPE_WORDS = re.compile(
+    r"shape|dimension|broadcast|axis|axes|rank|\bndim\b|size of label|contracting|concatenate|einsum|einops|"
+    r"operand \d|got \d+ and \d+|must (?:be|have) equal|divide evenly|too many indices|unpack",
+    re.IGNORECASE,
+)
+_VALUE_WORDS = re.compile(r"_DimExpr|symbolic dim|InconclusiveDimension|dimension expression|Tracer|traced|abstract", re.I)
+_VALUE_TYPES = frozenset({"InconclusiveDimensionOperation", "UnexpectedDimVar", "NonConcreteBooleanIndexError"})
+
+
+def explain(error: BaseException, recorder: Recorder) -> Failure:
+    """The failure behind `error`, with the deepest line of the user's code that it came through."""
+    frames = [(f, line) for f, line in traceback.walk_tb(error.__traceback__)]
+    users = [(f, line) for f, line in frames if f.f_code.co_filename in recorder.paths]
+    kind = _kind(error, frames)
+    message = _first_line(error)
+    if not users:
+        return Failure(kind, message, None)
+    frame, line = users[-1]
+    arrays = tuple(_arrays_on_line(frame, line))
+    return Failure(
+        kind,
+        message,
+        _user_frame(recorder, frame, line),
+        _operation(frames, frame, message),
+        tuple((name, text(value)) for name, value in arrays),
+        bool(arrays) and all(d.isdigit() for _, value in arrays for d in value.shape),
+    )
+
+
+def text(value: ArrayValue) -> str:
+    """`float32[b, 48]`."""
+    return f"{value.dtype}[{', '.join(value.shape)}]"
+
+
+def describe_error(error: BaseException) -> str:
+    """One line: the type and the first line of the message."""
+    return f"{type(error).__name__}: {_first_line(error)}".rstrip(": ")
+
+
+def _user_frame(recorder: Recorder, frame: FrameType, line: int) -> Any:
+    found = recorder.frame(frame)
+    if found is None:
+        return None
+    return type(found)(found.path, line, found.function)
+
+
+def _kind(error: BaseException, frames: "List[Tuple[FrameType, int]]") -> Any:
+    name = type(error).__name__
+    if isinstance(error, (jax.errors.ConcretizationTypeError, jax.errors.TracerIntegerConversionError)):
+        return "value"
+    if isinstance(error, (jax.errors.TracerArrayConversionError, jax.errors.NonConcreteBooleanIndexError)):
+        return "value"
+    if name in _VALUE_TYPES or (_VALUE_WORDS.search(str(error)) and not _SHAPE_WORDS.search(_first_line(error))):
+        return "value"
+    if not isinstance(error, (TypeError, ValueError, IndexError)) and name != "EinopsError":
+        return "other"
+    raiser = frames[-1][0].f_globals.get("__name__", "") if frames else ""
+    if str(raiser).split(".", 1)[0] in _LIBRARIES and _SHAPE_WORDS.search(str(error)):
+        return "shape"
+    return "other"
+
+
+def _first_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__
+
+
+def _operation(frames: "List[Tuple[FrameType, int]]", user: FrameType, message: str) -> str:
+    """The function of JAX that the user's line called, or the primitive that the message names."""
+    after = [f for f, _ in frames]
+    callee = after[after.index(user) + 1] if after.index(user) + 1 < len(after) else None
+    named = re.match(r"([a-z_]+[a-z]) (?:got|requires|operands|indices)", message)
+    if callee is not None:
+        name = callee.f_code.co_name
+        module = str(callee.f_globals.get("__name__", "")).split(".", 1)[0]
+        if module in _LIBRARIES and not name.startswith("_") and not re.search(r"wrapper|deferring|cache_miss|fun$", name):
+            return name
+    return named.group(1) if named else ""
+
+
+def _arrays_on_line(frame: FrameType, line: int) -> "Iterator[Tuple[str, ArrayValue]]":
+    """Every array that a name or attribute chain of the failing statement stands for."""
+    seen: Dict[str, None] = {}
+    for chain in _chains(frame.f_code.co_filename, line):
+        if chain in seen:
+            continue
+        seen[chain] = None
+        value = _lookup(chain, frame)
+        if value is not None and is_array(value):
+            described = describe(value)
+            if isinstance(described, ArrayValue):
+                yield chain, described
+
+
+def _chains(filename: str, line: int) -> List[str]:
+    try:
+        tree = ast.parse("".join(linecache.getlines(filename)))
+    except (SyntaxError, ValueError):
+        return []
+    statement = _statement(tree, line)
+    if statement is None:
+        return []
+    chains: List[str] = []
+    todo: List[ast.AST] = [statement]
+    while todo:
+        node = todo.pop(0)
+        chain = _chain(node)
+        if chain is not None:
+            chains.append(chain)
+        else:
+            todo += [n for n in ast.iter_child_nodes(node) if not isinstance(n, ast.stmt)]
+    return chains
+
+
+def _statement(tree: ast.AST, line: int) -> Optional[ast.stmt]:
+    best: Optional[ast.stmt] = None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno):
+            if best is None or node.lineno >= best.lineno:
+                best = node
+    return best
+
+
+def _chain(node: ast.AST) -> Optional[str]:
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+        return node.id
+    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+        base = _chain(node.value)
+        return None if base is None or node.attr in ("shape", "dtype", "ndim", "T", "at") else f"{base}.{node.attr}"
+    return None
+
+
+def _lookup(chain: str, frame: FrameType) -> Any:
+    first, *rest = chain.split(".")
+    value = frame.f_locals.get(first, frame.f_globals.get(first))
+    for name in rest:
+        members = getattr(value, "__dict__", {})
+        if name not in members:
+            return None
+        value = members[name]
+    return value
+
+
+def clear_frames(error: Optional[TracebackType]) -> None:
+    """Let go of the tracers that a traceback keeps alive."""
+    if error is not None:
+        traceback.clear_frames(error)
+
+
+def is_own(error: BaseException) -> bool:
+    """Whether the checker itself raised `error`: then it is a bug of ours, and no finding."""
+    last = None
+    for last, _ in traceback.walk_tb(error.__traceback__):
+        pass
+    module = str(last.f_globals.get("__name__", "")) if last is not None else ""
+    return module.startswith("shapecheck.") and not isinstance(error, UnknownSizeError)

@@ -1,0 +1,68 @@
+"""What a parameter's name says of the values it takes, where its annotation leaves that open."""
+
+from __future__ import annotations
+
+import re
+from typing import Optional
+
+# Sizes of constructors: multiples of 16 by distinct primes, so that heads, groups and patches divide them, and no two
+# are equal, double or half of each other. Free dims take other primes (see `sizes`).
+CONSTRUCTOR_SIZES = (48, 80, 112, 176, 208, 272, 304, 368, 464, 496, 592, 656, 688, 752, 848, 944)
+
+_RULES = (
+    (r"(^|_)(n_?)?(layers?|blocks?|depths?|repeats?|stages?|iters?|iterations|levels|rounds|num_layers)$", 2),
+    (r"(^|_)(n_?|num_?)?(kv|key_value)_?(heads?|groups?)$", 2),
+    (r"(^|_)(top_?k|k_top|n_?select|num_selected)", 2),
+    (r"heads?$|^(n_?|num_?)?heads?$|^nh$", 4),
+    (r"groups?$", 2),
+    (r"kernel|filter_size|window(_size)?$", 3),
+    (r"stride|dilation|rate$", 1),
+    (r"^(padding|pad|offset|start|axis|dim_axis)$", 0),
+    (r"patch", 4),
+    (r"(img|image|input|spatial)_?(size|res|resolution|height|width)?$|^(height|width|resolution|res)$", 64),
+    (r"max_?(len|length|seq|pos|position|tokens|steps|time)|(context|block)_?(len|length|size|window)$|seq_?len|n_?ctx", 1024),
+    (r"expan|factor|mult|ratio|growth|multiplier", 3),
+    (r"(num|n)_spatial_dims?$|^ndim$|^rank$", 2),
+    (r"(num|n)_?(dims|axes)$", 2),
+    (r"seed", 0),
+)
+_COMPILED = tuple((re.compile(pattern, re.IGNORECASE), size) for pattern, size in _RULES)
+_SIZE_LIKE = re.compile(
+    r"(size|dims?|features?|channels?|width|hidden|embed|units|classes|experts|vocab|actions?|states?|latent|inputs?|"
+    r"outputs?|neurons|basis|components|nodes|edges|tokens|_in|_out|in_|out_|^d_|^n_|^num_|d_model|d_ff|^[a-z]$|^[A-Z]$)",
+    re.IGNORECASE,
+)
+_KEY = re.compile(r"(^|_)(key|rng|prng|prng_key|rng_key)s?$")
+_INTEGER_ARRAY = re.compile(
+    r"(token|label|index|indices|idx|ids?$|^ids|action|segment|position_ids|senders|receivers|class(es)?$|target_ids|codes?$|"
+    r"length|count|steps?$)",
+    re.IGNORECASE,
+)
+_BOOLEAN_ARRAY = re.compile(r"(mask|done|terminal|is_|valid|flag|resets?$|padding$)", re.IGNORECASE)
+
+
+def particular_size(name: str) -> Optional[int]:
+    """The size that integers of this name want (2 layers, 4 heads, kernel 3), or None for a plain size."""
+    for pattern, size in _COMPILED:
+        if pattern.search(name):
+            return size
+    return None
+
+
+def is_size_like(name: str) -> bool:
+    """Whether an integer of this name is the size of an axis, so that a distinct value shows mix-ups."""
+    return particular_size(name) is None and _SIZE_LIKE.search(name) is not None
+
+
+def is_key(name: str) -> bool:
+    """Whether a parameter of this name takes a random key."""
+    return _KEY.search(name) is not None
+
+
+def array_dtype(name: str) -> str:
+    """The dtype of an array that is described without one, by its name."""
+    if is_key(name):
+        return "uint32"
+    if _BOOLEAN_ARRAY.search(name):
+        return "bool"
+    return "int32" if _INTEGER_ARRAY.search(name) else "float32"

@@ -1,0 +1,142 @@
+"""Import of the user's modules in the worker: under the user's names, probed on the way in, each once."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import os
+import sys
+from types import CodeType, ModuleType
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
+
+from shapecheck.stage.probes import HANDLE, instrument
+from shapecheck.stage.protocol import ModulePlan
+from shapecheck.stage.recorder import ModuleProbe, Recorder
+
+
+class WorkerEndedError(ImportError):
+    """Raised in place of a module whose import ended an earlier worker process."""
+
+
+class Importer(importlib.abc.MetaPathFinder):
+    """Finds modules as Python does, and compiles the planned ones with probes.
+
+    Several import roots may hold modules of one name (`a/model.py` and `b/model.py`). Only one root is active at a
+    time: its folder stands first on `sys.path`, and modules of other roots that it would shadow are put aside.
+    """
+
+    def __init__(
+        self,
+        plans: Sequence[ModulePlan],
+        recorder: Recorder,
+        culprits: Mapping[str, str],
+        announce: Callable[[str], None],
+    ) -> None:
+        self.plans: Dict[str, ModulePlan] = {p.file: p for p in plans}
+        self.recorder = recorder
+        self.culprits = culprits
+        self.announce = announce
+        self.loaded: Dict[str, ModuleType] = {}  # by file
+        self.executing: List[str] = []
+        self.aside: Dict[str, Dict[str, ModuleType]] = {}
+        self.root = ""
+        self.tops: Dict[str, set[str]] = {}
+        for plan in plans:
+            self.tops.setdefault(plan.root, set()).add(plan.name.split(".", 1)[0])
+
+    def find_spec(
+        self, fullname: str, path: Optional[Sequence[str]], target: Optional[ModuleType] = None
+    ) -> Optional[importlib.machinery.ModuleSpec]:
+        """The standard path search, with the loader changed for planned files."""
+        spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
+        if spec is None or spec.origin is None or not isinstance(spec.loader, importlib.machinery.SourceFileLoader):
+            return None
+        plan = self.plans.get(os.path.realpath(spec.origin))
+        if plan is None:
+            return None
+        spec.loader = ProbingLoader(fullname, spec.origin, plan, self)
+        return spec
+
+    def load(self, plan: ModulePlan) -> ModuleType:
+        """Import the module of `plan`, once; raises whatever its import raises."""
+        known = self.loaded.get(plan.file)
+        if known is not None:
+            return known
+        self.activate(plan.root)
+        module = importlib.import_module(plan.name)
+        if plan.file not in self.loaded:
+            # The name leads elsewhere (an installed package of that name, an unusual layout): load by location.
+            module = self._load_from_file(plan)
+        return self.loaded.get(plan.file, module)
+
+    def _load_from_file(self, plan: ModulePlan) -> ModuleType:
+        name = plan.name if plan.name not in sys.modules else f"_shapecheck_{len(self.loaded)}_{plan.name}"
+        spec = importlib.util.spec_from_file_location(name, plan.file, loader=ProbingLoader(name, plan.file, plan, self))
+        if spec is None or spec.loader is None:
+            raise ImportError(f"no module can be made of {plan.path}")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            sys.modules.pop(name, None)
+            raise
+        return module
+
+    def activate(self, root: str) -> None:
+        """Make `root` the active one; it stays so, as its modules may import more while they run."""
+        if root == self.root:
+            return
+        self._put_aside(root)
+        self.root = root
+        if root in sys.path:
+            sys.path.remove(root)
+        sys.path.insert(0, root)
+        importlib.invalidate_caches()
+
+    def _put_aside(self, root: str) -> None:
+        """Take modules of other roots out of `sys.modules` where `root` has its own of that name."""
+        mine = self.tops.get(root, set())
+        for name, module in list(sys.modules.items()):
+            file = getattr(module, "__file__", None)
+            plan = self.plans.get(os.path.realpath(file)) if isinstance(file, str) else None
+            if plan is not None and plan.root != root and name.split(".", 1)[0] in mine:
+                self.aside.setdefault(plan.root, {})[name] = sys.modules.pop(name)
+        sys.modules.update(self.aside.pop(root, {}))
+
+
+class ProbingLoader(importlib.machinery.SourceFileLoader):
+    """Compiles one planned file with its probes; bytecode is neither read nor written."""
+
+    def __init__(self, fullname: str, path: str, plan: ModulePlan, importer: Importer) -> None:
+        super().__init__(fullname, path)
+        self.plan = plan
+        self.importer = importer
+
+    def get_code(self, fullname: str) -> Optional[CodeType]:
+        """Compile the source with probes around the planned sites."""
+        source = self.get_data(self.path)
+        tree = instrument(source, self.plan.file, self.plan.scopes, self.plan.sites)
+        code: Any = compile(tree, self.plan.file, "exec", dont_inherit=True)
+        return code  # type: ignore[no-any-return]
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the module body; remember which file is running, so that a crash can be laid at its door."""
+        importer = self.importer
+        if self.plan.file in importer.culprits:
+            raise WorkerEndedError(importer.culprits[self.plan.file])
+        probe = ModuleProbe(importer.recorder, self.plan.path, self.plan.scopes, self.plan.sites)
+        setattr(module, HANDLE, probe)
+        importer.loaded[self.plan.file] = module
+        importer.executing.append(self.plan.path)
+        importer.announce(self.plan.path)
+        try:
+            super().exec_module(module)
+        except BaseException:
+            importer.loaded.pop(self.plan.file, None)
+            raise
+        finally:
+            importer.executing.pop()
+            importer.announce(importer.executing[-1] if importer.executing else "")

@@ -1,0 +1,107 @@
+"""Which integers a name in a claim may mean at a point of the user's code."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Iterator, List, Mapping, Sequence, Tuple
+
+from shapecheck.facts import Named
+from shapecheck.stage.values import is_array, is_size
+
+_STEP = re.compile(r"\.([^\W\d]\w*)|\[(-?\d+)\]")
+_CONFIGS = frozenset(
+    "args cfg conf config configuration hparams hps hp hyperparameters opts options params settings spec".split()
+)
+
+
+def visible(names: Sequence[str], variables: Mapping[str, Any], module: Mapping[str, Any]) -> Tuple[Named, ...]:
+    """The sizes that `names` have here: locals and closure, `self` and its configs, local configs, the module."""
+    result: List[Named] = []
+    for name in names:
+        for source, value in _candidates(name, variables, module):
+            if is_size(value):
+                result.append(Named(name, str(value), source))
+    return tuple(result)
+
+
+def _candidates(name: str, variables: Mapping[str, Any], module: Mapping[str, Any]) -> Iterator[Tuple[str, Any]]:
+    head = re.match(r"[^\W\d]\w*", name)
+    if head is None:
+        return
+    rest = name[head.end() :]
+    if rest.startswith("("):  # len(x)
+        argument = rest[1:-1]
+        for source, value in _candidates(argument, variables, module):
+            if head.group() == "len" and hasattr(value, "__len__"):
+                yield f"len({source})", _length(value)
+        return
+    for space in (variables, module):
+        if head.group() in space:
+            yield from _follow(name, space[head.group()], rest)
+            break
+    if rest:
+        return
+    owner = variables.get("self")
+    for source, holder in _holders(owner, variables):
+        value = _attribute(holder, name)
+        if value is not None:
+            yield f"{source}.{name}", value
+
+
+def _holders(owner: Any, variables: Mapping[str, Any]) -> Iterator[Tuple[str, Any]]:
+    if owner is not None:
+        yield "self", owner
+        for key, value in _attributes(owner):
+            if key.lstrip("_") in _CONFIGS or key.lstrip("_").endswith("config"):
+                yield f"self.{key}", value
+    for key, value in variables.items():
+        if key in _CONFIGS or key.endswith("config"):
+            yield key, value
+
+
+def _attributes(owner: Any) -> List[Tuple[str, Any]]:
+    return list(getattr(owner, "__dict__", {}).items())
+
+
+def _attribute(holder: Any, name: str) -> Any:
+    """Plain attributes and class constants only: no property of the user's runs."""
+    if isinstance(holder, Mapping):
+        return holder.get(name)
+    members = getattr(holder, "__dict__", {})
+    if name in members:
+        return members[name]
+    for cls in type(holder).__mro__:
+        if name in vars(cls):
+            return vars(cls)[name]
+        if name in getattr(cls, "_fields", ()):
+            return getattr(holder, name)
+    return None
+
+
+def _follow(source: str, value: Any, rest: str) -> Iterator[Tuple[str, Any]]:
+    """Walk `.attribute` and `[index]` steps; array data is never indexed."""
+    position = 0
+    while position < len(rest):
+        step = _STEP.match(rest, position)
+        if step is None:
+            return
+        position = step.end()
+        if step.group(1) is not None:
+            if is_array(value) and step.group(1) not in ("shape", "ndim", "size"):
+                return
+            value = _shape_or_attribute(value, step.group(1))
+        elif isinstance(value, (tuple, list)) and -len(value) <= int(step.group(2)) < len(value):
+            value = value[int(step.group(2))]
+        else:
+            return
+    yield source, value
+
+
+def _shape_or_attribute(value: Any, name: str) -> Any:
+    if is_array(value):
+        return getattr(value, name)
+    return _attribute(value, name)
+
+
+def _length(value: Any) -> Any:
+    return value.shape[0] if is_array(value) and value.shape else len(value)

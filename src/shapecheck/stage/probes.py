@@ -1,0 +1,234 @@
+"""The source's own syntax tree with a probe around each value of interest, line numbers untouched.
+
+For a function with sites the transform gives, in effect,
+
+    def f(self, x):
+        __sc_7__ = __shapecheck__.enter(7, __sc_3__)
+        y = __shapecheck__.value(__sc_7__, 12, self.proj(x))
+        return __shapecheck__.returned(__sc_7__, y)
+
+where 7 is the function's scope, 3 that of the function around it, and 12 a site. Names end in underscores so that
+class bodies do not mangle them. Lambdas and comprehensions reach their function's scope through their closure.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Dict, List, Optional, Sequence, Tuple, TypeVar, Union
+
+from shapecheck.facts import Position, Scope, Site
+
+HANDLE = "__shapecheck__"
+
+_Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
+_Node = TypeVar("_Node", bound=ast.AST)
+_Key = Tuple[int, int, int, int]
+
+
+def instrument(source: bytes, filename: str, scopes: Sequence[Scope], sites: Sequence[Site]) -> ast.Module:
+    """Parse `source` and put the probes of `sites` into it; raises SyntaxError as `compile` would."""
+    tree = ast.parse(source, filename)
+    return ast.fix_missing_locations(_Transformer(scopes, sites).transform(tree))
+
+
+class _Transformer(ast.NodeTransformer):
+    """One walk over one module."""
+
+    def __init__(self, scopes: Sequence[Scope], sites: Sequence[Site]) -> None:
+        self.scopes = scopes
+        self.values: Dict[_Key, List[Site]] = {}
+        self.names: Dict[_Key, List[Site]] = {}
+        self.returns: Dict[int, Site] = {}
+        self.fields: Dict[int, List[Site]] = {}
+        self.by_position = {_start(s.position): s for s in scopes if s.position is not None}
+        self.probed = _probed_scopes(scopes, sites)
+        self.stack: List[int] = [0]
+        for site in sites:
+            if site.kind == "value" and site.position is not None:
+                self.values.setdefault(_key(site.position), []).append(site)
+            elif site.kind == "name" and site.position is not None:
+                self.names.setdefault(_key(site.position), []).append(site)
+            elif site.kind == "return":
+                self.returns[site.scope] = site
+            elif site.kind == "field":
+                self.fields.setdefault(site.scope, []).append(site)
+
+    def transform(self, tree: ast.Module) -> ast.Module:
+        """Instrument the module body and open the module's own scope."""
+        tree = self.generic_visit(tree)  # type: ignore[assignment]
+        if 0 in self.probed:
+            start = _body_start(tree.body, module=True)
+            tree.body.insert(start, self._enter(0, None, _anchor(tree.body, start)))
+        return tree
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        """Visit a node, then wrap it if it is the expression of a site."""
+        if not isinstance(node, ast.expr):
+            return super().visit(node)  # type: ignore[no-any-return]
+        readable = isinstance(getattr(node, "ctx", ast.Load()), ast.Load) and not isinstance(node, ast.Starred)
+        found = self.values.pop(_node_key(node), ()) if readable else ()
+        result: ast.expr = super().visit(node)
+        for site in found:
+            result = self._call("value", [self._scope(), _constant(site.index), result], node)
+        return result
+
+    def visit_stmt_list(self, body: List[ast.stmt]) -> List[ast.stmt]:
+        """Visit statements, with the probes of named variables before and after them."""
+        result: List[ast.stmt] = []
+        for statement in body:
+            sites = self.names.get(_node_key(statement), ())
+            visited = self.visit(statement)
+            result += [self._read(s, statement) for s in sites if s.when == "before"]
+            result.append(visited)  # type: ignore[arg-type]
+            inner = [self._read(s, statement) for s in sites if s.when == "body"]
+            if inner and isinstance(visited, (ast.For, ast.AsyncFor, ast.With, ast.AsyncWith)):
+                visited.body[:0] = inner
+            result += [self._read(s, statement) for s in sites if s.when == "after"]
+        return result
+
+    def generic_visit(self, node: _Node) -> _Node:
+        """As the standard one, but statement lists go through `visit_stmt_list`."""
+        for name, old in ast.iter_fields(node):
+            if isinstance(old, list):
+                if old and isinstance(old[0], ast.stmt):
+                    old[:] = self.visit_stmt_list(old)
+                else:
+                    old[:] = [self.visit(item) if isinstance(item, ast.AST) else item for item in old]
+            elif isinstance(old, ast.AST):
+                setattr(node, name, self.visit(old))
+        return node
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.JoinedStr:  # noqa: N802
+        """Leave f-strings alone: their inner positions differ between Python versions."""
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:  # noqa: N802
+        """Open the function's scope at its start."""
+        return self._function(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AsyncFunctionDef:  # noqa: N802
+        """Open the function's scope at its start."""
+        return self._function(node)
+
+    def _function(self, node: _Function) -> _Function:
+        scope = self.by_position.get((node.lineno, node.col_offset))
+        if scope is None:
+            return self.generic_visit(node)
+        # Decorators and defaults belong to the scope around the function.
+        node.decorator_list = [self.visit(item) for item in node.decorator_list]  # type: ignore[misc]
+        node.args = self.visit(node.args)  # type: ignore[assignment]
+        self.stack.append(scope.index)
+        node.body = self.visit_stmt_list(node.body)
+        self.stack.pop()
+        if scope.index in self.probed:
+            start = _body_start(node.body)
+            node.body.insert(start, self._enter(scope.index, self._outer(scope), _anchor(node.body, start)))
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:  # noqa: N802
+        """Observe the fields of what the class constructs, by the outermost decorator."""
+        scope = self.by_position.get((node.lineno, node.col_offset))
+        self.generic_visit(node)
+        if scope is not None and scope.index in self.fields:
+            decorator = self._call("fields", [_constant(scope.index), self._outer(scope)], node)
+            node.decorator_list.insert(0, decorator)
+        return node
+
+    def visit_Return(self, node: ast.Return) -> ast.Return:  # noqa: N802
+        """Observe what is returned."""
+        self.generic_visit(node)
+        if node.value is not None and self.stack[-1] in self.returns:
+            node.value = self._call("returned", [self._scope(), node.value], node)
+        return node
+
+    def _outer(self, scope: Scope) -> Optional[int]:
+        """The nearest probed function (not class) around `scope`."""
+        parent = scope.parent
+        while parent is not None:
+            if parent in self.probed and self.scopes[parent].kind == "function":
+                return parent
+            parent = self.scopes[parent].parent
+        return None
+
+    def _scope(self) -> ast.expr:
+        if self.stack[-1] in self.probed:
+            return ast.Name(_variable(self.stack[-1]), ast.Load())
+        return _constant(None)
+
+    def _enter(self, scope: int, outer: Optional[int], anchor: ast.AST) -> ast.stmt:
+        call = self._call("enter", [_constant(scope), outer], anchor)
+        target = ast.Name(_variable(scope), ast.Store())
+        return ast.copy_location(ast.Assign([target], call), anchor)
+
+    def _read(self, site: Site, anchor: ast.AST) -> ast.stmt:
+        call = self._call("named", [self._scope(), _constant(site.index)], anchor)
+        return ast.copy_location(ast.Expr(call), anchor)
+
+    @staticmethod
+    def _call(method: str, arguments: Sequence[Union[ast.expr, int, None]], anchor: ast.AST) -> ast.Call:
+        function = ast.Attribute(ast.Name(HANDLE, ast.Load()), method, ast.Load())
+        given = [
+            a if isinstance(a, ast.expr) else ast.Name(_variable(a), ast.Load()) if a is not None else _constant(None)
+            for a in arguments
+        ]
+        call = ast.Call(function, given, [])
+        for part in ast.walk(call):
+            if not hasattr(part, "lineno"):
+                ast.copy_location(part, anchor)
+        return call
+
+
+def _probed_scopes(scopes: Sequence[Scope], sites: Sequence[Site]) -> "set[int]":
+    """The scopes with sites, and the functions around them, whose bindings they read."""
+    probed = {s.scope for s in sites if s.kind != "field"}
+    for index in [*probed, *(s.scope for s in sites if s.kind == "field")]:
+        parent = scopes[index].parent
+        while parent is not None:
+            if scopes[parent].kind == "function":
+                probed.add(parent)
+            parent = scopes[parent].parent
+    return probed
+
+
+def _body_start(body: Sequence[ast.stmt], *, module: bool = False) -> int:
+    """Where a statement may be put in front: behind the docstring and, in a module, behind `from __future__`."""
+    start = 0
+    if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
+        start = int(isinstance(body[0].value.value, str))
+    while module and start < len(body):
+        statement = body[start]
+        if not (isinstance(statement, ast.ImportFrom) and statement.module == "__future__"):
+            break
+        start += 1
+    return start
+
+
+def _anchor(body: Sequence[ast.stmt], start: int) -> ast.AST:
+    if body:
+        return body[min(start, len(body) - 1)]
+    return ast.Pass(lineno=1, col_offset=0, end_lineno=1, end_col_offset=0)
+
+
+def _variable(scope: int) -> str:
+    return f"__sc_{scope}__"
+
+
+def _constant(value: Union[int, None]) -> ast.expr:
+    return ast.Constant(value)
+
+
+def _start(position: Position) -> Tuple[int, int]:
+    return position.line, position.column
+
+
+def _key(position: Position) -> _Key:
+    return position.line, position.column, position.end_line, position.end_column
+
+
+def _node_key(node: ast.AST) -> _Key:
+    return (
+        getattr(node, "lineno", 0),
+        getattr(node, "col_offset", 0),
+        getattr(node, "end_lineno", 0) or 0,
+        getattr(node, "end_col_offset", 0) or 0,
+    )

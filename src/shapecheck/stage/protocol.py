@@ -1,0 +1,120 @@
+"""What parent and worker say to each other: one JSON object a line, rebuilt into the frozen facts."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from typing import Any, Dict, Mapping, Optional, Tuple, Union
+
+from shapecheck import facts
+from shapecheck.facts import Scope, Site
+
+
+@dataclass(frozen=True)
+class Described:
+    """What a comment or docstring says of a parameter: canonical spec text and a jaxtyping dtype name or ""."""
+
+    scope: int
+    parameter: str
+    spec: str
+    dtype: str
+
+
+@dataclass(frozen=True)
+class ModulePlan:
+    """One file to import: `file` absolute and resolved, `path` as messages show it, `root` its import root."""
+
+    file: str
+    path: str
+    root: str
+    name: str
+    scopes: Tuple[Scope, ...]
+    sites: Tuple[Site, ...]
+    described: Tuple[Described, ...] = ()
+    claimed: Tuple[int, ...] = ()  # scopes that have claims
+
+
+@dataclass(frozen=True)
+class ConfiguredExample:
+    """A `[[tool.shapecheck.example]]` table."""
+
+    call: str
+    init: Optional[Mapping[str, Any]] = None
+    args: Tuple[Any, ...] = ()
+    kwargs: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    method: str = ""
+
+
+@dataclass(frozen=True)
+class EntryPlan:
+    """Something that can be evaluated, as the worker lists it. `key` is stable across worker processes."""
+
+    key: str
+    target: str
+    origin: str
+    path: str
+    line: int
+    scope: Optional[int]
+
+
+_CLASSES: Dict[str, Any] = {
+    c.__name__: c
+    for c in (
+        Scope,
+        Site,
+        facts.Position,
+        facts.ArrayValue,
+        facts.TreeValue,
+        facts.OtherValue,
+        facts.Named,
+        facts.Observation,
+        facts.Frame,
+        facts.Call,
+        facts.Failure,
+        facts.Evaluation,
+        Described,
+        ModulePlan,
+        ConfiguredExample,
+        EntryPlan,
+    )
+}
+_FIELDS = {name: tuple(f.name for f in dataclasses.fields(c)) for name, c in _CLASSES.items()}
+
+Plain = Union[None, bool, int, float, str, list, dict]  # type: ignore[type-arg]
+
+
+def dump(message: Any) -> str:
+    """One line of JSON for `message`: facts, tuples, mappings and scalars."""
+    return json.dumps(to_plain(message), separators=(",", ":"))
+
+
+def load(line: "str | bytes") -> Any:
+    """The message of a line; raises ValueError for what is not one."""
+    return from_plain(json.loads(line))
+
+
+def to_plain(value: Any) -> Plain:
+    """Frozen facts become `{"!": class name, "v": field values}`."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (tuple, list)):
+        return [to_plain(v) for v in value]
+    if isinstance(value, Mapping):
+        return {"!": "", "v": {str(k): to_plain(v) for k, v in value.items()}}
+    name = type(value).__name__
+    if _CLASSES.get(name) is not type(value):
+        raise TypeError(f"{name} does not cross the process boundary")
+    return {"!": name, "v": [to_plain(getattr(value, f)) for f in _FIELDS[name]]}
+
+
+def from_plain(value: Plain) -> Any:
+    """The inverse of `to_plain`; lists come back as tuples."""
+    if isinstance(value, list):
+        return tuple(from_plain(v) for v in value)
+    if isinstance(value, dict):
+        name, inner = value["!"], value["v"]
+        if name == "":
+            return {k: from_plain(v) for k, v in inner.items()}
+        return _CLASSES[name](*(from_plain(v) for v in inner))
+    return value

@@ -1,0 +1,272 @@
+"""How each kind of entry is run: models, functions and methods, examples written by the user."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+
+import jax
+
+
+from shapecheck.shapes import SpecError, comment_dtype, parse_comment_dims, parse_spec, print_spec
+from shapecheck.stage import abstract
+from shapecheck.stage.attempts import Recipe, Trial
+from shapecheck.stage.entries import module_class
+from shapecheck.stage.protocol import ConfiguredExample
+from shapecheck.stage.recorder import Recorder
+from shapecheck.stage.sizes import Assignment, free_names
+from shapecheck.stage.synthesis import CannotSynthesiseError, Deferred, Synthesis, annotation_of
+from shapecheck.stage.values import is_array
+
+Described = Mapping[str, Tuple[str, str]]
+_CONSTRUCTOR_VARIANTS = (0, 1, 2)
+
+
+class ExampleError(Exception):
+    """An example of the user's is wrong by itself; the text says what to change."""
+
+
+class Kitchen:
+    """Makes recipes. `pinned` are sizes from the configuration; `described` looks up what comments say of parameters."""
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        pinned: Mapping[str, int],
+        described: Callable[[Any], Described],
+        subclasses: Callable[[type], Sequence[type]],
+    ) -> None:
+        self.recorder, self.pinned, self.described, self.subclasses = recorder, pinned, described, subclasses
+        self._models: Dict[Tuple[type, str], Tuple[Any, Dict[str, int]]] = {}
+
+    def model(self, cls: type) -> Recipe:
+        """Construct `cls` with synthesised arguments and call it as its parameters are described."""
+        return self.method(cls, cls.__call__)
+
+    def method(self, cls: type, function: Any) -> Recipe:
+        """Construct `cls`, and call its method `function`."""
+        instance, known = self.instance(cls)
+
+        def invoke(model: Any, *args: Any, **kwargs: Any) -> None:
+            self.recorder.stages = dict(abstract.stage_paths(model, module_class()))
+            function(model, *args, **_with_state(function, model, kwargs))
+
+        return self._call(function, invoke, known, first=(instance,))
+
+    def function(self, function: Any) -> Recipe:
+        """Call a plain function (or static method) alone."""
+        return self._call(function, function, {}, first=())
+
+    def example(self, function: Callable[[], Any]) -> Recipe:
+        """Evaluate a function of the user's that returns `(callable, *args)`."""
+        placeholders = _placeholders(function)
+        specs = [spec for _, spec, _ in placeholders]
+
+        def run(trial: Trial) -> Tuple[Tuple[str, str], ...]:
+            assignment = self._assignment(trial, {}, specs)
+            arrays = {i: assignment.array(spec, dtype, "") for i, spec, dtype in placeholders}
+
+            def call(given: Mapping[str, Any]) -> None:
+                target, *args = function()
+                self.recorder.stages = dict(abstract.stage_paths(target, module_class()))
+                target(*(given.get(str(i), a) for i, a in enumerate(args)))
+
+            abstract.run(call, {str(i): a for i, a in arrays.items()})
+            return assignment.chosen()
+
+        return Recipe(run, symbolic=bool(free_names(specs)))
+
+    def configured(self, example: ConfiguredExample, target: Any) -> Recipe:
+        """A `[[tool.shapecheck.example]]` table, applied to the object that its `call` names."""
+        function = target
+        known: Dict[str, int] = dict(self.pinned)
+        first: Tuple[Any, ...] = ()
+        if isinstance(target, type):
+            instance, chosen = self.instance(target, example.init or {})
+            known = {**chosen, **known}
+            name = example.method or "__call__"
+            function = getattr(target, name, None)
+            if function is None:
+                raise ExampleError(f"{target.__name__} has no method {name}")
+            first = (instance,)
+        arguments = [_argument(a) for a in example.args]
+        named = {k: _argument(v) for k, v in example.kwargs.items()}
+        specs = [a.spec for a in [*arguments, *named.values()] if isinstance(a, _Shape)]
+        _check_fit(function, [*first, *arguments], named)
+
+        def run(trial: Trial) -> Tuple[Tuple[str, str], ...]:
+            assignment = self._assignment(trial, known, specs)
+
+            def make(a: Any) -> Any:
+                return assignment.array(a.spec, a.dtype, "") if isinstance(a, _Shape) else a
+
+            def invoke(*args: Any, **kwargs: Any) -> None:
+                if first:
+                    self.recorder.stages = dict(abstract.stage_paths(args[0], module_class()))
+                    kwargs = _with_state(function, args[0], kwargs)
+                function(*args, **kwargs)
+
+            abstract.run(invoke, *first, *map(make, arguments), **{k: make(v) for k, v in named.items()})
+            return assignment.chosen()
+
+        return Recipe(run, symbolic=bool(free_names(specs)), free=tuple(free_names(specs)))
+
+    def instance(self, cls: type, init: Mapping[str, Any] = {}) -> "Tuple[Any, Dict[str, int]]":
+        """An abstract instance of `cls` and the integers known of it; the first way of construction that evaluates."""
+        key = (cls, repr(sorted(init.items())))
+        if key not in self._models:
+            self._models[key] = self._construct(cls, init)
+        return self._models[key]
+
+    def construct(self, cls: type) -> Tuple[Tuple[str, str], ...]:
+        """Construct `cls` once more, for what its constructor shows."""
+        self._models.pop((cls, "[]"), None)
+        self.instance(cls)
+        return ()
+
+    def _construct(self, cls: type, init: Mapping[str, Any]) -> "Tuple[Any, Dict[str, int]]":
+        if inspect.isabstract(cls):
+            raise CannotSynthesiseError(f"{cls.__name__} is abstract")
+        problem: Optional[BaseException] = None
+        for variant in _CONSTRUCTOR_VARIANTS:
+            assignment = Assignment("sized", self.pinned, _specs(cls, {}))
+            synthesis = Synthesis(assignment, variant=variant, pinned=self.pinned, subclasses=self.subclasses)
+            args, kwargs = synthesis.arguments(cls, {}, init, constructing=True)
+            deferred = Deferred(cls, args, kwargs)
+            try:
+                model = abstract.build(deferred)
+            except (Exception, SystemExit) as error:  # the user's constructor may raise anything
+                problem = problem or error
+                continue
+            known = {**synthesis.chosen, **_integers(model), **{k: v for k, v in init.items() if type(v) is int}}
+            return model, known
+        text = f"{type(problem).__name__}: {problem}".splitlines()[0]
+        raise CannotSynthesiseError(f"constructing {cls.__name__} with made-up arguments raised {text}")
+
+    def _call(self, function: Any, invoke: Any, known: Mapping[str, int], first: Tuple[Any, ...]) -> Recipe:
+        described = self.described(function)
+        specs = _specs(function, described)
+        everything = {**known, **self.pinned}
+
+        def run(trial: Trial) -> Tuple[Tuple[str, str], ...]:
+            assignment = self._assignment(trial, everything, specs)
+            synthesis = Synthesis(assignment, pinned=self.pinned, subclasses=self.subclasses)
+            synthesis.chosen.update(known)
+            given = {"state": None} if first and _wants_state(function, first[0]) else {}
+            args, kwargs = synthesis.arguments(function, described, given, skip=len(first))
+            abstract.run(invoke, *first, *args, **kwargs)
+            return assignment.chosen()
+
+        probe = Assignment("sized", everything, specs)
+        sizes = tuple(dict.fromkeys(v for v in known.values() if v > 2))[:8]
+        return Recipe(run, probe.free, sizes, relations=not first, tied=not probe.free)
+
+    def _assignment(self, trial: Trial, known: Mapping[str, int], specs: Sequence[str]) -> Assignment:
+        return Assignment(trial.mode, known, specs, trial.substitution, trial.variant)
+
+
+class _Shape:
+    """An argument given as text: dtype and dims."""
+
+    def __init__(self, dtype: str, spec: str) -> None:
+        self.dtype, self.spec = dtype, spec
+
+
+def _argument(value: Any) -> Any:
+    """`"i32[batch seq]"` becomes an abstract array; other values pass as they are."""
+    if not isinstance(value, str) or "[" not in value:
+        return value
+    head, _, rest = value.partition("[")
+    dtype = comment_dtype(head.strip()) if head.strip() else ""
+    inside = rest.rstrip()[:-1]
+    form = 'write it as "f32[batch seq 48]"'
+    if dtype is None or not rest.rstrip().endswith("]"):
+        raise ExampleError(f"{value!r} is not a shape: {form}")
+    try:
+        spec = parse_comment_dims(inside) if "," in inside else parse_spec(inside)
+    except SpecError as error:
+        raise ExampleError(f"{value!r} is not a shape ({error}): {form}") from None
+    if spec is None:
+        raise ExampleError(f"{value!r} is not a shape: {form}")
+    return _Shape(dtype, print_spec(spec))
+
+
+def _check_fit(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    signature = inspect.signature(function)
+    known = {k: v for k, v in kwargs.items() if k != "state"}
+    if "state" in signature.parameters and "state" not in kwargs:
+        known["state"] = None
+    try:
+        signature.bind(*args, **known)
+    except TypeError as error:
+        raise ExampleError(f"the arguments do not fit {function.__qualname__}{signature}: {error}") from None
+
+
+def _placeholders(function: Callable[[], Any]) -> "List[Tuple[int, str, str]]":
+    """Which arguments of an example are jaxtyping types: their place, spec and dtype."""
+    found: List[Tuple[int, str, str]] = []
+
+    def look() -> None:
+        result = function()
+        if not isinstance(result, tuple) or not result or not callable(result[0]):
+            raise ExampleError(f"{function.__name__} must return (callable, *args), not {type(result).__name__}")
+        for index, argument in enumerate(result[1:]):
+            if isinstance(argument, type) and hasattr(argument, "dim_str"):
+                found.append((index, argument.dim_str, argument.dtype.__name__))
+
+    jax.eval_shape(look)
+    return found
+
+
+def _specs(function: Any, described: Described) -> List[str]:
+    """The spec texts that the parameters' annotations and descriptions hold."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return [spec for spec, _ in described.values()]
+    specs = [described[name][0] for name in parameters if name in described]
+    for name, parameter in parameters.items():
+        specs += _annotated(annotation_of(function, name, parameter.annotation))
+    return specs
+
+
+def _annotated(annotation: Any) -> Iterator[str]:
+    text = getattr(annotation, "dim_str", None)
+    if isinstance(text, str):
+        yield text
+    for argument in getattr(annotation, "__args__", ()) or ():
+        yield from _annotated(argument)
+    leaf = getattr(annotation, "leaftype", None)
+    if leaf is not None:
+        yield from _annotated(leaf)
+
+
+def _integers(model: Any) -> Dict[str, int]:
+    """The integer fields of an instance, and those of its configs."""
+    found: Dict[str, int] = {}
+    for name, value in getattr(model, "__dict__", {}).items():
+        if type(value) is int:
+            found[name] = value
+        elif not is_array(value) and name.lstrip("_").endswith(("config", "cfg", "args", "hparams")):
+            found = {**{k: v for k, v in getattr(value, "__dict__", {}).items() if type(v) is int}, **found}
+    return found
+
+
+def _wants_state(function: Any, model: Any) -> bool:
+    equinox = sys.modules.get("equinox")
+    if equinox is None or "state" not in inspect.signature(function).parameters:
+        return False
+    index: type = equinox.nn.StateIndex
+    leaves = jax.tree_util.tree_leaves(model, is_leaf=lambda x: isinstance(x, index))
+    return any(isinstance(leaf, index) for leaf in leaves)
+
+
+def _with_state(function: Any, model: Any, kwargs: Dict[str, Any]) -> Dict[str, Any]:
+    """`state` for a stateful Equinox model, made inside the trace."""
+    if kwargs.get("state") is None and _wants_state(function, model):
+        equinox: Any = sys.modules["equinox"]
+        return {**kwargs, "state": equinox.nn.State(model)}
+    return kwargs
+
+

@@ -1,0 +1,211 @@
+"""What the probes call while the user's code runs: it notes observations, call by call."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from types import FrameType
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set, Tuple
+
+from shapecheck.facts import Call, Frame, Named, Observation, Scope, Site
+from shapecheck.stage.names import visible
+from shapecheck.stage.values import describe
+
+_CALL_LIMIT = 20_000  # calls kept of one evaluation; beyond it a Python loop repeats itself
+
+
+class Opened:
+    """One call of one scope, while it runs."""
+
+    def __init__(self, probe: "ModuleProbe", scope: int, number: int, outer: "Optional[Opened]") -> None:
+        self.probe, self.scope, self.number, self.outer = probe, scope, number, outer
+        self.observations: List[Observation] = []
+        self.caller: Optional[Frame] = None
+        self.stage = ""
+        self.run = probe.recorder.run
+
+
+class Recorder:
+    """All calls of the evaluation under way. `paths` maps the user's absolute file names to those in messages."""
+
+    def __init__(self, paths: Mapping[str, str]) -> None:
+        self.paths = paths
+        self.calls: List[Opened] = []
+        self.run = 0
+        self.count = 0
+        self.stages: Dict[int, str] = {}
+        self.entered: Set[Tuple[str, int]] = set()  # (path, scope) ever entered, in any evaluation
+        self.active = True
+
+    def begin(self) -> None:
+        """Forget the calls so far: a new evaluation starts."""
+        self.calls = []
+        self.stages = {}
+        self.run += 1
+
+    def finish(self) -> Tuple[Call, ...]:
+        """The calls since `begin`, equal ones once."""
+        seen: Dict[object, int] = {}
+        numbers: Dict[int, int] = {}
+        result: List[Call] = []
+        for opened in self.calls:
+            parent = numbers.get(opened.outer.number) if opened.outer is not None else None
+            observations = tuple(opened.observations)
+            key = (opened.probe.path, opened.scope, parent, observations)
+            if key in seen:
+                numbers[opened.number] = seen[key]
+                continue
+            seen[key] = numbers[opened.number] = opened.number
+            result.append(
+                Call(opened.probe.path, opened.scope, opened.number, parent, observations, opened.caller, opened.stage)
+            )
+        return tuple(result)
+
+    def frame(self, frame: Optional[FrameType]) -> Optional[Frame]:
+        """The nearest frame of the user's code, from `frame` outwards."""
+        while frame is not None:
+            path = self.paths.get(frame.f_code.co_filename)
+            if path is not None:
+                return Frame(path, frame.f_lineno, function_name(frame))
+            frame = frame.f_back
+        return None
+
+
+class ModuleProbe:
+    """The handle that an instrumented module knows as `__shapecheck__`."""
+
+    def __init__(self, recorder: Recorder, path: str, scopes: Sequence[Scope], sites: Sequence[Site]) -> None:
+        self.recorder, self.path, self.scopes, self.sites = recorder, path, scopes, sites
+        self.parameters: Dict[int, List[Site]] = {}
+        self.returns: Dict[int, Site] = {}
+        self.field_sites: Dict[int, List[Site]] = {}
+        for site in sites:
+            if site.kind == "param":
+                self.parameters.setdefault(site.scope, []).append(site)
+            elif site.kind == "return":
+                self.returns[site.scope] = site
+            elif site.kind == "field":
+                self.field_sites.setdefault(site.scope, []).append(site)
+
+    def enter(self, scope: int, outer: Optional[Opened]) -> Opened:
+        """Open a call of `scope` and observe its parameters."""
+        frame = sys._getframe(1)
+        opened = self._open(scope, outer)
+        opened.caller = self.recorder.frame(frame.f_back)
+        variables = frame.f_locals
+        owner = self.scopes[scope].parameters[:1]
+        if owner == ("self",):
+            opened.stage = self.recorder.stages.get(id(variables.get("self")), "")
+        for site in self.parameters.get(scope, ()):
+            if site.name in variables:
+                self._note(opened, site, variables[site.name], frame)
+        return opened
+
+    def value(self, opened: Optional[Opened], site: int, value: Any) -> Any:
+        """Observe an expression's value, and pass it on."""
+        if opened is not None:
+            self._note(opened, self.sites[site], value, sys._getframe(1))
+        return value
+
+    def returned(self, opened: Optional[Opened], value: Any) -> Any:
+        """Observe what a function returns, and pass it on."""
+        if opened is not None:
+            self._note(opened, self.returns[opened.scope], value, sys._getframe(1))
+        return value
+
+    def named(self, opened: Optional[Opened], site: int) -> None:
+        """Observe a variable or attribute chain, if it has a value at this point."""
+        if opened is None:
+            return
+        frame = sys._getframe(1)
+        first, *rest = self.sites[site].name.split(".")
+        variables = frame.f_locals
+        if first not in variables:
+            variables = frame.f_globals
+        if first not in variables:
+            return
+        value = variables[first]
+        for attribute in rest:
+            if not hasattr(value, attribute):
+                return
+            value = getattr(value, attribute)
+        self._note(opened, self.sites[site], value, frame)
+
+    def fields(self, scope: int, outer: Optional[Opened]) -> Callable[[Any], Any]:
+        """A class decorator that observes the fields of each instance when its construction ends."""
+
+        def decorate(cls: Any) -> Any:
+            if not isinstance(cls, type):
+                return cls
+            name = "__new__" if issubclass(cls, tuple) else "__init__"
+            original = getattr(cls, name)
+
+            @functools.wraps(original)
+            def construct(first: Any, *args: Any, **kwargs: Any) -> Any:
+                result = original(first, *args, **kwargs)
+                self._fields(scope, outer, result if name == "__new__" else first, sys._getframe(1))
+                return result
+
+            setattr(cls, name, construct)
+            return cls
+
+        return decorate
+
+    def _fields(self, scope: int, outer: Optional[Opened], instance: Any, frame: FrameType) -> None:
+        if _rebuilt(frame):
+            return
+        opened = self._open(scope, outer)
+        opened.caller = self.recorder.frame(frame)
+        for site in self.field_sites[scope]:
+            if hasattr(instance, site.name):
+                names = visible(site.names, {"self": instance, **_members(instance)}, {})
+                opened.observations.append(Observation(site.index, describe(getattr(instance, site.name)), names))
+
+    def _open(self, scope: int, outer: Optional[Opened]) -> Opened:
+        recorder = self.recorder
+        recorder.entered.add((self.path, scope))
+        if outer is not None and outer.run != recorder.run:
+            # The enclosing call belongs to an earlier evaluation (a factory's): take its bindings along.
+            outer.run = recorder.run
+            recorder.calls.append(outer)
+        recorder.count += 1
+        opened = Opened(self, scope, recorder.count, outer)
+        if recorder.active and len(recorder.calls) < _CALL_LIMIT:
+            recorder.calls.append(opened)
+        return opened
+
+    def _note(self, opened: Opened, site: Site, value: Any, frame: FrameType) -> None:
+        if not self.recorder.active:
+            return
+        names: Tuple[Named, ...] = ()
+        if site.names:
+            names = visible(site.names, frame.f_locals, frame.f_globals)
+        opened.observations.append(Observation(site.index, describe(value), names))
+
+
+def _members(instance: Any) -> Dict[str, Any]:
+    try:
+        return dict(vars(instance))
+    except TypeError:  # namedtuples and slotted classes have no __dict__
+        return {n: getattr(instance, n) for n in getattr(type(instance), "_fields", ())}
+
+
+def _rebuilt(frame: Optional[FrameType]) -> bool:
+    """Whether JAX builds the instance (unflattening a pytree), and not the user's code."""
+    for _ in range(12):
+        if frame is None:
+            return False
+        module = frame.f_globals.get("__name__", "")
+        top = str(module).split(".", 1)[0]
+        if top in ("jax", "jaxlib"):
+            return True
+        if top not in ("equinox", "dataclasses", "flax", "chex") and not str(module).startswith("shapecheck.stage"):
+            return "tree_unflatten" in frame.f_code.co_name or "tree_map" in frame.f_code.co_name
+        frame = frame.f_back
+    return False
+
+
+def function_name(frame: FrameType) -> str:
+    """`Class.method` as far as the frame tells (the qualified name where Python has it)."""
+    code = frame.f_code
+    return str(getattr(code, "co_qualname", code.co_name)).replace("<locals>.", "")

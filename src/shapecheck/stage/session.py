@@ -1,0 +1,246 @@
+"""What the worker can do for its parent: import a module, list entries, evaluate one."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import platform
+import sys
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set, Tuple
+
+import jax
+
+from shapecheck.facts import Evaluation, Failure
+from shapecheck.stage import checkers, entries
+from shapecheck.stage.attempts import Recipe, Search
+from shapecheck.stage.failures import describe_error, is_own
+from shapecheck.stage.importing import Importer, WorkerEndedError
+from shapecheck.stage.protocol import ConfiguredExample, EntryPlan, ModulePlan
+from shapecheck.stage.recipes import Described, ExampleError, Kitchen
+from shapecheck.stage.recorder import Recorder
+from shapecheck.stage.sizes import Substitution, UnknownSizeError
+from shapecheck.stage.synthesis import CannotSynthesiseError
+
+_OLDEST_JAX = (0, 5)
+
+
+class TooOldError(Exception):
+    """The user's JAX has no sound symbolic shapes."""
+
+
+class Session:
+    """The state of one worker: the hook, the recorder, and which scopes were evaluated already."""
+
+    def __init__(
+        self,
+        plans: Sequence[ModulePlan],
+        settings: Mapping[str, Any],
+        culprits: Mapping[str, str],
+        send: Callable[[Mapping[str, Any]], None],
+    ) -> None:
+        if tuple(int(p) for p in jax.__version__.split(".")[:2]) < _OLDEST_JAX:
+            raise TooOldError(f"its JAX is {jax.__version__}, and 0.5 or newer is needed")
+        # Whole tracebacks: the user's own line must be found among JAX's frames.
+        jax.config.update("jax_traceback_filtering", "off")
+        checkers.stand_aside()
+        self.recorder = Recorder({p.file: p.path for p in plans})
+        self.plans = {p.path: p for p in plans}
+        self.importer = Importer(plans, self.recorder, culprits, lambda path: send({"event": "executing", "path": path}))
+        self.settings = settings
+        self.covered: Set[Tuple[str, int]] = set()
+        self.entries: Dict[str, EntryPlan] = {}
+        self.classes: Dict[str, type] = {}
+        self._kitchen = Kitchen(self.recorder, settings.get("sizes", {}), self._described, self._subclasses)
+        sys.meta_path.insert(0, self.importer)
+        sys.path.append(os.getcwd())
+
+    def versions(self) -> Dict[str, str]:
+        """Who evaluates: for messages and, later, cache keys."""
+        return {"python": platform.python_version(), "jax": jax.__version__, "executable": sys.executable}
+
+    def load_module(self, path: str) -> Dict[str, Any]:
+        """Import one planned file. What its body observed (module-level claims) comes back as an evaluation."""
+        plan = self.plans[path]
+        cwd = os.getcwd()
+        self.recorder.begin()
+        try:
+            self.importer.load(plan)
+        except (Exception, SystemExit) as error:  # a module body may raise anything
+            if is_own(error) and not isinstance(error, WorkerEndedError):
+                raise
+            line = _line_in(error, plan.file)
+            return {"error": describe_error(error), "kind": "import", "line": line}
+        finally:
+            if os.getcwd() != cwd:
+                os.chdir(cwd)
+        calls = self.recorder.finish()
+        if not any(c.observations for c in calls):
+            return {"evaluation": None}
+        return {"evaluation": Evaluation(plan.name, "module", path, 1, "sized", "ok", "", calls)}
+
+    def list_entries(self) -> Tuple[EntryPlan, ...]:
+        """All entries of what was imported: examples, then models (wholes before parts), then functions."""
+        examples: List[EntryPlan] = []
+        models: List[Tuple[EntryPlan, type]] = []
+        functions: List[EntryPlan] = []
+        for file, module in list(self.importer.loaded.items()):
+            plan = self.importer.plans[file]
+            examples += entries.examples(plan, module)
+            models += entries.models(plan, module)
+            functions += entries.functions(plan, module)
+        ordered = [entry for entry, _ in entries.unheld(models)]
+        self.classes = {entry.key: cls for entry, cls in models}
+        modelled = {(e.path, f"{e.target.partition(':')[2]}.__call__") for e in ordered}
+        functions = [f for f in functions if (f.path, f.target.partition(":")[2]) not in modelled]
+        result = (*self._configured(), *examples, *ordered, *functions)
+        self.entries = {e.key: e for e in result}
+        return result
+
+    def evaluate(self, key: str) -> Tuple[Evaluation, ...]:
+        """Run one entry; nothing if more trusted ones have reached it already."""
+        entry = self.entries[key]
+        if entry.origin in ("model", "function") and self._is_covered(entry):
+            return ()
+        return self._run(entry, lambda search: search.evaluate())
+
+    def confirm(self, key: str, ties: Sequence[Sequence[str]]) -> Tuple[Evaluation, ...]:
+        """Run one entry again, with numbers only."""
+        substitution = Substitution(tuple((name, text) for name, text in ties))
+        return self._run(self.entries[key], lambda search: search.confirm(1, substitution))
+
+    def cover(self, scopes: Sequence[Sequence[Any]]) -> None:
+        """Scopes that an earlier worker process evaluated."""
+        self.covered.update((path, scope) for path, scope in scopes)
+
+    def _run(self, entry: EntryPlan, how: Callable[[Search], Tuple[Evaluation, ...]]) -> Tuple[Evaluation, ...]:
+        plan = self.plans.get(entry.path)
+        if plan is not None:
+            self.importer.activate(plan.root)
+        try:
+            recipe = self._recipe(entry)
+            results = how(Search(entry, recipe, self.recorder))
+        except (CannotSynthesiseError, UnknownSizeError) as error:
+            return (self._failed(entry, str(error)),)
+        except ExampleError as error:
+            return (self._failed(entry, f"example: {error}"),)
+        for result in results:
+            self.covered.update((c.path, c.scope) for c in result.calls)
+        return results
+
+    def _recipe(self, entry: EntryPlan) -> Recipe:
+        if entry.origin == "config":
+            example = self._example(entry)
+            return self._kitchen.configured(example, self._target(example.call))
+        plan = self.plans[entry.path]
+        module = self.importer.loaded[plan.file]
+        if entry.origin == "example":
+            return self._kitchen.example(vars(module)[entry.target.partition(":")[2]])
+        if entry.origin == "model":
+            return self._kitchen.model(self.classes[entry.key])
+        assert entry.scope is not None
+        scope = plan.scopes[entry.scope]
+        function = entries.resolve(module, plan.scopes, scope)
+        owner = entries.owner_class(module, plan.scopes, scope)
+        if isinstance(function, staticmethod):
+            return self._kitchen.function(function.__func__)
+        if isinstance(function, classmethod) and owner is not None:
+            return self._kitchen.function(function.__get__(None, owner))
+        if isinstance(function, property):
+            function = function.fget
+        if owner is None:
+            return self._kitchen.function(function)
+        if scope.qualname.endswith(".__init__"):
+            self._kitchen.instance(owner)
+            return Recipe(lambda trial: self._kitchen.construct(owner), symbolic=False)
+        return self._kitchen.method(owner, function)
+
+    def _is_covered(self, entry: EntryPlan) -> bool:
+        scope = entry.scope
+        if entry.origin == "model":
+            cls = self.classes[entry.key]
+            found = self._scope_of(cls.__call__)
+            return found is not None and found in self.covered
+        return scope is not None and (entry.path, scope) in self.covered
+
+    def _described(self, function: Any) -> Described:
+        found = self._scope_of(function)
+        if found is None:
+            return {}
+        path, scope = found
+        return {d.parameter: (d.spec, d.dtype) for d in self.plans[path].described if d.scope == scope}
+
+    def _scope_of(self, function: Any) -> Optional[Tuple[str, int]]:
+        """The planned scope that a function object comes from."""
+        inner = inspect.unwrap(function)
+        inner = getattr(inner, "__func__", inner)
+        code = getattr(inner, "__code__", None)
+        if code is None:
+            return None
+        path = self.recorder.paths.get(code.co_filename)
+        name = getattr(inner, "__qualname__", "").replace(".<locals>", "")
+        if path is None:
+            return None
+        for scope in self.plans[path].scopes:
+            if scope.kind == "function" and scope.qualname.replace(".<locals>", "") == name:
+                return path, scope.index
+        return None
+
+    def _subclasses(self, cls: type) -> List[type]:
+        """Concrete subclasses, those of the checked files first."""
+        found: List[type] = []
+        todo = list(type.__subclasses__(cls))
+        while todo:
+            item = todo.pop(0)
+            if item not in found:
+                found.append(item)
+                todo += type.__subclasses__(item)
+        names = {m.__name__ for m in self.importer.loaded.values()}
+        return sorted((c for c in found if not inspect.isabstract(c)), key=lambda c: c.__module__ not in names)
+
+    def _configured(self) -> List[EntryPlan]:
+        examples: Sequence[ConfiguredExample] = self.settings.get("examples", ())
+        file = self.settings.get("config_file", "")
+        return [
+            EntryPlan(f"config:{index}", f"example {index + 1} ({e.call})", "config", file, 1, None)
+            for index, e in enumerate(examples)
+        ]
+
+    def _example(self, entry: EntryPlan) -> ConfiguredExample:
+        example: ConfiguredExample = self.settings["examples"][int(entry.key.partition(":")[2])]
+        return example
+
+    def _target(self, call: str) -> Any:
+        """The object that `pkg.mod:name` or `path/file.py:name` names."""
+        where, _, name = call.rpartition(":")
+        plan = next((p for p in self.plans.values() if where in (p.name, p.path)), None)
+        if plan is None:
+            raise ExampleError(f"call = {call!r}: no checked file is the module {where!r} (the form is \"pkg.mod:name\")")
+        self.importer.activate(plan.root)
+        module = self.importer.load(plan)
+        value: Any = module
+        for part in name.split("."):
+            value = getattr(value, part, None)
+            if value is None:
+                near = entries.nearest(part, [n for n in vars(module) if not n.startswith("_")])
+                raise ExampleError(f"call = {call!r}: {where} has no {name!r}{near}")
+        return value
+
+    @staticmethod
+    def _failed(entry: EntryPlan, reason: str) -> Evaluation:
+        failure = Failure("other", reason, None)
+        return Evaluation(
+            entry.target, entry.origin, entry.path, entry.line, "symbolic", "failed", reason, (), failure, tried=0
+        )
+
+
+def _line_in(error: BaseException, file: str) -> int:
+    """The line of `file` on which its import failed."""
+    line = 1
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == file:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    if isinstance(error, SyntaxError) and error.filename == file:
+        line = error.lineno or line
+    return line

@@ -1,0 +1,229 @@
+"""Sizes for the free dims of one attempt: symbolic variables of `jax.export`, or distinct unlikely numbers."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+import re
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Sequence, Tuple
+
+import jax
+import jax.numpy as jnp
+from jax import export
+
+from shapecheck.facts import Mode
+from shapecheck.shapes import (
+    AnyDim,
+    AnyDims,
+    FixedDim,
+    NamedDim,
+    Spec,
+    SymbolicDim,
+    VariadicDim,
+    parse_spec,
+)
+from shapecheck.shapes.expressions import Binary, Braced, Call, Expression, Int, Name, Unary
+from shapecheck.stage import hints
+
+# Free dims lie in this range. The bounds let JAX decide what would otherwise be inconclusive (`x[:3]`, `h - 2 >= 0`,
+# a table of 1024 positions cut to the length of the sequence), and `== 1` soundly.
+SMALLEST, LARGEST = 8, 1024
+
+# Numbers for free dims: primes that the constructor's sizes do not have, times what heads, patches and halves divide.
+SIZE_VARIANTS: Tuple[Tuple[int, ...], ...] = (
+    tuple(4 * p for p in (17, 19, 23, 29, 31, 59, 61, 67, 71, 73, 79, 83)),
+    tuple(4 * p for p in (53, 47, 43, 41, 37, 101, 97, 89, 103, 107, 109, 113)),
+    tuple(16 * p for p in (17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61)),
+)
+
+_BINARY: Mapping[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.floordiv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "**": operator.pow,
+}
+_DTYPES = {
+    "Float": "float32",
+    "Inexact": "float32",
+    "Real": "float32",
+    "Num": "float32",
+    "Shaped": "float32",
+    "Int": "int32",
+    "Integer": "int32",
+    "UInt": "uint32",
+    "Complex": "complex64",
+}
+
+
+class UnknownSizeError(Exception):
+    """A spec says a size in terms of something that is not known before the call."""
+
+
+@dataclass(frozen=True)
+class Substitution:
+    """Free names that this attempt ties together: name -> a size, or text over other names such as "2*half"."""
+
+    ties: Tuple[Tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name}={text}" for name, text in self.ties)
+
+
+class Assignment:
+    """What each dim name stands for in one attempt.
+
+    `known` are sizes told by the constructor, by fields or by the configuration; all other names are free. Names are
+    handed out as they are met, so `prepare` must have seen the specs before symbols are asked for.
+    """
+
+    def __init__(
+        self,
+        mode: Mode,
+        known: Mapping[str, int],
+        specs: Iterable[str],
+        substitution: Substitution = Substitution(),
+        variant: int = 0,
+    ) -> None:
+        self.mode = mode
+        self.known = dict(known)
+        self.ties = dict(substitution.ties)
+        self.variadic_rank = 1
+        self._sizes: Dict[str, Any] = {}
+        free = [n for n in free_names(specs) if n not in self.known]
+        self.free = tuple(n for n in free if n not in self.ties)
+        if mode == "symbolic":
+            self._sizes.update(_symbols([*free, *_anonymous()]))
+        else:
+            pool = SIZE_VARIANTS[variant % len(SIZE_VARIANTS)]
+            names = [*self.free, *_anonymous()]
+            self._sizes.update({n: pool[i % len(pool)] + 16 * (i // len(pool)) for i, n in enumerate(names)})
+        self._anonymous = iter(_anonymous())
+
+    def size(self, name: str) -> Any:
+        """The size of a name: an int or a symbolic dim. Raises UnknownSizeError."""
+        if name in self.known:
+            return self.known[name]
+        if name in self.ties:
+            return evaluate(parse_spec(f"({self.ties[name]})").dims[0], self.size)
+        if name in self._sizes:
+            return self._sizes[name]
+        last = name.rpartition(".")[2]
+        if last in self.known:
+            return self.known[last]
+        raise UnknownSizeError(f"the size of {name} is not known before the call")
+
+    def array(self, spec: str, dtype: str, name: str) -> jax.ShapeDtypeStruct:
+        """An abstract array as `spec` describes it; `dtype` is a jaxtyping name or ""."""
+        dims: List[Any] = []
+        for dim in parse_spec(spec).dims:
+            if isinstance(dim, AnyDims):
+                dims += [self._sizes["dim0"]] * self.variadic_rank
+            elif isinstance(dim, VariadicDim):
+                dims += [self.size(f"{dim.name}0")] * self.variadic_rank
+            elif isinstance(dim, AnyDim):
+                dims.append(self._sizes[next(self._anonymous, "dim9")])
+            else:
+                dims.append(evaluate(dim, self.size))
+        if dtype in ("Key", "PRNGKeyArray"):
+            return jax.ShapeDtypeStruct(tuple(dims), self.key(typed=True).dtype)
+        return jax.ShapeDtypeStruct(tuple(dims), jnp.dtype(concrete_dtype(dtype, name)))
+
+    def key(self, *, typed: bool) -> jax.ShapeDtypeStruct:
+        """An abstract random key: new style if the annotation says so, else the `uint32[2]` of `PRNGKey`."""
+        if typed:
+            return jax.eval_shape(jax.random.key, jax.ShapeDtypeStruct((), jnp.uint32))
+        return jax.ShapeDtypeStruct((2,), jnp.uint32)
+
+    def chosen(self) -> "Tuple[Tuple[str, str], ...]":
+        """What was chosen for each name, as text for messages."""
+        free = [(n, str(self._sizes[n])) for n in self.free if n in self._sizes]
+        return tuple(free + [(n, t) for n, t in self.ties.items()])
+
+
+def free_names(specs: Iterable[str]) -> "List[str]":
+    """The names that stand in the specs, variadic ones with the number of their axis."""
+    names: Dict[str, None] = {}
+    for text in specs:
+        spec: Spec = parse_spec(text)
+        variadic = set(spec.variadic_names())
+        for name in spec.names():
+            if "." not in name and "(" not in name and "[" not in name:
+                names[f"{name}0" if name in variadic else name] = None
+    return list(names)
+
+
+def concrete_dtype(dtype: str, name: str) -> str:
+    """A dtype that the jaxtyping name admits; "" goes by the parameter's name."""
+    if not dtype:
+        return hints.array_dtype(name)
+    return _DTYPES.get(dtype, dtype.lower())
+
+
+def evaluate(dim: Any, size: Callable[[str], Any]) -> Any:
+    """The size of a single dim, as an int or a symbolic dim."""
+    if isinstance(dim, FixedDim):
+        return dim.size
+    if isinstance(dim, NamedDim):
+        return size(dim.name)
+    if isinstance(dim, SymbolicDim):
+        return _compute(dim.expression, size)
+    raise UnknownSizeError(f"{dim} is not one axis")
+
+
+def _compute(expression: Expression, size: Callable[[str], Any]) -> Any:
+    if isinstance(expression, Int):
+        return expression.value
+    if isinstance(expression, Name):
+        return size(expression.text)
+    if isinstance(expression, Braced):
+        return _compute(expression.inner, size)
+    if isinstance(expression, Unary) and expression.operator == "-":
+        return -_compute(expression.operand, size)
+    if isinstance(expression, Binary) and expression.operator in _BINARY:
+        return _BINARY[expression.operator](_compute(expression.left, size), _compute(expression.right, size))
+    if isinstance(expression, Call) and expression.function in ("max", "min"):
+        pick: Callable[..., Any] = max if expression.function == "max" else min
+        return pick(*(_compute(a, size) for a in expression.arguments))
+    raise UnknownSizeError(f"{expression} cannot be computed before the call")
+
+
+def substitutions(names: Sequence[str], sizes: Sequence[int], *, relations: bool) -> Iterator[Substitution]:
+    """Ties to try when independent names do not evaluate: the most general first.
+
+    With `sizes` of a constructor: each name one of them, then pairs of names. With `relations`: two names equal, one
+    twice, half, or one more than the other.
+    """
+    if relations:
+        for a, b in itertools.combinations(names, 2):
+            yield Substitution(((b, a),))
+        for a, b in itertools.permutations(names, 2):
+            yield from (Substitution(((b, f"{text.format(a)}"),)) for text in ("2*{}", "{}+1", "{}-1"))
+        if len(names) > 2:
+            yield Substitution(tuple((n, names[0]) for n in names[1:]))
+    for name in names:
+        yield from (Substitution(((name, str(size)),)) for size in sizes)
+    for a, b in itertools.combinations(names, 2):
+        for first, second in itertools.product(sizes, repeat=2):
+            yield Substitution(((a, str(first)), (b, str(second))))
+
+
+def _anonymous() -> List[str]:
+    return [f"dim{i}" for i in range(10)]
+
+
+def _symbols(names: Sequence[str]) -> Dict[str, Any]:
+    """A symbolic dim for each name, all of one scope. Names that JAX cannot read are spelled so that it can."""
+    spelled: Dict[str, str] = {}
+    for name in names:
+        text = re.sub(r"\W", "_", name.replace("'", "_prime"))
+        while text in spelled.values() or text in ("mod", "floordiv", "max", "min"):
+            text += "_"
+        spelled[name] = text
+    bounds = [f"{t} >= {SMALLEST}" for t in spelled.values()] + [f"{t} <= {LARGEST}" for t in spelled.values()]
+    scope = export.SymbolicScope(bounds)
+    dims = export.symbolic_shape(", ".join(spelled.values()), scope=scope)
+    return dict(zip(spelled, dims))

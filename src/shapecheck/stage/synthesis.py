@@ -1,0 +1,293 @@
+"""Arguments made from annotations, names and defaults, for constructors and calls."""
+
+from __future__ import annotations
+
+import collections.abc
+import dataclasses
+import enum
+import inspect
+import sys
+import types
+import typing
+from typing import Any, Callable, Dict, List, Literal, Mapping, Optional, Sequence, Set, Tuple, Union
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from shapecheck.stage import hints
+from shapecheck.stage.sizes import Assignment
+
+_DEPTH = 6
+_MISSING = inspect.Parameter.empty
+
+
+class CannotSynthesiseError(Exception):
+    """No value can be made for a parameter; the text says which, and why."""
+
+
+class Synthesis:
+    """Makes values under one assignment of sizes.
+
+    `variant` chooses the constructor's integers: 0 distinct sizes even over defaults, 1 defaults kept, 2 all plain
+    sizes equal. Every integer chosen is noted in `chosen` under its parameter's name.
+    """
+
+    def __init__(
+        self,
+        assignment: Assignment,
+        *,
+        variant: int = 0,
+        pinned: Mapping[str, int] = types.MappingProxyType({}),
+        subclasses: Callable[[type], Sequence[type]] = lambda cls: (),
+    ) -> None:
+        self.assignment = assignment
+        self.variant = variant
+        self.pinned = pinned
+        self.subclasses = subclasses
+        self.chosen: Dict[str, int] = {}
+        self._used: Set[int] = set()
+        self._building: List[type] = []
+
+    def arguments(
+        self,
+        function: Callable[..., Any],
+        described: Mapping[str, Tuple[str, str]] = types.MappingProxyType({}),
+        given: Mapping[str, Any] = types.MappingProxyType({}),
+        *,
+        skip: int = 0,
+        constructing: bool = False,
+    ) -> "Tuple[List[Any], Dict[str, Any]]":
+        """Arguments for `function`: `described` gives spec and dtype of arrays told by comments or docstrings.
+
+        Raises CannotSynthesiseError for the first parameter that neither annotation, description, name nor default explains.
+        """
+        positional: List[Any] = []
+        named: Dict[str, Any] = {}
+        for parameter in list(_signature(function).parameters.values())[skip:]:
+            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+                continue
+            if parameter.name in given and parameter.kind is not parameter.POSITIONAL_ONLY:
+                named[parameter.name] = given[parameter.name]
+                continue
+            value = self._argument(function, parameter, described.get(parameter.name), constructing)
+            if value is _MISSING:
+                continue
+            if parameter.kind is parameter.KEYWORD_ONLY:
+                named[parameter.name] = value
+            elif len(positional) == _index(function, parameter.name, skip):
+                positional.append(value)
+            else:
+                named[parameter.name] = value
+        return positional, named
+
+    def _argument(
+        self, function: Any, parameter: inspect.Parameter, described: Optional[Tuple[str, str]], constructing: bool
+    ) -> Any:
+        name, default = parameter.name, parameter.default
+        annotation = annotation_of(function, name, parameter.annotation)
+        if default is not _MISSING:
+            wants_key = hints.is_key(name) and default is None
+            if wants_key:
+                return self._key(annotation)
+            # A size-like integer gets a distinct size even where it has a default, which could hide a mix-up.
+            plain = isinstance(default, int) and not isinstance(default, bool) and hints.is_size_like(name)
+            if not (constructing and self.variant != 1 and plain) and name not in self.pinned:
+                return _MISSING
+        if described is not None and not _is_array_type(annotation):
+            return self.assignment.array(described[0], described[1], name)
+        try:
+            return self.value(annotation, name)
+        except CannotSynthesiseError:
+            if default is not _MISSING:
+                return _MISSING
+            raise
+
+    def value(self, annotation: Any, name: str) -> Any:
+        """A value of the annotated type, by type first and then by name."""
+        origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+        if annotation in (_MISSING, Any):
+            return self._by_name(name)
+        if origin is typing.Annotated or origin in (typing.Final, typing.ClassVar):
+            return self.value(arguments[0], name)
+        if isinstance(annotation, typing.TypeVar):
+            return self.value(annotation.__bound__ or (annotation.__constraints__ or (Any,))[0], name)
+        if origin in (Union, types.UnionType):
+            return self._union(arguments, name)
+        if origin is Literal:
+            return arguments[0]
+        if _is_jaxtyped(annotation):
+            return self.assignment.array(annotation.dim_str, annotation.dtype.__name__, name)
+        if origin in (tuple, list, collections.abc.Sequence, collections.abc.Iterable, collections.abc.Collection):
+            return self._sequence(origin, arguments, name)
+        if origin in (dict, collections.abc.Mapping) and len(arguments) == 2 and arguments[0] is str:
+            return {"a": self.value(arguments[1], name)}
+        if origin is collections.abc.Callable or annotation in (Callable, collections.abc.Callable):
+            return jnp.tanh
+        if annotation is type(None) or annotation is None:
+            return None
+        return self._plain(annotation if origin is None else origin, name)
+
+    def _plain(self, annotation: Any, name: str) -> Any:
+        label = getattr(annotation, "__name__", str(annotation))
+        if annotation is bool:
+            return False
+        if annotation in (int, np.integer):
+            return self.integer(name)
+        if annotation is float:
+            return 0.5
+        if isinstance(annotation, type) and issubclass(annotation, enum.Enum):
+            return next(iter(annotation))
+        if label in ("PRNGKeyArray", "KeyArray") or hints.is_key(name):
+            return self._key(annotation)
+        if label in ("DTypeLike", "DType", "dtype"):
+            return jnp.float32
+        if label == "PyTree" and not isinstance(getattr(annotation, "leaftype", None), type(None)):
+            return self._pytree(annotation, name)
+        if annotation is str:
+            raise CannotSynthesiseError(f"`{name}: str` has no default")
+        if isinstance(annotation, type) and annotation not in (jax.Array, np.ndarray, object):
+            return self._instance(annotation, name)
+        raise CannotSynthesiseError(f"nothing says the shape of `{name}`")
+
+    def _by_name(self, name: str) -> Any:
+        if hints.is_key(name):
+            return self._key(None)
+        if hints.particular_size(name) is not None or (hints.is_size_like(name) and len(name) > 1):
+            return self.integer(name)
+        raise CannotSynthesiseError(f"`{name}` has no annotation, and no comment or docstring describes it")
+
+    def _pytree(self, annotation: Any, name: str) -> Any:
+        leaf = getattr(annotation, "leaftype", Any)
+        if leaf is Any or isinstance(leaf, typing.TypeVar) or leaf is object:
+            raise CannotSynthesiseError(f"nothing says what the pytree `{name}` holds")
+        return self.value(leaf, name)
+
+    def _union(self, members: Sequence[Any], name: str) -> Any:
+        if type(None) in members and not any(_is_array_type(m) for m in members):
+            return None
+        problem: Optional[CannotSynthesiseError] = None
+        for member in sorted(members, key=lambda m: (m is type(None), not _is_array_type(m))):
+            try:
+                return self.value(member, name)
+            except CannotSynthesiseError as error:
+                problem = problem or error
+        raise problem or CannotSynthesiseError(f"`{name}` is an empty union")
+
+    def _sequence(self, origin: Any, arguments: Sequence[Any], name: str) -> Any:
+        if origin is tuple and arguments and Ellipsis not in arguments:
+            return tuple(self.value(a, f"{name}") for a in arguments)
+        element = arguments[0] if arguments else Any
+        values = [self.value(element, name), self.value(element, name)]
+        return values if origin is list else tuple(values)
+
+    def integer(self, name: str) -> int:
+        """A size for the integer `name`: pinned, particular to the name, or distinct from all others."""
+        if name in self.pinned:
+            size = self.pinned[name]
+        elif name in self.chosen:
+            size = self.chosen[name]
+        elif (particular := hints.particular_size(name)) is not None:
+            size = particular
+        elif self.variant == 2:
+            size = hints.CONSTRUCTOR_SIZES[0]
+        else:
+            free = [s for s in hints.CONSTRUCTOR_SIZES if s not in self._used]
+            size = free[0] if free else hints.CONSTRUCTOR_SIZES[-1] + 16 * len(self._used)
+            self._used.add(size)
+        self.chosen.setdefault(name, size)
+        return size
+
+    def _key(self, annotation: Any) -> Any:
+        return self.assignment.key(typed=getattr(getattr(annotation, "dtype", None), "__name__", "") == "Key")
+
+    def _instance(self, cls: type, name: str) -> Any:
+        """An instance of the user's class (a config, a sub-module), its arguments made the same way."""
+        if cls.__module__.split(".", 1)[0] in ("builtins", "typing", "jax", "jaxlib", "numpy", "collections"):
+            raise CannotSynthesiseError(f"no value can be made for `{name}: {cls.__name__}`")
+        if cls in self._building or len(self._building) >= _DEPTH:
+            raise CannotSynthesiseError(f"`{name}: {cls.__name__}` holds itself")
+        if inspect.isabstract(cls) or getattr(cls, "_is_protocol", False):
+            return self._concrete(cls, name)
+        self._building.append(cls)
+        try:
+            positional, named = self.arguments(cls, constructing=True)
+            return Deferred(cls, positional, named)
+        except CannotSynthesiseError as error:
+            raise CannotSynthesiseError(f"`{name}: {cls.__name__}`: {error}") from None
+        finally:
+            self._building.pop()
+
+    def _concrete(self, cls: type, name: str) -> Any:
+        for candidate in self.subclasses(cls):
+            if not inspect.isabstract(candidate):
+                try:
+                    return self._instance(candidate, name)
+                except CannotSynthesiseError:
+                    continue
+        raise CannotSynthesiseError(f"`{name}: {cls.__name__}` is abstract")
+
+
+@dataclasses.dataclass
+class Deferred:
+    """A call to be made inside the abstract evaluation: its arguments may be abstract arrays or deferred themselves."""
+
+    function: Callable[..., Any]
+    args: Sequence[Any]
+    kwargs: Mapping[str, Any]
+
+
+def force(value: Any) -> Any:
+    """Make every deferred call in `value`."""
+    if isinstance(value, Deferred):
+        return value.function(*(force(a) for a in value.args), **{k: force(v) for k, v in value.kwargs.items()})
+    if type(value) in (list, tuple):
+        return type(value)(force(v) for v in value)
+    if type(value) is dict:
+        return {k: force(v) for k, v in value.items()}
+    return value
+
+
+def annotation_of(function: Any, name: str, raw: Any) -> Any:
+    """The annotation, resolved if it is a string; left out if it cannot be."""
+    if isinstance(function, type):
+        for cls in function.__mro__:
+            init = vars(cls).get("__init__")
+            if init is not None and name in getattr(init, "__annotations__", {}):
+                return annotation_of(init, name, init.__annotations__[name])
+            if name in vars(cls).get("__annotations__", {}):
+                return _resolve(raw, vars(sys.modules.get(cls.__module__, typing)), vars(cls))
+    inner = inspect.unwrap(function) if callable(function) else function
+    inner = getattr(inner, "__func__", inner)
+    return _resolve(raw, getattr(inner, "__globals__", {}), {})
+
+
+def _resolve(raw: Any, module: Mapping[str, Any], members: Mapping[str, Any]) -> Any:
+    if not isinstance(raw, (str, typing.ForwardRef)):
+        return raw
+    holder = types.SimpleNamespace(__annotations__={"it": raw})
+    try:
+        return typing.get_type_hints(holder, dict(module), dict(members), include_extras=True)["it"]
+    except (NameError, TypeError, SyntaxError, AttributeError):
+        return _MISSING
+
+
+def _signature(function: Callable[..., Any]) -> inspect.Signature:
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError) as error:
+        raise CannotSynthesiseError(f"its parameters cannot be read ({error})") from None
+
+
+def _index(function: Callable[..., Any], name: str, skip: int) -> int:
+    return list(_signature(function).parameters).index(name) - skip
+
+
+def _is_jaxtyped(annotation: Any) -> bool:
+    return isinstance(annotation, type) and hasattr(annotation, "dim_str") and hasattr(annotation, "dtypes")
+
+
+def _is_array_type(annotation: Any) -> bool:
+    if _is_jaxtyped(annotation):
+        return True
+    return any(_is_array_type(a) for a in typing.get_args(annotation) if isinstance(a, type) or typing.get_args(a))

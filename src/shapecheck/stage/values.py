@@ -1,0 +1,93 @@
+"""Runtime values -> plain observed values: dtype and shape of arrays, the structure of containers, never data."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Iterable, List, Optional, Tuple
+
+import jax
+import numpy as np
+from jax import export
+
+from shapecheck.facts import ArrayValue, OtherValue, TreeValue, Value
+
+_LEAF_LIMIT = 2000  # a claim about a pytree of more leaves than this is about a whole model: not looked into
+
+
+def is_size(value: object) -> bool:
+    """Whether `value` can be a dim: a Python or numpy integer or a symbolic dim, no bool."""
+    if isinstance(value, (int, np.integer)):
+        return not isinstance(value, bool)
+    return export.is_symbolic_dim(value)
+
+
+def is_array(value: object) -> bool:
+    """Whether `value` is an array, tracer, or abstract array."""
+    return isinstance(value, (jax.Array, np.ndarray, np.generic, jax.ShapeDtypeStruct))
+
+
+def describe(value: object) -> Value:
+    """The plain form of `value`; array data is never touched."""
+    return _describe(value, [_LEAF_LIMIT])
+
+
+def _describe(value: Any, budget: List[int]) -> Value:
+    budget[0] -= 1
+    if is_array(value):
+        return ArrayValue(dtype_name(value), tuple(str(d) for d in value.shape), mapped_axes(value))
+    if isinstance(value, (bool, int, float, complex)):
+        return OtherValue(type(value).__name__, str(value))
+    if export.is_symbolic_dim(value):
+        return OtherValue("int", str(value))
+    if value is None or budget[0] <= 0:
+        return OtherValue(type(value).__name__)
+    children = _children(value)
+    if children is None:
+        return OtherValue(type(value).__name__)
+    kind, keys, parts = children
+    return TreeValue(kind, type(value).__name__, tuple(keys), tuple(_describe(p, budget) for p in parts))
+
+
+def _children(value: Any) -> "Optional[Tuple[str, Iterable[str], List[Any]]]":
+    """The kind, keys and parts of a container one level down; None for a leaf."""
+    if isinstance(value, tuple):
+        fields = getattr(value, "_fields", None)
+        return ("node", fields, list(value)) if fields else ("tuple", map(str, range(len(value))), list(value))
+    if isinstance(value, list):
+        return "list", map(str, range(len(value))), value
+    if isinstance(value, dict):
+        return "dict", map(str, value), list(value.values())
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        names = [f.name for f in dataclasses.fields(value) if hasattr(value, f.name)]
+        return "node", names, [getattr(value, n) for n in names]
+    leaves, structure = jax.tree_util.tree_flatten(value, is_leaf=lambda x: x is not value)
+    if jax.tree_util.treedef_is_leaf(structure) and len(leaves) == 1 and leaves[0] is value:
+        return None
+    return "node", map(str, range(len(leaves))), leaves
+
+
+def dtype_name(value: Any) -> str:
+    """The dtype's full name as JAX prints it: "float32", "bfloat16", "key<fry>"."""
+    dtype = value.dtype
+    return str(getattr(dtype, "name", None) or dtype)
+
+
+def mapped_axes(value: Any) -> Tuple[str, ...]:
+    """Sizes of the axes that `vmap` took away from `value`, outermost first.
+
+    JAX has no public way to ask. A batching tracer has `val` and `batch_dim` (JAX 0.4 to 0.10, and before), a
+    differentiation tracer `primal`; a tracer without these simply ends the search, so that nothing breaks where
+    they are renamed: the reading with mapped axes in front is then not available.
+    """
+    sizes: List[str] = []
+    for _ in range(64):
+        axis, inner = getattr(value, "batch_dim", None), getattr(value, "val", None)
+        if inner is not None and hasattr(inner, "shape"):
+            if isinstance(axis, int) and axis < len(inner.shape):
+                sizes.append(str(inner.shape[axis]))
+        else:
+            inner = getattr(value, "primal", None)
+        if inner is None or inner is value or not hasattr(inner, "shape"):
+            break
+        value = inner
+    return tuple(reversed(sizes))

@@ -1,0 +1,117 @@
+"""The worker's loop: take the plans, then import, list and evaluate as asked, one answer a line."""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import sys
+import threading
+import traceback
+from types import FrameType
+from typing import Any, BinaryIO, Dict, Iterator, Mapping, Optional
+
+from shapecheck.stage.protocol import dump, load
+
+
+class TimeLimitError(BaseException):
+    """Raised inside the user's code when its time is over. Not an Exception, so that user code lets it pass."""
+
+
+def main() -> None:
+    """Serve the parent until it closes the pipe."""
+    replies, commands = _private_streams()
+    inbox: "queue.Queue[Any]" = queue.Queue()
+    threading.Thread(target=_listen, args=(commands, inbox), daemon=True).start()
+    plan = inbox.get()
+
+    def send(message: Mapping[str, Any]) -> None:
+        replies.write(dump(message).encode() + b"\n")
+        replies.flush()
+
+    _limit_memory(plan["settings"].get("memory", 0))
+    session = _start(plan, send)
+    if session is None:
+        return
+    send({"event": "hello", **session.versions()})
+    while True:
+        command = inbox.get()
+        send({"result": _serve(session, command)})
+
+
+def _serve(session: Any, command: Dict[str, Any]) -> Any:
+    operation = command.pop("op")
+    limit = command.pop("limit")
+    with_alarm = hasattr(signal, "setitimer")
+    if with_alarm:
+        signal.signal(signal.SIGALRM, _on_alarm)
+        signal.setitimer(signal.ITIMER_REAL, limit)
+    try:
+        return getattr(session, operation)(**command)
+    except TimeLimitError:
+        return {"error": f"no end after {limit:g} s", "kind": "timeout"}
+    finally:
+        if with_alarm:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _on_alarm(signum: int, frame: Optional[FrameType]) -> None:
+    # Again soon, in case the user's code swallows the first one.
+    signal.setitimer(signal.ITIMER_REAL, 1.0)
+    raise TimeLimitError
+
+
+def _start(plan: Mapping[str, Any], send: Any) -> Any:
+    """Import JAX (through the hook, in case JAX's friends are what is checked) and open the session."""
+    try:
+        import jax  # noqa: F401
+    except ImportError as error:
+        send({"event": "refused", "reason": f"JAX cannot be imported there ({error})"})
+        return None
+    from shapecheck.stage.session import Session, TooOldError
+
+    try:
+        return Session(plan["plans"], plan["settings"], plan["culprits"], send)
+    except TooOldError as error:
+        send({"event": "refused", "reason": str(error)})
+        return None
+
+
+def _private_streams() -> "tuple[BinaryIO, BinaryIO]":
+    """Keep the pipes to the parent for ourselves; the user's code gets stderr as stdout, and an empty stdin."""
+    replies = os.fdopen(os.dup(1), "wb")
+    commands = os.fdopen(os.dup(0), "rb")
+    os.dup2(2, 1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    sys.stdin = open(0, closefd=False, encoding="utf-8")  # noqa: SIM115 - lives as long as the process
+    return replies, commands
+
+
+def _listen(commands: BinaryIO, inbox: "queue.Queue[Any]") -> None:
+    for message in _messages(commands):
+        inbox.put(message)
+    # The parent is gone: nobody wants an answer, whatever the user's code is doing.
+    os._exit(0)
+
+
+def _messages(commands: BinaryIO) -> Iterator[Any]:
+    for line in commands:
+        try:
+            yield load(line)
+        except ValueError:
+            traceback.print_exc()
+
+
+def _limit_memory(gibibytes: float) -> None:
+    """Make an allocation beyond the limit fail inside the worker, instead of the machine."""
+    if not gibibytes or sys.platform == "win32":
+        return
+    import resource
+
+    limit = int(gibibytes * 2**30)
+    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    if hard != resource.RLIM_INFINITY:
+        limit = min(limit, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
