@@ -58,7 +58,7 @@ def _result(finding: Finding, mark: str) -> dict[str, object]:
         "ruleId": finding.code,
         "ruleIndex": _INDEX[finding.code],
         "level": finding.severity,
-        "message": {"text": "\n".join((finding.message, *finding.details))},
+        "message": {"text": _plain("\n".join((finding.message, *finding.details)))},
         "locations": [
             {
                 "physicalLocation": {
@@ -74,6 +74,11 @@ def _result(finding: Finding, mark: str) -> dict[str, object]:
         ],
         "partialFingerprints": {"shapecheck/v1": mark},
     }
+
+
+def _plain(text: str) -> str:
+    """Double the braces, which in SARIF's messages stand for arguments (section 3.11.5)."""
+    return text.replace("{", "{{").replace("}", "}}")
 
 
 def _location(path: str) -> dict[str, str]:

@@ -90,7 +90,7 @@ def _verdict(report: Report) -> Iterator[tuple[Part, ...]]:
     elif report.summary.verified:
         verified = _count(report.summary.verified, "verified claim")
         yield ((f"No problems in {verified}{tail}", "good"),)
-    elif report.summary.total or tail:
+    elif not nothing_verified(report) and (report.summary.total or tail):
         yield ((f"No problems found, but none of the claims was verified{tail}", "warning"),)
 
 
