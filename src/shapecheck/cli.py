@@ -238,7 +238,7 @@ def _stdin(paths: Sequence[Path], name: str | None) -> tuple[str, bytes] | None:
         raise click.UsageError("`-` (stdin) cannot be mixed with other paths")
     if name is None:
         raise click.UsageError("`-` (stdin) needs --stdin-filename, which tells the package that the text belongs to")
-    return name, click.get_binary_stream("stdin").read()
+    return name, sys.stdin.buffer.read()
 
 
 def _need(paths: Sequence[Path]) -> None:

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import ast
+import re
+import string
+
+import pytest
+
+from shapecheck.check.rules import RULES, Rule, is_code, nearest_code
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.code)
+def test_a_rule_is_complete(rule: Rule) -> None:
+    assert re.fullmatch(r"SC\d{3}", rule.code)
+    assert re.fullmatch(r"[a-z]+(-[a-z]+)*", rule.name)
+    assert rule.why.endswith(".")
+    # the examples are docs: files that parse, in which something differs
+    assert ast.dump(ast.parse(rule.bad)) and ast.dump(ast.parse(rule.good))
+    assert rule.bad != rule.good
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.code)
+def test_a_message_has_named_gaps_and_fits_a_line(rule: Rule) -> None:
+    gaps = [name for _, name, _, _ in string.Formatter().parse(rule.message) if name is not None]
+    assert gaps and all(name.isidentifier() for name in gaps)
+    assert "\n" not in rule.message
+
+
+def test_codes_and_names_are_unique_and_sorted() -> None:
+    assert list(RULES) == sorted(RULES)
+    assert len({rule.name for rule in RULES.values()}) == len(RULES)
+    assert all(code == rule.code for code, rule in RULES.items())
+
+
+def test_reasons_for_unreached_claims_never_fail_a_run() -> None:
+    notes = {rule.code for rule in RULES.values() if rule.severity == "note"}
+    assert notes == {"SC302", "SC303", "SC304"}
+
+
+@pytest.mark.parametrize("text", ["SC", "SC2", "SC20", "SC201"])
+def test_beginnings_of_codes_are_codes(text: str) -> None:
+    assert is_code(text)
+
+
+@pytest.mark.parametrize("text", ["", "S", "SC9", "sc201", "SC2011", "E501", "comment-mismatch"])
+def test_other_texts_are_no_codes(text: str) -> None:
+    assert not is_code(text)
+
+
+@pytest.mark.parametrize(("text", "nearest"), [("SC211", "SC201"), ("sc301", "SC301"), ("SC2099", "SC209")])
+def test_nearest_code(text: str, nearest: str) -> None:
+    assert nearest_code(text) == nearest
+
+
+@pytest.mark.parametrize("text", ["", "mypy", "完全"])
+def test_there_is_always_a_nearest_code(text: str) -> None:
+    assert nearest_code(text) in RULES
