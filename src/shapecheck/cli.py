@@ -99,7 +99,9 @@ def command() -> None:
 
 @command.command(short_help="Check files and folders (the default command).")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path(path_type=Path, allow_dash=True))
-@click.option("--output-format", type=click.Choice(list(FORMATS)), help="Format of the findings.  [default: full]")
+@click.option(
+    "--output-format", type=click.Choice(list(FORMATS)), help=f"Of the findings.  [default: {Config.output_format}]"
+)
 @click.option("--output-file", type=click.Path(path_type=Path), help="Write the findings to a file, not to stdout.")
 @click.option("--select", multiple=True, metavar="CODES", help="Only these rules: SC201, or SC2 for all that begin so.")
 @click.option("--ignore", multiple=True, metavar="CODES", help="Not these rules. The longer beginning of a code wins.")
@@ -115,9 +117,17 @@ def command() -> None:
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 also if there are findings.")
 @click.option("--python", metavar="PATH", help="The interpreter that your code runs in.")
 @click.option(
-    "--timeout", type=click.FloatRange(0, min_open=True), help="Seconds for one import or entry.  [default: 60]"
+    "--timeout",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help=f"For one import or entry.  [default: {Config.timeout:g}]",
 )
-@click.option("--memory", type=click.FloatRange(0, min_open=True), help="GiB for the worker process.  [default: 8]")
+@click.option(
+    "--memory",
+    type=click.FloatRange(0, min_open=True),
+    metavar="GIB",
+    help=f"For the worker process.  [default: {Config.memory:g}]",
+)
 @click.option("--config", "config_file", type=click.Path(path_type=Path), help="Read this file, not a pyproject.toml.")
 @click.option(
     "--stdin-filename", metavar="NAME", help="The name of the file whose text comes on stdin, for the path `-`."
@@ -181,11 +191,17 @@ def claims(paths: tuple[Path, ...], output_format: str, config_file: Path | None
     _need(paths)
     config = load(paths, file=config_file)
     files = source.discover(paths, config.exclude)
-    modules = [source.read_module(_shown(file), file.read_bytes()) for file in files]
+    try:
+        modules = [source.read_module(_shown(file), file.read_bytes()) for file in files]
+    except OSError as error:
+        raise click.UsageError(f"{error.filename} cannot be read: {error.strerror}") from error
     if output_format == "json":
         _deliver(json.dumps(source.claims_json(modules), indent=2) + "\n", None)
     else:
         _deliver("".join(_claim_lines(modules)), None)
+        for module in modules:
+            for problem in module.problems:
+                _say(f"{module.path}:{problem.span.line}:{problem.span.column}: {problem.message}\n")
         count = sum(len(module.claims) for module in modules)
         _say(f"{count} claim{'s' * (count != 1)} in {len(modules)} file{'s' * (len(modules) != 1)}\n")
     return _CLEAN
@@ -206,7 +222,7 @@ def explain(code: str | None) -> int:
 
 
 def _explanation(rule: Rule) -> str:
-    head = f"{rule.code} {rule.name} ({rule.severity})\n\n{rule.why}\n\n    {rule.message}\n"
+    head = f"{rule.code} {rule.name} ({rule.severity})\n\n{click.wrap_text(rule.why, 100)}\n\n    {rule.message}\n"
     examples = (("Gives it", rule.bad), ("Gives nothing", rule.good))
     return head + "".join(f"\n{title}:\n\n{_indented(text)}" for title, text in examples)
 

@@ -26,11 +26,12 @@ class ConfigError(Exception):
 class Example:
     """One `[[tool.shapecheck.example]]`: `call` names a callable ("pkg.gpt:GPT"), built with `init` if it is a class.
 
-    A string among `args` and `kwargs` of the form `i32[batch seq]` is an abstract array.
+    Without `init`, the constructor's arguments are made up. A string among `args` and `kwargs` of the form
+    `i32[batch seq]` is an abstract array.
     """
 
     call: str
-    init: Mapping[str, Plain] = field(default_factory=dict)
+    init: Mapping[str, Plain] | None = None
     args: tuple[Plain, ...] = ()
     kwargs: Mapping[str, Plain] = field(default_factory=dict)
     method: str = ""
@@ -185,7 +186,9 @@ class _Reader:
             raise self._error(f"{key}.call: expected package.module:name, got {call!r}")
         return Example(
             call=call,
-            init=self._plain(f"{key}.init", self._typed(f"{key}.init", table.get("init", {}), dict)),
+            init=self._plain(f"{key}.init", self._typed(f"{key}.init", table["init"], dict))
+            if "init" in table
+            else None,
             args=tuple(self._plain(f"{key}.args", self._typed(f"{key}.args", table.get("args", []), list))),
             kwargs=self._plain(f"{key}.kwargs", self._typed(f"{key}.kwargs", table.get("kwargs", {}), dict)),
             method=self._typed(f"{key}.method", table.get("method", ""), str),
