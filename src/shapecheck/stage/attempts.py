@@ -83,11 +83,6 @@ class Search:
             return tuple(self._result(o) for o in sized)
         return self._stopped()
 
-    def confirm(self, multiple: int, substitution: Substitution) -> Tuple[Evaluation, ...]:
-        """The entry again with numbers, each variant in turn: does a mismatch stand?"""
-        outcomes = [self._attempt(Trial("sized", substitution, variant)) for variant in (0, 1, 2)]
-        return tuple(self._result(o) for o in outcomes if o.ok)
-
     def _sized(self, start: Substitution) -> List[_Outcome]:
         found = self._first("sized", (0, 2), start)
         if found is None:

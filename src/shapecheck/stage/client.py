@@ -138,6 +138,9 @@ class Worker:
             elif event == "refused":
                 self.close()
                 raise WorkerError(f"{self.python}: {message['reason']}. Name an interpreter with --python.")
+            elif event == "bug":
+                self.close()
+                raise RuntimeError(f"the worker failed:\n{message['text']}")
             else:
                 return message
 

@@ -108,7 +108,7 @@ class Importer(importlib.abc.MetaPathFinder):
 
 
 class ProbingLoader(importlib.machinery.SourceFileLoader):
-    """Compiles one planned file with its probes; bytecode is neither read nor written."""
+    """Compiles one planned file with its probes."""
 
     def __init__(self, fullname: str, path: str, plan: ModulePlan, importer: Importer) -> None:
         super().__init__(fullname, path)
@@ -117,7 +117,9 @@ class ProbingLoader(importlib.machinery.SourceFileLoader):
 
     def get_code(self, fullname: str) -> Optional[CodeType]:
         """Compile the source with probes around the planned sites."""
-        source = self.get_data(self.path)
+        if not self.plan.sites and not self.plan.source and self.plan.file == self.path:
+            return super().get_code(fullname)
+        source = self.plan.source.encode("latin-1") or self.get_data(self.path)
         tree = instrument(source, self.plan.file, self.plan.scopes, self.plan.sites)
         code: Any = compile(tree, self.plan.file, "exec", dont_inherit=True)
         return code  # type: ignore[no-any-return]

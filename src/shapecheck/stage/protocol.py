@@ -33,6 +33,7 @@ class ModulePlan:
     sites: Tuple[Site, ...]
     described: Tuple[Described, ...] = ()
     claimed: Tuple[int, ...] = ()  # scopes that have claims
+    source: str = ""  # text in place of the file's own (its bytes as Latin-1), for an editor's unsaved buffer
 
 
 @dataclass(frozen=True)

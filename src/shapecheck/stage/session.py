@@ -18,7 +18,7 @@ from shapecheck.stage.importing import Importer, WorkerEndedError
 from shapecheck.stage.protocol import ConfiguredExample, EntryPlan, ModulePlan
 from shapecheck.stage.recipes import Described, ExampleError, Kitchen
 from shapecheck.stage.recorder import Recorder
-from shapecheck.stage.sizes import Substitution, UnknownSizeError
+from shapecheck.stage.sizes import UnknownSizeError
 from shapecheck.stage.synthesis import CannotSynthesiseError
 
 _OLDEST_JAX = (0, 5)
@@ -101,24 +101,19 @@ class Session:
         entry = self.entries[key]
         if entry.origin in ("model", "function") and self._is_covered(entry):
             return ()
-        return self._run(entry, lambda search: search.evaluate())
-
-    def confirm(self, key: str, ties: Sequence[Sequence[str]]) -> Tuple[Evaluation, ...]:
-        """Run one entry again, with numbers only."""
-        substitution = Substitution(tuple((name, text) for name, text in ties))
-        return self._run(self.entries[key], lambda search: search.confirm(1, substitution))
+        return self._run(entry)
 
     def cover(self, scopes: Sequence[Sequence[Any]]) -> None:
         """Scopes that an earlier worker process evaluated."""
         self.covered.update((path, scope) for path, scope in scopes)
 
-    def _run(self, entry: EntryPlan, how: Callable[[Search], Tuple[Evaluation, ...]]) -> Tuple[Evaluation, ...]:
+    def _run(self, entry: EntryPlan) -> Tuple[Evaluation, ...]:
         plan = self.plans.get(entry.path)
         if plan is not None:
             self.importer.activate(plan.root)
         try:
             recipe = self._recipe(entry)
-            results = how(Search(entry, recipe, self.recorder))
+            results = Search(entry, recipe, self.recorder).evaluate()
         except (CannotSynthesiseError, UnknownSizeError) as error:
             return (self._failed(entry, str(error)),)
         except ExampleError as error:

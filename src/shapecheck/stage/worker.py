@@ -36,7 +36,12 @@ def main() -> None:
     send({"event": "hello", **session.versions()})
     while True:
         command = inbox.get()
-        send({"result": _serve(session, command)})
+        try:
+            answer = _serve(session, command)
+        except Exception:  # our own bug: the parent shows it as one
+            send({"event": "bug", "text": traceback.format_exc()})
+            return
+        send({"result": answer})
 
 
 def _serve(session: Any, command: Dict[str, Any]) -> Any:

@@ -1,0 +1,130 @@
+"""Claims x evaluations -> how each claim ended."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from shapecheck.check.calls import CallReader, Mismatch, Outcomes
+from shapecheck.check.sampling import Samples
+from shapecheck.facts import Call, Evaluation, Module
+from shapecheck.shapes import parse_spec
+
+ClaimKey = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class False_:  # noqa: N801 - `False` is taken
+    """A claim that evaluation contradicts: the most telling case, and what was chosen for it."""
+
+    mismatch: Mismatch
+    evaluation: Evaluation
+
+
+@dataclass
+class Verdicts:
+    """How the claims ended, by (path, index). A claim in none of these was not observed at all."""
+
+    good: set[ClaimKey] = field(default_factory=set)
+    for_all_sizes: set[ClaimKey] = field(default_factory=set)
+    bad: dict[ClaimKey, False_] = field(default_factory=dict)
+    unknown: dict[ClaimKey, str] = field(default_factory=dict)
+
+
+def judge(modules: Mapping[str, Module], runs: Iterable[Sequence[Evaluation]]) -> Verdicts:
+    """The verdicts over all entries; `runs` are the evaluations of one entry each.
+
+    Within an entry a claim is false only if it fails in every evaluation that saw it: other sizes, or numbers in
+    place of symbols, may show that it holds after all. Over entries one failure is enough.
+    """
+    verdicts = Verdicts()
+    for evaluations in runs:
+        _entry(modules, evaluations, verdicts)
+    for key in verdicts.bad:
+        verdicts.good.discard(key)
+        verdicts.for_all_sizes.discard(key)
+    return verdicts
+
+
+def _entry(modules: Mapping[str, Module], evaluations: Sequence[Evaluation], verdicts: Verdicts) -> None:
+    good: dict[ClaimKey, bool] = {}
+    bad: dict[ClaimKey, False_] = {}
+    for evaluation in evaluations:
+        outcomes = evaluate(modules, evaluation)
+        everywhere = evaluation.mode == "symbolic" and evaluation.status == "ok"
+        for key, result in outcomes.items():
+            verdicts.unknown.update({key: result.unknown} if result.unknown else {})
+            if result.bad is not None and trusted(evaluation):
+                bad.setdefault(key, False_(result.bad, evaluation))
+            elif result.good:
+                good[key] = good.get(key, False) or everywhere
+    for key, everywhere in good.items():
+        verdicts.good.add(key)
+        if everywhere and key not in bad:
+            verdicts.for_all_sizes.add(key)
+    for key, false in bad.items():
+        if key not in good:
+            verdicts.bad.setdefault(key, false)
+
+
+def trusted(evaluation: Evaluation) -> bool:
+    """Whether a contradiction that this evaluation shows is one. Sizes which do not even evaluate prove nothing."""
+    if evaluation.status == "ok":
+        return True
+    return evaluation.failure is not None and (evaluation.failure.kind == "value" or evaluation.tied)
+
+
+@dataclass
+class Result:
+    """What one evaluation says of one claim."""
+
+    good: bool = False
+    bad: Mismatch | None = None
+    unknown: str = ""
+
+
+def evaluate(modules: Mapping[str, Module], evaluation: Evaluation) -> dict[ClaimKey, Result]:
+    """What one evaluation says of each claim that it saw.
+
+    Claims with divisions presuppose that these come out even: where such a claim fails for free symbols, the
+    evaluation is read again with sizes divisible by the divisors.
+    """
+    results = _read(modules, evaluation, Samples(evaluation))
+    failing = {k for k, r in results.items() if r.bad is not None}
+    multiple = math.lcm(*(d for k in failing for d in _divisors(modules[k[0]])), 1) if failing else 1
+    if multiple > 1:
+        samples = Samples(evaluation, multiple)
+        if samples.symbolic:
+            again = _read(modules, evaluation, samples)
+            results.update({k: again[k] for k in failing if again[k].bad is None})
+    return results
+
+
+def _read(modules: Mapping[str, Module], evaluation: Evaluation, samples: Samples) -> dict[ClaimKey, Result]:
+    readers: dict[int, CallReader] = {}
+    results: dict[ClaimKey, Result] = defaultdict(Result)
+    for call in evaluation.calls:
+        reader = CallReader(modules[call.path], call, samples, _outer(readers, call))
+        readers[call.number] = reader
+        _collect(call.path, reader.read(), results)
+    return dict(results)
+
+
+def _outer(readers: Mapping[int, CallReader], call: Call) -> CallReader | None:
+    return readers.get(call.parent) if call.parent is not None else None
+
+
+def _collect(path: str, outcomes: Outcomes, results: dict[ClaimKey, Result]) -> None:
+    for index in outcomes.good:
+        results[(path, index)].good = True
+    for index, mismatch in outcomes.bad.items():
+        result = results[(path, index)]
+        result.bad = result.bad or mismatch
+    for index, reason in outcomes.unknown.items():
+        results[(path, index)].unknown = reason
+
+
+def _divisors(module: Module) -> set[int]:
+    return {d for claim in module.claims for d in parse_spec(claim.spec).divisors() if d < 1000}

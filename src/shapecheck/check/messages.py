@@ -1,0 +1,139 @@
+"""Findings in words: what is wrong, then actual, expected, bindings and where they came from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shapecheck.check.calls import Bound, Mismatch
+from shapecheck.check.judge import False_
+from shapecheck.check.rules import RULES
+from shapecheck.facts import ArrayValue, Claim, Evaluation, Failure, Finding, Frame, Module, Span, Value
+
+_CODES = {"param": "SC202", "return": "SC203", "value": "SC204", "name": "SC204", "field": "SC205"}
+
+
+def mismatch_finding(module: Module, claim: Claim, false: False_) -> Finding:
+    """The finding of a claim that evaluation contradicts."""
+    mismatch, evaluation = false.mismatch, false.evaluation
+    code = _code(module, claim, mismatch)
+    observed = _observed(mismatch, evaluation)
+    rule = RULES[code]
+    message = rule.message.format(
+        notation=claim.notation, claimed=claim.text, target=_target(claim), observed=observed, text=claim.text
+    )
+    return Finding(
+        code,
+        rule.severity,
+        module.path,
+        claim.span,
+        message,
+        tuple(_details(mismatch, evaluation)),
+        claim.text,
+        observed,
+        tuple((b.name, b.size) for b in mismatch.bound),
+        mismatch.call.stage,
+    )
+
+
+def failure_finding(evaluation: Evaluation, failure: Failure, lines: Sequence[str]) -> Finding:
+    """SC301: the user's own line, the operation and the arrays on it."""
+    assert failure.frame is not None
+    frame = failure.frame
+    rule = RULES["SC301"]
+    operation = failure.operation or "the operation"
+    arrays = ", ".join(f"{name}: {text}" for name, text in failure.arrays)
+    message = rule.message.format(operation=operation, reason=failure.message, message=failure.message, arrays=arrays)
+    details = [f"with {arrays}"] if arrays else []
+    if evaluation.sizes and not evaluation.tied:
+        details.append(
+            f"in {evaluation.tried} assignments of sizes that were tried; "
+            "pin sizes in [tool.shapecheck.sizes], or write an example, to say which you mean"
+        )
+    details.append(f"in {frame.function}, evaluated for {evaluation.target}")
+    certain = failure.fixed or evaluation.tied
+    return Finding(
+        "SC301",
+        "error" if certain else "warning",
+        frame.path,
+        line_span(lines, frame.line),
+        message,
+        tuple(details),
+        observed=arrays,
+    )
+
+
+def line_span(lines: Sequence[str], line: int) -> Span:
+    """The text of one source line, without its indentation."""
+    if not 1 <= line <= len(lines):
+        return Span(max(line, 1), 1, max(line, 1), 1)
+    text = lines[line - 1]
+    start = len(text) - len(text.lstrip())
+    return Span(line, start + 1, line, max(len(text.rstrip()), start) + 1)
+
+
+def _code(module: Module, claim: Claim, mismatch: Mismatch) -> str:
+    if mismatch.reason == "dtype":
+        return "SC206"
+    if mismatch.reason == "structure":
+        return "SC209"
+    if claim.notation == "comment":
+        return "SC201"
+    if claim.notation == "docstring":
+        return "SC207"
+    return _CODES[module.sites[claim.sites[0]].kind]
+
+
+def _target(claim: Claim) -> str:
+    return "the return value" if claim.target == "return" else claim.target or "the value"
+
+
+def _observed(mismatch: Mismatch, evaluation: Evaluation) -> str:
+    value = mismatch.value
+    if not isinstance(value, ArrayValue):
+        return _structure(value)
+    if mismatch.reason == "dtype":
+        return value.dtype
+    names = {b.size: b.name for b in reversed(mismatch.bound)}
+    names = {**{size: name for name, size in evaluation.sizes}, **names}
+    dims = [_dim(d, names) for d in value.shape]
+    return f"({dims[0]},)" if len(dims) == 1 else f"({', '.join(dims)})"
+
+
+def _dim(text: str, names: dict[str, str]) -> str:
+    name = names.get(text)
+    if name is None or name == text:
+        return text
+    return f"{name}={text}" if text.isdigit() else text
+
+
+def _structure(value: Value) -> str:
+    if isinstance(value, ArrayValue):
+        return f"{value.dtype}[{', '.join(value.shape)}]"
+    children = getattr(value, "children", ())
+    if children:
+        inner = ", ".join(_structure(c) for c in children[:4]) + (", ..." if len(children) > 4 else "")
+        return f"{value.type}({inner})"
+    return value.type
+
+
+def _details(mismatch: Mismatch, evaluation: Evaluation) -> list[str]:
+    details = []
+    bindings = "; ".join(_binding(b, mismatch.call.path) for b in mismatch.bound)
+    if bindings:
+        details.append(f"with {bindings}")
+    if evaluation.mode == "sized" and evaluation.sizes:
+        sizes = ", ".join(f"{name}={size}" for name, size in evaluation.sizes)
+        details.append(f"evaluated for {sizes}")
+    where = [f"in stage {mismatch.call.stage}"] if mismatch.call.stage else []
+    caller: Frame | None = mismatch.call.caller
+    if caller is not None:
+        where.append(f"called from {caller.function} ({caller.path}:{caller.line})")
+    if where:
+        details.append(", ".join(where))
+    return details
+
+
+def _binding(bound: Bound, path: str) -> str:
+    place = f", {path}:{bound.line}" if bound.line is not None else ""
+    source = bound.source if bound.source != bound.name else "an integer of that name"
+    return f"{bound.name}={bound.size} ({source}{place})"

@@ -1,0 +1,113 @@
+"""From an observed value to the arrays that a claim describes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from shapecheck.facts import ArrayValue, Claim, OtherValue, TreeValue, Value
+
+
+@dataclass(frozen=True)
+class Part:
+    """An array inside an observed value, and the way to it."""
+
+    value: ArrayValue
+    key: str = ""
+
+
+class WrongStructureError(Exception):
+    """The value has not the structure that an annotation's selectors walk through."""
+
+
+class NothingThereError(Exception):
+    """There is no array to compare: the text says what stands there."""
+
+
+def annotated(claim: Claim, value: Value) -> list[Part]:
+    """The arrays that an annotation's spec is about: all of them must fit.
+
+    Raises WrongStructureError where a tuple has another length, NothingThereError where no array is found.
+    """
+    parts = list(_walk(value, claim.select, ""))
+    if not parts:
+        raise NothingThereError(f"the value is {_kind(value)}, not an array")
+    return parts
+
+
+def described(claim: Claim, value: Value) -> list[list[Part]]:
+    """The readings of a comment: lists of arrays, each of which must fit all through; one such list suffices.
+
+    Raises NothingThereError where no array is found.
+    """
+    if "?" in claim.select:
+        raise NothingThereError("evaluation cannot look inside the value")
+    picked = value
+    for selector in claim.select:
+        if isinstance(selector, int):
+            chosen = _element(picked, selector)
+            if chosen is None:
+                raise NothingThereError(f"the value is {_kind(value)}, without an element {selector}")
+            picked = chosen
+    if isinstance(picked, ArrayValue):
+        readings = [[Part(picked)]]
+        if claim.each and picked.shape:
+            readings.append([Part(replace(picked, shape=picked.shape[1:]))])
+        return readings
+    leaves = list(_leaves(picked, ""))
+    if not leaves:
+        raise NothingThereError(f"the value is {_kind(picked)}, not an array")
+    return [leaves]
+
+
+def skeleton(value: Value) -> str:
+    """The structure of a pytree as text, with a star for each leaf."""
+    if isinstance(value, TreeValue):
+        inner = ",".join(f"{k}:{skeleton(c)}" for k, c in zip(value.keys, value.children, strict=True))
+        return f"{value.kind}:{value.type}({inner})"
+    if isinstance(value, OtherValue) and value.type == "NoneType":
+        return "None"
+    return "*"
+
+
+def _walk(value: Value, select: tuple[int | str, ...], key: str) -> Iterator[Part]:
+    if not select:
+        if isinstance(value, ArrayValue):
+            yield Part(value, key)
+        return
+    first, rest = select[0], select[1:]
+    if first == "leaves":
+        yield from _leaves(value, key)
+    elif first == "*" and isinstance(value, TreeValue):
+        for name, child in zip(value.keys, value.children, strict=True):
+            yield from _walk(child, rest, f"{key}.{name}")
+    elif isinstance(first, int):
+        if isinstance(value, ArrayValue) or (isinstance(value, TreeValue) and first >= len(value.children)):
+            raise WrongStructureError(_kind(value))
+        if isinstance(value, TreeValue):
+            yield from _walk(value.children[first], rest, f"{key}.{first}")
+
+
+def _element(value: Value, index: int) -> Value | None:
+    if isinstance(value, ArrayValue) and value.shape:
+        return replace(value, shape=value.shape[1:])
+    if isinstance(value, TreeValue) and -len(value.children) <= index < len(value.children):
+        return value.children[index]
+    return None
+
+
+def _leaves(value: Value, key: str) -> Iterator[Part]:
+    if isinstance(value, ArrayValue):
+        yield Part(value, key)
+    elif isinstance(value, TreeValue):
+        for name, child in zip(value.keys, value.children, strict=True):
+            yield from _leaves(child, f"{key}.{name}")
+
+
+def _kind(value: Value) -> str:
+    if isinstance(value, ArrayValue):
+        return "an array"
+    if isinstance(value, TreeValue):
+        article = "a" if value.type[:1].lower() not in "aeiou" else "an"
+        return f"{article} {value.type} of {len(value.children)}"
+    return "None" if value.type == "NoneType" else f"of type {value.type}"

@@ -1,0 +1,120 @@
+"""Verdicts -> the findings and counts of the whole run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from shapecheck.check.judge import ClaimKey, False_, Verdicts
+from shapecheck.check.messages import failure_finding, line_span, mismatch_finding
+from shapecheck.check.near_miss import near_misses
+from shapecheck.check.rules import RULES
+from shapecheck.check.unreached import Reasons
+from shapecheck.facts import Claim, Evaluation, Finding, Module, Span, Summary, Unreached
+from shapecheck.shapes import parse_spec
+
+
+def surely(modules: Mapping[str, Module], verdicts: Verdicts, strict: bool) -> set[ClaimKey]:
+    """The claims that may be reported: sure ones, and comments with a name that a verified comment uses as a dim."""
+    sure: set[ClaimKey] = set()
+    for path, module in modules.items():
+        known: set[str] = set()
+        for index, claim in enumerate(module.claims):
+            if (path, index) in verdicts.good and (claim.sure or len(parse_spec(claim.spec).dims) > 1):
+                known.update(n for n in parse_spec(claim.spec).names())
+        for index, claim in enumerate(module.claims):
+            if strict or claim.sure or (not claim.loose and known & set(parse_spec(claim.spec).names())):
+                sure.add((path, index))
+    return sure
+
+
+def findings(
+    modules: Mapping[str, Module], runs: Sequence[Sequence[Evaluation]], verdicts: Verdicts, sure: set[ClaimKey]
+) -> list[Finding]:
+    """What is wrong: false claims, malformed ones, near misses, and shape errors that JAX raised."""
+    found: list[Finding] = []
+    groups: set[tuple[str, int]] = set()
+    for (path, index), false in sorted(verdicts.bad.items(), key=lambda item: item[0]):
+        claim = modules[path].claims[index]
+        if (path, index) in sure and not _told(claim, groups):
+            found.append(_false_claim(modules[path], claim, false))
+    for module in modules.values():
+        found += [f for p in module.problems if p.code for f in [_problem(module, p.code, p.span, p.message)]]
+        found += near_misses(module)
+    found += _shape_errors(modules, runs)
+    return found
+
+
+def _told(claim: Claim, groups: set[tuple[str, int]]) -> bool:
+    """A union that nothing fits is one finding, at its first member."""
+    if claim.group is None:
+        return False
+    key = (claim.path, claim.group)
+    told = key in groups
+    groups.add(key)
+    return told
+
+
+def _false_claim(module: Module, claim: Claim, false: False_) -> Finding:
+    return mismatch_finding(module, claim, false)
+
+
+def _problem(module: Module, code: str, span: Span, text: str) -> Finding:
+    return Finding(code, RULES[code].severity, module.path, span, text)
+
+
+def _shape_errors(modules: Mapping[str, Module], runs: Sequence[Sequence[Evaluation]]) -> list[Finding]:
+    found: dict[tuple[str, int], Finding] = {}
+    for run in runs:
+        for evaluation in run:
+            failure = evaluation.failure
+            if evaluation.status == "ok" or failure is None or failure.kind != "shape" or failure.frame is None:
+                continue
+            if failure.frame.path in modules:
+                key = (failure.frame.path, failure.frame.line)
+                found.setdefault(key, failure_finding(evaluation, failure, modules[key[0]].lines))
+    return list(found.values())
+
+
+def stops(
+    modules: Mapping[str, Module], runs: Sequence[Sequence[Evaluation]], unreached: Sequence[Unreached]
+) -> list[Finding]:
+    """SC302: why evaluations ended early, where that left claims unreached."""
+    paths = {u.path for u in unreached}
+    found: dict[tuple[str, int, str], Finding] = {}
+    for run in runs:
+        for evaluation in run:
+            failure = evaluation.failure
+            if evaluation.status != "stopped" or failure is None or failure.kind == "shape":
+                continue
+            frame = failure.frame
+            path, line = (frame.path, frame.line) if frame is not None else (evaluation.path, evaluation.line)
+            if path in modules and evaluation.path in paths:
+                rule = RULES["SC302"]
+                message = rule.message.format(target=evaluation.target, reason=evaluation.reason)
+                span = line_span(modules[path].lines, line)
+                finding = Finding(rule.code, rule.severity, path, span, message)
+                found.setdefault((path, line, evaluation.target), finding)
+    return list(found.values())
+
+
+def tally(
+    modules: Mapping[str, Module], verdicts: Verdicts, sure: set[ClaimKey], reasons: Reasons
+) -> tuple[Summary, tuple[Unreached, ...]]:
+    """How every claim ended, and why those which nothing reached were not."""
+    verified = everywhere = mismatched = tentative = total = 0
+    missing: list[Unreached] = []
+    for path, module in modules.items():
+        for index, claim in enumerate(module.claims):
+            total += 1
+            key = (path, index)
+            if key in verdicts.bad and key in sure:
+                mismatched += 1
+            elif key in verdicts.bad:
+                tentative += 1
+            elif key in verdicts.good:
+                verified += 1
+                everywhere += key in verdicts.for_all_sizes
+            else:
+                missing.append(Unreached(path, claim.span.line, reasons.of(claim, index)))
+    summary = Summary(total, verified, everywhere, mismatched, tentative, len(missing))
+    return summary, tuple(sorted(missing, key=lambda u: (u.path, u.line, u.reason)))

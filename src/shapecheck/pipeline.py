@@ -1,0 +1,183 @@
+"""The whole run: read the claims, evaluate the code, compare, report."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from shapecheck import source
+from shapecheck.check import baseline, report, suppress
+from shapecheck.check.judge import judge
+from shapecheck.check.messages import line_span
+from shapecheck.check.rules import RULES
+from shapecheck.check.unreached import Reasons, remedy
+from shapecheck.config import Config, ConfigError
+from shapecheck.facts import EntryResult, Evaluation, Finding, Module, Report
+from shapecheck.stage import interpreter
+from shapecheck.stage.client import WorkerError
+from shapecheck.stage.protocol import ConfiguredExample, Described, ModulePlan
+from shapecheck.stage.supervisor import Evaluated, Supervisor, Trouble
+
+Progress = Callable[[str, int, int], None]
+
+
+def check(
+    paths: Sequence[Path],
+    config: Config,
+    *,
+    progress: Progress | None = None,
+    stdin: tuple[str, bytes] | None = None,
+) -> Report:
+    """Check files and folders, or the text of `stdin` in place of the file it names.
+
+    Raises ConfigError for what the user must put right first: a wrong example, no usable interpreter.
+    """
+    texts = _texts(paths, config, stdin)
+    modules = {shown: source.read_module(shown, text) for shown, (_, text) in texts.items()}
+    plans = [_plan(file, modules[shown], config, text if stdin else None) for shown, (file, text) in texts.items()]
+    evaluated = _evaluate(plans, modules, config, progress, [file for file, _ in texts.values()])
+    return _report(modules, evaluated, config)
+
+
+def _texts(
+    paths: Sequence[Path], config: Config, stdin: tuple[str, bytes] | None
+) -> Mapping[str, tuple[Path, bytes]]:
+    """Shown path -> the file and its bytes."""
+    if stdin is not None:
+        file = Path(stdin[0]).absolute()
+        return {shown(file): (file, stdin[1])}
+    return {shown(file): (file, file.read_bytes()) for file in source.discover(paths, config.exclude)}
+
+
+def shown(file: Path) -> str:
+    """The path as reports show it: relative to the working directory where it lies inside, else absolute."""
+    absolute = Path(os.path.normpath(file.absolute()))
+    return absolute.relative_to(Path.cwd()).as_posix() if absolute.is_relative_to(Path.cwd()) else absolute.as_posix()
+
+
+def _plan(file: Path, module: Module, config: Config, text: bytes | None) -> ModulePlan:
+    root, name = source.module_name(file)
+    for folder in config.src:
+        if file.absolute().is_relative_to(folder):
+            root = folder
+            name = ".".join(file.absolute().relative_to(folder).with_suffix("").parts).removesuffix(".__init__")
+    described = tuple(
+        Described(module.sites[s].scope, module.sites[s].name, claim.spec, claim.dtype)
+        for claim in module.claims
+        if claim.notation != "annotation" and not claim.select
+        for s in claim.sites[:1]
+        if module.sites[s].kind == "param"
+    )
+    return ModulePlan(
+        os.path.realpath(file),
+        module.path,
+        os.path.realpath(root),
+        name,
+        module.scopes,
+        module.sites,
+        described,
+        tuple(sorted({module.sites[c.sites[0]].scope for c in module.claims if c.sites})),
+        "" if text is None else text.decode("latin-1"),
+    )
+
+
+def _evaluate(
+    plans: Sequence[ModulePlan],
+    modules: Mapping[str, Module],
+    config: Config,
+    progress: Progress | None,
+    files: Sequence[Path],
+) -> Evaluated:
+    """Nothing is imported where nothing is claimed."""
+    wanted = [p.path for p in plans if _worth_importing(modules[p.path])]
+    if not any(m.claims for m in modules.values()):
+        return Evaluated()
+    examples = tuple(ConfiguredExample(e.call, dict(e.init), e.args, dict(e.kwargs), e.method) for e in config.examples)
+    settings: dict[str, Any] = {
+        "memory": config.memory,
+        "sizes": dict(config.sizes),
+        "examples": examples,
+        "config_file": shown(config.file) if config.file else "",
+    }
+    supervisor = Supervisor(plans, wanted, settings, timeout=config.timeout, cwd=Path.cwd(), progress=progress)
+    try:
+        evaluated = supervisor.run(interpreter.candidates(str(config.python) if config.python else None, files))
+    except WorkerError as error:
+        raise ConfigError(str(error)) from error
+    for run in evaluated.runs:
+        for evaluation in run:
+            if evaluation.origin == "config" and evaluation.status == "failed":
+                raise ConfigError(f"{evaluation.path}: {evaluation.target}: {evaluation.reason.removeprefix('example: ')}")
+    return evaluated
+
+
+def _worth_importing(module: Module) -> bool:
+    """Files with claims, and those with examples; others only as these import them."""
+    name = module.path.rpartition("/")[2]
+    if name in ("__main__.py", "setup.py", "conftest.py"):
+        return False
+    return bool(module.claims) or any("shapecheck" in line and "example" in line for line in module.lines)
+
+
+def _report(modules: Mapping[str, Module], evaluated: Evaluated, config: Config) -> Report:
+    verdicts = judge(modules, evaluated.runs)
+    sure = report.surely(modules, verdicts, config.strict_comments)
+    reasons = Reasons(modules, evaluated.runs, _troubles(modules, evaluated.troubles), verdicts)
+    summary, unreached = report.tally(modules, verdicts, sure, reasons)
+    findings = report.findings(modules, evaluated.runs, verdicts, sure)
+    findings += report.stops(modules, evaluated.runs, unreached)
+    findings += _trouble_findings(modules, evaluated.troubles)
+    outcome = suppress.apply(findings, list(modules.values()), config, unreached)
+    sources = {path: module.lines for path, module in modules.items()}
+    kept, baselined = tuple(sorted({*outcome.findings, *outcome.unused}, key=_order)), 0
+    if config.baseline is not None:
+        kept, baselined = baseline.filter(kept, sources, config.baseline)
+    nothing = summary.total > 0 and summary.verified == 0
+    return Report(
+        kept,
+        summary,
+        unreached,
+        tuple(_entry(e) for run in evaluated.runs for e in run if e.origin != "module"),
+        len(modules),
+        remedy(modules) if nothing else "",
+        outcome.suppressed,
+        baselined,
+        tuple((path, sources[path]) for path in sorted(sources)),
+    )
+
+
+def _troubles(modules: Mapping[str, Module], troubles: Sequence[Trouble]) -> dict[str, str]:
+    words = {"SC303": "the import failed", "SC304": "the import stopped the worker"}
+    found = {t.path: f"{words[t.code]}: {t.reason}" for t in troubles if ":" not in t.subject}
+    for path, module in modules.items():
+        found.update({path: p.message for p in module.problems if not p.code and not module.claims})
+    return found
+
+
+def _trouble_findings(modules: Mapping[str, Module], troubles: Sequence[Trouble]) -> list[Finding]:
+    found = []
+    for trouble in troubles:
+        rule = RULES[trouble.code]
+        message = rule.message.format(module=trouble.subject, target=trouble.subject, reason=trouble.reason)
+        if trouble.path in modules:
+            span = line_span(modules[trouble.path].lines, trouble.line)
+            found.append(Finding(rule.code, rule.severity, trouble.path, span, message))
+    for module in modules.values():
+        for problem in module.problems:
+            if not problem.code:
+                found.append(Finding("SC303", "note", module.path, problem.span, problem.message))
+    return found
+
+
+def _entry(evaluation: Evaluation) -> EntryResult:
+    return EntryResult(
+        evaluation.target, evaluation.origin, evaluation.mode, evaluation.status, evaluation.reason
+    )
+
+
+def _order(finding: Finding) -> tuple[str, int, int, str, str]:
+    return finding.path, finding.span.line, finding.span.column, finding.code, finding.message
+
+
