@@ -41,9 +41,7 @@ def check(
     return _report(modules, evaluated, config)
 
 
-def _texts(
-    paths: Sequence[Path], config: Config, stdin: tuple[str, bytes] | None
-) -> Mapping[str, tuple[Path, bytes]]:
+def _texts(paths: Sequence[Path], config: Config, stdin: tuple[str, bytes] | None) -> Mapping[str, tuple[Path, bytes]]:
     """Shown path -> the file and its bytes."""
     if stdin is not None:
         file = Path(stdin[0]).absolute()
@@ -94,7 +92,7 @@ def _evaluate(
     wanted = [p.path for p in plans if _worth_importing(modules[p.path])]
     if not any(m.claims for m in modules.values()):
         return Evaluated()
-    examples = tuple(ConfiguredExample(e.call, dict(e.init), e.args, dict(e.kwargs), e.method) for e in config.examples)
+    examples = tuple(ConfiguredExample(e.call, e.init, e.args, e.kwargs, e.method) for e in config.examples)
     settings: dict[str, Any] = {
         "memory": config.memory,
         "sizes": dict(config.sizes),
@@ -109,7 +107,9 @@ def _evaluate(
     for run in evaluated.runs:
         for evaluation in run:
             if evaluation.origin == "config" and evaluation.status == "failed":
-                raise ConfigError(f"{evaluation.path}: {evaluation.target}: {evaluation.reason.removeprefix('example: ')}")
+                raise ConfigError(
+                    f"{evaluation.path}: {evaluation.target}: {evaluation.reason.removeprefix('example: ')}"
+                )
     return evaluated
 
 
@@ -152,7 +152,9 @@ def _troubles(modules: Mapping[str, Module], troubles: Sequence[Trouble]) -> dic
     words = {"SC303": "the import failed", "SC304": "the import stopped the worker"}
     found = {t.path: f"{words[t.code]}: {t.reason}" for t in troubles if ":" not in t.subject}
     for path, module in modules.items():
-        found.update({path: p.message for p in module.problems if not p.code and not module.claims})
+        unread = next((p.message for p in module.problems if not p.code), None)
+        if unread is not None and not module.claims:
+            found[path] = unread
     return found
 
 
@@ -172,12 +174,8 @@ def _trouble_findings(modules: Mapping[str, Module], troubles: Sequence[Trouble]
 
 
 def _entry(evaluation: Evaluation) -> EntryResult:
-    return EntryResult(
-        evaluation.target, evaluation.origin, evaluation.mode, evaluation.status, evaluation.reason
-    )
+    return EntryResult(evaluation.target, evaluation.origin, evaluation.mode, evaluation.status, evaluation.reason)
 
 
 def _order(finding: Finding) -> tuple[str, int, int, str, str]:
     return finding.path, finding.span.line, finding.span.column, finding.code, finding.message
-
-

@@ -35,10 +35,8 @@ def mismatch_finding(module: Module, claim: Claim, false: False_) -> Finding:
     )
 
 
-def failure_finding(evaluation: Evaluation, failure: Failure, lines: Sequence[str]) -> Finding:
-    """SC301: the user's own line, the operation and the arrays on it."""
-    assert failure.frame is not None
-    frame = failure.frame
+def failure_finding(evaluation: Evaluation, failure: Failure, frame: Frame, lines: Sequence[str]) -> Finding:
+    """SC301: the user's own line `frame`, the operation and the arrays on it."""
     rule = RULES["SC301"]
     operation = failure.operation or "the operation"
     arrays = ", ".join(f"{name}: {text}" for name, text in failure.arrays)

@@ -14,7 +14,7 @@ _WORD = re.compile(r"\w+")
 
 
 def near_misses(module: Module) -> list[Finding]:
-    """Names that stand once in their scope and nowhere else in the file, one edit from one that stands twice or more."""
+    """Names that stand once in the file, one edit from one that stands twice or more in the same scope."""
     in_scope: dict[int, Counter[str]] = defaultdict(Counter)
     for claim in module.claims:
         in_scope[claim.scope].update(set(parse_spec(claim.spec).names()))
@@ -35,9 +35,7 @@ def near_misses(module: Module) -> list[Finding]:
             if words[name] == 1:
                 rule = RULES["SC103"]
                 message = rule.message.format(name=name, nearest=near)
-                findings.append(
-                    Finding(rule.code, rule.severity, module.path, claim.span, message, claimed=claim.text)
-                )
+                findings.append(Finding(rule.code, rule.severity, module.path, claim.span, message, claimed=claim.text))
     return findings
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from shapecheck.check.judge import ClaimKey, False_, Verdicts
+from shapecheck.check.judge import ClaimKey, Verdicts
 from shapecheck.check.messages import failure_finding, line_span, mismatch_finding
 from shapecheck.check.near_miss import near_misses
 from shapecheck.check.rules import RULES
@@ -36,9 +36,9 @@ def findings(
     for (path, index), false in sorted(verdicts.bad.items(), key=lambda item: item[0]):
         claim = modules[path].claims[index]
         if (path, index) in sure and not _told(claim, groups):
-            found.append(_false_claim(modules[path], claim, false))
+            found.append(mismatch_finding(modules[path], claim, false))
     for module in modules.values():
-        found += [f for p in module.problems if p.code for f in [_problem(module, p.code, p.span, p.message)]]
+        found += [_problem(module, p.code, p.span, p.message) for p in module.problems if p.code]
         found += near_misses(module)
     found += _shape_errors(modules, runs)
     return found
@@ -54,10 +54,6 @@ def _told(claim: Claim, groups: set[tuple[str, int]]) -> bool:
     return told
 
 
-def _false_claim(module: Module, claim: Claim, false: False_) -> Finding:
-    return mismatch_finding(module, claim, false)
-
-
 def _problem(module: Module, code: str, span: Span, text: str) -> Finding:
     return Finding(code, RULES[code].severity, module.path, span, text)
 
@@ -71,7 +67,7 @@ def _shape_errors(modules: Mapping[str, Module], runs: Sequence[Sequence[Evaluat
                 continue
             if failure.frame.path in modules:
                 key = (failure.frame.path, failure.frame.line)
-                found.setdefault(key, failure_finding(evaluation, failure, modules[key[0]].lines))
+                found.setdefault(key, failure_finding(evaluation, failure, failure.frame, modules[key[0]].lines))
     return list(found.values())
 
 

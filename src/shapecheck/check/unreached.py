@@ -87,7 +87,7 @@ def remedy(modules: Mapping[str, Module]) -> str:
     return ""
 
 
-_EXAMPLE = '''\
+_EXAMPLE = """\
 # in {file}
 from jaxtyping import Array, Float
 from shapecheck import example
@@ -95,7 +95,7 @@ from shapecheck import example
 @example
 def {name}():
     return {call}, Float[Array, "batch seq 64"]  # the callable, then its arguments
-'''
+"""
 
 
 def _snake(name: str) -> str:

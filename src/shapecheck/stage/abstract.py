@@ -1,8 +1,9 @@
-"""One abstract evaluation: placeholders become tracers under `jax.eval_shape`, deferred calls are made, nothing computes."""
+"""One abstract evaluation under `jax.eval_shape`: placeholders become tracers, deferred calls are made."""
 
 from __future__ import annotations
 
-from typing import Any, Callable, List, Mapping, Sequence, Tuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import jax
 
@@ -11,13 +12,13 @@ from shapecheck.stage.synthesis import Deferred, force
 Rebuild = Callable[[Sequence[Any]], Any]
 
 
-def split(value: Any) -> "Tuple[List[jax.ShapeDtypeStruct], Rebuild]":
+def split(value: Any) -> tuple[list[jax.ShapeDtypeStruct], Rebuild]:
     """The abstract arrays inside `value`, and a function that puts others in their place."""
-    structs: List[jax.ShapeDtypeStruct] = []
+    structs: list[jax.ShapeDtypeStruct] = []
     return structs, _split(value, structs)
 
 
-def _split(value: Any, structs: List[jax.ShapeDtypeStruct]) -> Rebuild:
+def _split(value: Any, structs: list[jax.ShapeDtypeStruct]) -> Rebuild:
     if isinstance(value, jax.ShapeDtypeStruct):
         index = len(structs)
         structs.append(value)
@@ -54,25 +55,27 @@ def run(function: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
 def build(constructor: Deferred) -> Any:
     """What the deferred call constructs, with abstract arrays in place of its parameters."""
     structs, rebuild = split(constructor)
-    static: List[Any] = []
+    static: list[Any] = []
 
-    def traced(arrays: Sequence[Any]) -> List[Any]:
+    def traced(arrays: Sequence[Any]) -> list[Any]:
         leaves, structure = jax.tree_util.tree_flatten(force(rebuild(arrays)))
         dynamic = [isinstance(leaf, jax.Array) for leaf in leaves]
-        static[:] = [structure, dynamic, [None if d else leaf for d, leaf in zip(dynamic, leaves)]]
-        return [leaf for d, leaf in zip(dynamic, leaves) if d]
+        static[:] = [structure, dynamic, [None if d else leaf for d, leaf in zip(dynamic, leaves, strict=False)]]
+        return [leaf for d, leaf in zip(dynamic, leaves, strict=False) if d]
 
     shapes = iter(jax.eval_shape(traced, structs))
     structure, dynamic, leaves = static
-    return jax.tree_util.tree_unflatten(structure, [next(shapes) if d else leaf for d, leaf in zip(dynamic, leaves)])
+    return jax.tree_util.tree_unflatten(
+        structure, [next(shapes) if d else leaf for d, leaf in zip(dynamic, leaves, strict=False)]
+    )
 
 
-def stage_paths(model: Any, base: "type | None") -> Mapping[int, str]:
+def stage_paths(model: Any, base: type | None) -> Mapping[int, str]:
     """`id` of each Equinox module inside `model` -> its path, such as `blocks[3].attn`."""
-    paths: "dict[int, str]" = {}
+    paths: dict[int, str] = {}
     if base is None or not isinstance(model, base):
         return paths
-    todo: List[Tuple[str, Any]] = [("", model)]
+    todo: list[tuple[str, Any]] = [("", model)]
     while todo:
         path, value = todo.pop()
         if isinstance(value, base):

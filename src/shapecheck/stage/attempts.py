@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Callable, List, Mapping, Optional, Sequence, Tuple
+from typing import Any
 
 import jax
 
@@ -16,6 +17,7 @@ from shapecheck.stage.recorder import Recorder
 from shapecheck.stage.sizes import Substitution, substitutions
 from shapecheck.stage.synthesis import CannotSynthesiseError
 
+_INDEPENDENT = Substitution()
 _MOST_ATTEMPTS = 60
 _SECONDS = 20.0
 
@@ -25,7 +27,7 @@ class Trial:
     """One way to run an entry."""
 
     mode: Mode
-    substitution: Substitution = Substitution()
+    substitution: Substitution = _INDEPENDENT
     variant: int = 0
 
 
@@ -37,9 +39,9 @@ class Recipe:
     (`relations`) or to one of `sizes`; `tied` says that the user or the names themselves fixed all dims.
     """
 
-    run: Callable[[Trial], Tuple[Tuple[str, str], ...]]
-    free: Tuple[str, ...] = ()
-    sizes: Tuple[int, ...] = ()
+    run: Callable[[Trial], tuple[tuple[str, str], ...]]
+    free: tuple[str, ...] = ()
+    sizes: tuple[int, ...] = ()
     relations: bool = False
     tied: bool = True
     symbolic: bool = True
@@ -48,9 +50,9 @@ class Recipe:
 @dataclass(frozen=True)
 class _Outcome:
     trial: Trial
-    calls: Tuple[Call, ...]
-    chosen: Tuple[Tuple[str, str], ...]
-    failure: Optional[Failure]
+    calls: tuple[Call, ...]
+    chosen: tuple[tuple[str, str], ...]
+    failure: Failure | None
     reason: str = ""
 
     @property
@@ -70,12 +72,12 @@ class Search:
         self.tried = 0
         self.complete = True
         self.deadline = time.monotonic() + _SECONDS
-        self.failures: List[_Outcome] = []
+        self.failures: list[_Outcome] = []
 
-    def evaluate(self) -> Tuple[Evaluation, ...]:
+    def evaluate(self) -> tuple[Evaluation, ...]:
         """All evaluations that say something of the entry: symbolic and sized where both go, else what stopped them."""
         symbolic = self._first("symbolic", (0,)) if self.recipe.symbolic else None
-        start = symbolic.trial.substitution if symbolic is not None else Substitution()
+        start = symbolic.trial.substitution if symbolic is not None else _INDEPENDENT
         sized = self._sized(start)
         if symbolic is not None and (sized or not self._contradicted()):
             return tuple(self._result(o) for o in (symbolic, *sized))
@@ -83,7 +85,7 @@ class Search:
             return tuple(self._result(o) for o in sized)
         return self._stopped()
 
-    def _sized(self, start: Substitution) -> List[_Outcome]:
+    def _sized(self, start: Substitution) -> list[_Outcome]:
         found = self._first("sized", (0, 2), start)
         if found is None:
             return []
@@ -92,7 +94,7 @@ class Search:
         other = self._attempt(dataclasses.replace(found.trial, variant=1))
         return [found, other] if other.ok else [found]
 
-    def _first(self, mode: Mode, variants: Sequence[int], start: Substitution = Substitution()) -> Optional[_Outcome]:
+    def _first(self, mode: Mode, variants: Sequence[int], start: Substitution = _INDEPENDENT) -> _Outcome | None:
         """The first trial that evaluates. A value that only a run has ends the search: other sizes do not help."""
         recipe = self.recipe
         candidates = [start]
@@ -132,9 +134,9 @@ class Search:
         """Whether numbers raised shape errors where symbols did not: JAX does not check every symbolic shape."""
         return any(o.trial.mode == "sized" and o.failure and o.failure.kind == "shape" for o in self.failures)
 
-    def _stopped(self) -> Tuple[Evaluation, ...]:
+    def _stopped(self) -> tuple[Evaluation, ...]:
         first: Mapping[Any, _Outcome] = {}
-        chosen: List[_Outcome] = []
+        chosen: list[_Outcome] = []
         values = [o for o in self.failures if o.failure and o.failure.kind == "value"]
         if values:
             first = {o.trial.mode: o for o in reversed(values)}

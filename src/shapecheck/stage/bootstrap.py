@@ -27,14 +27,14 @@ def _main():  # type: ignore[no-untyped-def]
     sys.path[:] = [p for p in sys.path if os.path.abspath(p or ".") != here]
     if sys.version_info < (3, 10):
         version = "%d.%d" % sys.version_info[:2]
-        text = "the interpreter is Python %s; the models must run on Python 3.10 or newer" % version
+        text = "it is Python %s, and the models must run on Python 3.10 or newer" % version
         sys.stdout.write(json.dumps({"!": "", "v": {"event": "refused", "reason": text}}) + "\n")
         return
-    _package(os.path.dirname(here))
+    _package(os.path.dirname(here))  # type: ignore[no-untyped-call]
     from shapecheck.stage.worker import main
 
     main()
 
 
 if __name__ == "__main__":
-    _main()
+    _main()  # type: ignore[no-untyped-call]

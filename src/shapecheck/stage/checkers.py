@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+from collections.abc import Iterator
 from types import ModuleType
-from typing import Any, Iterator, Optional
+from typing import Any
 
 
 def stand_aside() -> None:
-    """Make the decorators and import hooks of jaxtyping, beartype and typeguard do nothing, where they are installed."""
+    """Make the decorators and import hooks of jaxtyping, beartype and typeguard do nothing."""
     jaxtyping = _installed("jaxtyping")
     if jaxtyping is not None:
         jaxtyping.install_import_hook = _no_hook  # type: ignore[attr-defined]
@@ -28,7 +29,7 @@ def stand_aside() -> None:
         typeguard.typechecked = _identity  # type: ignore[attr-defined]
 
 
-def _installed(name: str) -> Optional[ModuleType]:
+def _installed(name: str) -> ModuleType | None:
     try:
         return importlib.import_module(name)
     except ImportError:

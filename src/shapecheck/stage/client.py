@@ -13,7 +13,7 @@ import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from shapecheck.stage.protocol import ModulePlan, dump, load
 
@@ -69,6 +69,10 @@ class Worker:
             )
         except OSError as error:
             raise WorkerError(f"cannot start {python}: {error.strerror}. Name an interpreter with --python.") from error
+        # With pipes asked for, these are there; the type does not say so.
+        self._stdin: IO[bytes] = self._process.stdin  # type: ignore[assignment]
+        self._stdout: IO[bytes] = self._process.stdout  # type: ignore[assignment]
+        self._stderr: IO[bytes] = self._process.stderr  # type: ignore[assignment]
         self._readers = [
             threading.Thread(target=self._read_replies, daemon=True),
             threading.Thread(target=self._read_stderr, daemon=True),
@@ -101,19 +105,17 @@ class Worker:
             _kill_group(process)
         process.wait()
         with contextlib.suppress(OSError, ValueError):
-            assert process.stdin is not None
-            process.stdin.close()
+            self._stdin.close()
         for reader in self._readers:
             reader.join(timeout=1)
-        for stream in (process.stdout, process.stderr):
-            if stream is not None and not any(r.is_alive() for r in self._readers):
+        for stream in (self._stdout, self._stderr):
+            if not any(r.is_alive() for r in self._readers):
                 stream.close()
 
     def _send(self, message: Mapping[str, Any]) -> None:
-        assert self._process.stdin is not None
         try:
-            self._process.stdin.write(dump(message).encode() + b"\n")
-            self._process.stdin.flush()
+            self._stdin.write(dump(message).encode() + b"\n")
+            self._stdin.flush()
         except OSError as error:
             raise self._ended() from error
 
@@ -153,14 +155,12 @@ class Worker:
         return "\n".join(self._tail)
 
     def _read_replies(self) -> None:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
+        for line in self._stdout:
             self._lines.put(line)
         self._lines.put(None)
 
     def _read_stderr(self) -> None:
-        assert self._process.stderr is not None
-        for line in self._process.stderr:
+        for line in self._stderr:
             text = line.decode(errors="replace").rstrip("\n")
             self._tail.append(text)
             if self._echo:

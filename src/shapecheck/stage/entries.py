@@ -5,14 +5,15 @@ from __future__ import annotations
 import difflib
 import inspect
 import sys
+from collections.abc import Iterator, Sequence
 from types import CodeType, ModuleType
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
+from typing import Any
 
 from shapecheck.facts import Scope
 from shapecheck.stage.protocol import EntryPlan, ModulePlan
 
 
-def module_class() -> "Optional[type]":
+def module_class() -> type | None:
     """`equinox.Module`, if the user's code has imported equinox."""
     equinox = sys.modules.get("equinox")
     return getattr(equinox, "Module", None)
@@ -26,7 +27,7 @@ def examples(plan: ModulePlan, module: ModuleType) -> Iterator[EntryPlan]:
             yield EntryPlan(f"example:{plan.path}:{name}", f"{plan.name}:{name}", "example", plan.path, line, None)
 
 
-def models(plan: ModulePlan, module: ModuleType) -> "Iterator[Tuple[EntryPlan, type]]":
+def models(plan: ModulePlan, module: ModuleType) -> Iterator[tuple[EntryPlan, type]]:
     """Concrete Equinox modules that this file defines and that can be called."""
     base = module_class()
     if base is None:
@@ -43,7 +44,7 @@ def models(plan: ModulePlan, module: ModuleType) -> "Iterator[Tuple[EntryPlan, t
 
 def functions(plan: ModulePlan, module: ModuleType) -> Iterator[EntryPlan]:
     """Functions and methods with claims, or around some, that can be reached from the module by name."""
-    wanted: Set[int] = set()
+    wanted: set[int] = set()
     for index in plan.claimed:
         outermost = _outermost_function(plan.scopes, index)
         if outermost is not None:
@@ -60,8 +61,8 @@ def functions(plan: ModulePlan, module: ModuleType) -> Iterator[EntryPlan]:
 
 def resolve(module: ModuleType, scopes: Sequence[Scope], scope: Scope) -> Any:
     """The object that `scope` defines, or None: nested in a function, deleted, or replaced by something else."""
-    names: List[str] = []
-    current: Optional[Scope] = scope
+    names: list[str] = []
+    current: Scope | None = scope
     while current is not None and current.kind != "module":
         if current is not scope and current.kind == "function":
             return None
@@ -76,7 +77,7 @@ def resolve(module: ModuleType, scopes: Sequence[Scope], scope: Scope) -> Any:
     return value
 
 
-def owner_class(module: ModuleType, scopes: Sequence[Scope], scope: Scope) -> Optional[type]:
+def owner_class(module: ModuleType, scopes: Sequence[Scope], scope: Scope) -> type | None:
     """The class whose method `scope` is."""
     if scope.parent is None or scopes[scope.parent].kind != "class":
         return None
@@ -84,9 +85,9 @@ def owner_class(module: ModuleType, scopes: Sequence[Scope], scope: Scope) -> Op
     return cls if isinstance(cls, type) else None
 
 
-def unheld(classes: "Sequence[Tuple[EntryPlan, type]]") -> "List[Tuple[EntryPlan, type]]":
+def unheld(classes: Sequence[tuple[EntryPlan, type]]) -> list[tuple[EntryPlan, type]]:
     """The classes that no other one holds come first, then the rest: parts are reached through their wholes."""
-    held: Dict[str, Set[str]] = {}
+    held: dict[str, set[str]] = {}
     for _, cls in classes:
         names = _mentioned(cls)
         for other in names:
@@ -98,9 +99,9 @@ def unheld(classes: "Sequence[Tuple[EntryPlan, type]]") -> "List[Tuple[EntryPlan
     return sorted(classes, key=lambda pair: is_held(pair[1]))
 
 
-def _mentioned(cls: type) -> Set[str]:
+def _mentioned(cls: type) -> set[str]:
     """Names of classes in the annotations and in the constructor's code of `cls`."""
-    names: Set[str] = set()
+    names: set[str] = set()
     for annotation in vars(cls).get("__annotations__", {}).values():
         text = annotation if isinstance(annotation, str) else repr(annotation)
         names.update("".join(c if c.isalnum() or c == "_" else " " for c in text).split())
@@ -122,9 +123,9 @@ def _own_call(cls: type) -> bool:
     return any("__call__" in vars(c) for c in cls.__mro__ if c.__module__.split(".")[0] != "equinox" or c is cls)
 
 
-def _outermost_function(scopes: Sequence[Scope], index: int) -> Optional[int]:
-    found: Optional[int] = None
-    current: Optional[int] = index
+def _outermost_function(scopes: Sequence[Scope], index: int) -> int | None:
+    found: int | None = None
+    current: int | None = index
     while current is not None:
         if scopes[current].kind == "function":
             found = current
@@ -133,6 +134,6 @@ def _outermost_function(scopes: Sequence[Scope], index: int) -> Optional[int]:
 
 
 def nearest(name: str, known: Sequence[str]) -> str:
-    """"; did you mean 'x'?", or nothing."""
+    """ "; did you mean 'x'?", or nothing."""
     close = difflib.get_close_matches(name, known, n=1)
     return f"; did you mean {close[0]!r}?" if close else ""

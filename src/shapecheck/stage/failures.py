@@ -6,8 +6,9 @@ import ast
 import linecache
 import re
 import traceback
-from types import FrameType, TracebackType
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
 
 import jax
 
@@ -22,7 +23,9 @@ _SHAPE_WORDS = re.compile(
     r"operand \d|got \d+ and \d+|must (?:be|have) equal|divide evenly|too many indices|unpack",
     re.IGNORECASE,
 )
-_VALUE_WORDS = re.compile(r"_DimExpr|symbolic dim|InconclusiveDimension|dimension expression|Tracer|traced|abstract", re.I)
+_VALUE_WORDS = re.compile(
+    r"_DimExpr|symbolic dim|InconclusiveDimension|dimension expression|Tracer|traced|abstract", re.I
+)
 _VALUE_TYPES = frozenset({"InconclusiveDimensionOperation", "UnexpectedDimVar", "NonConcreteBooleanIndexError"})
 
 
@@ -63,7 +66,7 @@ def _user_frame(recorder: Recorder, frame: FrameType, line: int) -> Any:
     return type(found)(found.path, line, found.function)
 
 
-def _kind(error: BaseException, frames: "List[Tuple[FrameType, int]]") -> Any:
+def _kind(error: BaseException, frames: list[tuple[FrameType, int]]) -> Any:
     name = type(error).__name__
     if isinstance(error, (jax.errors.ConcretizationTypeError, jax.errors.TracerIntegerConversionError)):
         return "value"
@@ -84,7 +87,7 @@ def _first_line(error: BaseException) -> str:
     return lines[0] if lines else type(error).__name__
 
 
-def _operation(frames: "List[Tuple[FrameType, int]]", user: FrameType, message: str) -> str:
+def _operation(frames: list[tuple[FrameType, int]], user: FrameType, message: str) -> str:
     """The function of JAX that the user's line called, or the primitive that the message names."""
     after = [f for f, _ in frames]
     callee = after[after.index(user) + 1] if after.index(user) + 1 < len(after) else None
@@ -92,14 +95,18 @@ def _operation(frames: "List[Tuple[FrameType, int]]", user: FrameType, message: 
     if callee is not None:
         name = callee.f_code.co_name
         module = str(callee.f_globals.get("__name__", "")).split(".", 1)[0]
-        if module in _LIBRARIES and not name.startswith("_") and not re.search(r"wrapper|deferring|cache_miss|fun$", name):
+        if (
+            module in _LIBRARIES
+            and not name.startswith("_")
+            and not re.search(r"wrapper|deferring|cache_miss|fun$", name)
+        ):
             return name
     return named.group(1) if named else ""
 
 
-def _arrays_on_line(frame: FrameType, line: int) -> "Iterator[Tuple[str, ArrayValue]]":
+def _arrays_on_line(frame: FrameType, line: int) -> Iterator[tuple[str, ArrayValue]]:
     """Every array that a name or attribute chain of the failing statement stands for."""
-    seen: Dict[str, None] = {}
+    seen: dict[str, None] = {}
     for chain in _chains(frame.f_code.co_filename, line):
         if chain in seen:
             continue
@@ -111,7 +118,7 @@ def _arrays_on_line(frame: FrameType, line: int) -> "Iterator[Tuple[str, ArrayVa
                 yield chain, described
 
 
-def _chains(filename: str, line: int) -> List[str]:
+def _chains(filename: str, line: int) -> list[str]:
     try:
         tree = ast.parse("".join(linecache.getlines(filename)))
     except (SyntaxError, ValueError):
@@ -119,8 +126,8 @@ def _chains(filename: str, line: int) -> List[str]:
     statement = _statement(tree, line)
     if statement is None:
         return []
-    chains: List[str] = []
-    todo: List[ast.AST] = [statement]
+    chains: list[str] = []
+    todo: list[ast.AST] = [statement]
     while todo:
         node = todo.pop(0)
         chain = _chain(node)
@@ -131,16 +138,17 @@ def _chains(filename: str, line: int) -> List[str]:
     return chains
 
 
-def _statement(tree: ast.AST, line: int) -> Optional[ast.stmt]:
-    best: Optional[ast.stmt] = None
+def _statement(tree: ast.AST, line: int) -> ast.stmt | None:
+    best: ast.stmt | None = None
     for node in ast.walk(tree):
-        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno):
-            if best is None or node.lineno >= best.lineno:
-                best = node
+        if not isinstance(node, ast.stmt) or not node.lineno <= line <= (node.end_lineno or node.lineno):
+            continue
+        if best is None or node.lineno >= best.lineno:
+            best = node
     return best
 
 
-def _chain(node: ast.AST) -> Optional[str]:
+def _chain(node: ast.AST) -> str | None:
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
         return node.id
     if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
@@ -160,16 +168,8 @@ def _lookup(chain: str, frame: FrameType) -> Any:
     return value
 
 
-def clear_frames(error: Optional[TracebackType]) -> None:
-    """Let go of the tracers that a traceback keeps alive."""
-    if error is not None:
-        traceback.clear_frames(error)
-
-
 def is_own(error: BaseException) -> bool:
     """Whether the checker itself raised `error`: then it is a bug of ours, and no finding."""
-    last = None
-    for last, _ in traceback.walk_tb(error.__traceback__):
-        pass
-    module = str(last.f_globals.get("__name__", "")) if last is not None else ""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    module = str(frames[-1].f_globals.get("__name__", "")) if frames else ""
     return module.startswith("shapecheck.") and not isinstance(error, UnknownSizeError)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Optional
 
 # Sizes of constructors: multiples of 16 by distinct primes, so that heads, groups and patches divide them, and no two
 # are equal, double or half of each other. Free dims take other primes (see `sizes`).
@@ -20,7 +19,10 @@ _RULES = (
     (r"^(padding|pad|offset|start|axis|dim_axis)$", 0),
     (r"patch", 4),
     (r"(img|image|input|spatial)_?(size|res|resolution|height|width)?$|^(height|width|resolution|res)$", 64),
-    (r"max_?(len|length|seq|pos|position|tokens|steps|time)|(context|block)_?(len|length|size|window)$|seq_?len|n_?ctx", 1024),
+    (
+        r"max_?(len|length|seq|pos|position|tokens|steps|time)|(context|block)_?(len|length|size|window)$|seq_?len|n_?ctx",
+        1024,
+    ),
     (r"expan|factor|mult|ratio|growth|multiplier", 3),
     (r"(num|n)_spatial_dims?$|^ndim$|^rank$", 2),
     (r"(num|n)_?(dims|axes)$", 2),
@@ -41,7 +43,7 @@ _INTEGER_ARRAY = re.compile(
 _BOOLEAN_ARRAY = re.compile(r"(mask|done|terminal|is_|valid|flag|resets?$|padding$)", re.IGNORECASE)
 
 
-def particular_size(name: str) -> Optional[int]:
+def particular_size(name: str) -> int | None:
     """The size that integers of this name want (2 layers, 4 heads, kernel 3), or None for a plain size."""
     for pattern, size in _COMPILED:
         if pattern.search(name):

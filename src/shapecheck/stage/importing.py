@@ -8,8 +8,9 @@ import importlib.machinery
 import importlib.util
 import os
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from types import CodeType, ModuleType
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
+from typing import Any
 
 from shapecheck.stage.probes import HANDLE, instrument
 from shapecheck.stage.protocol import ModulePlan
@@ -34,21 +35,21 @@ class Importer(importlib.abc.MetaPathFinder):
         culprits: Mapping[str, str],
         announce: Callable[[str], None],
     ) -> None:
-        self.plans: Dict[str, ModulePlan] = {p.file: p for p in plans}
+        self.plans: dict[str, ModulePlan] = {p.file: p for p in plans}
         self.recorder = recorder
         self.culprits = culprits
         self.announce = announce
-        self.loaded: Dict[str, ModuleType] = {}  # by file
-        self.executing: List[str] = []
-        self.aside: Dict[str, Dict[str, ModuleType]] = {}
+        self.loaded: dict[str, ModuleType] = {}  # by file
+        self.executing: list[str] = []
+        self.aside: dict[str, dict[str, ModuleType]] = {}
         self.root = ""
-        self.tops: Dict[str, set[str]] = {}
+        self.tops: dict[str, set[str]] = {}
         for plan in plans:
             self.tops.setdefault(plan.root, set()).add(plan.name.split(".", 1)[0])
 
     def find_spec(
-        self, fullname: str, path: Optional[Sequence[str]], target: Optional[ModuleType] = None
-    ) -> Optional[importlib.machinery.ModuleSpec]:
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
         """The standard path search, with the loader changed for planned files."""
         spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
         if spec is None or spec.origin is None or not isinstance(spec.loader, importlib.machinery.SourceFileLoader):
@@ -73,7 +74,9 @@ class Importer(importlib.abc.MetaPathFinder):
 
     def _load_from_file(self, plan: ModulePlan) -> ModuleType:
         name = plan.name if plan.name not in sys.modules else f"_shapecheck_{len(self.loaded)}_{plan.name}"
-        spec = importlib.util.spec_from_file_location(name, plan.file, loader=ProbingLoader(name, plan.file, plan, self))
+        spec = importlib.util.spec_from_file_location(
+            name, plan.file, loader=ProbingLoader(name, plan.file, plan, self)
+        )
         if spec is None or spec.loader is None:
             raise ImportError(f"no module can be made of {plan.path}")
         module = importlib.util.module_from_spec(spec)
@@ -115,7 +118,7 @@ class ProbingLoader(importlib.machinery.SourceFileLoader):
         self.plan = plan
         self.importer = importer
 
-    def get_code(self, fullname: str) -> Optional[CodeType]:
+    def get_code(self, fullname: str) -> CodeType | None:
         """Compile the source with probes around the planned sites."""
         if not self.plan.sites and not self.plan.source and self.plan.file == self.path:
             return super().get_code(fullname)

@@ -3,20 +3,36 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Iterator, List, Mapping, Sequence, Tuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from shapecheck.facts import Named
 from shapecheck.stage.values import is_array, is_size
 
 _STEP = re.compile(r"\.([^\W\d]\w*)|\[(-?\d+)\]")
 _CONFIGS = frozenset(
-    "args cfg conf config configuration hparams hps hp hyperparameters opts options params settings spec".split()
+    [
+        "args",
+        "cfg",
+        "conf",
+        "config",
+        "configuration",
+        "hparams",
+        "hps",
+        "hp",
+        "hyperparameters",
+        "opts",
+        "options",
+        "params",
+        "settings",
+        "spec",
+    ]
 )
 
 
-def visible(names: Sequence[str], variables: Mapping[str, Any], module: Mapping[str, Any]) -> Tuple[Named, ...]:
+def visible(names: Sequence[str], variables: Mapping[str, Any], module: Mapping[str, Any]) -> tuple[Named, ...]:
     """The sizes that `names` have here: locals and closure, `self` and its configs, local configs, the module."""
-    result: List[Named] = []
+    result: list[Named] = []
     for name in names:
         for source, value in _candidates(name, variables, module):
             if is_size(value):
@@ -24,7 +40,7 @@ def visible(names: Sequence[str], variables: Mapping[str, Any], module: Mapping[
     return tuple(result)
 
 
-def _candidates(name: str, variables: Mapping[str, Any], module: Mapping[str, Any]) -> Iterator[Tuple[str, Any]]:
+def _candidates(name: str, variables: Mapping[str, Any], module: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     head = re.match(r"[^\W\d]\w*", name)
     if head is None:
         return
@@ -48,7 +64,7 @@ def _candidates(name: str, variables: Mapping[str, Any], module: Mapping[str, An
             yield f"{source}.{name}", value
 
 
-def _holders(owner: Any, variables: Mapping[str, Any]) -> Iterator[Tuple[str, Any]]:
+def _holders(owner: Any, variables: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     if owner is not None:
         yield "self", owner
         for key, value in _attributes(owner):
@@ -59,7 +75,7 @@ def _holders(owner: Any, variables: Mapping[str, Any]) -> Iterator[Tuple[str, An
             yield key, value
 
 
-def _attributes(owner: Any) -> List[Tuple[str, Any]]:
+def _attributes(owner: Any) -> list[tuple[str, Any]]:
     return list(getattr(owner, "__dict__", {}).items())
 
 
@@ -78,7 +94,7 @@ def _attribute(holder: Any, name: str) -> Any:
     return None
 
 
-def _follow(source: str, value: Any, rest: str) -> Iterator[Tuple[str, Any]]:
+def _follow(source: str, value: Any, rest: str) -> Iterator[tuple[str, Any]]:
     """Walk `.attribute` and `[index]` steps; array data is never indexed."""
     position = 0
     while position < len(rest):

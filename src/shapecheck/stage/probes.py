@@ -14,15 +14,16 @@ class bodies do not mangle them. Lambdas and comprehensions reach their function
 from __future__ import annotations
 
 import ast
-from typing import Dict, List, Optional, Sequence, Tuple, TypeVar, Union
+from collections.abc import Sequence
+from typing import TypeVar
 
 from shapecheck.facts import Position, Scope, Site
 
 HANDLE = "__shapecheck__"
 
-_Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
+_Function = TypeVar("_Function", ast.FunctionDef, ast.AsyncFunctionDef)
 _Node = TypeVar("_Node", bound=ast.AST)
-_Key = Tuple[int, int, int, int]
+_Key = tuple[int, int, int, int]
 
 
 def instrument(source: bytes, filename: str, scopes: Sequence[Scope], sites: Sequence[Site]) -> ast.Module:
@@ -36,13 +37,13 @@ class _Transformer(ast.NodeTransformer):
 
     def __init__(self, scopes: Sequence[Scope], sites: Sequence[Site]) -> None:
         self.scopes = scopes
-        self.values: Dict[_Key, List[Site]] = {}
-        self.names: Dict[_Key, List[Site]] = {}
-        self.returns: Dict[int, Site] = {}
-        self.fields: Dict[int, List[Site]] = {}
+        self.values: dict[_Key, list[Site]] = {}
+        self.names: dict[_Key, list[Site]] = {}
+        self.returns: dict[int, Site] = {}
+        self.fields: dict[int, list[Site]] = {}
         self.by_position = {_start(s.position): s for s in scopes if s.position is not None}
         self.probed = _probed_scopes(scopes, sites)
-        self.stack: List[int] = [0]
+        self.stack: list[int] = [0]
         for site in sites:
             if site.kind == "value" and site.position is not None:
                 self.values.setdefault(_key(site.position), []).append(site)
@@ -55,7 +56,7 @@ class _Transformer(ast.NodeTransformer):
 
     def transform(self, tree: ast.Module) -> ast.Module:
         """Instrument the module body and open the module's own scope."""
-        tree = self.generic_visit(tree)  # type: ignore[assignment]
+        tree = self.generic_visit(tree)
         if 0 in self.probed:
             start = _body_start(tree.body, module=True)
             tree.body.insert(start, self._enter(0, None, _anchor(tree.body, start)))
@@ -72,9 +73,9 @@ class _Transformer(ast.NodeTransformer):
             result = self._call("value", [self._scope(), _constant(site.index), result], node)
         return result
 
-    def visit_stmt_list(self, body: List[ast.stmt]) -> List[ast.stmt]:
+    def visit_stmt_list(self, body: list[ast.stmt]) -> list[ast.stmt]:
         """Visit statements, with the probes of named variables before and after them."""
-        result: List[ast.stmt] = []
+        result: list[ast.stmt] = []
         for statement in body:
             sites = self.names.get(_node_key(statement), ())
             visited = self.visit(statement)
@@ -98,15 +99,15 @@ class _Transformer(ast.NodeTransformer):
                 setattr(node, name, self.visit(old))
         return node
 
-    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.JoinedStr:  # noqa: N802
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.JoinedStr:
         """Leave f-strings alone: their inner positions differ between Python versions."""
         return node
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:  # noqa: N802
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         """Open the function's scope at its start."""
         return self._function(node)
 
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AsyncFunctionDef:  # noqa: N802
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AsyncFunctionDef:
         """Open the function's scope at its start."""
         return self._function(node)
 
@@ -125,7 +126,7 @@ class _Transformer(ast.NodeTransformer):
             node.body.insert(start, self._enter(scope.index, self._outer(scope), _anchor(node.body, start)))
         return node
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:  # noqa: N802
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
         """Observe the fields of what the class constructs, by the outermost decorator."""
         scope = self.by_position.get((node.lineno, node.col_offset))
         self.generic_visit(node)
@@ -134,14 +135,14 @@ class _Transformer(ast.NodeTransformer):
             node.decorator_list.insert(0, decorator)
         return node
 
-    def visit_Return(self, node: ast.Return) -> ast.Return:  # noqa: N802
+    def visit_Return(self, node: ast.Return) -> ast.Return:
         """Observe what is returned."""
         self.generic_visit(node)
         if node.value is not None and self.stack[-1] in self.returns:
             node.value = self._call("returned", [self._scope(), node.value], node)
         return node
 
-    def _outer(self, scope: Scope) -> Optional[int]:
+    def _outer(self, scope: Scope) -> int | None:
         """The nearest probed function (not class) around `scope`."""
         parent = scope.parent
         while parent is not None:
@@ -155,7 +156,7 @@ class _Transformer(ast.NodeTransformer):
             return ast.Name(_variable(self.stack[-1]), ast.Load())
         return _constant(None)
 
-    def _enter(self, scope: int, outer: Optional[int], anchor: ast.AST) -> ast.stmt:
+    def _enter(self, scope: int, outer: int | None, anchor: ast.AST) -> ast.stmt:
         call = self._call("enter", [_constant(scope), outer], anchor)
         target = ast.Name(_variable(scope), ast.Store())
         return ast.copy_location(ast.Assign([target], call), anchor)
@@ -165,7 +166,7 @@ class _Transformer(ast.NodeTransformer):
         return ast.copy_location(ast.Expr(call), anchor)
 
     @staticmethod
-    def _call(method: str, arguments: Sequence[Union[ast.expr, int, None]], anchor: ast.AST) -> ast.Call:
+    def _call(method: str, arguments: Sequence[ast.expr | int | None], anchor: ast.AST) -> ast.Call:
         function = ast.Attribute(ast.Name(HANDLE, ast.Load()), method, ast.Load())
         given = [
             a if isinstance(a, ast.expr) else ast.Name(_variable(a), ast.Load()) if a is not None else _constant(None)
@@ -178,7 +179,7 @@ class _Transformer(ast.NodeTransformer):
         return call
 
 
-def _probed_scopes(scopes: Sequence[Scope], sites: Sequence[Site]) -> "set[int]":
+def _probed_scopes(scopes: Sequence[Scope], sites: Sequence[Site]) -> set[int]:
     """The scopes with sites, and the functions around them, whose bindings they read."""
     probed = {s.scope for s in sites if s.kind != "field"}
     for index in [*probed, *(s.scope for s in sites if s.kind == "field")]:
@@ -213,11 +214,11 @@ def _variable(scope: int) -> str:
     return f"__sc_{scope}__"
 
 
-def _constant(value: Union[int, None]) -> ast.expr:
+def _constant(value: int | None) -> ast.expr:
     return ast.Constant(value)
 
 
-def _start(position: Position) -> Tuple[int, int]:
+def _start(position: Position) -> tuple[int, int]:
     return position.line, position.column
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Dict, Mapping, Optional, Tuple, Union
+from typing import Any, Union
 
 from shapecheck import facts
 from shapecheck.facts import Scope, Site
@@ -29,10 +30,10 @@ class ModulePlan:
     path: str
     root: str
     name: str
-    scopes: Tuple[Scope, ...]
-    sites: Tuple[Site, ...]
-    described: Tuple[Described, ...] = ()
-    claimed: Tuple[int, ...] = ()  # scopes that have claims
+    scopes: tuple[Scope, ...]
+    sites: tuple[Site, ...]
+    described: tuple[Described, ...] = ()
+    claimed: tuple[int, ...] = ()  # scopes that have claims
     source: str = ""  # text in place of the file's own (its bytes as Latin-1), for an editor's unsaved buffer
 
 
@@ -41,8 +42,8 @@ class ConfiguredExample:
     """A `[[tool.shapecheck.example]]` table."""
 
     call: str
-    init: Optional[Mapping[str, Any]] = None
-    args: Tuple[Any, ...] = ()
+    init: Mapping[str, Any] | None = None
+    args: tuple[Any, ...] = ()
     kwargs: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     method: str = ""
 
@@ -56,10 +57,10 @@ class EntryPlan:
     origin: str
     path: str
     line: int
-    scope: Optional[int]
+    scope: int | None
 
 
-_CLASSES: Dict[str, Any] = {
+_CLASSES: dict[str, Any] = {
     c.__name__: c
     for c in (
         Scope,
@@ -82,7 +83,7 @@ _CLASSES: Dict[str, Any] = {
 }
 _FIELDS = {name: tuple(f.name for f in dataclasses.fields(c)) for name, c in _CLASSES.items()}
 
-Plain = Union[None, bool, int, float, str, list, dict]  # type: ignore[type-arg]
+Plain = Union[bool, int, float, str, list[Any], dict[str, Any], None]  # noqa: UP007 - evaluated on Python 3.10
 
 
 def dump(message: Any) -> str:
@@ -90,7 +91,7 @@ def dump(message: Any) -> str:
     return json.dumps(to_plain(message), separators=(",", ":"))
 
 
-def load(line: "str | bytes") -> Any:
+def load(line: str | bytes) -> Any:
     """The message of a line; raises ValueError for what is not one."""
     return from_plain(json.loads(line))
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import inspect
 import sys
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import jax
-
 
 from shapecheck.shapes import SpecError, comment_dtype, parse_comment_dims, parse_spec, print_spec
 from shapecheck.stage import abstract
@@ -19,7 +19,7 @@ from shapecheck.stage.sizes import Assignment, free_names
 from shapecheck.stage.synthesis import CannotSynthesiseError, Deferred, Synthesis, annotation_of
 from shapecheck.stage.values import is_array
 
-Described = Mapping[str, Tuple[str, str]]
+Described = Mapping[str, tuple[str, str]]
 _CONSTRUCTOR_VARIANTS = (0, 1, 2)
 
 
@@ -28,7 +28,7 @@ class ExampleError(Exception):
 
 
 class Kitchen:
-    """Makes recipes. `pinned` are sizes from the configuration; `described` looks up what comments say of parameters."""
+    """Makes recipes. `pinned` are sizes from the configuration; `described` tells what comments say of parameters."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Kitchen:
         subclasses: Callable[[type], Sequence[type]],
     ) -> None:
         self.recorder, self.pinned, self.described, self.subclasses = recorder, pinned, described, subclasses
-        self._models: Dict[Tuple[type, str], Tuple[Any, Dict[str, int]]] = {}
+        self._models: dict[tuple[type, str], tuple[Any, dict[str, int]]] = {}
 
     def model(self, cls: type) -> Recipe:
         """Construct `cls` with synthesised arguments and call it as its parameters are described."""
@@ -63,7 +63,7 @@ class Kitchen:
         placeholders = _placeholders(function)
         specs = [spec for _, spec, _ in placeholders]
 
-        def run(trial: Trial) -> Tuple[Tuple[str, str], ...]:
+        def run(trial: Trial) -> tuple[tuple[str, str], ...]:
             assignment = self._assignment(trial, {}, specs)
             arrays = {i: assignment.array(spec, dtype, "") for i, spec, dtype in placeholders}
 
@@ -80,8 +80,8 @@ class Kitchen:
     def configured(self, example: ConfiguredExample, target: Any) -> Recipe:
         """A `[[tool.shapecheck.example]]` table, applied to the object that its `call` names."""
         function = target
-        known: Dict[str, int] = dict(self.pinned)
-        first: Tuple[Any, ...] = ()
+        known: dict[str, int] = dict(self.pinned)
+        first: tuple[Any, ...] = ()
         if isinstance(target, type):
             instance, chosen = self.instance(target, example.init or {})
             known = {**chosen, **known}
@@ -95,7 +95,7 @@ class Kitchen:
         specs = [a.spec for a in [*arguments, *named.values()] if isinstance(a, _Shape)]
         _check_fit(function, [*first, *arguments], named)
 
-        def run(trial: Trial) -> Tuple[Tuple[str, str], ...]:
+        def run(trial: Trial) -> tuple[tuple[str, str], ...]:
             assignment = self._assignment(trial, known, specs)
 
             def make(a: Any) -> Any:
@@ -112,23 +112,23 @@ class Kitchen:
 
         return Recipe(run, symbolic=bool(free_names(specs)), free=tuple(free_names(specs)))
 
-    def instance(self, cls: type, init: Mapping[str, Any] = {}) -> "Tuple[Any, Dict[str, int]]":
+    def instance(self, cls: type, init: Mapping[str, Any] = {}) -> tuple[Any, dict[str, int]]:
         """An abstract instance of `cls` and the integers known of it; the first way of construction that evaluates."""
         key = (cls, repr(sorted(init.items())))
         if key not in self._models:
             self._models[key] = self._construct(cls, init)
         return self._models[key]
 
-    def construct(self, cls: type) -> Tuple[Tuple[str, str], ...]:
+    def construct(self, cls: type) -> tuple[tuple[str, str], ...]:
         """Construct `cls` once more, for what its constructor shows."""
         self._models.pop((cls, "[]"), None)
         self.instance(cls)
         return ()
 
-    def _construct(self, cls: type, init: Mapping[str, Any]) -> "Tuple[Any, Dict[str, int]]":
+    def _construct(self, cls: type, init: Mapping[str, Any]) -> tuple[Any, dict[str, int]]:
         if inspect.isabstract(cls):
             raise CannotSynthesiseError(f"{cls.__name__} is abstract")
-        problem: Optional[BaseException] = None
+        problem: BaseException | None = None
         for variant in _CONSTRUCTOR_VARIANTS:
             assignment = Assignment("sized", self.pinned, _specs(cls, {}))
             synthesis = Synthesis(assignment, variant=variant, pinned=self.pinned, subclasses=self.subclasses)
@@ -144,12 +144,12 @@ class Kitchen:
         text = f"{type(problem).__name__}: {problem}".splitlines()[0]
         raise CannotSynthesiseError(f"constructing {cls.__name__} with made-up arguments raised {text}")
 
-    def _call(self, function: Any, invoke: Any, known: Mapping[str, int], first: Tuple[Any, ...]) -> Recipe:
+    def _call(self, function: Any, invoke: Any, known: Mapping[str, int], first: tuple[Any, ...]) -> Recipe:
         described = self.described(function)
         specs = _specs(function, described)
         everything = {**known, **self.pinned}
 
-        def run(trial: Trial) -> Tuple[Tuple[str, str], ...]:
+        def run(trial: Trial) -> tuple[tuple[str, str], ...]:
             assignment = self._assignment(trial, everything, specs)
             synthesis = Synthesis(assignment, pinned=self.pinned, subclasses=self.subclasses)
             synthesis.chosen.update(known)
@@ -203,23 +203,24 @@ def _check_fit(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) ->
         raise ExampleError(f"the arguments do not fit {function.__qualname__}{signature}: {error}") from None
 
 
-def _placeholders(function: Callable[[], Any]) -> "List[Tuple[int, str, str]]":
+def _placeholders(function: Callable[[], Any]) -> list[tuple[int, str, str]]:
     """Which arguments of an example are jaxtyping types: their place, spec and dtype."""
-    found: List[Tuple[int, str, str]] = []
+    found: list[tuple[int, str, str]] = []
 
     def look() -> None:
         result = function()
         if not isinstance(result, tuple) or not result or not callable(result[0]):
             raise ExampleError(f"{function.__name__} must return (callable, *args), not {type(result).__name__}")
         for index, argument in enumerate(result[1:]):
-            if isinstance(argument, type) and hasattr(argument, "dim_str"):
-                found.append((index, argument.dim_str, argument.dtype.__name__))
+            text = getattr(argument, "dim_str", None)
+            if isinstance(argument, type) and text is not None:
+                found.append((index, text, vars(argument)["dtype"].__name__))
 
     jax.eval_shape(look)
     return found
 
 
-def _specs(function: Any, described: Described) -> List[str]:
+def _specs(function: Any, described: Described) -> list[str]:
     """The spec texts that the parameters' annotations and descriptions hold."""
     try:
         parameters = inspect.signature(function).parameters
@@ -242,9 +243,9 @@ def _annotated(annotation: Any) -> Iterator[str]:
         yield from _annotated(leaf)
 
 
-def _integers(model: Any) -> Dict[str, int]:
+def _integers(model: Any) -> dict[str, int]:
     """The integer fields of an instance, and those of its configs."""
-    found: Dict[str, int] = {}
+    found: dict[str, int] = {}
     for name, value in getattr(model, "__dict__", {}).items():
         if type(value) is int:
             found[name] = value
@@ -262,11 +263,9 @@ def _wants_state(function: Any, model: Any) -> bool:
     return any(isinstance(leaf, index) for leaf in leaves)
 
 
-def _with_state(function: Any, model: Any, kwargs: Dict[str, Any]) -> Dict[str, Any]:
+def _with_state(function: Any, model: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
     """`state` for a stateful Equinox model, made inside the trace."""
     if kwargs.get("state") is None and _wants_state(function, model):
         equinox: Any = sys.modules["equinox"]
         return {**kwargs, "state": equinox.nn.State(model)}
     return kwargs
-
-

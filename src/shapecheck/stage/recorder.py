@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set, Tuple
+from typing import Any
 
 from shapecheck.facts import Call, Frame, Named, Observation, Scope, Site
 from shapecheck.stage.names import visible
@@ -17,10 +18,10 @@ _CALL_LIMIT = 20_000  # calls kept of one evaluation; beyond it a Python loop re
 class Opened:
     """One call of one scope, while it runs."""
 
-    def __init__(self, probe: "ModuleProbe", scope: int, number: int, outer: "Optional[Opened]") -> None:
+    def __init__(self, probe: ModuleProbe, scope: int, number: int, outer: Opened | None) -> None:
         self.probe, self.scope, self.number, self.outer = probe, scope, number, outer
-        self.observations: List[Observation] = []
-        self.caller: Optional[Frame] = None
+        self.observations: list[Observation] = []
+        self.caller: Frame | None = None
         self.stage = ""
         self.run = probe.recorder.run
 
@@ -30,11 +31,11 @@ class Recorder:
 
     def __init__(self, paths: Mapping[str, str]) -> None:
         self.paths = paths
-        self.calls: List[Opened] = []
+        self.calls: list[Opened] = []
         self.run = 0
         self.count = 0
-        self.stages: Dict[int, str] = {}
-        self.entered: Set[Tuple[str, int]] = set()  # (path, scope) ever entered, in any evaluation
+        self.stages: dict[int, str] = {}
+        self.entered: set[tuple[str, int]] = set()  # (path, scope) ever entered, in any evaluation
         self.active = True
 
     def begin(self) -> None:
@@ -43,11 +44,11 @@ class Recorder:
         self.stages = {}
         self.run += 1
 
-    def finish(self) -> Tuple[Call, ...]:
+    def finish(self) -> tuple[Call, ...]:
         """The calls since `begin`, equal ones once."""
-        seen: Dict[object, int] = {}
-        numbers: Dict[int, int] = {}
-        result: List[Call] = []
+        seen: dict[object, int] = {}
+        numbers: dict[int, int] = {}
+        result: list[Call] = []
         for opened in self.calls:
             parent = numbers.get(opened.outer.number) if opened.outer is not None else None
             observations = tuple(opened.observations)
@@ -61,7 +62,7 @@ class Recorder:
             )
         return tuple(result)
 
-    def frame(self, frame: Optional[FrameType]) -> Optional[Frame]:
+    def frame(self, frame: FrameType | None) -> Frame | None:
         """The nearest frame of the user's code, from `frame` outwards."""
         while frame is not None:
             path = self.paths.get(frame.f_code.co_filename)
@@ -76,9 +77,9 @@ class ModuleProbe:
 
     def __init__(self, recorder: Recorder, path: str, scopes: Sequence[Scope], sites: Sequence[Site]) -> None:
         self.recorder, self.path, self.scopes, self.sites = recorder, path, scopes, sites
-        self.parameters: Dict[int, List[Site]] = {}
-        self.returns: Dict[int, Site] = {}
-        self.field_sites: Dict[int, List[Site]] = {}
+        self.parameters: dict[int, list[Site]] = {}
+        self.returns: dict[int, Site] = {}
+        self.field_sites: dict[int, list[Site]] = {}
         for site in sites:
             if site.kind == "param":
                 self.parameters.setdefault(site.scope, []).append(site)
@@ -87,7 +88,7 @@ class ModuleProbe:
             elif site.kind == "field":
                 self.field_sites.setdefault(site.scope, []).append(site)
 
-    def enter(self, scope: int, outer: Optional[Opened]) -> Opened:
+    def enter(self, scope: int, outer: Opened | None) -> Opened:
         """Open a call of `scope` and observe its parameters."""
         frame = sys._getframe(1)
         opened = self._open(scope, outer)
@@ -101,19 +102,19 @@ class ModuleProbe:
                 self._note(opened, site, variables[site.name], frame)
         return opened
 
-    def value(self, opened: Optional[Opened], site: int, value: Any) -> Any:
+    def value(self, opened: Opened | None, site: int, value: Any) -> Any:
         """Observe an expression's value, and pass it on."""
         if opened is not None:
             self._note(opened, self.sites[site], value, sys._getframe(1))
         return value
 
-    def returned(self, opened: Optional[Opened], value: Any) -> Any:
+    def returned(self, opened: Opened | None, value: Any) -> Any:
         """Observe what a function returns, and pass it on."""
         if opened is not None:
             self._note(opened, self.returns[opened.scope], value, sys._getframe(1))
         return value
 
-    def named(self, opened: Optional[Opened], site: int) -> None:
+    def named(self, opened: Opened | None, site: int) -> None:
         """Observe a variable or attribute chain, if it has a value at this point."""
         if opened is None:
             return
@@ -131,7 +132,7 @@ class ModuleProbe:
             value = getattr(value, attribute)
         self._note(opened, self.sites[site], value, frame)
 
-    def fields(self, scope: int, outer: Optional[Opened]) -> Callable[[Any], Any]:
+    def fields(self, scope: int, outer: Opened | None) -> Callable[[Any], Any]:
         """A class decorator that observes the fields of each instance when its construction ends."""
 
         def decorate(cls: Any) -> Any:
@@ -151,7 +152,7 @@ class ModuleProbe:
 
         return decorate
 
-    def _fields(self, scope: int, outer: Optional[Opened], instance: Any, frame: FrameType) -> None:
+    def _fields(self, scope: int, outer: Opened | None, instance: Any, frame: FrameType) -> None:
         if _rebuilt(frame):
             return
         opened = self._open(scope, outer)
@@ -161,7 +162,7 @@ class ModuleProbe:
                 names = visible(site.names, {"self": instance, **_members(instance)}, {})
                 opened.observations.append(Observation(site.index, describe(getattr(instance, site.name)), names))
 
-    def _open(self, scope: int, outer: Optional[Opened]) -> Opened:
+    def _open(self, scope: int, outer: Opened | None) -> Opened:
         recorder = self.recorder
         recorder.entered.add((self.path, scope))
         if outer is not None and outer.run != recorder.run:
@@ -177,20 +178,20 @@ class ModuleProbe:
     def _note(self, opened: Opened, site: Site, value: Any, frame: FrameType) -> None:
         if not self.recorder.active:
             return
-        names: Tuple[Named, ...] = ()
+        names: tuple[Named, ...] = ()
         if site.names:
             names = visible(site.names, frame.f_locals, frame.f_globals)
         opened.observations.append(Observation(site.index, describe(value), names))
 
 
-def _members(instance: Any) -> Dict[str, Any]:
+def _members(instance: Any) -> dict[str, Any]:
     try:
         return dict(vars(instance))
     except TypeError:  # namedtuples and slotted classes have no __dict__
         return {n: getattr(instance, n) for n in getattr(type(instance), "_fields", ())}
 
 
-def _rebuilt(frame: Optional[FrameType]) -> bool:
+def _rebuilt(frame: FrameType | None) -> bool:
     """Whether JAX builds the instance (unflattening a pytree), and not the user's code."""
     for _ in range(12):
         if frame is None:

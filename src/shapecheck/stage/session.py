@@ -6,7 +6,8 @@ import inspect
 import os
 import platform
 import sys
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set, Tuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import jax
 
@@ -45,20 +46,22 @@ class Session:
         checkers.stand_aside()
         self.recorder = Recorder({p.file: p.path for p in plans})
         self.plans = {p.path: p for p in plans}
-        self.importer = Importer(plans, self.recorder, culprits, lambda path: send({"event": "executing", "path": path}))
+        self.importer = Importer(
+            plans, self.recorder, culprits, lambda path: send({"event": "executing", "path": path})
+        )
         self.settings = settings
-        self.covered: Set[Tuple[str, int]] = set()
-        self.entries: Dict[str, EntryPlan] = {}
-        self.classes: Dict[str, type] = {}
+        self.covered: set[tuple[str, int]] = set()
+        self.entries: dict[str, EntryPlan] = {}
+        self.classes: dict[str, type] = {}
         self._kitchen = Kitchen(self.recorder, settings.get("sizes", {}), self._described, self._subclasses)
         sys.meta_path.insert(0, self.importer)
         sys.path.append(os.getcwd())
 
-    def versions(self) -> Dict[str, str]:
+    def versions(self) -> dict[str, str]:
         """Who evaluates: for messages and, later, cache keys."""
         return {"python": platform.python_version(), "jax": jax.__version__, "executable": sys.executable}
 
-    def load_module(self, path: str) -> Dict[str, Any]:
+    def load_module(self, path: str) -> dict[str, Any]:
         """Import one planned file. What its body observed (module-level claims) comes back as an evaluation."""
         plan = self.plans[path]
         cwd = os.getcwd()
@@ -78,11 +81,11 @@ class Session:
             return {"evaluation": None}
         return {"evaluation": Evaluation(plan.name, "module", path, 1, "sized", "ok", "", calls)}
 
-    def list_entries(self) -> Tuple[EntryPlan, ...]:
+    def list_entries(self) -> tuple[EntryPlan, ...]:
         """All entries of what was imported: examples, then models (wholes before parts), then functions."""
-        examples: List[EntryPlan] = []
-        models: List[Tuple[EntryPlan, type]] = []
-        functions: List[EntryPlan] = []
+        examples: list[EntryPlan] = []
+        models: list[tuple[EntryPlan, type]] = []
+        functions: list[EntryPlan] = []
         for file, module in list(self.importer.loaded.items()):
             plan = self.importer.plans[file]
             examples += entries.examples(plan, module)
@@ -96,7 +99,7 @@ class Session:
         self.entries = {e.key: e for e in result}
         return result
 
-    def evaluate(self, key: str) -> Tuple[Evaluation, ...]:
+    def evaluate(self, key: str) -> tuple[Evaluation, ...]:
         """Run one entry; nothing if more trusted ones have reached it already."""
         entry = self.entries[key]
         if entry.origin in ("model", "function") and self._is_covered(entry):
@@ -107,7 +110,7 @@ class Session:
         """Scopes that an earlier worker process evaluated."""
         self.covered.update((path, scope) for path, scope in scopes)
 
-    def _run(self, entry: EntryPlan) -> Tuple[Evaluation, ...]:
+    def _run(self, entry: EntryPlan) -> tuple[Evaluation, ...]:
         plan = self.plans.get(entry.path)
         if plan is not None:
             self.importer.activate(plan.root)
@@ -132,8 +135,7 @@ class Session:
             return self._kitchen.example(vars(module)[entry.target.partition(":")[2]])
         if entry.origin == "model":
             return self._kitchen.model(self.classes[entry.key])
-        assert entry.scope is not None
-        scope = plan.scopes[entry.scope]
+        scope = plan.scopes[entry.scope or 0]
         function = entries.resolve(module, plan.scopes, scope)
         owner = entries.owner_class(module, plan.scopes, scope)
         if isinstance(function, staticmethod):
@@ -164,7 +166,7 @@ class Session:
         path, scope = found
         return {d.parameter: (d.spec, d.dtype) for d in self.plans[path].described if d.scope == scope}
 
-    def _scope_of(self, function: Any) -> Optional[Tuple[str, int]]:
+    def _scope_of(self, function: Any) -> tuple[str, int] | None:
         """The planned scope that a function object comes from."""
         inner = inspect.unwrap(function)
         inner = getattr(inner, "__func__", inner)
@@ -180,10 +182,10 @@ class Session:
                 return path, scope.index
         return None
 
-    def _subclasses(self, cls: type) -> List[type]:
+    def _subclasses(self, cls: type) -> list[type]:
         """Concrete subclasses, those of the checked files first."""
-        found: List[type] = []
-        todo = list(type.__subclasses__(cls))
+        found: list[type] = []
+        todo: list[type] = list(type.__subclasses__(cls))
         while todo:
             item = todo.pop(0)
             if item not in found:
@@ -192,7 +194,7 @@ class Session:
         names = {m.__name__ for m in self.importer.loaded.values()}
         return sorted((c for c in found if not inspect.isabstract(c)), key=lambda c: c.__module__ not in names)
 
-    def _configured(self) -> List[EntryPlan]:
+    def _configured(self) -> list[EntryPlan]:
         examples: Sequence[ConfiguredExample] = self.settings.get("examples", ())
         file = self.settings.get("config_file", "")
         return [
@@ -209,7 +211,7 @@ class Session:
         where, _, name = call.rpartition(":")
         plan = next((p for p in self.plans.values() if where in (p.name, p.path)), None)
         if plan is None:
-            raise ExampleError(f"call = {call!r}: no checked file is the module {where!r} (the form is \"pkg.mod:name\")")
+            raise ExampleError(f'call = {call!r}: no checked file is the module {where!r} (the form is "pkg.mod:name")')
         self.importer.activate(plan.root)
         module = self.importer.load(plan)
         value: Any = module

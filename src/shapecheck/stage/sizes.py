@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import operator
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Sequence, Tuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -31,7 +32,7 @@ from shapecheck.stage import hints
 SMALLEST, LARGEST = 8, 1024
 
 # Numbers for free dims: primes that the constructor's sizes do not have, times what heads, patches and halves divide.
-SIZE_VARIANTS: Tuple[Tuple[int, ...], ...] = (
+SIZE_VARIANTS: tuple[tuple[int, ...], ...] = (
     tuple(4 * p for p in (17, 19, 23, 29, 31, 59, 61, 67, 71, 73, 79, 83)),
     tuple(4 * p for p in (53, 47, 43, 41, 37, 101, 97, 89, 103, 107, 109, 113)),
     tuple(16 * p for p in (17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61)),
@@ -67,10 +68,13 @@ class UnknownSizeError(Exception):
 class Substitution:
     """Free names that this attempt ties together: name -> a size, or text over other names such as "2*half"."""
 
-    ties: Tuple[Tuple[str, str], ...] = ()
+    ties: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
         return ", ".join(f"{name}={text}" for name, text in self.ties)
+
+
+_INDEPENDENT = Substitution()
 
 
 class Assignment:
@@ -85,14 +89,14 @@ class Assignment:
         mode: Mode,
         known: Mapping[str, int],
         specs: Iterable[str],
-        substitution: Substitution = Substitution(),
+        substitution: Substitution = _INDEPENDENT,
         variant: int = 0,
     ) -> None:
         self.mode = mode
         self.known = dict(known)
         self.ties = dict(substitution.ties)
         self.variadic_rank = 1
-        self._sizes: Dict[str, Any] = {}
+        self._sizes: dict[str, Any] = {}
         free = [n for n in free_names(specs) if n not in self.known]
         self.free = tuple(n for n in free if n not in self.ties)
         if mode == "symbolic":
@@ -118,7 +122,7 @@ class Assignment:
 
     def array(self, spec: str, dtype: str, name: str) -> jax.ShapeDtypeStruct:
         """An abstract array as `spec` describes it; `dtype` is a jaxtyping name or ""."""
-        dims: List[Any] = []
+        dims: list[Any] = []
         for dim in parse_spec(spec).dims:
             if isinstance(dim, AnyDims):
                 dims += [self._sizes["dim0"]] * self.variadic_rank
@@ -135,18 +139,19 @@ class Assignment:
     def key(self, *, typed: bool) -> jax.ShapeDtypeStruct:
         """An abstract random key: new style if the annotation says so, else the `uint32[2]` of `PRNGKey`."""
         if typed:
-            return jax.eval_shape(jax.random.key, jax.ShapeDtypeStruct((), jnp.uint32))
+            key: jax.ShapeDtypeStruct = jax.eval_shape(jax.random.key, jax.ShapeDtypeStruct((), jnp.uint32))
+            return key
         return jax.ShapeDtypeStruct((2,), jnp.uint32)
 
-    def chosen(self) -> "Tuple[Tuple[str, str], ...]":
+    def chosen(self) -> tuple[tuple[str, str], ...]:
         """What was chosen for each name, as text for messages."""
         free = [(n, str(self._sizes[n])) for n in self.free if n in self._sizes]
         return tuple(free + [(n, t) for n, t in self.ties.items()])
 
 
-def free_names(specs: Iterable[str]) -> "List[str]":
+def free_names(specs: Iterable[str]) -> list[str]:
     """The names that stand in the specs, variadic ones with the number of their axis."""
-    names: Dict[str, None] = {}
+    names: dict[str, None] = {}
     for text in specs:
         spec: Spec = parse_spec(text)
         variadic = set(spec.variadic_names())
@@ -211,13 +216,13 @@ def substitutions(names: Sequence[str], sizes: Sequence[int], *, relations: bool
             yield Substitution(((a, str(first)), (b, str(second))))
 
 
-def _anonymous() -> List[str]:
+def _anonymous() -> list[str]:
     return [f"dim{i}" for i in range(10)]
 
 
-def _symbols(names: Sequence[str]) -> Dict[str, Any]:
+def _symbols(names: Sequence[str]) -> dict[str, Any]:
     """A symbolic dim for each name, all of one scope. Names that JAX cannot read are spelled so that it can."""
-    spelled: Dict[str, str] = {}
+    spelled: dict[str, str] = {}
     for name in names:
         text = re.sub(r"\W", "_", name.replace("'", "_prime"))
         while text in spelled.values() or text in ("mod", "floordiv", "max", "min"):
@@ -226,4 +231,4 @@ def _symbols(names: Sequence[str]) -> Dict[str, Any]:
     bounds = [f"{t} >= {SMALLEST}" for t in spelled.values()] + [f"{t} <= {LARGEST}" for t in spelled.values()]
     scope = export.SymbolicScope(bounds)
     dims = export.symbolic_shape(", ".join(spelled.values()), scope=scope)
-    return dict(zip(spelled, dims))
+    return dict(zip(spelled, dims, strict=False))

@@ -9,7 +9,8 @@ import inspect
 import sys
 import types
 import typing
-from typing import Any, Callable, Dict, List, Literal, Mapping, Optional, Sequence, Set, Tuple, Union
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, Union
 
 import jax
 import jax.numpy as jnp
@@ -45,25 +46,25 @@ class Synthesis:
         self.variant = variant
         self.pinned = pinned
         self.subclasses = subclasses
-        self.chosen: Dict[str, int] = {}
-        self._used: Set[int] = set()
-        self._building: List[type] = []
+        self.chosen: dict[str, int] = {}
+        self._used: set[int] = set()
+        self._building: list[type] = []
 
     def arguments(
         self,
         function: Callable[..., Any],
-        described: Mapping[str, Tuple[str, str]] = types.MappingProxyType({}),
+        described: Mapping[str, tuple[str, str]] = types.MappingProxyType({}),
         given: Mapping[str, Any] = types.MappingProxyType({}),
         *,
         skip: int = 0,
         constructing: bool = False,
-    ) -> "Tuple[List[Any], Dict[str, Any]]":
+    ) -> tuple[list[Any], dict[str, Any]]:
         """Arguments for `function`: `described` gives spec and dtype of arrays told by comments or docstrings.
 
-        Raises CannotSynthesiseError for the first parameter that neither annotation, description, name nor default explains.
+        Raises CannotSynthesiseError for the first parameter that nothing explains.
         """
-        positional: List[Any] = []
-        named: Dict[str, Any] = {}
+        positional: list[Any] = []
+        named: dict[str, Any] = {}
         for parameter in list(_signature(function).parameters.values())[skip:]:
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
                 continue
@@ -82,7 +83,7 @@ class Synthesis:
         return positional, named
 
     def _argument(
-        self, function: Any, parameter: inspect.Parameter, described: Optional[Tuple[str, str]], constructing: bool
+        self, function: Any, parameter: inspect.Parameter, described: tuple[str, str] | None, constructing: bool
     ) -> Any:
         name, default = parameter.name, parameter.default
         annotation = annotation_of(function, name, parameter.annotation)
@@ -166,7 +167,7 @@ class Synthesis:
     def _union(self, members: Sequence[Any], name: str) -> Any:
         if type(None) in members and not any(_is_array_type(m) for m in members):
             return None
-        problem: Optional[CannotSynthesiseError] = None
+        problem: CannotSynthesiseError | None = None
         for member in sorted(members, key=lambda m: (m is type(None), not _is_array_type(m))):
             try:
                 return self.value(member, name)

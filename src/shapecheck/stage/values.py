@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Iterable, List, Optional, Tuple
+from collections.abc import Iterable
+from typing import Any
 
 import jax
 import numpy as np
@@ -14,7 +15,7 @@ from shapecheck.facts import ArrayValue, OtherValue, TreeValue, Value
 _LEAF_LIMIT = 2000  # a claim about a pytree of more leaves than this is about a whole model: not looked into
 
 
-def is_size(value: object) -> bool:
+def is_size(value: Any) -> bool:
     """Whether `value` can be a dim: a Python or numpy integer or a symbolic dim, no bool."""
     if isinstance(value, (int, np.integer)):
         return not isinstance(value, bool)
@@ -31,7 +32,7 @@ def describe(value: object) -> Value:
     return _describe(value, [_LEAF_LIMIT])
 
 
-def _describe(value: Any, budget: List[int]) -> Value:
+def _describe(value: Any, budget: list[int]) -> Value:
     budget[0] -= 1
     if is_array(value):
         return ArrayValue(dtype_name(value), tuple(str(d) for d in value.shape), mapped_axes(value))
@@ -48,7 +49,7 @@ def _describe(value: Any, budget: List[int]) -> Value:
     return TreeValue(kind, type(value).__name__, tuple(keys), tuple(_describe(p, budget) for p in parts))
 
 
-def _children(value: Any) -> "Optional[Tuple[str, Iterable[str], List[Any]]]":
+def _children(value: Any) -> tuple[str, Iterable[str], list[Any]] | None:
     """The kind, keys and parts of a container one level down; None for a leaf."""
     if isinstance(value, tuple):
         fields = getattr(value, "_fields", None)
@@ -72,14 +73,14 @@ def dtype_name(value: Any) -> str:
     return str(getattr(dtype, "name", None) or dtype)
 
 
-def mapped_axes(value: Any) -> Tuple[str, ...]:
+def mapped_axes(value: Any) -> tuple[str, ...]:
     """Sizes of the axes that `vmap` took away from `value`, outermost first.
 
     JAX has no public way to ask. A batching tracer has `val` and `batch_dim` (JAX 0.4 to 0.10, and before), a
     differentiation tracer `primal`; a tracer without these simply ends the search, so that nothing breaks where
     they are renamed: the reading with mapped axes in front is then not available.
     """
-    sizes: List[str] = []
+    sizes: list[str] = []
     for _ in range(64):
         axis, inner = getattr(value, "batch_dim", None), getattr(value, "val", None)
         if inner is not None and hasattr(inner, "shape"):

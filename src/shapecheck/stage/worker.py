@@ -8,8 +8,9 @@ import signal
 import sys
 import threading
 import traceback
+from collections.abc import Iterator, Mapping
 from types import FrameType
-from typing import Any, BinaryIO, Dict, Iterator, Mapping, Optional
+from typing import Any, BinaryIO
 
 from shapecheck.stage.protocol import dump, load
 
@@ -21,7 +22,7 @@ class TimeLimitError(BaseException):
 def main() -> None:
     """Serve the parent until it closes the pipe."""
     replies, commands = _private_streams()
-    inbox: "queue.Queue[Any]" = queue.Queue()
+    inbox: queue.Queue[Any] = queue.Queue()
     threading.Thread(target=_listen, args=(commands, inbox), daemon=True).start()
     plan = inbox.get()
 
@@ -44,7 +45,7 @@ def main() -> None:
         send({"result": answer})
 
 
-def _serve(session: Any, command: Dict[str, Any]) -> Any:
+def _serve(session: Any, command: dict[str, Any]) -> Any:
     operation = command.pop("op")
     limit = command.pop("limit")
     with_alarm = hasattr(signal, "setitimer")
@@ -60,7 +61,7 @@ def _serve(session: Any, command: Dict[str, Any]) -> Any:
             signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def _on_alarm(signum: int, frame: Optional[FrameType]) -> None:
+def _on_alarm(signum: int, frame: FrameType | None) -> None:
     # Again soon, in case the user's code swallows the first one.
     signal.setitimer(signal.ITIMER_REAL, 1.0)
     raise TimeLimitError
@@ -82,7 +83,7 @@ def _start(plan: Mapping[str, Any], send: Any) -> Any:
         return None
 
 
-def _private_streams() -> "tuple[BinaryIO, BinaryIO]":
+def _private_streams() -> tuple[BinaryIO, BinaryIO]:
     """Keep the pipes to the parent for ourselves; the user's code gets stderr as stdout, and an empty stdin."""
     replies = os.fdopen(os.dup(1), "wb")
     commands = os.fdopen(os.dup(0), "rb")
@@ -94,7 +95,7 @@ def _private_streams() -> "tuple[BinaryIO, BinaryIO]":
     return replies, commands
 
 
-def _listen(commands: BinaryIO, inbox: "queue.Queue[Any]") -> None:
+def _listen(commands: BinaryIO, inbox: queue.Queue[Any]) -> None:
     for message in _messages(commands):
         inbox.put(message)
     # The parent is gone: nobody wants an answer, whatever the user's code is doing.

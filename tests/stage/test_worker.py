@@ -1,0 +1,144 @@
+"""The worker outlives whatever user code does: each disaster is that module's own, and the rest is still checked."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from shapecheck.facts import Scope
+from shapecheck.stage.client import Worker, WorkerError
+from shapecheck.stage.protocol import ModulePlan
+from shapecheck.stage.supervisor import Evaluated, Supervisor
+
+MODULE = (Scope(0, "module", "<module>", None, None),)
+
+
+def plan(file: Path, root: Path, name: str | None = None) -> ModulePlan:
+    dotted = name or ".".join(file.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
+    return ModulePlan(str(file.resolve()), file.name, str(root.resolve()), dotted, MODULE, ())
+
+
+def run(folder: Path, files: dict[str, str], *, timeout: float = 20, memory: float = 8) -> Evaluated:
+    plans = []
+    for name, text in files.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        plans.append(plan(file, folder))
+    wanted = [p.path for p in plans]
+    settings = {"memory": memory, "sizes": {}, "examples": (), "config_file": ""}
+    return Supervisor(plans, wanted, settings, timeout=timeout, cwd=folder).run([sys.executable])
+
+
+def troubles(result: Evaluated) -> dict[str, tuple[str, str]]:
+    return {t.path: (t.code, t.reason) for t in result.troubles}
+
+
+def test_disasters_at_import_are_their_modules_own(tmp_path: Path) -> None:
+    result = run(
+        tmp_path,
+        {
+            "a_exit.py": "import os\nos._exit(7)\n",
+            "b_segfault.py": "import ctypes\nctypes.string_at(0)\n",
+            "c_system_exit.py": "raise SystemExit(3)\n",
+            "d_raises.py": "import nowhere_to_be_found\n",
+            "e_syntax.py": "def f(:\n",
+            "f_imports_a.py": "x = 1\nimport a_exit\n",
+            "g_fine.py": "import jax.numpy as jnp\n",
+        },
+    )
+    found = troubles(result)
+    assert set(found) == {"a_exit.py", "b_segfault.py", "c_system_exit.py", "d_raises.py", "e_syntax.py", "f_imports_a.py"}
+    assert found["a_exit.py"] == ("SC304", "ended the process with exit status 7")
+    assert found["b_segfault.py"] == ("SC304", "ended the process with a segmentation fault")
+    assert found["c_system_exit.py"] == ("SC303", "SystemExit: 3")
+    assert found["d_raises.py"] == ("SC303", "ModuleNotFoundError: No module named 'nowhere_to_be_found'")
+    assert found["e_syntax.py"][0] == "SC303"
+    # the module that imports the culprit is told so, and the worker does not die a second time
+    assert found["f_imports_a.py"] == ("SC303", "WorkerEndedError: a_exit ended the process with exit status 7")
+
+
+def test_an_endless_loop_ends_at_the_time_limit_even_if_it_swallows_exceptions(tmp_path: Path) -> None:
+    stubborn = "while True:\n    try:\n        while True: pass\n    except BaseException:\n        pass\n"
+    start = time.monotonic()
+    result = run(tmp_path, {"loop.py": "while True: pass\n", "stubborn.py": stubborn, "fine.py": ""}, timeout=2)
+    assert {path: code for path, (code, _) in troubles(result).items()} == {"loop.py": "SC304", "stubborn.py": "SC304"}
+    assert all("no end after 2 s" in reason for _, reason in troubles(result).values())
+    assert time.monotonic() - start < 60
+
+
+def test_memory_beyond_the_limit_fails_inside_the_worker(tmp_path: Path) -> None:
+    result = run(tmp_path, {"hungry.py": "x = bytearray(6 * 2**30)\n", "fine.py": ""}, memory=3)
+    assert troubles(result) == {"hungry.py": ("SC303", "MemoryError: MemoryError")}
+
+
+def test_output_input_and_working_directory_do_not_disturb(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    noisy = (
+        "import os, sys\nprint('x' * 100_000)\nos.write(1, b'{\"result\": 1}\\n')\nsys.stderr.write('no newline')\n"
+        "assert sys.stdin.read() == ''\nos.chdir('elsewhere')\n"
+    )
+    result = run(tmp_path, {"noisy.py": noisy, "later.py": "import os\nassert os.path.exists('elsewhere')\n"})
+    assert troubles(result) == {}
+
+
+def test_modules_are_imported_once_and_under_the_users_names(tmp_path: Path) -> None:
+    files = {
+        "pkg/__init__.py": "REGISTRY = []\n",
+        "pkg/a.py": "from . import REGISTRY\nfrom .sub import b\nassert 'a' not in REGISTRY\nREGISTRY.append('a')\n",
+        "pkg/sub/b.py": "from pkg import REGISTRY\nassert 'b' not in REGISTRY\nREGISTRY.append('b')\nimport pkg.a\n",
+        "pkg/check.py": "from . import REGISTRY, a\nassert REGISTRY == ['b', 'a'], REGISTRY\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    plans = [
+        ModulePlan(str(tmp_path / n), n, str(tmp_path), n[:-3].replace("/", ".").removesuffix(".__init__"), MODULE, ())
+        for n in files
+    ]
+    settings = {"memory": 8, "sizes": {}, "examples": (), "config_file": ""}
+    supervisor = Supervisor(plans, list(files), settings, timeout=20, cwd=tmp_path)
+    assert supervisor.run([sys.executable]).troubles == []
+
+
+def test_two_modules_of_one_name_in_different_folders(tmp_path: Path) -> None:
+    plans = []
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "helper.py").write_text(f"WHERE = '{folder}'\n")
+        (tmp_path / folder / "model.py").write_text(f"import helper\nassert helper.WHERE == '{folder}', helper.WHERE\n")
+        for name in ("model", "helper"):
+            file = tmp_path / folder / f"{name}.py"
+            plans.append(ModulePlan(str(file), f"{folder}/{name}.py", str(file.parent), name, MODULE, ()))
+    settings = {"memory": 8, "sizes": {}, "examples": (), "config_file": ""}
+    supervisor = Supervisor(plans, [p.path for p in plans], settings, timeout=20, cwd=tmp_path)
+    assert supervisor.run([sys.executable]).troubles == []
+
+
+def test_nothing_is_left_behind(tmp_path: Path) -> None:
+    beat = tmp_path / "beat"
+    loop = f"while true; do echo > {beat}; sleep 0.05; done"
+    file = tmp_path / "fork.py"
+    file.write_text(f"import subprocess\nCHILD = subprocess.Popen(['sh', '-c', {loop!r}])\n")
+    settings = {"memory": 8, "sizes": {}, "examples": (), "config_file": ""}
+    with Worker(sys.executable, [plan(file, tmp_path)], settings, {}, cwd=tmp_path) as worker:
+        worker.ask("load_module", 20, path="fork.py")
+        time.sleep(0.5)
+        assert beat.exists()
+    beat.unlink(missing_ok=True)
+    time.sleep(0.5)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["fork.py"]
+
+
+def test_an_interpreter_that_cannot_serve_is_refused_in_words(tmp_path: Path) -> None:
+    settings = {"memory": 8, "sizes": {}, "examples": (), "config_file": ""}
+    with pytest.raises(WorkerError, match=r"cannot start .*--python"):
+        Worker(str(tmp_path / "no-python"), [], settings, {}, cwd=tmp_path)
+    bare = tmp_path / "bare"
+    bare.write_text(f"#!/bin/sh\nexec {sys.executable} -I -S \"$3\"\n")
+    bare.chmod(0o755)
+    with pytest.raises(WorkerError, match="JAX cannot be imported"):
+        Worker(str(bare), [], settings, {}, cwd=tmp_path)
