@@ -1,7 +1,7 @@
 """jaxtyping's dtype categories by name, and the words for dtypes in comments.
 
 The tables are those of jaxtyping 0.3.11: a dtype that it does not list (`float8_e4m3`, `int1`, ...) belongs to none of
-its categories but `Shaped`.
+its categories but `Shaped`, and `float4_e2m1fn` belongs to categories without a class of its own.
 """
 
 from __future__ import annotations
@@ -12,14 +12,13 @@ _BOOLS = frozenset({"bool"})
 _UINTS = frozenset({"uint2", "uint4", "uint8", "uint16", "uint32", "uint64"})
 _INTS = frozenset({"int2", "int4", "int8", "int16", "int32", "int64"})
 _SMALL_FLOATS: Mapping[str, str] = {
-    "Float4e2m1fn": "float4_e2m1fn",
     "Float8e4m3b11fnuz": "float8_e4m3b11fnuz",
     "Float8e4m3fn": "float8_e4m3fn",
     "Float8e4m3fnuz": "float8_e4m3fnuz",
     "Float8e5m2": "float8_e5m2",
     "Float8e5m2fnuz": "float8_e5m2fnuz",
 }
-_FLOATS = frozenset({*_SMALL_FLOATS.values(), "bfloat16", "float16", "float32", "float64"})
+_FLOATS = frozenset({*_SMALL_FLOATS.values(), "float4_e2m1fn", "bfloat16", "float16", "float32", "float64"})
 _COMPLEXES = frozenset({"complex64", "complex128"})
 _KEY = "prng_key"
 
@@ -48,13 +47,17 @@ DTYPES: Mapping[str, frozenset[str] | None] = {
 }
 """The dtypes that each of jaxtyping's classes accepts; None for every one."""
 
+
+def _short(name: str) -> str:
+    """The name as JAX prints it in small print: `f32`, `bf16`, `u8`."""
+    for long, letter in (("float", "f"), ("uint", "u"), ("int", "i"), ("complex", "c")):
+        name = name.replace(long, letter)
+    return name
+
+
 _WORDS: Mapping[str, str] = {
     **_CLASS_OF,
-    **{name.replace("float", "f"): _CLASS_OF[name] for name in _FLOATS},
-    **{name.replace("uint", "u"): _CLASS_OF[name] for name in _UINTS},
-    **{name.replace("int", "i"): _CLASS_OF[name] for name in _INTS},
-    "c64": "Complex64",
-    "c128": "Complex128",
+    **{_short(name): kind for name, kind in _CLASS_OF.items()},
     "bool": "Bool",
     "bool_": "Bool",
     "boolean": "Bool",

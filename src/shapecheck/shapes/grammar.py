@@ -125,6 +125,8 @@ def _scan(text: str, start: int, dialect: Dialect) -> tuple[str, int]:
     if _is_digit(text, start):
         while end < len(text) and _is_digit(text, end):
             end += 1
+        if text[end : end + 1] in ("e", "E") and _is_digit(text, end + 1 + (text[end + 1 : end + 2] in ("-", "+"))):
+            raise SpecError(f"{text[start : end + 2]}... is no whole number")  # not `1*e-3`
         if end - start > MAX_DIGITS:
             raise SpecError(f"the number {text[start : start + 8]}... is too large")
         return "number", end
