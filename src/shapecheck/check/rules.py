@@ -175,7 +175,7 @@ def block(x: Float[Array, "batch d"]) -> Float[Array, "batch d"]:
         "SC203",
         "return-mismatch",
         "error",
-        "{notation} says {claimed}, but {target} returns {observed}",
+        "{notation} says {claimed}, but {target} is {observed}",
         "The returned array is not what the signature promises to callers.",
         bad="""\
 from jaxtyping import Array, Float
