@@ -7,7 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from shapecheck.check.calls import CallReader, Mismatch, Outcomes
+from shapecheck.check.calls import CallReader
+from shapecheck.check.comments import read_call
+from shapecheck.check.outcomes import Mismatch, Outcomes
 from shapecheck.check.sampling import Samples
 from shapecheck.facts import Call, Evaluation, Module
 from shapecheck.shapes import parse_spec
@@ -108,7 +110,7 @@ def _read(modules: Mapping[str, Module], evaluation: Evaluation, samples: Sample
     for call in evaluation.calls:
         reader = CallReader(modules[call.path], call, samples, _outer(readers, call))
         readers[call.number] = reader
-        _collect(call.path, reader.read(), results)
+        _collect(call.path, read_call(reader), results)
     return dict(results)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shapecheck.check.calls import Bound, Mismatch
 from shapecheck.check.judge import False_
+from shapecheck.check.outcomes import Bound, Mismatch
 from shapecheck.check.rules import RULES
 from shapecheck.facts import ArrayValue, Claim, Evaluation, Failure, Finding, Frame, Module, Span, Value
 

@@ -1,0 +1,218 @@
+"""One call's comments, docstrings and fields: a claim holds if any sensible reading of it does."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from shapecheck.check.calls import CallReader
+from shapecheck.check.outcomes import Bound, Mismatch, Outcomes, Reason, dtype_fits
+from shapecheck.check.parts import NothingThereError, Part, described
+from shapecheck.facts import ArrayValue, Claim, Named, Observation
+from shapecheck.shapes import Bindings, FixedDim, NamedDim, Size, Spec, is_variadic, match, parse_spec
+
+_MOST_READINGS = 32
+
+Shape = tuple[Size, ...]
+
+
+def read_call(reader: CallReader) -> Outcomes:
+    """All claims of one call: annotations first, as jaxtyping means them; then the others, charitably."""
+    formal, other = reader.claims()
+    reader.read_annotations(formal)
+    if other:
+        outcomes = CommentReader(reader, other, 0).read()
+        if outcomes.bad:
+            dropped = _left_out(reader, other)
+            if dropped:
+                again = CommentReader(reader, other, dropped).read()
+                outcomes = again if not again.bad else outcomes
+        reader.outcomes.good |= outcomes.good
+        reader.outcomes.bad.update(outcomes.bad)
+        reader.outcomes.unknown.update(outcomes.unknown)
+    return reader.outcomes
+
+
+class CommentReader:
+    """Reads the comments of one call, leaving out `dropped` leading axes of every value."""
+
+    def __init__(self, reader: CallReader, claims: Mapping[int, Claim], dropped: int) -> None:
+        self.reader, self.claims, self.dropped = reader, claims, dropped
+        self.samples = reader.samples
+        self.outcomes = Outcomes()
+        self.by_epoch: dict[tuple[str, int], Size] = {}
+
+    def read(self) -> Outcomes:
+        """Bind the names that only comments know, then hold each claim against its value."""
+        self._vote()
+        groups: dict[int, list[int]] = defaultdict(list)
+        for index, claim in self.claims.items():
+            self._claim(index, claim)
+            if claim.group is not None:
+                groups[claim.group].append(index)
+        outcomes = self.outcomes
+        for members in groups.values():
+            if any(i in outcomes.good and i not in outcomes.bad for i in members):
+                for index in members:
+                    outcomes.bad.pop(index, None)
+                    outcomes.good.add(index)
+        return outcomes
+
+    def _claim(self, index: int, claim: Claim) -> None:
+        seen = self.reader.seen
+        primary = _primary(self.reader, claim)
+        others = [o for s in claim.sites if s != primary for o in seen.get(s, ())]
+        for epoch, observation in enumerate(seen[primary]):
+            outcome = self._reading(claim, observation, epoch)
+            if outcome is not None and any(self._reading(claim, o, epoch) is None for o in others):
+                outcome = None
+            if outcome is None:
+                self.outcomes.good.add(index)
+            elif isinstance(outcome, Mismatch):
+                self.outcomes.bad.setdefault(index, outcome)
+            else:
+                self.outcomes.unknown[index] = outcome
+
+    def _reading(self, claim: Claim, observation: Observation, epoch: int) -> Mismatch | str | None:
+        """None if some reading holds, else the mismatch of the most natural one, or why nothing can be said."""
+        spec = parse_spec(claim.spec)
+        try:
+            readings = described(claim, observation.value)
+        except NothingThereError as nothing:
+            return str(nothing)
+        first: Mismatch | None = None
+        for parts in readings:
+            problems = (self._part(claim, spec, part, observation.names, epoch) for part in parts)
+            problem = next((p for p in problems if p is not None), None)
+            if problem is None:
+                return None
+            first = first or problem
+        return first
+
+    def _part(self, claim: Claim, spec: Spec, part: Part, names: Sequence[Named], epoch: int) -> Mismatch | None:
+        shape = self.samples.shape(part.value.shape)
+        if shape is None:
+            return None
+        shape = shape[self.dropped :]
+        call, worst = self.reader.call, None
+        for single in self._choices(spec, names, epoch):
+            bindings = replace(self.reader.memo, single=single)
+            result = match(spec, shape, bindings, env=single, count=self.samples.count, defer=True)
+            if result.ok or result.reason == "unbound" or self._with_mapped(spec, part.value, shape, bindings):
+                return None if dtype_fits(claim.dtype, part.value) else Mismatch("dtype", part.value, call)
+            reason: Reason = "rank" if result.reason == "rank" else "dim"
+            worst = worst or Mismatch(reason, part.value, call, result.dim, self.reader.bound(spec, names))
+        return worst
+
+    def _with_mapped(self, spec: Spec, value: ArrayValue, shape: Shape, bindings: Bindings) -> bool:
+        """The reading under `vmap` with the mapped axes in front: it may not bind a free name to them."""
+        mapped = self.samples.shape(value.mapped)
+        if not mapped or spec.rank() is None:
+            return False
+        front, rest = spec.dims[: len(mapped)], spec.dims[len(mapped) :]
+        for dim, size in itertools.zip_longest(front, mapped):
+            known = bindings.single.get(dim.name) if isinstance(dim, NamedDim) else None
+            if isinstance(dim, FixedDim):
+                known = (dim.size,) * self.samples.count
+            if known != size:
+                return False
+        return match(Spec(rest), shape, bindings, env=bindings.single, count=self.samples.count, defer=True).ok
+
+    def _choices(self, spec: Spec, names: Sequence[Named], epoch: int) -> Iterator[dict[str, Size]]:
+        """What the names of a claim may mean: each combination of their sensible readings."""
+        options: list[list[tuple[str, Size]]] = []
+        for name in spec.names():
+            sizes = self.reader.candidates(name, names)
+            if not sizes:
+                bound = self.by_epoch.get((name, epoch), self.reader.lookup(name))
+                sizes = [bound] if bound is not None else []
+            if sizes:
+                options.append([(name, size) for size in sizes])
+        for combination in itertools.islice(itertools.product(*options), _MOST_READINGS):
+            yield dict(combination)
+
+    # names that only comments know
+
+    def _vote(self) -> None:
+        """Bind each such name to what most comments agree on, so that the stale one stands out.
+
+        A name that one comment in a loop binds differently each time around is bound afresh in each.
+        """
+        votes: dict[str, Counter[Size]] = defaultdict(Counter)
+        origins: dict[tuple[str, Size], Bound] = {}
+        varying: dict[tuple[str, int], Size] = {}
+        for claim in self.claims.values():
+            ballots: dict[str, dict[int, Size]] = defaultdict(dict)
+            for epoch, observation in enumerate(self.reader.seen[_primary(self.reader, claim)]):
+                for name, size in self._ballot(claim, observation):
+                    ballots[name][epoch] = size
+            for name, by_epoch in ballots.items():
+                sizes = set(by_epoch.values())
+                if len(sizes) > 1:
+                    for epoch, size in by_epoch.items():
+                        varying.setdefault((name, epoch), size)
+                    continue
+                size = sizes.pop()
+                text = self.samples.text(size)
+                source = f"{claim.notation} {claim.text}"
+                origins.setdefault((name, size), Bound(name, text, source, claim.span.line))
+                # A tie goes to the size that was claimed first: counters keep their order.
+                votes[name][size] += 2 if claim.sure else 1
+        for name, counter in votes.items():
+            size = max(counter, key=lambda s, c=counter: c[s])  # type: ignore[misc]
+            self.reader.fresh[name] = size
+            self.reader.fresh_origins[name] = origins[(name, size)]
+        self.by_epoch = {k: v for k, v in varying.items() if k[0] not in votes}
+
+    def _ballot(self, claim: Claim, observation: Observation) -> Iterator[tuple[str, Size]]:
+        spec = parse_spec(claim.spec)
+        try:
+            readings = described(claim, observation.value)
+        except NothingThereError:
+            return
+        shape = self.samples.shape(readings[0][0].value.shape)
+        if shape is None:
+            return
+        known: dict[str, Size] = {}
+        for name in spec.names():
+            sizes = self.reader.candidates(name, observation.names)
+            outer = self.reader.outer.lookup(name) if self.reader.outer is not None else None
+            if sizes or outer is not None:
+                known[name] = sizes[0] if sizes else outer  # type: ignore[assignment]
+        bindings = replace(self.reader.memo, single=known)
+        result = match(spec, shape[self.dropped :], bindings, env=known, count=self.samples.count, defer=True)
+        if result.ok:
+            yield from ((n, s) for n, s in result.bindings.single.items() if n not in known)
+
+
+def _primary(reader: CallReader, claim: Claim) -> int:
+    """The most natural site of a claim that was observed."""
+    return next(s for s in claim.sites if s in reader.seen)
+
+
+def _left_out(reader: CallReader, claims: Mapping[int, Claim]) -> int:
+    """How many leading axes all comments of this call leave out alike; 0 where any comment or annotation has them."""
+    left: set[Shape] = set()
+    count = 0
+    for claim in claims.values():
+        spec = parse_spec(claim.spec)
+        rank = spec.rank()
+        for observation in reader.seen.get(claim.sites[0], ()):
+            try:
+                readings = described(claim, observation.value)
+            except NothingThereError:
+                continue
+            shape = reader.samples.shape(readings[0][0].value.shape)
+            if shape is None:
+                continue
+            if rank is None or len(shape) <= rank or any(map(is_variadic, spec.dims)):
+                return 0
+            left.add(shape[: len(shape) - rank])
+            count += 1
+    if count < 2 or len(left) != 1:
+        return 0
+    axes = next(iter(left))
+    named = set(reader.memo.single.values())
+    return 0 if any(a in named for a in axes) else len(axes)
