@@ -1,0 +1,354 @@
+"""What a comment stands at: a statement, a parameter, a field, or an expression inside a statement."""
+
+from __future__ import annotations
+
+import ast
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from shapecheck.source.reading import Comment, Source
+from shapecheck.source.scopes import Function, Placed, Tables, arguments, dotted
+from shapecheck.source.sites import Place, name_place, value_place
+
+_NAME_LENGTH = 40
+_OPENING = ("(", "[", "{")
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_DISPLAYS = (ast.Tuple, ast.List, ast.Dict, ast.Set, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_INNER = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a shape beside it describes.
+
+    `places` are its readings, the most natural first; `elements` are those of a tuple target, one by one, where the
+    value is unpacked. `scope` is whose bindings count; `unsure` says that the place itself is a guess.
+    """
+
+    scope: int
+    name: str
+    places: tuple[Place, ...]
+    statement: Placed
+    elements: tuple[Target, ...] = ()
+    unsure: bool = False
+
+
+@dataclass
+class _Lines:
+    """The expressions of one statement by line: the largest that ends, starts, or is opened there."""
+
+    ending: dict[int, _Found] = field(default_factory=dict)
+    starting: dict[int, _Found] = field(default_factory=dict)
+    opening: dict[tuple[int, int], _Found] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Found:
+    node: ast.expr
+    loop: tuple[int, ...]
+
+
+class Anchors:
+    """Finds what comments stand at, in one file."""
+
+    def __init__(self, source: Source, tables: Tables) -> None:
+        self.source = source
+        self.tables = tables
+        self._lines: dict[int, _Lines] = {}
+
+    def trailing(self, comment: Comment) -> tuple[Placed | None, Target | None]:
+        """The statement on whose line a comment trails, and what it describes there."""
+        placed = self.tables.at_or_before(comment.line)
+        if placed is None or comment.line > self._own_end(placed):
+            return None, None
+        if isinstance(placed.node, _FUNCTIONS):
+            return placed, self._in_header(placed, placed.node, comment)
+        if comment.line < self._own_end(placed) or placed.compound and not comment.code.rstrip().endswith(":"):
+            return placed, self._inside(placed, comment)
+        if isinstance(placed.node, ast.ClassDef):
+            return placed, None
+        return placed, self.statement(placed)
+
+    def inside(self, comment: Comment) -> tuple[Placed | None, Target | None]:
+        """For a comment on a line of its own: the statement in whose brackets it stands, and what comes next there."""
+        placed = self.tables.at_or_before(comment.line)
+        if placed is None or placed.node.lineno >= comment.line or not self._is_within(placed, comment.line):
+            return None, None
+        line = self._next_code(comment.line)
+        if isinstance(placed.node, _FUNCTIONS):
+            return placed, self._parameter(placed, placed.node, line)
+        lines = self._index(placed)
+        found = lines.starting.get(line) or lines.ending.get(line)
+        return placed, self._expression(placed, found) if found is not None else None
+
+    def statement(self, placed: Placed) -> Target | None:
+        """What a comment describes that speaks of a whole statement."""
+        node, scope = placed.node, placed.scope
+        in_class = self.tables.scopes[scope].kind == "class"
+        if isinstance(node, ast.AnnAssign | ast.Assign) and in_class:
+            target = node.target if isinstance(node, ast.AnnAssign) else node.targets[-1]
+            if isinstance(target, ast.Name):
+                return Target(scope, target.id, (Place("field", scope, None, target.id),), placed)
+            return None
+        if isinstance(node, ast.Assign):
+            return self._value(placed, node.value, node.targets[-1])
+        if isinstance(node, ast.AnnAssign):
+            return self._value(placed, node.value, node.target) if node.value is not None else None
+        if isinstance(node, ast.AugAssign):
+            return self._after(placed, node.target)
+        if isinstance(node, ast.Return):
+            target = self._value(placed, node.value, None) if node.value is not None else None
+            return target and Target(target.scope, "the returned value", target.places, placed, target.elements)
+        if isinstance(node, ast.Expr):
+            return self._expression_statement(placed, node.value)
+        if isinstance(node, ast.Assert):
+            return self._asserted(placed, node.test)
+        if isinstance(node, ast.For | ast.AsyncFor):
+            return self._bound(placed, node.target)
+        if isinstance(node, ast.With | ast.AsyncWith) and node.items[-1].optional_vars is not None:
+            return self._bound(placed, node.items[-1].optional_vars)
+        return None
+
+    def _value(self, placed: Placed, value: ast.expr, target: ast.expr | None) -> Target | None:
+        """The value of an assignment or return."""
+        loop = placed.loop
+        if isinstance(value, ast.Lambda):
+            value, loop = value.body, (*loop, value.lineno)
+        if isinstance(value, ast.Attribute) and value.attr == "shape" and target is not None:
+            value, target = value.value, None  # `b, t = x.shape` is about x
+        if isinstance(value, ast.Constant | ast.JoinedStr | ast.Starred):
+            return None
+        scope = self.tables.function_scope(placed.scope)
+        name = self._called(target if target is not None else value)
+        elements: tuple[Target, ...] = ()
+        if isinstance(target, ast.Tuple | ast.List):
+            elements = tuple(self._element(placed, element) for element in target.elts)
+        return Target(scope, name, (value_place(scope, value, name, loop),), placed, elements)
+
+    def _element(self, placed: Placed, target: ast.expr) -> Target:
+        """One element of a tuple that is assigned to: read from its variable, since not every value can be indexed."""
+        scope = self.tables.function_scope(placed.scope)
+        name = dotted(target)
+        places = (name_place(scope, name, placed.node, "after", placed.loop),) if name is not None else ()
+        return Target(scope, name or self._called(target), places, placed)
+
+    def _after(self, placed: Placed, target: ast.expr) -> Target | None:
+        scope = self.tables.function_scope(placed.scope)
+        name = dotted(target)
+        if name is None:
+            return None
+        return Target(scope, name, (name_place(scope, name, placed.node, "after", placed.loop),), placed)
+
+    def _bound(self, placed: Placed, target: ast.expr) -> Target | None:
+        """The variables that `for` and `with` bind, at the start of the body."""
+        scope = self.tables.function_scope(placed.scope)
+        loop = (*placed.loop, placed.node.lineno) if isinstance(placed.node, ast.For | ast.AsyncFor) else placed.loop
+        parts = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
+        bound = []
+        for part in parts:
+            name = dotted(part)
+            places = (name_place(scope, name, placed.node, "body", loop),) if name is not None else ()
+            bound.append(Target(scope, name or self._called(part), places, placed))
+        if len(parts) == 1 and parts[0] is target:
+            return bound[0] if bound[0].places else None
+        return Target(scope, self._called(target), (), placed, tuple(bound))
+
+    def _expression_statement(self, placed: Placed, value: ast.expr) -> Target | None:
+        if isinstance(value, ast.Constant | ast.JoinedStr):
+            return None
+        if isinstance(value, ast.Yield | ast.Await) and value.value is not None:
+            value = value.value
+        shown = _operand(value)
+        if shown is None and isinstance(value, ast.Call) and dotted(value.func) == "print":
+            return None
+        return self._value(placed, shown if shown is not None else value, None)
+
+    def _asserted(self, placed: Placed, test: ast.expr) -> Target | None:
+        """The one array whose shape or rank is asserted."""
+        operand = _operand(test)
+        if operand is None or (name := dotted(operand)) is None:
+            return None
+        scope = self.tables.function_scope(placed.scope)
+        return Target(scope, name, (name_place(scope, name, placed.node, "after", placed.loop),), placed)
+
+    def _in_header(self, placed: Placed, node: Function, comment: Comment) -> Target | None:
+        """A parameter's line, or the line on which the header ends: the return."""
+        if not comment.code.rstrip().endswith(":"):
+            return self._parameter(placed, node, comment.line)
+        scope = self.tables.scope_of[node.lineno, node.col_offset]
+        places = [Place("return", scope)]
+        alone = comment.line == node.lineno and node.returns is None
+        parameters = [a.arg for a in arguments(node) if a.arg not in {"self", "cls"}]
+        if alone and len(parameters) == 1:
+            places.append(Place("param", scope, None, parameters[0]))
+        return Target(scope, "the returned value", tuple(places), placed, unsure=alone)
+
+    def _parameter(self, placed: Placed, node: Function, line: int) -> Target | None:
+        """The last parameter on a line of a header."""
+        scope = self.tables.scope_of[node.lineno, node.col_offset]
+        found = [a for a in arguments(node) if a.lineno <= line <= (a.end_lineno or a.lineno)]
+        if not found:
+            return None
+        name = found[-1].arg
+        return Target(scope, name, (Place("param", scope, None, name),), placed)
+
+    def _inside(self, placed: Placed, comment: Comment) -> Target | None:
+        """The largest expression that ends on the comment's line, or the one whose bracket opens there."""
+        lines = self._index(placed)
+        code = comment.code.rstrip()
+        if code.endswith(_OPENING):
+            column = len(code.encode("utf-8", "surrogatepass")) - 1
+            found = lines.opening.get((comment.line, column))
+            if found is None:
+                found = lines.starting.get(self._next_code(comment.line))
+            elif self._is_outermost(placed, found.node):
+                return self.statement(placed)
+        else:
+            found = lines.ending.get(comment.line)
+        return self._expression(placed, found) if found is not None else None
+
+    def _is_outermost(self, placed: Placed, node: ast.expr) -> bool:
+        return any(node is root for root in _roots(placed.node))
+
+    def _expression(self, placed: Placed, found: _Found) -> Target | None:
+        node, loop = found.node, found.loop
+        while isinstance(node, ast.Lambda | ast.Starred):
+            if isinstance(node, ast.Lambda):
+                loop = (*loop, node.lineno)
+                node = node.body
+            else:
+                node = node.value
+        if isinstance(node, ast.Constant | ast.JoinedStr):
+            return None
+        scope = self.tables.function_scope(placed.scope)
+        name = self._called(node)
+        return Target(scope, name, (value_place(scope, node, name, loop),), placed)
+
+    def _called(self, node: ast.expr) -> str:
+        """How to call an expression in a message."""
+        name = dotted(node)
+        if name is None:
+            span = self.source.span(node)
+            end = span.end_column - 1 if span.line == span.end_line else None
+            name = self.source.lines[span.line - 1][span.column - 1 : end].strip()
+            name += "" if end is not None else " ..."
+        return name if len(name) <= _NAME_LENGTH else f"{name[: _NAME_LENGTH - 3]}..."
+
+    def _own_end(self, placed: Placed) -> int:
+        """The last line of a statement, for a compound one that of its header."""
+        if not placed.compound:
+            return placed.header_end
+        last = max((n.end_lineno or n.lineno for n in _header_nodes(placed.node)), default=placed.node.lineno)
+        for line in range(max(last, placed.node.lineno), placed.header_end + 1):
+            code = self._code(line)
+            if code.endswith(":"):
+                return line
+        return last
+
+    def _code(self, line: int) -> str:
+        """A line without its comment."""
+        comments = self.source.comments
+        text = self.source.lines[line - 1]
+        index = bisect_left(comments, line, key=lambda comment: comment.line)
+        if index < len(comments) and comments[index].line == line:
+            text = text[: comments[index].column]
+        return text.strip()
+
+    def _is_within(self, placed: Placed, line: int) -> bool:
+        end = self._own_end(placed) if placed.compound else placed.node.end_lineno or placed.node.lineno
+        return line < end
+
+    def _next_code(self, line: int) -> int:
+        """The next line that is neither blank nor a comment."""
+        while line < len(self.source.lines):
+            line += 1
+            text = self.source.lines[line - 1].strip()
+            if text and not text.startswith("#"):
+                return line
+        return line
+
+    def _index(self, placed: Placed) -> _Lines:
+        if placed.place not in self._lines:
+            self._lines[placed.place] = _index_lines(_roots(placed.node), placed.loop)
+        return self._lines[placed.place]
+
+
+def _index_lines(roots: Sequence[ast.expr], loop: tuple[int, ...]) -> _Lines:
+    """One walk over the expressions of a statement, so that many comments in one long literal cost no more than one."""
+    lines = _Lines()
+    stack: list[tuple[ast.AST, int, int, tuple[int, ...]]] = [(root, 0, 0, loop) for root in roots]
+    while stack:
+        node, start, end, loop = stack.pop()
+        if isinstance(node, ast.expr) and not isinstance(node, ast.Slice):
+            found = _Found(node, loop)
+            first, last = node.lineno, node.end_lineno or node.lineno
+            if last != end:
+                best = lines.ending.get(last)
+                if best is None or (best.node.end_col_offset or 0) < (node.end_col_offset or 0):
+                    lines.ending[last] = found
+            if first != start:
+                leftmost = lines.starting.get(first)
+                if leftmost is None or node.col_offset < leftmost.node.col_offset:
+                    lines.starting[first] = found
+            _note_opening(lines, found)
+            start, end = first, last
+            if isinstance(node, _INNER):
+                loop = (*loop, node.lineno)
+        if isinstance(node, ast.JoinedStr) or type(node).__name__ == "TemplateStr":
+            continue
+        children = [child for child in ast.iter_child_nodes(node) if not _is_store(child)]
+        stack += [(child, start, end, loop) for child in reversed(children)]
+    return lines
+
+
+def _note_opening(lines: _Lines, found: _Found) -> None:
+    node = found.node
+    if isinstance(node, _DISPLAYS):
+        lines.opening.setdefault((node.lineno, node.col_offset), found)
+    elif isinstance(node, ast.Call):
+        lines.opening.setdefault((node.func.end_lineno or 0, node.func.end_col_offset or 0), found)
+    elif isinstance(node, ast.Subscript):
+        lines.opening.setdefault((node.value.end_lineno or 0, node.value.end_col_offset or 0), found)
+
+
+def _is_store(node: ast.AST) -> bool:
+    return isinstance(getattr(node, "ctx", None), ast.Store) or isinstance(node, ast.arguments)
+
+
+def _roots(node: ast.stmt) -> list[ast.expr]:
+    """The expressions that a statement evaluates, without those of the statements inside it."""
+    if isinstance(node, ast.With | ast.AsyncWith):
+        return [item.context_expr for item in node.items]
+    names = ("value", "test", "iter", "subject", "exc", "msg")
+    found = (getattr(node, name, None) for name in names)
+    return [root for root in found if isinstance(root, ast.expr)]
+
+
+def _header_nodes(node: ast.stmt) -> Iterator[ast.expr | ast.arg]:
+    """The expressions in the header of a compound statement."""
+    yield from _roots(node)
+    if isinstance(node, _FUNCTIONS):
+        yield from arguments(node)
+        yield from node.args.defaults
+        yield from (default for default in node.args.kw_defaults if default is not None)
+        if node.returns is not None:
+            yield node.returns
+    elif isinstance(node, ast.ClassDef):
+        yield from node.bases
+        yield from (keyword.value for keyword in node.keywords)
+    elif isinstance(node, ast.For | ast.AsyncFor):
+        yield node.target
+    elif isinstance(node, ast.With | ast.AsyncWith):
+        yield from (item.optional_vars for item in node.items if item.optional_vars is not None)
+
+
+def _operand(node: ast.expr) -> ast.expr | None:
+    """The one array whose `.shape` or `.ndim` an expression reads: x in `print(x.shape)`."""
+    found: dict[str, ast.expr] = {}
+    for part in ast.walk(node):
+        if isinstance(part, ast.Attribute) and part.attr in {"shape", "ndim"}:
+            found.setdefault(ast.dump(part.value), part.value)
+    if len(found) != 1 or (isinstance(node, ast.Call) and dotted(node.func) not in {"print", "len"}):
+        return None
+    return next(iter(found.values()))

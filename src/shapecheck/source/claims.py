@@ -1,0 +1,71 @@
+"""The whole: from the bytes of a file to all that it claims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from operator import attrgetter
+
+from shapecheck.facts import Claim, Module, Problem, Scope
+from shapecheck.source.annotated import AnnotatedCode
+from shapecheck.source.annotations import AnnotationReader
+from shapecheck.source.attach import CommentReader
+from shapecheck.source.dims import known_dims
+from shapecheck.source.docstrings import DocstringReader
+from shapecheck.source.imports import read_names
+from shapecheck.source.reading import Source, read_source
+from shapecheck.source.scopes import survey
+from shapecheck.source.sites import Sites
+from shapecheck.source.suppressions import read_suppressions
+
+_MODULE = Scope(0, "module", "<module>", None, None)
+_in_order = attrgetter("span.line", "span.column")
+
+
+def read_module(path: str, data: bytes) -> Module:
+    """Read all claims of a file. Nothing is imported or run; a file that Python would not parse has one problem."""
+    source = read_source(path, data)
+    if source.tree is None:
+        problems = (source.problem,) if source.problem is not None else ()
+        return Module(path, (_MODULE,), (), (), (), problems, source.lines)
+    return _read_tree(source)
+
+
+def _read_tree(source: Source) -> Module:
+    assert source.tree is not None
+    tables = survey(source.tree)
+    sites = Sites()
+    classes = frozenset(scope.index for scope in tables.scopes if scope.kind == "class")
+    annotations = AnnotationReader(source, read_names(tables.statements, classes))
+    claims: list[Claim] = list(AnnotatedCode(annotations, tables, sites).claims())
+    annotated = {name for site in sites.build() for name in site.names}
+    comments = CommentReader(source, tables, sites, known_dims(tables, annotated), annotations.new_group)
+    claims += comments.claims()
+    claims += DocstringReader(source, tables, sites, annotations.new_group).claims()
+    problems: Iterable[Problem] = [*annotations.problems, *comments.problems]
+    return Module(
+        source.path,
+        tuple(tables.scopes),
+        sites.build(),
+        tuple(sorted(claims, key=_in_order)),
+        tuple(read_suppressions(source.comments)),
+        tuple(sorted(problems, key=_in_order)),
+        source.lines,
+    )
+
+
+def claims_json(modules: Sequence[Module]) -> dict[str, object]:
+    """What `shapecheck claims --output-format json` prints."""
+    return {"version": 1, "claims": [_plain(module, claim) for module in modules for claim in module.claims]}
+
+
+def _plain(module: Module, claim: Claim) -> dict[str, object]:
+    return {
+        "path": claim.path,
+        "line": claim.span.line,
+        "column": claim.span.column,
+        "notation": claim.notation,
+        "spec": f"{claim.dtype} {claim.spec}".strip(),
+        "target": claim.target,
+        "sure": claim.sure,
+        "scope": module.scopes[claim.scope].qualname,
+    }

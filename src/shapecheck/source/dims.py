@@ -1,0 +1,83 @@
+"""Which names are known as dims in a file, so that a comment which uses them surely speaks of a shape."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from shapecheck.source.scopes import Function, Placed, Tables, arguments, dotted, targets
+
+_INTEGERS = frozenset({"int", "int | None", "Optional[int]", "typing.Optional[int]", "None | int", "t.Optional[int]"})
+
+
+def known_dims(tables: Tables, annotated: Iterable[str]) -> set[str]:
+    """The names in annotations, those unpacked from a shape, integer parameters, fields and constants."""
+    known = set(annotated)
+    for placed in tables.statements:
+        known.update(_sizes(placed))
+    for node in tables.nodes:
+        if isinstance(node, Function):
+            known.update(a.arg for a in arguments(node) if _is_integer(a.annotation))
+    return known
+
+
+def _sizes(placed: Placed) -> Iterator[str]:
+    """The variables that a statement surely sets to a size."""
+    node = placed.node
+    if isinstance(node, ast.AnnAssign) and _is_integer(node.annotation):
+        yield from _names(node.target)
+    elif isinstance(node, ast.Assign):
+        for target in targets(node):
+            yield from _assigned_sizes(target, node.value)
+
+
+def _assigned_sizes(target: ast.expr, value: ast.expr) -> Iterator[str]:
+    if isinstance(target, ast.Tuple | ast.List):
+        if _is_shape(value):
+            for element in target.elts:
+                yield from _names(element)
+        elif isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts):
+            for element, part in zip(target.elts, value.elts, strict=True):
+                yield from _assigned_sizes(element, part)
+    elif _is_size(value):
+        yield from _names(target)
+
+
+def _names(node: ast.expr) -> Iterator[str]:
+    """A variable; of `self.n` also the `n` that comments may write."""
+    if isinstance(node, ast.Starred):
+        node = node.value
+    name = dotted(node)
+    if name is not None and name != "_":
+        yield name
+        if name.startswith("self."):
+            yield name.removeprefix("self.")
+
+
+def _is_shape(node: ast.expr) -> bool:
+    """`x.shape`, a slice of it, or `jnp.shape(x)`."""
+    if isinstance(node, ast.Subscript):
+        node = node.value
+    if isinstance(node, ast.Call):
+        name = dotted(node.func)
+        return name is not None and name.rpartition(".")[2] == "shape"
+    return isinstance(node, ast.Attribute) and node.attr == "shape"
+
+
+def _is_size(node: ast.expr) -> bool:
+    """`x.shape[0]`, `len(x)`, or an int of at least 2 (smaller ones are counters and switches)."""
+    if isinstance(node, ast.Subscript):
+        return _is_shape(node.value) and not isinstance(node.slice, ast.Slice)
+    if isinstance(node, ast.Call):
+        return dotted(node.func) == "len"
+    return isinstance(node, ast.Constant) and type(node.value) is int and node.value >= 2
+
+
+def _is_integer(annotation: ast.expr | None) -> bool:
+    if annotation is None:
+        return False
+    if isinstance(annotation, ast.Name):
+        return annotation.id == "int"
+    if isinstance(annotation, ast.Constant):
+        return annotation.value in _INTEGERS
+    return isinstance(annotation, ast.BinOp | ast.Subscript) and ast.unparse(annotation) in _INTEGERS

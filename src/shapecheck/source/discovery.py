@@ -1,0 +1,201 @@
+"""Which files to read, and what each is called when it is imported."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from pathspec import GitIgnoreSpec
+
+SKIPPED = frozenset({"__pycache__", "venv", "node_modules", "build", "dist", "site-packages"})
+"""Folders inside a walked folder that hold nobody's own source; hidden folders are skipped as well."""
+
+_PROJECT_FILES = ("pyproject.toml", "setup.cfg", "setup.py", ".git")
+_INSTALLED = frozenset({"site-packages", "dist-packages"})
+
+
+class ModuleName(NamedTuple):
+    """`root` is the folder to import from, `dotted` the name to import."""
+
+    root: Path
+    dotted: str
+
+
+def discover(paths: Sequence[Path], exclude: Sequence[str] = ()) -> list[Path]:
+    """The Python files under `paths`, sorted, each once.
+
+    A file that is named is always taken. A folder is walked for `*.py`, leaving out hidden folders, those in `SKIPPED`,
+    what a .gitignore leaves out, and what matches `exclude` (patterns as in a .gitignore, relative to the folder that
+    is walked or to the working directory).
+    """
+    excluded = GitIgnoreSpec.from_lines(exclude)
+    found: dict[str, Path] = {}
+    for path in paths:
+        files = _Walk(path, excluded).files() if path.is_dir() else (path,)
+        for file in files:
+            found.setdefault(os.path.realpath(file), file)
+    return sorted(found.values())
+
+
+class _Ignored(NamedTuple):
+    """The patterns of one .gitignore and the folder that they are relative to."""
+
+    base: str
+    patterns: GitIgnoreSpec
+
+
+class _Walk:
+    """One walk of one folder."""
+
+    def __init__(self, top: Path, excluded: GitIgnoreSpec) -> None:
+        self.top = top
+        self.excluded = excluded
+        self.absolute = os.path.abspath(top)  # noqa: PTH100  # must not follow symbolic links
+        self.seen: set[str] = set()
+
+    def files(self) -> Iterator[Path]:
+        """Every file that is to be read."""
+        above = _gitignores_above(Path(self.absolute))
+        if _is_ignored(above, self.absolute, folder=True):
+            above = []  # the user named an ignored folder, so the rules around it do not count
+        yield from self._walk(self.top, self.absolute, above)
+
+    def _walk(self, folder: Path, absolute: str, ignored: list[_Ignored]) -> Iterator[Path]:
+        real = os.path.realpath(absolute)
+        if real in self.seen:  # a symbolic link that leads back
+            return
+        self.seen.add(real)
+        ignored = [*ignored, *_gitignore(absolute)]
+        try:
+            entries = sorted(os.scandir(absolute), key=lambda entry: entry.name)
+        except OSError:  # a folder that may not be read, or that went away
+            return
+        for entry in entries:
+            is_folder = entry.is_dir()
+            if is_folder and (entry.name in SKIPPED or entry.name.startswith(".")):
+                continue
+            if not is_folder and not (entry.name.endswith(".py") and entry.is_file()):
+                continue
+            if _is_ignored(ignored, entry.path, folder=is_folder) or self._is_excluded(entry.path, folder=is_folder):
+                continue
+            if is_folder:
+                yield from self._walk(folder / entry.name, entry.path, ignored)
+            else:
+                yield folder / entry.name
+
+    def _is_excluded(self, path: str, *, folder: bool) -> bool:
+        end = "/" if folder else ""
+        names = (os.path.relpath(path, self.absolute), os.path.relpath(path))
+        return any(self.excluded.match_file(name.replace(os.sep, "/") + end) for name in names)
+
+
+def _gitignore(folder: str) -> list[_Ignored]:
+    try:
+        lines = Path(folder, ".gitignore").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+    return [_Ignored(folder, GitIgnoreSpec.from_lines(lines))]
+
+
+def _gitignores_above(folder: Path) -> list[_Ignored]:
+    """The .gitignore files between the repository's root and `folder`, outermost first; none outside of a repository."""
+    found: list[_Ignored] = []
+    for parent in folder.parents:
+        if (parent / "..").resolve() == parent.resolve():
+            break
+        found[:0] = _gitignore(str(parent))
+        if (parent / ".git").exists():
+            return found
+        if (folder / ".git").exists():
+            return []
+    return []
+
+
+def _is_ignored(rules: Sequence[_Ignored], path: str, *, folder: bool) -> bool:
+    """The innermost .gitignore that has a word to say decides."""
+    for rule in reversed(rules):
+        name = os.path.relpath(path, rule.base).replace(os.sep, "/") + ("/" if folder else "")
+        verdict = rule.patterns.check_file(name).include
+        if verdict is not None:
+            return verdict
+    return False
+
+
+def module_name(path: Path) -> ModuleName:
+    """The import root and the dotted name of a file.
+
+    Packages are climbed as long as there is an `__init__.py`. Above that, a folder still belongs to the name where it
+    lies directly under `site-packages` or a project's `src`, or where the code says so: by a relative import, or by
+    importing one of its neighbours under that name. In any other case the file's own folder is the root.
+    """
+    path = Path(os.path.abspath(path))  # noqa: PTH100
+    folder = path.parent
+    parts = [] if path.name == "__init__.py" else [path.stem]
+    while (folder / "__init__.py").is_file() and folder.name.isidentifier() and folder != folder.parent:
+        parts.insert(0, folder.name)
+        folder = folder.parent
+    if not parts:  # an `__init__.py` in a folder whose name cannot be imported
+        return ModuleName(folder, path.stem)
+    above = _namespace(folder, str(path.parent), len(path.parent.parts) - len(folder.parts))
+    return ModuleName(folder.parents[len(above) - 1] if above else folder, ".".join([*above, *parts]))
+
+
+def _namespace(folder: Path, home: str, depth: int) -> tuple[str, ...]:
+    """The folders without `__init__.py` at the end of `folder` that are part of the name (PEP 420)."""
+    names: list[str] = []
+    for parent in (folder, *folder.parents):
+        if parent.name in _INSTALLED or (parent.name == "src" and _is_project(parent.parent)):
+            return tuple(names)
+        if _is_project(parent):
+            return tuple(names) if names and _imports_as(home, names[0]) else _relative(folder, home, depth)
+        if not parent.name.isidentifier():
+            break
+        names.insert(0, parent.name)
+    return _relative(folder, home, depth)
+
+
+def _relative(folder: Path, home: str, depth: int) -> tuple[str, ...]:
+    """As many folders as the relative imports of the modules in `home`, `depth` packages deep, reach further up."""
+    missing = _Imports.of(home).level - depth
+    names = [parent.name for parent in (folder, *folder.parents)[: max(missing, 0)]]
+    return tuple(reversed(names)) if all(name.isidentifier() for name in names) else ()
+
+
+@lru_cache(maxsize=4096)
+def _is_project(folder: Path) -> bool:
+    return any((folder / name).exists() for name in _PROJECT_FILES)
+
+
+def _imports_as(home: str, top: str) -> bool:
+    return top in _Imports.of(home).tops
+
+
+class _Imports(NamedTuple):
+    """What the modules directly in one folder import: the first names, and the most dots of a relative import."""
+
+    tops: frozenset[str]
+    level: int
+
+    @staticmethod
+    @lru_cache(maxsize=4096)
+    def of(folder: str) -> _Imports:
+        tops: set[str] = set()
+        level = 0
+        for file in sorted(Path(folder).glob("*.py"))[:_LOOKED_AT]:
+            try:
+                text = file.read_bytes()
+            except OSError:
+                continue
+            for dots, name in _IMPORT.findall(text):
+                level = max(level, len(dots))
+                if not dots:
+                    tops.add(name.decode("ascii", "replace"))
+        return _Imports(frozenset(tops), level)
+
+
+_LOOKED_AT = 64  # files of a folder: one tells as much as a thousand
+_IMPORT = re.compile(rb"^[ \t]*+(?:from|import)[ \t]++(\.*+)[ \t]*+(\w*+)", re.MULTILINE)

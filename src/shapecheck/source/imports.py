@@ -1,0 +1,142 @@
+"""What the names of a file's type annotations mean: imports, aliases, and constants in shape strings."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from shapecheck.shapes import DTYPES
+from shapecheck.source.scopes import Placed, dotted
+
+_JAXTYPING = "jaxtyping"
+
+
+@dataclass(frozen=True)
+class ArrayClass:
+    """A name that stands for an array type of jaxtyping. Not `certain`: another module exports something of that name."""
+
+    dtype: str
+    certain: bool
+
+
+@dataclass
+class Names:
+    """The tables of one file. A name counts for the whole file, wherever it is imported."""
+
+    imported: dict[str, tuple[str, str]] = field(default_factory=dict)  # name -> (module, name there or "")
+    starred: set[str] = field(default_factory=set)
+    aliases: dict[str, ast.expr] = field(default_factory=dict)
+    constants: dict[str, str | int] = field(default_factory=dict)
+
+    def original(self, node: ast.expr) -> str:
+        """The last part of a name, as its own module calls it: `Optional` for `t.Optional` and for `Opt`."""
+        name = dotted(node)
+        if name is None:
+            return ""
+        if name in self.imported:
+            module, own = self.imported[name]
+            return own or module
+        return name.rpartition(".")[2]
+
+    def array_class(self, node: ast.expr) -> ArrayClass | None:
+        """The array type that a name stands for."""
+        name = dotted(node)
+        if name is None:
+            return None
+        module, _, last = name.rpartition(".")
+        if module:
+            first, _, rest = module.partition(".")
+            if last not in DTYPES or first not in self.imported:
+                return None
+            path = ".".join(part for part in (*self.imported[first], rest) if part)
+            return ArrayClass(last, path == _JAXTYPING)
+        if last in self.imported:
+            origin, own = self.imported[last]
+            return ArrayClass(own, origin == _JAXTYPING) if own in DTYPES else None
+        if last in DTYPES and self.starred and last not in self.aliases:
+            return ArrayClass(last, _JAXTYPING in self.starred)
+        return None
+
+    def text(self, node: ast.expr) -> str | None:
+        """The text of a string expression made of constants only; None for any other."""
+        if isinstance(node, ast.Constant):
+            return node.value if isinstance(node.value, str) else None
+        if isinstance(node, ast.Name):
+            value = self.constants.get(node.id)
+            return value if isinstance(value, str) else None
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            left, right = self.text(node.left), self.text(node.right)
+            return None if left is None or right is None else left + right
+        if isinstance(node, ast.JoinedStr):
+            parts = [self._template_part(part) for part in node.values]
+            return None if None in parts else "".join(part for part in parts if part is not None)
+        return None
+
+    def _template_part(self, node: ast.expr) -> str | None:
+        if not isinstance(node, ast.FormattedValue):
+            return self.text(node)
+        if node.format_spec is not None or node.conversion != -1:
+            return None
+        if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str | int):
+            return str(node.value.value)
+        if isinstance(node.value, ast.Name) and node.value.id in self.constants:
+            return str(self.constants[node.value.id])
+        return None
+
+
+def read_names(statements: Iterable[Placed], class_bodies: frozenset[int]) -> Names:
+    """Fill the tables from all statements. Aliases and constants are those of the module and of `class_bodies` scopes."""
+    names = Names()
+    assigned: dict[str, int] = {}
+    for placed in statements:
+        node = placed.node
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                _note_import(names, alias)
+        elif isinstance(node, ast.ImportFrom):
+            _note_import_from(names, node)
+        elif placed.scope == 0 or placed.scope in class_bodies:
+            _note_alias(names, node, assigned)
+    for name, count in assigned.items():
+        if count > 1:  # nobody can tell which one an annotation sees
+            names.aliases.pop(name, None)
+            names.constants.pop(name, None)
+    return names
+
+
+def _note_import(names: Names, alias: ast.alias) -> None:
+    if alias.asname:
+        names.imported[alias.asname] = (alias.name, "")
+    else:
+        first = alias.name.partition(".")[0]
+        names.imported[first] = (first, "")
+
+
+def _note_import_from(names: Names, node: ast.ImportFrom) -> None:
+    module = "." * node.level + (node.module or "")
+    for alias in node.names:
+        if alias.name == "*":
+            names.starred.add(module)
+        else:
+            names.imported[alias.asname or alias.name] = (module, alias.name)
+
+
+def _note_alias(names: Names, node: ast.stmt, assigned: dict[str, int]) -> None:
+    value: ast.expr | None = None
+    target: ast.expr | None = None
+    if isinstance(node, ast.Assign) and len(node.targets) == 1:
+        target, value = node.targets[0], node.value
+    elif isinstance(node, ast.AnnAssign):
+        target, value = node.target, node.value
+    elif type(node).__name__ == "TypeAlias":  # a statement since Python 3.12
+        target, value = node.name, node.value  # type: ignore[attr-defined]
+    if not isinstance(target, ast.Name) or value is None:
+        return
+    assigned[target.id] = assigned.get(target.id, 0) + 1
+    if isinstance(value, ast.Constant):
+        if isinstance(value.value, str | int):
+            names.constants[target.id] = value.value
+            names.aliases[target.id] = value  # `Img = "Float[Array, 'h w']"`
+    elif isinstance(value, ast.Subscript | ast.BinOp | ast.Name | ast.Attribute):
+        names.aliases[target.id] = value

@@ -1,0 +1,58 @@
+"""The sites of one file, shared by the claims that stand at them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from shapecheck.facts import Position, Site, SiteKind
+from shapecheck.source.reading import position_of
+
+When = Literal["", "before", "after", "body"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A site without its number: equal places are one site."""
+
+    kind: SiteKind
+    scope: int
+    position: Position | None = None
+    name: str = ""
+    when: When = ""
+    loop: tuple[int, ...] = ()
+
+
+def value_place(scope: int, node: ast.expr, name: str, loop: tuple[int, ...]) -> Place:
+    """The place of an expression's value; `name` is how people would call it."""
+    return Place("value", scope, position_of(node), name, "", loop)
+
+
+def name_place(scope: int, name: str, statement: ast.stmt, when: When, loop: tuple[int, ...]) -> Place:
+    """The place of a variable around a statement."""
+    return Place("name", scope, position_of(statement), name, when, loop)
+
+
+class Sites:
+    """Collects the sites of one file."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Place, int] = {}
+        self._names: list[dict[str, None]] = []
+
+    def add(self, place: Place, names: Iterable[str]) -> int:
+        """The number of a place, and note that a claim there uses `names`."""
+        number = self._numbers.setdefault(place, len(self._numbers))
+        if number == len(self._names):
+            self._names.append({})
+        self._names[number].update(dict.fromkeys(names))
+        return number
+
+    def build(self) -> tuple[Site, ...]:
+        """All sites, by number."""
+        return tuple(
+            Site(number, p.kind, p.scope, p.position, p.name, p.when, tuple(self._names[number]), p.loop)
+            for p, number in self._numbers.items()
+        )

@@ -1,0 +1,59 @@
+"""Brackets that speak of values: they repeat a tuple or list of their own statement."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapecheck.shapes import Spec, parse_comment_dims
+from shapecheck.source.scopes import dotted
+
+# Functions whose tuple argument is a shape, so that repeating it is repeating a shape.
+_TAKE_SHAPES = frozenset(
+    """
+    zeros ones empty full reshape broadcast_to normal uniform randint bernoulli truncated_normal categorical gumbel
+    exponential gamma beta laplace poisson ShapeDtypeStruct split resize tile lecun_normal glorot_uniform he_normal
+    orthogonal init initializer param rand randn random view expand zeros_like ones_like full_like
+    """.split()
+)
+_LIMIT = 2000  # nodes looked at: a longer statement is a table of numbers
+
+
+def repeats_values(spec: Spec, statement: ast.stmt) -> bool:
+    """Whether the dims are just the elements of a tuple or list in the statement, other than a shape."""
+    if not spec.dims:
+        return False
+    return any(_spec(literal) == spec for literal in _literals(statement) if len(literal.elts) == len(spec.dims))
+
+
+def _spec(literal: ast.Tuple | ast.List) -> Spec | None:
+    try:
+        return parse_comment_dims(", ".join(map(ast.unparse, literal.elts)) + ",")
+    except RecursionError:
+        return None
+
+
+def _literals(statement: ast.stmt) -> Iterator[ast.Tuple | ast.List]:
+    """The tuples and lists of the statement itself, shapes left out."""
+    stack: list[ast.AST] = [statement]
+    seen = 0
+    while stack and seen < _LIMIT:
+        node = stack.pop()
+        seen += 1
+        shapes = _shape_arguments(node) if isinstance(node, ast.Call) else []
+        for child in ast.iter_child_nodes(node):
+            if child in shapes or isinstance(child, ast.stmt | ast.Slice):
+                continue
+            if isinstance(node, ast.Subscript) and child is node.slice:
+                continue
+            if isinstance(child, ast.Tuple | ast.List):
+                yield child
+            stack.append(child)
+
+
+def _shape_arguments(call: ast.Call) -> list[ast.AST]:
+    name = (dotted(call.func) or getattr(call.func, "attr", "")).rpartition(".")[2]
+    found: list[ast.AST] = [keyword for keyword in call.keywords if keyword.arg in {"shape", "sizes", "new_sizes"}]
+    if name in _TAKE_SHAPES:
+        found += [*call.args, *call.keywords]
+    return found
