@@ -29,22 +29,24 @@ class Trial:
     mode: Mode
     substitution: Substitution = _INDEPENDENT
     variant: int = 0
+    construction: int = 0
 
 
 @dataclass(frozen=True)
 class Recipe:
     """How an entry is run under a trial, and what the search may vary.
 
-    `run` returns the names with what was chosen for them. `free` are the names that may be tied to each other
-    (`relations`) or to one of `sizes`; `tied` says that the user or the names themselves fixed all dims.
+    `run` returns the names with what was chosen for them. After it ran once, `free` gives the names that may be tied
+    to each other (`relations`) or to one of `sizes`; `tied` says that the user or the names fixed all dims.
     """
 
     run: Callable[[Trial], tuple[tuple[str, str], ...]]
-    free: tuple[str, ...] = ()
-    sizes: tuple[int, ...] = ()
+    free: Callable[[], tuple[str, ...]] = tuple
+    sizes: Callable[[], tuple[int, ...]] = tuple
     relations: bool = False
     tied: bool = True
     symbolic: bool = True
+    constructions: tuple[int, ...] = (0,)
 
 
 @dataclass(frozen=True)
@@ -70,26 +72,43 @@ class Search:
     def __init__(self, entry: EntryPlan, recipe: Recipe, recorder: Recorder) -> None:
         self.entry, self.recipe, self.recorder = entry, recipe, recorder
         self.tried = 0
+        self.construction = 0
         self.complete = True
         self.deadline = time.monotonic() + _SECONDS
         self.failures: list[_Outcome] = []
 
     def evaluate(self) -> tuple[Evaluation, ...]:
-        """All evaluations that say something of the entry: symbolic and sized where both go, else what stopped them."""
+        """All evaluations that say something of the entry: symbolic and sized where both go, else what stopped them.
+
+        Raises CannotSynthesiseError if the model cannot be constructed in any way.
+        """
+        problem: CannotSynthesiseError | None = None
+        for construction in self.recipe.constructions:
+            self.construction = construction
+            try:
+                found = self._constructed()
+            except CannotSynthesiseError as error:
+                problem = problem or error
+                continue
+            if found:
+                return found
+        if problem is not None and not self.failures:
+            raise problem
+        return self._stopped()
+
+    def _constructed(self) -> tuple[Evaluation, ...]:
         symbolic = self._first("symbolic", (0,)) if self.recipe.symbolic else None
         start = symbolic.trial.substitution if symbolic is not None else _INDEPENDENT
         sized = self._sized(start)
         if symbolic is not None and (sized or not self._contradicted()):
             return tuple(self._result(o) for o in (symbolic, *sized))
-        if sized:
-            return tuple(self._result(o) for o in sized)
-        return self._stopped()
+        return tuple(self._result(o) for o in sized)
 
     def _sized(self, start: Substitution) -> list[_Outcome]:
         found = self._first("sized", (0, 2), start)
         if found is None:
             return []
-        if not self.recipe.free:
+        if not self.recipe.free() and not found.chosen:
             return [found]
         other = self._attempt(dataclasses.replace(found.trial, variant=1))
         return [found, other] if other.ok else [found]
@@ -99,13 +118,13 @@ class Search:
         recipe = self.recipe
         candidates = [start]
         if not start.ties:
-            candidates += list(substitutions(recipe.free, recipe.sizes, relations=recipe.relations))
+            candidates += list(substitutions(recipe.free(), recipe.sizes(), relations=recipe.relations))
         for index, substitution in enumerate(candidates):
             for variant in variants:
                 if self.tried >= 2 * _MOST_ATTEMPTS or index > _MOST_ATTEMPTS or time.monotonic() > self.deadline:
                     self.complete = False
                     return None
-                outcome = self._attempt(Trial(mode, substitution, variant))
+                outcome = self._attempt(Trial(mode, substitution, variant, self.construction))
                 if outcome.ok:
                     return outcome
                 if outcome.failure is not None and outcome.failure.kind == "value":

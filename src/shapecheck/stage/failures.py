@@ -26,6 +26,7 @@ _SHAPE_WORDS = re.compile(
 _VALUE_WORDS = re.compile(
     r"_DimExpr|symbolic dim|InconclusiveDimension|dimension expression|Tracer|traced|abstract", re.I
 )
+_WRAPPERS = re.compile(r"^_|^<|wrapper|wrapped|deferring|cache_miss|fun$|^meth$|^inner$|^bind|^call")
 _VALUE_TYPES = frozenset({"InconclusiveDimensionOperation", "UnexpectedDimVar", "NonConcreteBooleanIndexError"})
 
 
@@ -90,16 +91,11 @@ def _first_line(error: BaseException) -> str:
 def _operation(frames: list[tuple[FrameType, int]], user: FrameType, message: str) -> str:
     """The function of JAX that the user's line called, or the primitive that the message names."""
     after = [f for f, _ in frames]
-    callee = after[after.index(user) + 1] if after.index(user) + 1 < len(after) else None
     named = re.match(r"([a-z_]+[a-z]) (?:got|requires|operands|indices)", message)
-    if callee is not None:
+    for callee in after[after.index(user) + 1 :]:
         name = callee.f_code.co_name
         module = str(callee.f_globals.get("__name__", "")).split(".", 1)[0]
-        if (
-            module in _LIBRARIES
-            and not name.startswith("_")
-            and not re.search(r"wrapper|deferring|cache_miss|fun$", name)
-        ):
+        if module in _LIBRARIES and not _WRAPPERS.search(name):
             return name
     return named.group(1) if named else ""
 

@@ -34,6 +34,7 @@ _SIZE_LIKE = re.compile(
     r"outputs?|neurons|basis|components|nodes|edges|tokens|_in|_out|in_|out_|^d_|^n_|^num_|d_model|d_ff|^[a-z]$|^[A-Z]$)",
     re.IGNORECASE,
 )
+_REPEATS = re.compile(r"layers?$|depth$|heads?$|blocks$", re.IGNORECASE)
 _KEY = re.compile(r"(^|_)(key|rng|prng|prng_key|rng_key)s?$")
 _INTEGER_ARRAY = re.compile(
     r"(token|label|index|indices|idx|ids?$|^ids|action|segment|position_ids|senders|receivers|class(es)?$|target_ids|codes?$|"
@@ -54,6 +55,11 @@ def particular_size(name: str) -> int | None:
 def is_size_like(name: str) -> bool:
     """Whether an integer of this name is the size of an axis, so that a distinct value shows mix-ups."""
     return particular_size(name) is None and _SIZE_LIKE.search(name) is not None
+
+
+def may_replace(name: str) -> bool:
+    """Whether a default of this name gives way: to a distinct size, or to fewer layers and heads that divide it."""
+    return is_size_like(name) or (particular_size(name) in (2, 4) and _REPEATS.search(name) is not None)
 
 
 def is_key(name: str) -> bool:

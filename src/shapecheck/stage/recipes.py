@@ -13,6 +13,7 @@ from shapecheck.shapes import SpecError, comment_dtype, parse_comment_dims, pars
 from shapecheck.stage import abstract
 from shapecheck.stage.attempts import Recipe, Trial
 from shapecheck.stage.entries import module_class
+from shapecheck.stage.failures import describe_error, is_own
 from shapecheck.stage.protocol import ConfiguredExample
 from shapecheck.stage.recorder import Recorder
 from shapecheck.stage.sizes import Assignment, free_names
@@ -20,7 +21,7 @@ from shapecheck.stage.synthesis import CannotSynthesiseError, Deferred, Synthesi
 from shapecheck.stage.values import is_array
 
 Described = Mapping[str, tuple[str, str]]
-_CONSTRUCTOR_VARIANTS = (0, 1, 2)
+_CONSTRUCTIONS = (0, 1, 2)
 
 
 class ExampleError(Exception):
@@ -38,7 +39,7 @@ class Kitchen:
         subclasses: Callable[[type], Sequence[type]],
     ) -> None:
         self.recorder, self.pinned, self.described, self.subclasses = recorder, pinned, described, subclasses
-        self._models: dict[tuple[type, str], tuple[Any, dict[str, int]]] = {}
+        self._models: dict[tuple[type, int], tuple[Any, dict[str, int]]] = {}
 
     def model(self, cls: type) -> Recipe:
         """Construct `cls` with synthesised arguments and call it as its parameters are described."""
@@ -46,17 +47,16 @@ class Kitchen:
 
     def method(self, cls: type, function: Any) -> Recipe:
         """Construct `cls`, and call its method `function`."""
-        instance, known = self.instance(cls)
 
         def invoke(model: Any, *args: Any, **kwargs: Any) -> None:
             self.recorder.stages = dict(abstract.stage_paths(model, module_class()))
             function(model, *args, **_with_state(function, model, kwargs))
 
-        return self._call(function, invoke, known, first=(instance,))
+        return self._call(function, invoke, cls)
 
     def function(self, function: Any) -> Recipe:
         """Call a plain function (or static method) alone."""
-        return self._call(function, function, {}, first=())
+        return self._call(function, function, None)
 
     def example(self, function: Callable[[], Any]) -> Recipe:
         """Evaluate a function of the user's that returns `(callable, *args)`."""
@@ -83,7 +83,7 @@ class Kitchen:
         known: dict[str, int] = dict(self.pinned)
         first: tuple[Any, ...] = ()
         if isinstance(target, type):
-            instance, chosen = self.instance(target, example.init or {})
+            instance, chosen = self._given(target, example.init or {})
             known = {**chosen, **known}
             name = example.method or "__call__"
             function = getattr(target, name, None)
@@ -110,57 +110,75 @@ class Kitchen:
             abstract.run(invoke, *first, *map(make, arguments), **{k: make(v) for k, v in named.items()})
             return assignment.chosen()
 
-        return Recipe(run, symbolic=bool(free_names(specs)), free=tuple(free_names(specs)))
+        return Recipe(run, symbolic=bool(free_names(specs)))
 
-    def instance(self, cls: type, init: Mapping[str, Any] = {}) -> tuple[Any, dict[str, int]]:
-        """An abstract instance of `cls` and the integers known of it; the first way of construction that evaluates."""
-        key = (cls, repr(sorted(init.items())))
+    def instance(self, cls: type, variant: int) -> tuple[Any, dict[str, int]]:
+        """An abstract instance of `cls` and the integers known of it."""
+        key = (cls, variant)
         if key not in self._models:
-            self._models[key] = self._construct(cls, init)
+            self._models[key] = self._construct(cls, {}, variant)
         return self._models[key]
 
-    def construct(self, cls: type) -> tuple[tuple[str, str], ...]:
-        """Construct `cls` once more, for what its constructor shows."""
-        self._models.pop((cls, "[]"), None)
-        self.instance(cls)
-        return ()
-
-    def _construct(self, cls: type, init: Mapping[str, Any]) -> tuple[Any, dict[str, int]]:
-        if inspect.isabstract(cls):
-            raise CannotSynthesiseError(f"{cls.__name__} is abstract")
-        problem: BaseException | None = None
-        for variant in _CONSTRUCTOR_VARIANTS:
-            assignment = Assignment("sized", self.pinned, _specs(cls, {}))
-            synthesis = Synthesis(assignment, variant=variant, pinned=self.pinned, subclasses=self.subclasses)
-            args, kwargs = synthesis.arguments(cls, {}, init, constructing=True)
-            deferred = Deferred(cls, args, kwargs)
+    def _given(self, cls: type, init: Mapping[str, Any]) -> tuple[Any, dict[str, int]]:
+        """An abstract instance with the arguments that the user gave, the others made up."""
+        problem: CannotSynthesiseError | None = None
+        for variant in _CONSTRUCTIONS:
             try:
-                model = abstract.build(deferred)
-            except (Exception, SystemExit) as error:  # the user's constructor may raise anything
+                return self._construct(cls, init, variant)
+            except CannotSynthesiseError as error:
                 problem = problem or error
-                continue
-            known = {**synthesis.chosen, **_integers(model), **{k: v for k, v in init.items() if type(v) is int}}
-            return model, known
-        text = f"{type(problem).__name__}: {problem}".splitlines()[0]
-        raise CannotSynthesiseError(f"constructing {cls.__name__} with made-up arguments raised {text}")
+        raise ExampleError(str(problem))
 
-    def _call(self, function: Any, invoke: Any, known: Mapping[str, int], first: tuple[Any, ...]) -> Recipe:
-        described = self.described(function)
-        specs = _specs(function, described)
-        everything = {**known, **self.pinned}
+    def construct(self, cls: type) -> Recipe:
+        """Construct `cls`, for what its constructor shows."""
 
         def run(trial: Trial) -> tuple[tuple[str, str], ...]:
-            assignment = self._assignment(trial, everything, specs)
+            self._construct(cls, {}, trial.construction)
+            return ()
+
+        return Recipe(run, symbolic=False, constructions=_CONSTRUCTIONS)
+
+    def _construct(self, cls: type, init: Mapping[str, Any], variant: int) -> tuple[Any, dict[str, int]]:
+        if inspect.isabstract(cls):
+            raise CannotSynthesiseError(f"{cls.__name__} is abstract")
+        assignment = Assignment("sized", self.pinned, _specs(cls, {}))
+        synthesis = Synthesis(assignment, variant=variant, pinned=self.pinned, subclasses=self.subclasses)
+        args, kwargs = synthesis.arguments(cls, {}, init, constructing=True)
+        try:
+            model = abstract.build(Deferred(cls, args, kwargs))
+        except (Exception, SystemExit) as error:  # the user's constructor may raise anything
+            if is_own(error):
+                raise
+            text = describe_error(error)
+            raise CannotSynthesiseError(f"constructing {cls.__name__} with made-up arguments raised {text}") from None
+        known = {**synthesis.chosen, **_integers(model), **{k: v for k, v in init.items() if type(v) is int}}
+        return model, known
+
+    def _call(self, function: Any, invoke: Any, cls: type | None) -> Recipe:
+        described = self.described(function)
+        specs = _specs(function, described)
+        last: list[Mapping[str, int]] = [{}]
+
+        def run(trial: Trial) -> tuple[tuple[str, str], ...]:
+            model, known = self.instance(cls, trial.construction) if cls is not None else (None, {})
+            last[0] = known
+            first = () if cls is None else (model,)
+            assignment = self._assignment(trial, {**known, **self.pinned}, specs)
             synthesis = Synthesis(assignment, pinned=self.pinned, subclasses=self.subclasses)
             synthesis.chosen.update(known)
-            given = {"state": None} if first and _wants_state(function, first[0]) else {}
+            given = {"state": None} if first and _wants_state(function, model) else {}
             args, kwargs = synthesis.arguments(function, described, given, skip=len(first))
             abstract.run(invoke, *first, *args, **kwargs)
             return assignment.chosen()
 
-        probe = Assignment("sized", everything, specs)
-        sizes = tuple(dict.fromkeys(v for v in known.values() if v > 2))[:8]
-        return Recipe(run, probe.free, sizes, relations=not first, tied=not probe.free)
+        def free() -> tuple[str, ...]:
+            return Assignment("sized", {**last[0], **self.pinned}, specs).free
+
+        def sizes() -> tuple[int, ...]:
+            return tuple(dict.fromkeys(v for v in last[0].values() if v > 2))[:8]
+
+        constructions = (0,) if cls is None else _CONSTRUCTIONS
+        return Recipe(run, free, sizes, relations=cls is None, tied=not free_names(specs), constructions=constructions)
 
     def _assignment(self, trial: Trial, known: Mapping[str, int], specs: Sequence[str]) -> Assignment:
         return Assignment(trial.mode, known, specs, trial.substitution, trial.variant)

@@ -147,8 +147,7 @@ class Session:
         if owner is None:
             return self._kitchen.function(function)
         if scope.qualname.endswith(".__init__"):
-            self._kitchen.instance(owner)
-            return Recipe(lambda trial: self._kitchen.construct(owner), symbolic=False)
+            return self._kitchen.construct(owner)
         return self._kitchen.method(owner, function)
 
     def _is_covered(self, entry: EntryPlan) -> bool:

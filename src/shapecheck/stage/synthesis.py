@@ -92,9 +92,10 @@ class Synthesis:
             if wants_key:
                 return self._key(annotation)
             # A size-like integer gets a distinct size even where it has a default, which could hide a mix-up.
-            plain = isinstance(default, int) and not isinstance(default, bool) and hints.is_size_like(name)
-            if not (constructing and self.variant != 1 and plain) and name not in self.pinned:
-                return _MISSING
+            plain = isinstance(default, int) and not isinstance(default, bool) and hints.may_replace(name)
+            if name in self.pinned or (constructing and self.variant != 1 and plain):
+                return self.integer(name)
+            return _MISSING
         if described is not None and not _is_array_type(annotation):
             return self.assignment.array(described[0], described[1], name)
         try:
