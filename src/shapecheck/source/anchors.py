@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from shapecheck.source.reading import Comment, Source
 from shapecheck.source.scopes import Function, Placed, Tables, arguments, dotted
@@ -64,7 +64,7 @@ class Anchors:
             return None, None
         if isinstance(placed.node, _FUNCTIONS):
             return placed, self._in_header(placed, placed.node, comment)
-        if comment.line < self._own_end(placed) or placed.compound and not comment.code.rstrip().endswith(":"):
+        if comment.line < self._own_end(placed) or (placed.compound and not comment.code.rstrip().endswith(":")):
             return placed, self._inside(placed, comment)
         if isinstance(placed.node, ast.ClassDef):
             return placed, None
@@ -98,8 +98,8 @@ class Anchors:
         if isinstance(node, ast.AugAssign):
             return self._after(placed, node.target)
         if isinstance(node, ast.Return):
-            target = self._value(placed, node.value, None) if node.value is not None else None
-            return target and Target(target.scope, "the returned value", target.places, placed, target.elements)
+            returned = self._value(placed, node.value, None) if node.value is not None else None
+            return None if returned is None else replace(returned, name="the returned value")
         if isinstance(node, ast.Expr):
             return self._expression_statement(placed, node.value)
         if isinstance(node, ast.Assert):
@@ -160,7 +160,7 @@ class Anchors:
         if isinstance(value, ast.Yield | ast.Await) and value.value is not None:
             value = value.value
         shown = _operand(value)
-        if shown is None and isinstance(value, ast.Call) and dotted(value.func) == "print":
+        if shown is None and isinstance(value, ast.Call) and _speaks(value):
             return None
         return self._value(placed, shown if shown is not None else value, None)
 
@@ -344,11 +344,26 @@ def _header_nodes(node: ast.stmt) -> Iterator[ast.expr | ast.arg]:
 
 
 def _operand(node: ast.expr) -> ast.expr | None:
-    """The one array whose `.shape` or `.ndim` an expression reads: x in `print(x.shape)`."""
+    """The one array whose shape an expression is about: x in `print(x.shape)`, `x.ndim == 2`, `assert_rank(x, 2)`."""
+    if isinstance(node, ast.Call):
+        if not _speaks(node):
+            return None
+        if _last_name(node.func) in {"assert_shape", "assert_rank"} and node.args:
+            return node.args[0]
     found: dict[str, ast.expr] = {}
     for part in ast.walk(node):
         if isinstance(part, ast.Attribute) and part.attr in {"shape", "ndim"}:
             found.setdefault(ast.dump(part.value), part.value)
-    if len(found) != 1 or (isinstance(node, ast.Call) and dotted(node.func) not in {"print", "len"}):
-        return None
-    return next(iter(found.values()))
+    return next(iter(found.values())) if len(found) == 1 else None
+
+
+def _speaks(call: ast.Call) -> bool:
+    """Whether a call only tells or asserts something of its arguments."""
+    name = _last_name(call.func)
+    return name in {"print", "len"} or name.lower().startswith("assert")
+
+
+def _last_name(function: ast.expr) -> str:
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""

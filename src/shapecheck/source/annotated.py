@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from shapecheck.facts import Claim, Selector
 from shapecheck.source.annotations import AnnotationReader, Written
-from shapecheck.source.scopes import Function, Placed, Tables, arguments, dotted
+from shapecheck.source.scopes import Function, Placed, Tables, arguments, dotted, is_generator
 from shapecheck.source.sites import Place, Sites, name_place, value_place
 
 
@@ -36,7 +36,7 @@ class AnnotatedCode:
             written = self.reader.read(argument.annotation, select)
             yield from self._claims(written, argument.arg, scope, [Place("param", scope, None, argument.arg)])
         written = self.reader.read(node.returns)
-        if written and _is_generator(node):
+        if written and is_generator(node):
             written = [replace(each, select=("?",)) for each in written]
         yield from self._claims(written, "the returned value", scope, [Place("return", scope)])
 
@@ -77,18 +77,5 @@ class AnnotatedCode:
                 tuple(self.sites.add(place, each.names) for place in places),
                 each.select,
                 each.group,
-                each.sure,
                 structure=each.structure,
             )
-
-
-def _is_generator(node: Function) -> bool:
-    """Whether a `yield` stands in the function's own body."""
-    stack: list[ast.AST] = list(node.body)
-    while stack:
-        part = stack.pop()
-        if isinstance(part, ast.Yield | ast.YieldFrom):
-            return True
-        if not isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-            stack += ast.iter_child_nodes(part)
-    return False

@@ -1,4 +1,4 @@
-"""Type annotations: every spec that is written in one, with the way from the annotated value to the array it describes."""
+"""Type annotations: every spec written in one, with the way from the annotated value to the array that it describes."""
 
 from __future__ import annotations
 
@@ -10,20 +10,15 @@ from shapecheck.facts import Problem, Selector
 from shapecheck.shapes import SpecError, UnsupportedSpec, parse_spec, print_spec
 from shapecheck.source.imports import ArrayClass, Names
 from shapecheck.source.reading import Source
+from shapecheck.source.vocabulary import words
 
 # The words of typing, by what they say about the value.
-_WRAPPERS = frozenset(
-    {"Annotated", "Final", "ClassVar", "Required", "NotRequired", "ReadOnly", "InitVar", "AbstractVar", "AbstractClassVar"}
-)
-_TUPLES = frozenset({"tuple", "Tuple"})
-_SEQUENCES = frozenset(
-    "list List Sequence MutableSequence Collection Iterable set Set frozenset FrozenSet deque Deque".split()
-)
-_MAPPINGS = frozenset(
-    "dict Dict Mapping MutableMapping OrderedDict defaultdict DefaultDict ChainMap MappingProxyType".split()
-)
+_WRAPPERS = words("Annotated Final ClassVar Required NotRequired ReadOnly InitVar AbstractVar AbstractClassVar")
+_TUPLES = words("tuple Tuple")
+_SEQUENCES = words("list List Sequence MutableSequence Collection Iterable set Set frozenset FrozenSet deque Deque")
+_MAPPINGS = words("dict Dict Mapping MutableMapping OrderedDict defaultdict DefaultDict ChainMap MappingProxyType")
 # A member of a union that can be no array and no tree of arrays, so that it leaves an array to the other members.
-_PLAIN = frozenset("None int float bool complex str bytes Callable Literal type Type slice".split())
+_PLAIN = words("None int float bool complex str bytes Callable Literal type Type slice")
 _MAX_DEPTH = 32
 
 
@@ -38,7 +33,6 @@ class Written:
     names: tuple[str, ...]
     select: tuple[Selector, ...]
     group: int | None = None
-    sure: bool = True
     structure: str = ""
 
 
@@ -97,7 +91,7 @@ class AnnotationReader:
 
     def _quoted(self, node: ast.Constant, place: _Place) -> list[Written]:
         """A type written as a string: it has no positions of its own."""
-        if not isinstance(node.value, str) or "[" not in node.value and not node.value.isidentifier():
+        if not isinstance(node.value, str) or not ("[" in node.value or node.value.isidentifier()):
             return []
         try:
             inner = ast.parse(node.value.strip(), mode="eval").body
@@ -148,7 +142,7 @@ class AnnotationReader:
         return [found for index, node in enumerate(arguments) for found in self._type(node, place.into(index))]
 
     def _union(self, members: Sequence[ast.expr], place: _Place) -> list[Written]:
-        """Alternatives. Claims of one place are told apart by a group; where no group can say it, none is sure."""
+        """Alternatives: claims of one place share a group. Where no group can say it, evaluation need not look."""
         read = [self._type(member, place.into()) for member in members]
         speaking = [found for found in read if found]
         result = [claim for found in speaking for claim in found]
@@ -158,7 +152,7 @@ class AnnotationReader:
             result = [replace(claim, group=groups[claim.select]) for claim in result]
         silent = [member for member, found in zip(members, read, strict=True) if not found]
         if (len(speaking) > 1 and not same_place) or not all(self._is_plain(member) for member in silent):
-            result = [replace(claim, sure=False) for claim in result]
+            result = [replace(claim, select=("?",), group=None) for claim in result]
         return result
 
     def _is_plain(self, node: ast.expr) -> bool:
@@ -177,7 +171,8 @@ class AnnotationReader:
         text = self.names.text(shape)
         if text is None:
             if isinstance(shape, ast.JoinedStr | ast.BinOp) or (array.certain and isinstance(shape, ast.Name)):
-                self._note(shown, f"the shape of {self._shown(node, place)} is computed, so this annotation is not checked")
+                text = self._shown(node, place)
+                self._note(shown, f"the shape of {text} is computed, so this annotation is not checked")
             return []
         inner = self._inner(arguments[0], place) if len(arguments) == 2 else None
         if inner is not None:
@@ -194,9 +189,7 @@ class AnnotationReader:
             return []
         dtype = inner.dtype if inner is not None and array.dtype == "Shaped" else array.dtype
         written = self._shown(node, place)
-        return [
-            Written(shown, written, print_spec(spec), dtype, spec.names(), place.select, structure=place.structure)
-        ]
+        return [Written(shown, written, print_spec(spec), dtype, spec.names(), place.select, structure=place.structure)]
 
     def _inner(self, node: ast.expr, place: _Place) -> Written | None:
         """The spec of an array type whose own array type has one: `Float[Image, "batch"]` is `batch h w`."""

@@ -14,7 +14,7 @@ from shapecheck.source.brackets import Bracket
 from shapecheck.source.comments import Segment, looks_like_code, malformed, read_comment, split_comment
 from shapecheck.source.reading import Comment, Source
 from shapecheck.source.scopes import Placed, Tables
-from shapecheck.source.sites import Place, Sites, name_place
+from shapecheck.source.sites import Place, Sites, When, name_place
 from shapecheck.source.values import repeats_values
 
 _SHORT = 4  # words in front of a shape: more than these are a sentence, which may speak of anything
@@ -68,7 +68,7 @@ class CommentReader:
         lines = self._lines()
         for line in lines:
             for _, segment in line.segments:
-                if segment.explicit and not line.code:
+                if segment.marked and segment.prose <= _SHORT and not line.code:
                     self.known.update(segment.names)
         return [claim for line in lines if not line.code for claim in self._line_claims(line)]
 
@@ -111,10 +111,10 @@ class CommentReader:
         for offset, segment in line.segments:
             if segment.inputs or (direct and segment.prose and not segment.marked):
                 continue
-            if line.continued and segment.prose == 0 and not segment.labels and segment.tail.strip(" .,;:"):
-                segment = replace(segment, prose=_SHORT + 1)
-            direct = direct or not (segment.prose or segment.labels)
-            drafts += self._drafts(line, offset, segment, placed, targets)
+            continues = line.continued and not (segment.prose or segment.labels) and segment.tail.strip(" .,;:")
+            read = replace(segment, prose=_SHORT + 1) if continues else segment
+            direct = direct or not (read.prose or read.labels)
+            drafts += self._drafts(line, offset, read, placed, targets)
         for draft in drafts:
             yield self._claim(line.comment, draft)
 
@@ -151,7 +151,7 @@ class CommentReader:
         sure = not segment.hedged
         named = self._named(line, segment, placed, targets)
         if named is not None:
-            return [draft for target in named for draft in self._of_target(offset, segment, [target], sure)]
+            return [draft for target in named for draft in self._of_target(offset, segment, [target], sure, own=own)]
         if segment.labels and not segment.generic and not segment.arrow:
             # The label is a word for something that has no such name in the code.
             sure = sure and segment.marked and not own and segment.prose == 0
@@ -166,16 +166,14 @@ class CommentReader:
             targets = [*targets[:1], *self._paragraph(line), *targets[1:]]
         if own and self._is_far(line):
             sure = False
-        return self._of_target(offset, segment, targets, sure and not targets[0].unsure)
+        return self._of_target(offset, segment, targets, sure and not targets[0].unsure, own=own)
 
     def _is_far(self, line: _Line) -> bool:
         """Whether a blank line parts the comment from what follows it."""
         following = self.source.lines[line.last : line.last + 1]
         return bool(following) and not following[0].strip()
 
-    def _named(
-        self, line: _Line, segment: Segment, placed: Placed, targets: Sequence[Target]
-    ) -> list[Target] | None:
+    def _named(self, line: _Line, segment: Segment, placed: Placed, targets: Sequence[Target]) -> list[Target] | None:
         """The variables that the labels name, if they all are visible; None if the labels are no names."""
         if not segment.labels or segment.generic or (segment.prose and not segment.colon):
             return None
@@ -206,12 +204,10 @@ class CommentReader:
         scope = self.tables.function_scope(placed.scope)
         if not self._is_variable(scope, label):
             return None
-        when = "before" if line.comment.own_line and placed.node.lineno > line.comment.line else "after"
-        if isinstance(placed.node, ast.Return | ast.Raise | ast.Continue | ast.Break):
+        when: When = "before" if line.comment.own_line and placed.node.lineno > line.comment.line else "after"
+        if placed.compound or isinstance(placed.node, ast.Return | ast.Raise | ast.Continue | ast.Break):
             when = "before"
-        elif when == "after" and placed.compound:
-            when = "before"
-        places = [name_place(scope, label, placed.node, when, placed.loop)]  # type: ignore[arg-type]
+        places = [name_place(scope, label, placed.node, when, placed.loop)]
         if when == "before" and not self._is_assigned_before(scope, label, placed):
             later = self.tables.next_assignment(scope, label, placed.place - 1)
             if later is not None:
@@ -231,7 +227,7 @@ class CommentReader:
     def _paragraph(self, line: _Line) -> Iterator[Target]:
         """What the statements below a heading comment compute, down to the next blank line or comment."""
         following, _ = self._neighbours(line)
-        if following is None:
+        if following is None or self.tables.scopes[following.scope].kind == "class":
             return
         end = following.node.lineno
         for count, other in enumerate(self.tables.block_from(following)):
@@ -243,12 +239,13 @@ class CommentReader:
                 yield target
 
     def _of_target(
-        self, offset: int, segment: Segment, targets: Sequence[Target], sure: bool
+        self, offset: int, segment: Segment, targets: Sequence[Target], sure: bool, *, own: bool
     ) -> list[_Draft]:
         """The claims that the shapes of a segment make of a value: one, one of several, or one for each element."""
         target, shapes = targets[0], segment.shapes
-        explicit = segment.explicit
-        if not explicit:
+        # An own-line sentence is sure only of dims that are known.
+        explicit = segment.explicit and (not segment.prose or (segment.marked and not own))
+        if not segment.explicit:
             shapes = tuple(shape for shape in shapes if not repeats_values(shape.spec, target.statement.node))
         if len(shapes) < len(segment.shapes):
             return []
@@ -260,7 +257,8 @@ class CommentReader:
         if len(shapes) == 1:
             if not readings:  # the variables of a `for` or a `with`
                 elements = target.elements if segment.each else ()
-                return [_Draft(shapes[0], offset, each, sure, explicit, segment.marked) for each in elements if each.places]
+                found = [each for each in elements if each.places]
+                return [_Draft(shapes[0], offset, each, sure, explicit, segment.marked) for each in found]
             whole = replace(target, places=readings)
             each = bool(target.elements) or segment.each
             return [_Draft(shapes[0], offset, whole, sure, explicit, segment.marked, each=each)]

@@ -85,7 +85,7 @@ def _read(text: str, group: _Group) -> Bracket | bool:
     start, dtype, tree = group.start, "", False
     before = text[max(group.start - 40, 0) : group.start]
     word = _WORD_BEFORE.search(before)
-    if word is not None and not word.group().lower().startswith("shape"):
+    if word is not None and not (word.group().lower() in {"shape", "shaped"} and not square):
         typed = _typed(text, group, word.group()) if square else None
         if typed is not None:
             return typed

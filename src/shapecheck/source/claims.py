@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
 
@@ -27,12 +28,11 @@ def read_module(path: str, data: bytes) -> Module:
     if source.tree is None:
         problems = (source.problem,) if source.problem is not None else ()
         return Module(path, (_MODULE,), (), (), (), problems, source.lines)
-    return _read_tree(source)
+    return _read_tree(source, source.tree)
 
 
-def _read_tree(source: Source) -> Module:
-    assert source.tree is not None
-    tables = survey(source.tree)
+def _read_tree(source: Source, tree: ast.Module) -> Module:
+    tables = survey(tree)
     sites = Sites()
     classes = frozenset(scope.index for scope in tables.scopes if scope.kind == "class")
     annotations = AnnotationReader(source, read_names(tables.statements, classes))

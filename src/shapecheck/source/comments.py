@@ -9,8 +9,9 @@ import re
 from collections.abc import Container
 from dataclasses import dataclass, replace
 
-from shapecheck.shapes import FixedDim, Spec, parse_comment_dims
+from shapecheck.shapes import FixedDim, Spec, comment_dtype, parse_comment_dims
 from shapecheck.source.brackets import Bracket, find_brackets, unclosed
+from shapecheck.source.vocabulary import strength
 from shapecheck.source.wording import (
     Lead,
     follows_badly,
@@ -18,7 +19,6 @@ from shapecheck.source.wording import (
     is_marked_behind,
     leads_on,
     read_lead,
-    strength,
 )
 
 
@@ -110,7 +110,7 @@ class _Open:
         self.arrow = item.lead.arrow
         self.operation = False
         self.alternatives = False
-        self.broken = item.lead.joint == "=" or item.lead.joint == "op"
+        self.broken = item.lead.joint in {"=", "op"}
 
     def take(self, item: _Item) -> bool:
         """Add a bracket, if it belongs to this segment."""
@@ -132,8 +132,11 @@ class _Open:
         if self.operation or self.broken:
             return []
         tail = self.items[-1].tail
+        brackets = [item.bracket for item in self.items]
+        if len(brackets) == 1 and not brackets[0].dtype:
+            brackets[0] = replace(brackets[0], dtype=_dtype_behind(tail))
         segment = Segment(
-            tuple(item.bracket for item in self.items),
+            tuple(brackets),
             self.lead.labels,
             self.lead.marked or is_marked_behind(tail),
             self.lead.colon,
@@ -155,6 +158,8 @@ def _is_shape(item: _Item, segment: Segment, known: Container[str]) -> bool:
     bracket, spec = item.bracket, item.bracket.spec
     share = strength(spec.names(), known)
     alone = not segment.prose and not segment.labels
+    # Without a sign that ties it to the bracket, a word in front of it is no label if the sentence goes on.
+    prose = segment.prose or (bool(segment.labels) and not segment.colon and bool(segment.tail.strip(" .,;:`")))
     if leads_on(item.tail):
         return False
     if bracket.dtype or bracket.tree:
@@ -174,9 +179,18 @@ def _is_shape(item: _Item, segment: Segment, known: Container[str]) -> bool:
     if _is_lone_word(bracket):
         ends = not segment.tail.strip(" .,;:`") or bracket.text[0] == "["
         return share == 1.0 and ends and (alone or segment.arrow or bracket.text[0] == "[")
-    if not segment.prose or segment.arrow:
+    if not prose or segment.arrow:
         return share >= 0.5
     return share >= 2 / 3 and not _is_pair(bracket, known)
+
+
+_DTYPE = re.compile(r"[\s`,;]*+(?:dtype\s*+[=:]\s*+)?+((?:jnp\.|np\.)?+[a-z]++\d*+_?+)\s*+(?=$|[.,;)])")
+
+
+def _dtype_behind(tail: str) -> str:
+    """The dtype that follows a bracket and ends the thought: `(b, t), float32`."""
+    match = _DTYPE.match(tail)
+    return (comment_dtype(match.group(1)) or "") if match is not None else ""
 
 
 def _is_list(bracket: Bracket) -> bool:
@@ -258,7 +272,8 @@ def malformed(text: str, continues: bool) -> Malformed | None:
     return Malformed(start, end + 1, "a dim is missing between two commas")
 
 
-_DIRECTIVE = r"(?:noqa|nosec|nopycln|type:|pyright:|mypy:|pylint:|pragma:|fmt:|yapf:|isort:|ruff:|flake8:|shapecheck:|%%)"
+_TOOLS = "noqa|nosec|nopycln|type:|pyright:|mypy:|pylint:|pragma:|fmt:|yapf:|isort:|ruff:|flake8:|shapecheck:|%%"
+_DIRECTIVE = rf"(?:{_TOOLS})"
 _SPLIT = re.compile(rf"(?:^|(?<=\s))#+:?(?=\s)|(?:^|(?<=\s))#+:?\s*+(?={_DIRECTIVE})|^#+[:!]?", re.IGNORECASE)
 _IS_DIRECTIVE = re.compile(rf"\s*+{_DIRECTIVE}", re.IGNORECASE)
 
@@ -287,7 +302,9 @@ _KEYWORD_CODE = re.compile(
     r"(?:return|yield|raise|del|import|assert|print|lambda|async|await|global|nonlocal)\b(?!\s*+[:.,])"
     r"|from\s++[\w.]++\s++import\b|(?:def|class)\s++\w++\s*+[(:]|@\w|(?:if|elif|for|while|with|try|else|except)\b.*:\s*$"
 )
-_ASSIGNMENT = re.compile(r"(?P<target>[\w.]++(?:\[[^\]]*+\])?+(?:\s*+,\s*+[\w.*]++)*+)\s*+(?:[-+*/@|&]|//|\*\*)?=(?![=>])")
+_ASSIGNMENT = re.compile(
+    r"(?P<target>[\w.]++(?:\[[^\]]*+\])?+(?:\s*+,\s*+[\w.*]++)*+)\s*+(?:[-+*/@|&]|//|\*\*)?=(?![=>])"
+)
 _CALL = re.compile(r"[\w.]++\(.*\)[\s,:]*+$|[\w.]++\($")
 
 

@@ -54,7 +54,7 @@ class _Walk:
     def __init__(self, top: Path, excluded: GitIgnoreSpec) -> None:
         self.top = top
         self.excluded = excluded
-        self.absolute = os.path.abspath(top)  # noqa: PTH100  # must not follow symbolic links
+        self.absolute = os.path.abspath(top)  # without following symbolic links
         self.seen: set[str] = set()
 
     def files(self) -> Iterator[Path]:
@@ -102,7 +102,7 @@ def _gitignore(folder: str) -> list[_Ignored]:
 
 
 def _gitignores_above(folder: Path) -> list[_Ignored]:
-    """The .gitignore files between the repository's root and `folder`, outermost first; none outside of a repository."""
+    """The .gitignore files between a repository's root and `folder`, outermost first; none outside of one."""
     found: list[_Ignored] = []
     for parent in folder.parents:
         if (parent / "..").resolve() == parent.resolve():
@@ -132,7 +132,7 @@ def module_name(path: Path) -> ModuleName:
     lies directly under `site-packages` or a project's `src`, or where the code says so: by a relative import, or by
     importing one of its neighbours under that name. In any other case the file's own folder is the root.
     """
-    path = Path(os.path.abspath(path))  # noqa: PTH100
+    path = Path(os.path.abspath(path))
     folder = path.parent
     parts = [] if path.name == "__init__.py" else [path.stem]
     while (folder / "__init__.py").is_file() and folder.name.isidentifier() and folder != folder.parent:

@@ -14,7 +14,7 @@ _JAXTYPING = "jaxtyping"
 
 @dataclass(frozen=True)
 class ArrayClass:
-    """A name that stands for an array type of jaxtyping. Not `certain`: another module exports something of that name."""
+    """A name that stands for an array type of jaxtyping. If not `certain`, another module exports that name."""
 
     dtype: str
     certain: bool
@@ -86,7 +86,7 @@ class Names:
 
 
 def read_names(statements: Iterable[Placed], class_bodies: frozenset[int]) -> Names:
-    """Fill the tables from all statements. Aliases and constants are those of the module and of `class_bodies` scopes."""
+    """Fill the tables from all statements. Aliases and constants are those of the module and of `class_bodies`."""
     names = Names()
     assigned: dict[str, int] = {}
     for placed in statements:

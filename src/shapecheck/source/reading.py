@@ -1,4 +1,4 @@
-"""From the bytes of a file to its text, lines, comments and syntax tree, without ever failing on what Python accepts."""
+"""From the bytes of a file to its text, lines, comments and syntax tree, whatever Python accepts."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from shapecheck.facts import Position, Problem, Span
+
+_CONSEQUENCE = "so nothing in it is checked"
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ def read_source(path: str, data: bytes) -> Source:
         text = _decode(data)
     except (SyntaxError, LookupError, UnicodeError) as error:
         text = data.decode("latin-1").replace("\r\n", "\n").replace("\r", "\n")
-        return Source(path, text, None, _note(1, 1, f"this file cannot be decoded, so nothing in it is checked: {error}"))
+        return Source(path, text, None, _note(1, 1, f"this file cannot be decoded, {_CONSEQUENCE}: {error}"))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of invalid escapes in other people's strings
@@ -101,10 +103,9 @@ def read_source(path: str, data: bytes) -> Source:
     except SyntaxError as error:
         return Source(path, text, None, _syntax_problem(error))
     except ValueError as error:  # null bytes
-        return Source(path, text, None, _note(1, 1, f"this file cannot be parsed, so nothing in it is checked: {error}"))
+        return Source(path, text, None, _note(1, 1, f"this file cannot be parsed, {_CONSEQUENCE}: {error}"))
     except (RecursionError, MemoryError):
-        message = "this file nests too deeply for Python's own parser, so nothing in it is checked"
-        return Source(path, text, None, _note(1, 1, message))
+        return Source(path, text, None, _note(1, 1, f"this file nests too deeply for Python's parser, {_CONSEQUENCE}"))
 
 
 def _decode(data: bytes) -> str:
@@ -126,7 +127,7 @@ def _note(line: int, column: int, message: str) -> Problem:
 def _syntax_problem(error: SyntaxError) -> Problem:
     ours = f"{sys.version_info.major}.{sys.version_info.minor}"
     message = (
-        f"Python {ours} cannot parse this file, so nothing in it is checked: {error.msg}. If its syntax is newer than "
+        f"Python {ours} cannot parse this file, {_CONSEQUENCE}: {error.msg}. If its syntax is newer than "
         f"Python {ours}, run shapecheck under a newer Python"
     )
     return _note(error.lineno or 1, max(error.offset or 1, 1), message)
@@ -172,7 +173,7 @@ def _line_starts(text: str) -> list[int]:
 
 
 def _inside_template(source: Source, comments: Sequence[Comment]) -> bool:
-    """Whether a comment seems to stand inside an f-string: since Python 3.12 these may hold strings with their own quotes."""
+    """Whether a comment seems to stand inside an f-string, which since Python 3.12 may hold strings of its own."""
     templates = [n for n in ast.walk(source.tree) if isinstance(n, ast.JoinedStr)] if source.tree is not None else []
     if not templates:
         return False

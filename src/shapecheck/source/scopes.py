@@ -231,3 +231,15 @@ def dotted(node: ast.expr) -> str | None:
     if not isinstance(node, ast.Name):
         return None
     return ".".join([node.id, *reversed(parts)])
+
+
+def is_generator(node: Function) -> bool:
+    """Whether a `yield` stands in the function's own body."""
+    stack: list[ast.AST] = list(node.body)
+    while stack:
+        part = stack.pop()
+        if isinstance(part, ast.Yield | ast.YieldFrom):
+            return True
+        if not isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            stack += ast.iter_child_nodes(part)
+    return False

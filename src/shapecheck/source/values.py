@@ -7,14 +7,15 @@ from collections.abc import Iterator
 
 from shapecheck.shapes import Spec, parse_comment_dims
 from shapecheck.source.scopes import dotted
+from shapecheck.source.vocabulary import words
 
 # Functions whose tuple argument is a shape, so that repeating it is repeating a shape.
-_TAKE_SHAPES = frozenset(
+_TAKE_SHAPES = words(
     """
     zeros ones empty full reshape broadcast_to normal uniform randint bernoulli truncated_normal categorical gumbel
     exponential gamma beta laplace poisson ShapeDtypeStruct split resize tile lecun_normal glorot_uniform he_normal
     orthogonal init initializer param rand randn random view expand zeros_like ones_like full_like
-    """.split()
+    """
 )
 _LIMIT = 2000  # nodes looked at: a longer statement is a table of numbers
 
@@ -52,7 +53,7 @@ def _literals(statement: ast.stmt) -> Iterator[ast.Tuple | ast.List]:
 
 
 def _shape_arguments(call: ast.Call) -> list[ast.AST]:
-    name = (dotted(call.func) or getattr(call.func, "attr", "")).rpartition(".")[2]
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else dotted(call.func)
     found: list[ast.AST] = [keyword for keyword in call.keywords if keyword.arg in {"shape", "sizes", "new_sizes"}]
     if name in _TAKE_SHAPES:
         found += [*call.args, *call.keywords]

@@ -3,69 +3,51 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container
 from dataclasses import dataclass
-from functools import lru_cache
 
-# Parts of names that stand for the size of an axis in array programs.
-_DIM_WORDS = frozenset(
-    """
-    batch batches bs bsz seq seqs sequence sequences seqlen len length lengths time times timestep timesteps step steps
-    frame frames head heads kv dim dims channel channels chan chans feature features feat feats hidden embed embeds
-    embedding embeddings emb vocab vocabulary height width depth row rows col cols column columns token tokens node nodes
-    edge edges graph graphs point points sample samples particle particles chain chains draw draws group groups expert
-    experts capacity class classes label labels layer layers block blocks patch patches pixel pixels unit units neuron
-    neurons action actions obs observation observations latent latents size sizes count counts num query queries level
-    levels lat lon latitude longitude agent agents env envs episode episodes rank basis component components mixture
-    mixtures codebook beam beams candidate candidates bin bins mode modes freq freqs frequency frequencies window windows
-    chunk chunks shard shards device devices ensemble replica replicas fold folds trial trials path paths knot knots
-    neighbor neighbors neighbour neighbours atom atoms residue residues res wavenumber quantile quantiles tau taus
-    population species horizon bond bonds ray rays view views camera cameras joint joints vertex vertices face faces
-    memory slot slots order degree data dataset examples example instances instance objects object box boxes anchors
-    keypoints landmarks sites variables vars outputs inputs targets sources spatial temporal grid voxels cells cell
-    """.split()
-)
-_COUNTING = frozenset({"n", "num", "nb", "max", "total", "number", "nof"})
+from shapecheck.source.vocabulary import words
 
-_AXIS_LETTERS = frozenset("dnkmchwsblDNKMCHWSBLTPQRE")
 
 # A label that says no more than "this value".
-_GENERIC = frozenset(
-    "array arrays tensor tensors matrix vector output outputs out result results returns returned return ret now dims dimensions size sizes final new yields gives "
-    "becomes after result each so then thus".split()
+_GENERIC = words(
+    """
+    array arrays tensor tensors matrix vector output outputs out result results returns returned return ret now
+    dims dimensions size sizes final new yields gives becomes after each so then thus
+    """
 )
 # A label that speaks of something else than the value of the statement.
-_INPUTS = frozenset("input inputs in before args arguments expects expected takes accepts needs from originally was old".split())
+_INPUTS = words("input inputs in before args arguments expects expected takes accepts needs from originally was old")
 
-_MARKERS = frozenset("shape shapes shaped shp".split())
-_JOINING = frozenset(
-    "is are was were be becomes now of with has have having the a an its then like should must will expected to in".split()
+_MARKERS = words("shape shapes shaped shp")
+_JOINING = words(
+    "is are was were be becomes now of with has have having the a an its then like should must will expected to in"
 )
 # Words that are never the name of a value.
-_NO_LABEL = _JOINING | frozenset(
-    "and or to into for at per this that these those can could may might by as on from so only both via not no".split()
+_NO_LABEL = _JOINING | words(
+    "and or to into for at per this that these those can could may might by as on from so only both via not no"
 )
 _ARTICLES = frozenset({"a", "an", "the", "of"})
-_HEDGES = frozenset("if when unless where whenever optional optionally maybe possibly either usually otherwise".split())
+_HEDGES = words("if when unless where whenever optional optionally maybe possibly either usually otherwise")
 # Behind one of these words a bracket without marker is an interval, a set of axes, a factor, a tuple, ...
-_NOT_BEFORE = frozenset(
+_NOT_BEFORE = words(
     """
-    by range ranges interval intervals between within in tuple tuples pair pairs order like eq eqn eqs equation section
-    algorithm ref refs see over along across axis axes reduce indices index coordinates coordinate point list returns
-    return values value e.g i.e eg ie dict keys key args on contains containing sum mean max min norm product permutation
-    permute transpose stride strides kernel pad padding from except todo fixme note noqa using via
-    """.split()
+    by range ranges interval intervals between within in tuple tuples pair pairs order like eq eqn eqs equation
+    section algorithm ref refs see over along across axis axes reduce indices index coordinates coordinate point
+    list returns return values value e.g i.e eg ie dict keys key args on contains containing sum mean max min
+    norm product permutation permute transpose stride strides kernel pad padding from except todo fixme note
+    noqa using via
+    """
 )
-_NOT_AFTER = frozenset(
+_NOT_AFTER = words(
     """
-    pair pairs tuple tuples coordinates coords coordinate range interval intervals order ordering axes axis quaternion
-    quaternions triple triples index indices kwargs arguments args keys convention
-    """.split()
+    pair pairs tuple tuples coordinates coords coordinate range interval intervals order ordering axes axis
+    quaternion quaternions triple triples index indices kwargs arguments args keys convention
+    """
 )
 
 _TOKEN = re.compile(r"[^\W\d]\w*+(?:\.[^\W\d]\w*+)*+(?:'s\b)?+|\d++|[-=]{1,2}>|→|⇒|⟶|↦|==|\S")
 _ARROWS = frozenset({"->", "-->", "=>", "==>", "→", "⇒", "⟶", "↦"})
-_VERBS = frozenset("is are has now becomes be".split())
+_VERBS = words("is are has now becomes be")
 _FIRST_WORD = re.compile(r"[\s`,]*+([A-Za-z]++)")
 _LOOK_BACK = 200
 
@@ -89,18 +71,6 @@ class Lead:
     each: bool = False
     hedged: bool = False
     spoiled: bool = False  # the word before says that this is no shape
-
-
-@lru_cache(maxsize=8192)
-def looks_like_dim(name: str) -> bool:
-    """Whether a name is one that people give to axes: short, or made of words such as `num`, `heads`, `size`."""
-    bare = name.strip("_'").rstrip("0123456789'").rstrip("_")
-    if len(bare) <= 2 or (bare.isupper() and len(bare) <= 4):
-        return True
-    parts = [part.lower() for part in re.split(r"[_.()\[\]]+|(?<=[a-z])(?=[A-Z])", bare) if part]
-    if len(parts) > 1 and (parts[0] in _COUNTING or bare[0] in _AXIS_LETTERS and bare[1] == "_"):
-        return True  # `num_x`, `d_model`
-    return any(part.rstrip("0123456789") in _DIM_WORDS for part in parts)
 
 
 def read_lead(text: str, first: bool) -> Lead:
@@ -226,8 +196,8 @@ def follows_badly(text: str) -> bool:
 
 
 def leads_on(text: str) -> bool:
-    """Whether an arrow or an equals sign follows a bracket: then it is what something else comes from."""
-    return re.match(r"[\s`.]*+(?:[-=]{1,2}>|[→⇒⟶↦]|==?\s)", text) is not None
+    """Whether an arrow, an equals sign or an operator follows a bracket: then it is only a part of something."""
+    return re.match(r"[\s`.]*+(?:[-=]{1,2}>|[→⇒⟶↦]|==?\s|[+*]\s*+[\w`(])", text) is not None
 
 
 def is_conditional(text: str) -> bool:
@@ -238,16 +208,9 @@ def is_conditional(text: str) -> bool:
 
 def is_marked_behind(text: str) -> bool:
     """Whether the marker stands behind the bracket: `[B, T]-shaped`."""
-    return re.match(r"`?[-\s]*+shaped?\b", text) is not None
+    return re.match(r"`*+[-\s]*+shaped\b", text) is not None
 
 
 def is_generic(label: str) -> bool:
     """Whether a label says no more than "this value"."""
     return label.lower() in _GENERIC
-
-
-def strength(names: tuple[str, ...], known: Container[str]) -> float:
-    """Which share of the names looks like the name of an axis or is known as one; 1 if there is no name at all."""
-    if not names:
-        return 1.0
-    return sum(name in known or looks_like_dim(name) for name in names) / len(names)

@@ -1,0 +1,177 @@
+"""The structure of docstrings: which parameter, field or return each piece of text describes.
+
+Google's, NumPy's and Sphinx's style, and Markdown as equinox writes it (`**Arguments:**` over a list of `- `x`: ...`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+Kind = Literal["param", "return", "field", ""]
+
+_SECTIONS: dict[str, Kind] = {
+    **dict.fromkeys(
+        ["args", "arguments", "parameters", "params", "keyword args", "keyword arguments", "other parameters"], "param"
+    ),
+    **dict.fromkeys(
+        ["inputs", "input", "call arguments", "initialisation arguments", "constructor arguments"], "param"
+    ),
+    **dict.fromkeys(["returns", "return"], "return"),
+    **dict.fromkeys(["attributes", "fields"], "field"),
+}
+_HEADER = re.compile(r"\s*(?P<bold>\*\*)?(?P<name>[A-Za-z][A-Za-z ]{2,30}?)(?P<colon>:)?(?(bold)\*\*):?\s*$")
+_INLINE_RETURN = re.compile(r"\s*(?:\*\*)?Returns?:(?:\*\*)?\s+(?=\S)")
+_UNDERLINE = re.compile(r"\s*-{3,}\s*$")
+_BULLET = re.compile(r"\s*[-*+]\s+")
+_ITEM = re.compile(r"\s*(?:[-*+]\s+)?(?P<names>`?\*{0,2}[A-Za-z_]\w*`?(?:\s*,\s*`?\*{0,2}[A-Za-z_]\w*`?)*)\s*(?=[:(])")
+_SPHINX = re.compile(r"\s*:(?:param|parameter|arg|argument|type)\s+(?:[^:\n]*\s)?\*{0,2}(?P<name>\w+)\s*:")
+_SPHINX_RETURN = re.compile(r"\s*:(?:returns?|rtype)\s*:")
+_ADMONITION = re.compile(r"\s*(?:!!!|\?\?\?|\.\.\s)")
+_NAME = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a docstring: its number in the file, the column (from 0) where `text` begins, and the text."""
+
+    number: int
+    column: int
+    text: str
+
+    @property
+    def indent(self) -> int:
+        """The width of the white space at its start (tabs as they come)."""
+        return self.column + len(self.text) - len(self.text.lstrip())
+
+
+@dataclass
+class Item:
+    """What a docstring says of some parameters or fields (all the same), or of what is returned."""
+
+    kind: Kind
+    names: tuple[str, ...]
+    lines: list[Line] = field(default_factory=list)
+    place: int = 0  # counts the items of a NumPy section of returns
+    style: str = ""
+
+
+def read_items(lines: Sequence[Line]) -> list[Item]:
+    """Take a docstring apart."""
+    return _Reader(lines).read()
+
+
+class _Reader:
+    """One pass over the lines. An instance reads one docstring."""
+
+    def __init__(self, lines: Sequence[Line]) -> None:
+        self.lines = lines
+        self.items: list[Item] = []
+        self.kind: Kind = ""
+        self.style = ""
+        self.header_indent = 0
+        self.item_indent: int | None = None
+        self.current: Item | None = None
+
+    def read(self) -> list[Item]:
+        skip = fenced = False
+        for index, line in enumerate(self.lines):
+            if line.text.lstrip().startswith("```"):
+                fenced = not fenced
+            elif skip or fenced or line.text.lstrip().startswith(">>>"):
+                skip = False
+                continue
+            if _ADMONITION.match(line.text):
+                self.kind, self.style, self.current = "", "", None
+            following = self.lines[index + 1] if index + 1 < len(self.lines) else None
+            if self._sphinx(line):
+                continue
+            header = self._header(line, following)
+            if header is not None:
+                self._open(header, line)
+                skip = self.style == "numpy"
+            elif self.kind or self.style == "sphinx":
+                self._body(line, after_blank=index > 0 and not self.lines[index - 1].text.strip())
+        return self.items
+
+    def _sphinx(self, line: Line) -> bool:
+        match = _SPHINX.match(line.text) or _SPHINX_RETURN.match(line.text)
+        if match is None:
+            return False
+        name = match.groupdict().get("name")
+        self.kind, self.style, self.header_indent = "", "sphinx", line.indent
+        self.current = Item("param" if name else "return", (name,) if name else (), style="sphinx")
+        self.current.lines.append(Line(line.number, line.column + match.end(), line.text[match.end() :]))
+        self.items.append(self.current)
+        return True
+
+    def _header(self, line: Line, following: Line | None) -> tuple[Kind, str] | None:
+        """The kind and style of the section that a line opens."""
+        if _INLINE_RETURN.match(line.text):
+            return "return", "google"
+        match = _HEADER.match(line.text)
+        if match is None:
+            return None
+        kind = _SECTIONS.get(match["name"].strip().lower(), "")
+        if following is not None and _UNDERLINE.match(following.text) and not match["colon"]:
+            return kind, "numpy"
+        if match["bold"]:
+            return kind, "markdown"
+        if not match["colon"] or (kind == "" and self.kind and line.indent > self.header_indent):
+            return None
+        return kind, "google"
+
+    def _open(self, header: tuple[Kind, str], line: Line) -> None:
+        self.kind, self.style = header
+        self.header_indent, self.item_indent, self.current = line.indent, None, None
+        inline = _INLINE_RETURN.match(line.text)
+        if self.kind == "return" and self.style != "numpy":
+            self.current = Item("return", (), style=self.style)
+            self.items.append(self.current)
+            if inline is not None:
+                self.current.lines.append(Line(line.number, line.column + inline.end(), line.text[inline.end() :]))
+
+    def _body(self, line: Line, *, after_blank: bool) -> None:
+        if not line.text.strip():
+            return
+        if self._ends_section(line, after_blank):
+            self.kind, self.style, self.current = "", "", None
+            return
+        if self.style == "sphinx" or (self.kind == "return" and self.style != "numpy"):
+            if self.current is not None:
+                self.current.lines.append(line)
+            return
+        if self.item_indent is None:
+            self.item_indent = line.indent
+        if line.indent <= self.item_indent and self._starts_item(line):
+            return
+        if self.current is not None:
+            self.current.lines.append(line)
+
+    def _ends_section(self, line: Line, after_blank: bool) -> bool:
+        if self.style == "sphinx":
+            return line.indent <= self.header_indent
+        if self.style == "google":
+            return line.indent <= self.header_indent and (after_blank or self.item_indent is not None)
+        if self.style == "markdown":
+            if self.kind == "return":
+                return after_blank and bool(self.current and self.current.lines)
+            return after_blank and line.indent <= self.header_indent and not _BULLET.match(line.text)
+        return line.indent < self.header_indent
+
+    def _starts_item(self, line: Line) -> bool:
+        match = _ITEM.match(line.text)
+        numpy = self.style == "numpy"
+        if match is None and numpy:
+            match = re.match(r"\s*(?P<names>[A-Za-z_*][\w*, ]*?)\s*$", line.text)
+        if match is None:
+            self.current = None
+            return numpy
+        names = tuple(_NAME.findall(match["names"]))
+        place = sum(item.kind == "return" for item in self.items) if self.kind == "return" else 0
+        self.current = Item(self.kind, names, place=place, style=self.style)
+        self.current.lines.append(Line(line.number, line.column + match.end(), line.text[match.end() :]))
+        self.items.append(self.current)
+        return True

@@ -1,0 +1,56 @@
+"""The words that axes are called by."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container
+from functools import lru_cache
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of a text."""
+    return frozenset(text.split())
+
+
+# Parts of names that stand for the size of an axis in array programs.
+_DIM_WORDS = words(
+    """
+    batch batches bs bsz seq seqs sequence sequences seqlen len length lengths time times timestep timesteps
+    step steps frame frames head heads kv dim dims channel channels chan chans feature features feat feats
+    hidden embed embeds embedding embeddings emb vocab vocabulary height width depth row rows col cols column
+    columns token tokens node nodes edge edges graph graphs point points sample samples particle particles chain
+    chains draw draws group groups expert experts capacity class classes label labels layer layers block blocks
+    patch patches pixel pixels unit units neuron neurons action actions obs observation observations latent
+    latents size sizes count counts num query queries level levels lat lon latitude longitude agent agents env
+    envs episode episodes rank basis component components mixture mixtures codebook beam beams candidate
+    candidates bin bins mode modes freq freqs frequency frequencies window windows chunk chunks shard shards
+    device devices ensemble replica replicas fold folds trial trials path paths knot knots neighbor neighbors
+    neighbour neighbours atom atoms residue residues res wavenumber quantile quantiles tau taus population
+    species horizon bond bonds ray rays view views camera cameras joint joints vertex vertices face faces memory
+    slot slots order degree data dataset examples example instances instance objects object box boxes anchors
+    keypoints landmarks sites variables vars outputs inputs targets sources spatial temporal grid voxels cells
+    cell
+    """
+)
+_COUNTING = words("n num nb max total number nof")
+
+_AXIS_LETTERS = "dnkmchwsblDNKMCHWSBLTPQRE"
+
+
+@lru_cache(maxsize=8192)
+def looks_like_dim(name: str) -> bool:
+    """Whether a name is one that people give to axes: short, or made of words such as `num`, `heads`, `size`."""
+    bare = name.strip("_'").rstrip("0123456789'").rstrip("_")
+    if len(bare) <= 2 or (bare.isupper() and len(bare) <= 4):
+        return True
+    parts = [part.lower() for part in re.split(r"[_.()\[\]]+|(?<=[a-z])(?=[A-Z])", bare) if part]
+    if len(parts) > 1 and (parts[0] in _COUNTING or (bare[0] in _AXIS_LETTERS and bare[1] == "_")):
+        return True  # `num_x`, `d_model`
+    return any(part.rstrip("0123456789") in _DIM_WORDS for part in parts)
+
+
+def strength(names: tuple[str, ...], known: Container[str]) -> float:
+    """Which share of the names looks like the name of an axis or is known as one; 1 if there is no name at all."""
+    if not names:
+        return 1.0
+    return sum(name in known or looks_like_dim(name) for name in names) / len(names)
