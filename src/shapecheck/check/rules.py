@@ -358,34 +358,20 @@ def step(x: Float[Array, "d"]):
         "{operation} does not fit: {reason}",
         "JAX itself raises a shape error on this line, for every assignment of sizes that was tried.",
         bad="""\
-import equinox as eqx
-import jax
-from jaxtyping import Array, Float, PRNGKeyArray
+import jax.numpy as jnp
+from jaxtyping import Array, Float
 
 
-class Head(eqx.Module):
-    weight: Array
-
-    def __init__(self, d_model: int, vocab: int, *, key: PRNGKeyArray):
-        self.weight = jax.random.normal(key, (vocab, d_model))
-
-    def __call__(self, x: Float[Array, "seq d_model"]) -> Float[Array, "seq vocab"]:
-        return x @ self.weight
+def prepend(token: Float[Array, "d"], x: Float[Array, "seq d"]) -> Float[Array, "seq+1 d"]:
+    return jnp.concatenate([token, x])
 """,
         good="""\
-import equinox as eqx
-import jax
-from jaxtyping import Array, Float, PRNGKeyArray
+import jax.numpy as jnp
+from jaxtyping import Array, Float
 
 
-class Head(eqx.Module):
-    weight: Array
-
-    def __init__(self, d_model: int, vocab: int, *, key: PRNGKeyArray):
-        self.weight = jax.random.normal(key, (vocab, d_model))
-
-    def __call__(self, x: Float[Array, "seq d_model"]) -> Float[Array, "seq vocab"]:
-        return x @ self.weight.T
+def prepend(token: Float[Array, "d"], x: Float[Array, "seq d"]) -> Float[Array, "seq+1 d"]:
+    return jnp.concatenate([token[None], x])
 """,
     ),
     Rule(
