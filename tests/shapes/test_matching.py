@@ -57,6 +57,12 @@ def test_the_misfit_of_a_variadic_dim_is_at_its_first_axis() -> None:
     assert run("a *s b", 9, 2, 4, 9, bindings=bound).dim == 1
 
 
+def test_variadic_dims_are_looked_at_last() -> None:
+    bound = run("*s", 2, 3).bindings
+    assert run("*s b+1", 4, 5, bindings=bound).reason == "unbound"
+    assert run("*s b+1 b", 4, 5, 4, bindings=bound.with_single("b", (4,))).reason == "dim"
+
+
 def test_a_size_is_compared_under_all_samples() -> None:
     spec = parse_spec("b #c 4")
     b, one_once, four = (5, 7), (1, 3), (4, 4)

@@ -5,16 +5,20 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from typing import Any
 
+import jax
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jax import export
 
 from shapecheck.shapes import (
     AnyDim,
     AnyDims,
     FixedDim,
     NamedDim,
+    Size,
     Spec,
     SpecError,
     SymbolicDim,
@@ -221,7 +225,15 @@ def test_dims_of_comments(text: str, canonical: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "canonical"),
-    [("T B", "T B"), ("b s 4*d", "b s 4*d"), ("*b ah ad", "*b ah ad"), ("B x T", "B T"), ("a, b", "a b"), ("n", "n")],
+    [
+        ("T B", "T B"),
+        ("b s 4*d", "b s 4*d"),
+        ("*b ah ad", "*b ah ad"),
+        ("B x T", "B T"),
+        ("a, b", "a b"),
+        ("n", "n"),
+        ("in out", "in out"),
+    ],
 )
 def test_dims_between_spaces(text: str, canonical: str) -> None:
     assert str(parse_comment_dims(text, spaces=True)) == canonical
@@ -275,8 +287,9 @@ def test_what_is_no_list_of_dims(text: str) -> None:
     assert parse_comment_dims(text) is None
 
 
-def test_spaces_do_not_split_arithmetic() -> None:
-    assert parse_comment_dims("T - 1 C", spaces=True) is None
+@pytest.mark.parametrize("text", ["T - 1 C", "which is empty", "index of tokens", "a, the b c", "T 0.5"])
+def test_what_is_no_list_of_dims_between_spaces(text: str) -> None:
+    assert parse_comment_dims(text, spaces=True) is None
 
 
 def test_fixed_and_named_dims_keep_their_labels() -> None:
@@ -312,18 +325,24 @@ def test_dims_as_jax_prints_them(text: str, value: int) -> None:
     assert evaluate(parse_dim(text), env, 2)[0] == value
 
 
-def test_jax_prints_what_is_read() -> None:
-    import jax
-    from jax import export
+DIMS: list[Callable[[Any, Any, Any], Any]] = [
+    lambda b, h, d: b * h - 3 * d + 1,
+    lambda b, h, d: (h - 1) // 2 + 1,
+    lambda b, h, d: -(-b // 4) - h % 4,
+    lambda b, h, d: b**3 - d - 7,
+    lambda b, h, d: (-b) % 3 * d,
+    lambda b, h, d: (2 * b + d) // (h + 1) * d**2,
+    lambda b, h, d: -((b // 2) ** 2) * h + b // -3,
+    lambda b, h, d: jax.core.max_dim(b, h + 2) * d - jax.core.min_dim(2 * b, 9),
+    lambda b, h, d: (b // 2 + h) // 3 % (d + 1),
+]
 
-    b, h, d = export.symbolic_shape("b, h, d")
-    dims = [b * h - 3 * d + 1, (h - 1) // 2 + 1, h % 4, -(-b // 4), b**3 - d, (-b) % 3, (2 * b + d) // (h + 1) * d**2]
-    dims += [jax.core.max_dim(b, h + 2), jax.core.min_dim(b, 3) * 2]
-    numbers = {"b": 11, "h": 6, "d": 5}
-    env = {name: (number,) for name, number in numbers.items()}
-    for dim in dims:
-        expected = dim._evaluate(numbers) if hasattr(dim, "_evaluate") else eval(str(dim).replace("^", "**"))  # noqa: S307
-        assert evaluate(parse_dim(str(dim)), env, 1) == (expected,)
+
+@pytest.mark.parametrize("compute", DIMS, ids=range(len(DIMS)))
+def test_what_jax_prints_is_worth_what_jax_computes(compute: Callable[[Any, Any, Any], Any]) -> None:
+    printed = parse_dim(str(compute(*export.symbolic_shape("b, h, d"))))
+    env: dict[str, Size] = {"b": (11, 30, 2), "h": (6, 7, 40), "d": (5, 8, 3)}
+    assert evaluate(printed, env, 3) == tuple(int(compute(*sizes)) for sizes in zip(*env.values(), strict=True))
 
 
 @pytest.mark.parametrize("text", ["", "b +", "self.n", "f(b)", "b c", "{n}", "[b]", "a,b"])

@@ -38,6 +38,7 @@ _PROSE_TEXT = """
     so than that the then this to use used via was we when where which with
 """
 _PROSE = frozenset(_PROSE_TEXT.split())
+_SENTENCE = _PROSE - {"a", "in"}  # these two may well be dims between spaces
 
 Tokens = Sequence[Token]
 
@@ -75,6 +76,8 @@ def _pieces(tokens: list[Token], spaces: bool) -> list[Tokens]:
     elif times:
         pieces = _cut(tokens, times)
     elif spaces:
+        if any(token.text in _SENTENCE for token in tokens):
+            raise SpecError("this is a sentence")
         starts = [index for index in separators if tokens[index].spaced and index > 0]
         pieces = [tokens[start:end] for start, end in pairwise([0, *starts, len(tokens)])]
     else:
