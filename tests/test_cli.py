@@ -1,4 +1,4 @@
-"""The command line, with a pipeline that is told what to find; tests/test_pipeline.py runs the real one."""
+"""The command line: mostly with a pipeline that is told what to find, at the end with the real one."""
 
 from __future__ import annotations
 
@@ -485,3 +485,81 @@ def test_a_progress_bar_comes_after_a_second_on_a_terminal_only(fake: Callable[.
     result = subprocess.run(fake(seconds=1.5), capture_output=True, text=True, check=False, timeout=60)
     assert "evaluating" not in result.stderr
     assert "\x1b" not in result.stderr + result.stdout
+
+
+# --- the real thing
+
+MODEL = """\
+from jaxtyping import Array, Float
+
+
+def project(x: Float[Array, "batch d"], w: Float[Array, "d hidden"]):
+    y = x @ w  # (hidden, batch)
+    return y
+"""
+
+
+def real(folder: Path, *args: str, **options: Any) -> tuple[int, str, str]:
+    result = run("-m", "shapecheck", *args, cwd=folder, **options)
+    return result.returncode, result.stdout, result.stderr
+
+
+def test_a_finding_from_first_run_to_baseline_and_suppression(tmp_path: Path) -> None:
+    file = tmp_path / "model.py"
+    file.write_text(MODEL)
+    code, out, err = real(tmp_path, ".")
+    assert code == 1
+    assert out.startswith("model.py:5:18: SC201 comment says (hidden, batch), but y is (batch, hidden)\n")
+    assert "    5 |     y = x @ w  # (hidden, batch)\n      |                  ^^^^^^^^^^^^^^^\n" in out
+    assert "3 claims: 2 verified (2 for all sizes), 1 mismatched" in err
+
+    assert real(tmp_path, "model.py", "--baseline", "baseline.json", "--update-baseline")[0] == 0
+    file.write_text("# a new first line\n\n" + MODEL)
+    code, out, err = real(tmp_path, "model.py", "--baseline", "baseline.json")
+    assert (code, out) == (0, "")
+    assert "(1 in the baseline)" in err
+
+    file.write_text(MODEL.replace("batch)\n", "batch)  # shapecheck: ignore[SC201]\n"))
+    code, out, err = real(tmp_path, "model.py", "--report-unused-ignores")
+    assert (code, out) == (0, "")
+    assert "(1 suppressed)" in err
+
+
+def test_text_on_stdin_stands_for_the_file(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text("# saved, and not yet right\n")
+    code, out, _ = real(tmp_path, "-", "--stdin-filename", "model.py", "--output-format", "concise", input=MODEL)
+    assert (code, out) == (1, "model.py:5:18: SC201 comment says (hidden, batch), but y is (batch, hidden)\n")
+
+
+def test_claims(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text("raise SystemExit('imported')\n" + MODEL)
+    code, out, err = real(tmp_path, "claims", "model.py")
+    assert code == 0
+    assert "model.py:6:18: comment y: [hidden batch]\n" in out
+    assert "model.py:5:16: annotation x: Float[batch d]\n" in out
+    assert err == "3 claims in 1 file\n"
+    code, out, err = real(tmp_path, "claims", ".", "--output-format", "json")
+    document = json.loads(out)
+    assert (code, err, document["version"]) == (0, "", 1)
+    keys = {"path", "line", "column", "notation", "spec", "target", "sure", "scope"}
+    assert [set(claim) for claim in document["claims"]] == [keys] * 3
+
+
+@pytest.mark.parametrize("group", [False, True], ids=["one process", "process group"])
+def test_control_c_leaves_no_worker_behind(group: bool, tmp_path: Path) -> None:
+    """A terminal sends the signal to the whole group, an editor to one process."""
+    slow = "import os, time\nopen('pid', 'w').write(str(os.getpid()))\ntime.sleep(60)\n"
+    (tmp_path / "model.py").write_text(MODEL + slow)
+    command = [sys.executable, "-m", "shapecheck", "model.py"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    pid = tmp_path / "pid"
+    deadline = time.monotonic() + 30
+    while not (pid.exists() and pid.read_text()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    (os.killpg if group else os.kill)(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=10)
+    assert (process.returncode, out, err) == (130, "", "\nInterrupted.\n")
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)

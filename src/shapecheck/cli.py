@@ -283,10 +283,9 @@ def _claim_lines(modules: Sequence[Module]) -> list[str]:
     lines = []
     for module in modules:
         for claim in module.claims:
-            spec = f"{claim.dtype}[{claim.spec}]" if claim.dtype else f"({claim.spec})"
             place = f"{claim.path}:{claim.span.line}:{claim.span.column}"
             tentative = "" if claim.sure else " (tentative)"
-            lines.append(f"{place}: {claim.notation} {claim.target}: {spec}{tentative}\n")
+            lines.append(f"{place}: {claim.notation} {claim.target}: {claim.dtype}[{claim.spec}]{tentative}\n")
     return lines
 
 

@@ -1,11 +1,17 @@
 from __future__ import annotations
 
 import ast
+import json
+import os
 import re
 import string
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
+import shapecheck
 from shapecheck.check.rules import RULES, Rule, is_code, nearest_code
 
 
@@ -55,3 +61,18 @@ def test_nearest_code(text: str, nearest: str) -> None:
 @pytest.mark.parametrize("text", ["", "mypy", "完全"])
 def test_there_is_always_a_nearest_code(text: str) -> None:
     assert nearest_code(text) in RULES
+
+
+def test_the_examples_give_what_they_promise(tmp_path: Path) -> None:
+    """One run over all of them: each bad file gives its own code and nothing else, each good file nothing."""
+    for rule in RULES.values():
+        (tmp_path / f"{rule.code}_bad.py").write_text(rule.bad)
+        (tmp_path / f"{rule.code}_good.py").write_text(rule.good)
+    command = [sys.executable, "-m", "shapecheck", ".", "--output-format", "json", "--report-unused-ignores"]
+    environment = {**os.environ, "PYTHONPATH": str(Path(shapecheck.__file__).parent.parent)}
+    result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert result.returncode == 1, result.stderr
+    found: dict[str, set[str]] = {}
+    for finding in json.loads(result.stdout)["findings"]:
+        found.setdefault(finding["path"], set()).add(finding["code"])
+    assert found == {f"{code}_bad.py": {code} for code in RULES}
