@@ -32,6 +32,12 @@ class Target:
     statement: Placed
     elements: tuple[Target, ...] = ()
     unsure: bool = False
+    part: ast.expr | None = None  # where it is only a part of the statement
+
+    @property
+    def code(self) -> ast.AST:
+        """The code that it stands beside."""
+        return self.statement.node if self.part is None else self.part
 
 
 @dataclass
@@ -88,7 +94,7 @@ class Anchors:
         in_class = self.tables.scopes[scope].kind == "class"
         if isinstance(node, ast.AnnAssign | ast.Assign) and in_class:
             target = node.target if isinstance(node, ast.AnnAssign) else node.targets[-1]
-            if isinstance(target, ast.Name):
+            if isinstance(target, ast.Name) and not (isinstance(node, ast.Assign) and _is_no_array(node.value)):
                 return Target(scope, target.id, (Place("field", scope, None, target.id),), placed)
             return None
         if isinstance(node, ast.Assign):
@@ -117,7 +123,7 @@ class Anchors:
             value, loop = value.body, (*loop, value.lineno)
         if isinstance(value, ast.Attribute) and value.attr == "shape" and target is not None:
             value, target = value.value, None  # `b, t = x.shape` is about x
-        if isinstance(value, ast.Constant | ast.JoinedStr | ast.Starred):
+        if _is_no_array(value):
             return None
         scope = self.tables.function_scope(placed.scope)
         name = self._called(target if target is not None else value)
@@ -199,17 +205,16 @@ class Anchors:
         code = comment.code.rstrip()
         if code.endswith(_OPENING):
             column = len(code.encode("utf-8", "surrogatepass")) - 1
+            if comment.line == placed.node.lineno and not placed.compound:
+                return self.statement(placed)
             found = lines.opening.get((comment.line, column))
             if found is None:
                 found = lines.starting.get(self._next_code(comment.line))
-            elif self._is_outermost(placed, found.node):
-                return self.statement(placed)
+            else:
+                found = _outermost(found, lines.starting.get(comment.line))
         else:
             found = lines.ending.get(comment.line)
         return self._expression(placed, found) if found is not None else None
-
-    def _is_outermost(self, placed: Placed, node: ast.expr) -> bool:
-        return any(node is root for root in _roots(placed.node))
 
     def _expression(self, placed: Placed, found: _Found) -> Target | None:
         node, loop = found.node, found.loop
@@ -219,11 +224,11 @@ class Anchors:
                 node = node.body
             else:
                 node = node.value
-        if isinstance(node, ast.Constant | ast.JoinedStr):
+        if _is_no_array(node):
             return None
         scope = self.tables.function_scope(placed.scope)
         name = self._called(node)
-        return Target(scope, name, (value_place(scope, node, name, loop),), placed)
+        return Target(scope, name, (value_place(scope, node, name, loop),), placed, part=node)
 
     def _called(self, node: ast.expr) -> str:
         """How to call an expression in a message."""
@@ -302,6 +307,14 @@ def _index_lines(roots: Sequence[ast.expr], loop: tuple[int, ...]) -> _Lines:
     return lines
 
 
+def _outermost(opened: _Found, leftmost: _Found | None) -> _Found:
+    """Of `jnp.array([` at the end of a line the whole call, not the list."""
+    if leftmost is None or leftmost.node.col_offset > opened.node.col_offset:
+        return opened
+    ends = (leftmost.node.end_lineno or 0, leftmost.node.end_col_offset or 0)
+    return leftmost if ends >= (opened.node.end_lineno or 0, opened.node.end_col_offset or 0) else opened
+
+
 def _note_opening(lines: _Lines, found: _Found) -> None:
     node = found.node
     if isinstance(node, _DISPLAYS):
@@ -355,6 +368,11 @@ def _operand(node: ast.expr) -> ast.expr | None:
         if isinstance(part, ast.Attribute) and part.attr in {"shape", "ndim"}:
             found.setdefault(ast.dump(part.value), part.value)
     return next(iter(found.values())) if len(found) == 1 else None
+
+
+def _is_no_array(value: ast.expr) -> bool:
+    """Whether an expression is a plain number or text, or one whose value a probe cannot pass on."""
+    return isinstance(value, ast.Constant | ast.JoinedStr | ast.Starred)
 
 
 def _speaks(call: ast.Call) -> bool:

@@ -106,6 +106,8 @@ class AnnotationReader:
         return self._type(self.names.aliases[node.id], inner)
 
     def _generic(self, name: str, arguments: Sequence[ast.expr], place: _Place) -> list[Written]:
+        if not arguments:  # `tuple[()]`
+            return []
         if name == "Optional":
             return self._type(arguments[0], place.into())
         if name == "Union":

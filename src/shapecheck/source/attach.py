@@ -15,10 +15,13 @@ from shapecheck.source.comments import Segment, looks_like_code, malformed, read
 from shapecheck.source.reading import Comment, Source
 from shapecheck.source.scopes import Placed, Tables
 from shapecheck.source.sites import Place, Sites, When, name_place
-from shapecheck.source.values import repeats_values
+from shapecheck.source.values import is_listed, repeats_values
+from shapecheck.source.wording import spoils
 
 _SHORT = 4  # words in front of a shape: more than these are a sentence, which may speak of anything
 _PARAGRAPH = 6  # statements below a comment that heads them
+_VARIABLE_HEADING = re.compile(r"#+\s*+`?[a-z_]\w*+`?\s*+:")
+_DEFINITION = re.compile(r"(?:async\s++)?+(?:def|class)\s++\w++\s*+[(:\[]|@\w")
 _SENTENCE_ENDS = re.compile(r"[.:;!?)\]}]\s*$")
 
 
@@ -32,6 +35,7 @@ class _Line:
     last: int
     code: bool
     continued: bool  # the sentence began on the line before
+    spoiled: bool  # and the last word there says that a bracket is none
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,8 @@ class CommentReader:
         for block in _blocks(self.source.comments):
             texts = [comment.text.lstrip("#! ") for comment in block]
             code = [block[0].own_line and looks_like_code(text) for text in texts]
+            if any(map(_DEFINITION.match, texts)):
+                code = [block[0].own_line] * len(block)  # a function that somebody switched off
             for index, comment in enumerate(block):
                 segments = tuple(
                     (part.offset, segment)
@@ -89,7 +95,9 @@ class CommentReader:
                 continued = bool(before) and not _SENTENCE_ENDS.search(before)
                 first, last = block[0].line, block[-1].line
                 if segments:
-                    result.append(_Line(comment, segments, first, last, in_code and not _marks(segments), continued))
+                    spoiled = continued and spoils(before)
+                    in_code = in_code and not _marks(segments)
+                    result.append(_Line(comment, segments, first, last, in_code, continued, spoiled))
                 elif not in_code:
                     self._check_malformed(comment, continues=comment.line < last)
         return result
@@ -110,6 +118,8 @@ class CommentReader:
         direct = False
         for offset, segment in line.segments:
             if segment.inputs or (direct and segment.prose and not segment.marked):
+                continue
+            if line.spoiled and not (segment.marked or segment.labels or segment.prose):
                 continue
             continues = line.continued and not (segment.prose or segment.labels) and segment.tail.strip(" .,;:")
             read = replace(segment, prose=_SHORT + 1) if continues else segment
@@ -151,22 +161,29 @@ class CommentReader:
         sure = not segment.hedged
         named = self._named(line, segment, placed, targets)
         if named is not None:
-            return [draft for target in named for draft in self._of_target(offset, segment, [target], sure, own=own)]
+            return [
+                draft
+                for target in named
+                for draft in self._of_target(offset, segment, [target], sure, own=own, named=True)
+            ]
+        if own and (segment.generic or (segment.numeric and line.first != line.last)):
+            sure = False  # `output: (b, t)` may be what the function returns; numbers in a text are an example
         if segment.labels and not segment.generic and not segment.arrow:
             # The label is a word for something that has no such name in the code.
-            sure = sure and segment.marked and not own and segment.prose == 0
+            sure = sure and segment.marked and not own and segment.prose <= _SHORT
         if segment.prose:
             short = segment.prose <= _SHORT
             if not segment.explicit and (not short or segment.tail.strip(" .`")):
                 return []
-            sure = sure and segment.explicit and short and (not own or segment.arrow)
+            heading = segment.arrow and not _VARIABLE_HEADING.match(line.comment.text)
+            sure = sure and segment.explicit and short and (not own or heading)
         if not targets:
             return []
         if own and (segment.prose or (segment.arrow and segment.labels)):
             targets = [*targets[:1], *self._paragraph(line), *targets[1:]]
         if own and self._is_far(line):
             sure = False
-        return self._of_target(offset, segment, targets, sure and not targets[0].unsure, own=own)
+        return self._of_target(offset, segment, targets, sure and (segment.arrow or not targets[0].unsure), own=own)
 
     def _is_far(self, line: _Line) -> bool:
         """Whether a blank line parts the comment from what follows it."""
@@ -239,16 +256,19 @@ class CommentReader:
                 yield target
 
     def _of_target(
-        self, offset: int, segment: Segment, targets: Sequence[Target], sure: bool, *, own: bool
+        self, offset: int, segment: Segment, targets: Sequence[Target], sure: bool, *, own: bool, named: bool = False
     ) -> list[_Draft]:
         """The claims that the shapes of a segment make of a value: one, one of several, or one for each element."""
         target, shapes = targets[0], segment.shapes
-        # An own-line sentence is sure only of dims that are known.
-        explicit = segment.explicit and (not segment.prose or (segment.marked and not own))
+        # A sentence above a statement is sure only of dims that are known.
+        beside = not own or not (segment.prose or (segment.labels and not segment.generic and not named))
+        explicit = segment.explicit and beside and (not segment.prose or segment.marked)
         if not segment.explicit:
-            shapes = tuple(shape for shape in shapes if not repeats_values(shape.spec, target.statement.node))
-        if len(shapes) < len(segment.shapes):
-            return []
+            shapes = tuple(shape for shape in shapes if not repeats_values(shape.spec, target.code))
+            if len(shapes) < len(segment.shapes):
+                return []
+            # `size = (h, w)  # (rows, cols)` names the elements
+            sure = sure and not (len(shapes) == 1 and is_listed(target.code, len(shapes[0].spec.dims)))
         readings = tuple(dict.fromkeys(place for each in targets for place in each.places))
         if segment.alternatives:
             group = self.new_group()

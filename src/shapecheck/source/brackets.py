@@ -106,7 +106,11 @@ def _read(text: str, group: _Group) -> Bracket | bool:
     spaced = spec is None and square
     if spaced:
         spec = parse_comment_dims(inside, spaces=True)
-    if spec is None or (spaced and not all(part.isupper() or len(part) == 1 for part in inside.split())):
+    if (
+        spec is None
+        or (spaced and not spec.names())
+        or (spaced and not all(part.isupper() or len(part) == 1 for part in inside.split()))
+    ):
         return True
     return Bracket(
         start,

@@ -9,9 +9,9 @@ import re
 from collections.abc import Container
 from dataclasses import dataclass, replace
 
-from shapecheck.shapes import FixedDim, Spec, comment_dtype, parse_comment_dims
+from shapecheck.shapes import FixedDim, Spec, comment_dtype, is_variadic, parse_comment_dims
 from shapecheck.source.brackets import Bracket, find_brackets, unclosed
-from shapecheck.source.vocabulary import strength
+from shapecheck.source.vocabulary import is_dim_word, strength
 from shapecheck.source.wording import (
     Lead,
     follows_badly,
@@ -170,6 +170,8 @@ def _is_shape(item: _Item, segment: Segment, known: Container[str]) -> bool:
         return False
     if follows_badly(segment.tail):
         return False
+    if len(spec.dims) > 1 and all(map(is_variadic, spec.dims)):
+        return False
     if not spec.dims:
         return alone and (segment.arrow or len(segment.shapes) > 1 or not segment.tail.strip(" .,;"))
     if not spec.names():
@@ -177,6 +179,8 @@ def _is_shape(item: _Item, segment: Segment, known: Container[str]) -> bool:
             return alone or segment.arrow
         return (alone and _is_list(bracket) and not segment.tail.strip(" .,;")) or segment.arrow
     if _is_lone_word(bracket):
+        if not all(name in known or is_dim_word(name) for name in spec.names()):
+            return False
         ends = not segment.tail.strip(" .,;:`") or bracket.text[0] == "["
         return share == 1.0 and ends and (alone or segment.arrow or bracket.text[0] == "[")
     if not prose or segment.arrow:
@@ -236,7 +240,7 @@ def _bare(text: str, known: Container[str]) -> Segment | None:
 
 def _are_plain(spec: Spec, known: Container[str]) -> bool:
     """Whether a list of words without any bracket can only be dims: short names, or names known as dims."""
-    return all(name in known or len(name.strip("_'0123456789")) <= 2 or "_" in name for name in spec.names())
+    return all(name in known or is_dim_word(name) for name in spec.names())
 
 
 _MARKED_BRACKET = re.compile(r"(?:\bshapes?\s*+(?:[:=]|is\b)\s*+|^\s*shapes?\s++)(?=[(\[])", re.IGNORECASE)

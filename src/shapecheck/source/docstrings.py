@@ -32,8 +32,7 @@ _SPOILERS = re.compile(
 )
 _CONDITIONS = re.compile(r"\b(?:if|when|unless|otherwise|whenever|depending|or)\b", re.IGNORECASE)
 _CONTAINER = re.compile(
-    r"\b(?:lists?|sequences?|tuples?|dict\w*|pytrees?|trees?|iterables?|collections?|mappings?|pairs?|sets?)\b"
-    r"(?:\s+(?:of|containing|with|whose))?",
+    r"\b(?:lists?|tuples?|dict\w*|pytrees?|pairs?|(?:sequences?|trees?|iterables?|collections?|mappings?|sets?)\s+of)\b",
     re.IGNORECASE,
 )
 _OR_BEFORE = re.compile(r"(?:^|[\s(,.;])or\s+(?:\w+\s+){0,4}$", re.IGNORECASE)

@@ -20,11 +20,17 @@ _TAKE_SHAPES = words(
 _LIMIT = 2000  # nodes looked at: a longer statement is a table of numbers
 
 
-def repeats_values(spec: Spec, statement: ast.stmt) -> bool:
-    """Whether the dims are just the elements of a tuple or list in the statement, other than a shape."""
+def repeats_values(spec: Spec, code: ast.AST) -> bool:
+    """Whether the dims are just the elements of a tuple or list in the statement or expression, other than a shape."""
     if not spec.dims:
         return False
-    return any(_spec(literal) == spec for literal in _literals(statement) if len(literal.elts) == len(spec.dims))
+    return any(_spec(literal) == spec for literal in _literals(code) if len(literal.elts) == len(spec.dims))
+
+
+def is_listed(code: ast.AST, count: int) -> bool:
+    """Whether the value of the code is a tuple or list of just so many elements, so that a bracket may name these."""
+    value = getattr(code, "value", code)
+    return isinstance(value, ast.Tuple | ast.List) and len(value.elts) == count
 
 
 def _spec(literal: ast.Tuple | ast.List) -> Spec | None:
@@ -34,9 +40,11 @@ def _spec(literal: ast.Tuple | ast.List) -> Spec | None:
         return None
 
 
-def _literals(statement: ast.stmt) -> Iterator[ast.Tuple | ast.List]:
-    """The tuples and lists of the statement itself, shapes left out."""
-    stack: list[ast.AST] = [statement]
+def _literals(code: ast.AST) -> Iterator[ast.Tuple | ast.List]:
+    """The tuples and lists in the code, shapes left out."""
+    stack: list[ast.AST] = [code]
+    if isinstance(code, ast.Tuple | ast.List):
+        yield code
     seen = 0
     while stack and seen < _LIMIT:
         node = stack.pop()

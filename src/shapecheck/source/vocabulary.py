@@ -49,6 +49,13 @@ def looks_like_dim(name: str) -> bool:
     return any(part.rstrip("0123456789") in _DIM_WORDS for part in parts)
 
 
+def is_dim_word(name: str) -> bool:
+    """Whether a name says by itself that it is the size of an axis: one or two letters, `num_x`, `x_size`, `heads`."""
+    bare = name.strip("_'").rstrip("0123456789'").rstrip("_")
+    parts = re.split(r"[_.]+", bare.lower())
+    return len(bare) <= 2 or parts[-1] in _DIM_WORDS or (len(parts) > 1 and looks_like_dim(name) and name.islower())
+
+
 def strength(names: tuple[str, ...], known: Container[str]) -> float:
     """Which share of the names looks like the name of an axis or is known as one; 1 if there is no name at all."""
     if not names:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from shapecheck.source.vocabulary import words
 
-
 # A label that says no more than "this value".
 _GENERIC = words(
     """
@@ -34,7 +33,7 @@ _NOT_BEFORE = words(
     by range ranges interval intervals between within in tuple tuples pair pairs order like eq eqn eqs equation
     section algorithm ref refs see over along across axis axes reduce indices index coordinates coordinate point
     list returns return values value e.g i.e eg ie dict keys key args on contains containing sum mean max min
-    norm product permutation permute transpose stride strides kernel pad padding from except todo fixme note
+    norm product permutation of permute transpose stride strides kernel pad padding from except todo fixme note
     noqa using via
     """
 )
@@ -48,6 +47,7 @@ _NOT_AFTER = words(
 _TOKEN = re.compile(r"[^\W\d]\w*+(?:\.[^\W\d]\w*+)*+(?:'s\b)?+|\d++|[-=]{1,2}>|→|⇒|⟶|↦|==|\S")
 _ARROWS = frozenset({"->", "-->", "=>", "==>", "→", "⇒", "⟶", "↦"})
 _VERBS = words("is are has now becomes be")
+_LAST_WORD = re.compile(r"([A-Za-z]++)[\s`,]*+$")
 _FIRST_WORD = re.compile(r"[\s`,]*+([A-Za-z]++)")
 _LOOK_BACK = 200
 
@@ -94,7 +94,7 @@ class _Reader:
         spoiled = bool(words) and words[-1] in _NOT_BEFORE
         marked, colon, arrow = self._take_marker()
         labels = self._take_labels()
-        if len(self.tokens) > 1 and self.tokens[-1].lower() == "of" and self.tokens[-2].lower() in _MARKERS:
+        if len(self.tokens) > 1 and self.tokens[-1].lower() in {"of", "for"} and self.tokens[-2].lower() in _MARKERS:
             marked = True  # `shape of x is`
             del self.tokens[-2:]
         if self.tokens[-1:] and self.tokens[-1] in _ARROWS:
@@ -187,6 +187,12 @@ class _Reader:
         if len(signs) == 1 and signs[0] in {"x", "@", "*", "+", "-", "×", "·", "⊗"}:
             return "op"
         return "prose"
+
+
+def spoils(text: str) -> bool:
+    """Whether the last word of a text says that a bracket behind it is no shape."""
+    match = _LAST_WORD.search(text[-_LOOK_BACK:])
+    return match is not None and match.group(1).lower() in _NOT_BEFORE | {"the", "a", "and", "or", "with", "for"}
 
 
 def follows_badly(text: str) -> bool:
