@@ -111,6 +111,7 @@ def test_printed_expressions_mean_in_python_what_they_mean_here(expression: Expr
         ("#*b ?#c *?d", "*#b #?c *?d"),
         ("_batch *_rest", "_batch *_rest"),
         ("*_", "..."),
+        ("#* ?", "#* ?"),
         ("name=4 name=#4", "name=4 #name=4"),
         ("(N//2)+1 (a*b)*c a*(b*c)", "N//2+1 a*b*c a*(b*c)"),
         ("(d)", "(d)"),

@@ -71,7 +71,8 @@ class VariadicDim:
     label: str | None = None
 
     def __str__(self) -> str:
-        return f"*{_prefix(self.broadcastable, self.label, per_leaf=self.per_leaf)}{self.name}"
+        text = f"*{_prefix(self.broadcastable, self.label, per_leaf=self.per_leaf)}{self.name}"
+        return "#*" if text == "*#" else text  # an axis without a name may not end with #
 
 
 @dataclass(frozen=True)
