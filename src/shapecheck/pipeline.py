@@ -62,7 +62,13 @@ def _plan(file: Path, module: Module, config: Config, text: bytes | None) -> Mod
             root = folder
             name = ".".join(file.absolute().relative_to(folder).with_suffix("").parts).removesuffix(".__init__")
     described = tuple(
-        Described(module.sites[s].scope, module.sites[s].name, claim.spec, claim.dtype)
+        Described(
+            module.sites[s].scope,
+            module.sites[s].name,
+            claim.spec,
+            claim.dtype,
+            claim.group is not None or claim.notation == "docstring",
+        )
         for claim in module.claims
         if claim.notation != "annotation" and not claim.select
         for s in claim.sites[:1]

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from shapecheck.check.outcomes import Bound, Mismatch, Outcomes, Reason, dtype_fits
-from shapecheck.check.parts import NothingThereError, WrongStructureError, annotated, skeleton
+from shapecheck.check.parts import NothingThereError, WrongStructureError, annotated, skeleton, subtree
 from shapecheck.check.sampling import Samples
 from shapecheck.facts import Call, Claim, Module, Named, Observation
 from shapecheck.shapes import Bindings, Size, Spec, match, parse_spec
@@ -20,9 +20,10 @@ class CallReader:
 
     def __init__(self, module: Module, call: Call, samples: Samples, outer: CallReader | None) -> None:
         self.module, self.call, self.samples, self.outer = module, call, samples, outer
-        self.memo = Bindings()
+        # A nested function reads the dims of the functions around it, as it reads their variables.
+        self.memo: Bindings = outer.memo if outer is not None else Bindings()
         self.outcomes = Outcomes()
-        self.origins: dict[str, Bound] = {}
+        self.origins: dict[str, Bound] = dict(outer.origins) if outer is not None else {}
         self.fresh: dict[str, Size] = {}
         self.fresh_origins: dict[str, Bound] = {}
         self.seen: dict[int, list[Observation]] = defaultdict(list)
@@ -126,7 +127,7 @@ class CallReader:
             memo = result.bindings
         structure = claim.structure.strip()
         if structure.isidentifier():
-            text = skeleton(observation.value)
+            text = skeleton(subtree(claim, observation.value))
             if memo.structures.get(structure, text) != text:
                 return Mismatch("structure", observation.value, self.call)
             memo = memo.with_structure(structure, text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -140,31 +140,27 @@ class CommentReader:
 
         A name that one comment in a loop binds differently each time around is bound afresh in each.
         """
-        votes: dict[str, Counter[Size]] = defaultdict(Counter)
-        origins: dict[tuple[str, Size], Bound] = {}
+        ballots: list[tuple[Claim, dict[str, Size]]] = []
         varying: dict[tuple[str, int], Size] = {}
         for claim in self.claims.values():
-            ballots: dict[str, dict[int, Size]] = defaultdict(dict)
+            sizes: dict[str, dict[int, Size]] = defaultdict(dict)
             for epoch, observation in enumerate(self.reader.seen[_primary(self.reader, claim)]):
                 for name, size in self._ballot(claim, observation):
-                    ballots[name][epoch] = size
-            for name, by_epoch in ballots.items():
-                sizes = set(by_epoch.values())
-                if len(sizes) > 1:
+                    sizes[name][epoch] = size
+            steady = {name: next(iter(by.values())) for name, by in sizes.items() if len(set(by.values())) == 1}
+            for name, by_epoch in sizes.items():
+                if name not in steady:
                     for epoch, size in by_epoch.items():
                         varying.setdefault((name, epoch), size)
-                    continue
-                size = sizes.pop()
-                text = self.samples.text(size)
-                source = f"{claim.notation} {claim.text}"
-                origins.setdefault((name, size), Bound(name, text, source, claim.span.line))
-                # A tie goes to the size that was claimed first: counters keep their order.
-                votes[name][size] += 2 if claim.sure else 1
-        for name, counter in votes.items():
-            size = max(counter, key=lambda s, c=counter: c[s])  # type: ignore[misc]
-            self.reader.fresh[name] = size
-            self.reader.fresh_origins[name] = origins[(name, size)]
-        self.by_epoch = {k: v for k, v in varying.items() if k[0] not in votes}
+            if steady:
+                ballots.append((claim, steady))
+        for claim, names in _agreeing(ballots):
+            for name, size in names.items():
+                if name not in self.reader.fresh:
+                    source = f"{claim.notation} {claim.text}"
+                    self.reader.fresh[name] = size
+                    self.reader.fresh_origins[name] = Bound(name, self.samples.text(size), source, claim.span.line)
+        self.by_epoch = {k: v for k, v in varying.items() if k[0] not in self.reader.fresh}
 
     def _ballot(self, claim: Claim, observation: Observation) -> Iterator[tuple[str, Size]]:
         spec = parse_spec(claim.spec)
@@ -185,6 +181,28 @@ class CommentReader:
         result = match(spec, shape[self.dropped :], bindings, env=known, count=self.samples.count, defer=True)
         if result.ok:
             yield from ((n, s) for n, s in result.bindings.single.items() if n not in known)
+
+
+def _agreeing(ballots: list[tuple[Claim, dict[str, Size]]]) -> list[tuple[Claim, dict[str, Size]]]:
+    """Leave out ballots until no two conflict: first those which contradict the most, of equal ones the last.
+
+    A tentative comment counts half of a sure one.
+    """
+    left = list(ballots)
+    while True:
+        conflicts = [
+            sum(
+                2 if other.sure else 1
+                for other, theirs in left
+                if any(theirs.get(name, size) != size for name, size in names.items())
+            )
+            / (2 if claim.sure else 1)
+            for claim, names in left
+        ]
+        if not any(conflicts):
+            return left
+        most = max(conflicts)
+        left.pop(len(left) - 1 - conflicts[::-1].index(most))
 
 
 def _primary(reader: CallReader, claim: Claim) -> int:

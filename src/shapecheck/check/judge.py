@@ -75,7 +75,8 @@ def trusted(evaluation: Evaluation) -> bool:
     """Whether a contradiction that this evaluation shows is one. Sizes which do not even evaluate prove nothing."""
     if evaluation.status == "ok":
         return True
-    return evaluation.failure is not None and (evaluation.failure.kind == "value" or evaluation.tied)
+    # A failure of kind "shape" is one that is reported itself.
+    return evaluation.failure is not None and (evaluation.failure.kind in ("value", "shape") or evaluation.tied)
 
 
 @dataclass

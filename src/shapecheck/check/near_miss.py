@@ -43,6 +43,9 @@ def _one_edit(a: str, b: str) -> bool:
     """One letter inserted, left out, changed, or two neighbours swapped; but not a change of number: `dim1`, `dim2`."""
     if a == b or abs(len(a) - len(b)) > 1:
         return False
+    parts = [(x, y) for x, y in zip(a.split("_"), b.split("_"), strict=False) if x != y]
+    if a.count("_") == b.count("_") and min(min(len(x), len(y)) for x, y in parts) < _SHORTEST - 1:
+        return False  # `q_len` and `k_len`
     if len(a) > len(b):
         a, b = b, a
     start = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), len(a))

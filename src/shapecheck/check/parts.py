@@ -63,11 +63,22 @@ def described(claim: Claim, value: Value) -> list[list[Part]]:
 def skeleton(value: Value) -> str:
     """The structure of a pytree as text, with a star for each leaf."""
     if isinstance(value, TreeValue):
-        inner = ",".join(f"{k}:{skeleton(c)}" for k, c in zip(value.keys, value.children, strict=True))
+        children = zip(value.keys, value.children, strict=True)
+        # JAX sorts the keys of a dict.
+        ordered = sorted(children, key=lambda pair: pair[0]) if value.type == "dict" else children
+        inner = ",".join(f"{k}:{skeleton(c)}" for k, c in ordered)
         return f"{value.kind}:{value.type}({inner})"
     if isinstance(value, OtherValue) and value.type == "NoneType":
         return "None"
     return "*"
+
+
+def subtree(claim: Claim, value: Value) -> Value:
+    """The pytree that a structure name stands for: the value, or the element of it that the annotation describes."""
+    for selector in claim.select:
+        if isinstance(selector, int) and isinstance(value, TreeValue) and selector < len(value.children):
+            value = value.children[selector]
+    return value
 
 
 def _walk(value: Value, select: tuple[int | str, ...], key: str) -> Iterator[Part]:

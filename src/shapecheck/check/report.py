@@ -14,7 +14,10 @@ from shapecheck.shapes import parse_spec
 
 
 def surely(modules: Mapping[str, Module], verdicts: Verdicts, strict: bool) -> set[ClaimKey]:
-    """The claims that may be reported: sure ones, and comments with a name that a verified comment uses as a dim."""
+    """The claims that may be reported: sure ones, and comments with a name that evaluation knows for a dim.
+
+    That is a name which a verified comment uses as a dim, or which is an integer where the comment stands.
+    """
     sure: set[ClaimKey] = set()
     for path, module in modules.items():
         known: set[str] = set()
@@ -22,9 +25,18 @@ def surely(modules: Mapping[str, Module], verdicts: Verdicts, strict: bool) -> s
             if (path, index) in verdicts.good and (claim.sure or len(parse_spec(claim.spec).dims) > 1):
                 known.update(n for n in parse_spec(claim.spec).names())
         for index, claim in enumerate(module.claims):
-            if strict or claim.sure or (not claim.loose and known & set(parse_spec(claim.spec).names())):
+            names = set(parse_spec(claim.spec).names())
+            if strict or claim.sure or (not claim.loose and (known & names or _of_integers(verdicts, (path, index)))):
                 sure.add((path, index))
     return sure
+
+
+def _of_integers(verdicts: Verdicts, key: ClaimKey) -> bool:
+    """Whether a false comment has the value's rank, and a name that is an integer where it stands."""
+    false = verdicts.bad.get(key)
+    if false is None or false.mismatch.reason != "dim":
+        return False
+    return any(b.line is None for b in false.mismatch.bound)
 
 
 def findings(

@@ -1,12 +1,11 @@
-"""The search for sizes under which an entry evaluates: symbols first, then numbers, the most general first."""
+"""One entry, run until it is known what it shows: with symbols, with numbers, with other constructions."""
 
 from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import jax
 
@@ -14,55 +13,72 @@ from shapecheck.facts import Call, Evaluation, Failure, Mode
 from shapecheck.stage.failures import explain, is_own
 from shapecheck.stage.protocol import EntryPlan
 from shapecheck.stage.recorder import Recorder
+from shapecheck.stage.repair import proposals
 from shapecheck.stage.sizes import Substitution, substitutions
-from shapecheck.stage.synthesis import CannotSynthesiseError
+from shapecheck.stage.synthesis import ALL_EQUAL, CannotSynthesiseError
 
 _INDEPENDENT = Substitution()
-_MOST_ATTEMPTS = 60
+_MOST_ATTEMPTS = 240
+_MOST_TIES = 6
 _SECONDS = 20.0
+
+Chosen = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One way to run an entry."""
+    """One way to run an entry: `rank` axes for each variadic dim, the constructor's integers by `construction`."""
 
     mode: Mode
     substitution: Substitution = _INDEPENDENT
     variant: int = 0
     construction: int = 0
+    rank: int = 1
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """An entry made ready for one trial. `chosen` are the sizes of its free names, `known` the constructor's."""
+
+    call: Callable[[], None]
+    chosen: Chosen = ()
+    known: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
 class Recipe:
     """How an entry is run under a trial, and what the search may vary.
 
-    `run` returns the names with what was chosen for them. After it ran once, `free` gives the names that may be tied
-    to each other (`relations`) or to one of `sizes`; `tied` says that the user or the names fixed all dims.
+    `relations` lets free names be tied to each other blindly. `tied` says that the user or the names fixed all dims,
+    `certain` that annotations or comments describe the arguments, so that a shape error is one of the code.
     """
 
-    run: Callable[[Trial], tuple[tuple[str, str], ...]]
-    free: Callable[[], tuple[str, ...]] = tuple
-    sizes: Callable[[], tuple[int, ...]] = tuple
+    prepare: Callable[[Trial], Prepared]
     relations: bool = False
     tied: bool = True
+    certain: bool = True
     symbolic: bool = True
     constructions: tuple[int, ...] = (0,)
+    ranks: tuple[int, ...] = (1,)
 
 
 @dataclass(frozen=True)
-class _Outcome:
+class Outcome:
+    """What one attempt showed."""
+
     trial: Trial
     calls: tuple[Call, ...]
-    chosen: tuple[tuple[str, str], ...]
+    prepared: Prepared | None
     failure: Failure | None
-    reason: str = ""
 
     @property
     def ok(self) -> bool:
+        """Whether it ran to its end."""
         return self.failure is None
 
     @property
     def depth(self) -> int:
+        """How far it came."""
         return sum(len(c.observations) for c in self.calls)
 
 
@@ -72,10 +88,9 @@ class Search:
     def __init__(self, entry: EntryPlan, recipe: Recipe, recorder: Recorder) -> None:
         self.entry, self.recipe, self.recorder = entry, recipe, recorder
         self.tried = 0
-        self.construction = 0
         self.complete = True
         self.deadline = time.monotonic() + _SECONDS
-        self.failures: list[_Outcome] = []
+        self.failures: list[Outcome] = []
 
     def evaluate(self) -> tuple[Evaluation, ...]:
         """All evaluations that say something of the entry: symbolic and sized where both go, else what stopped them.
@@ -84,90 +99,145 @@ class Search:
         """
         problem: CannotSynthesiseError | None = None
         for construction in self.recipe.constructions:
-            self.construction = construction
             try:
-                found = self._constructed()
+                found = self._constructed(construction)
             except CannotSynthesiseError as error:
                 problem = problem or error
                 continue
+            if found and construction == ALL_EQUAL and self.entry.whole and self._shape_error() is not None:
+                break  # that equal sizes happen to fit does not excuse a mix-up of different ones
             if found:
-                return found
+                return tuple(self._result(o) for o in found)
         if problem is not None and not self.failures:
             raise problem
         return self._stopped()
 
-    def _constructed(self) -> tuple[Evaluation, ...]:
-        symbolic = self._first("symbolic", (0,)) if self.recipe.symbolic else None
-        start = symbolic.trial.substitution if symbolic is not None else _INDEPENDENT
-        sized = self._sized(start)
+    def _constructed(self, construction: int) -> tuple[Outcome, ...]:
+        symbolic: Outcome | None = None
+        start = _INDEPENDENT
+        if self.recipe.symbolic:
+            symbolic = self._search(Trial("symbolic", construction=construction))
+            last = self.failures[-1] if self.failures and symbolic is None else symbolic
+            start = last.trial.substitution if last is not None else start
+        rank = symbolic.trial.rank if symbolic is not None else 1
+        sized = self._sized(Trial("sized", start, construction=construction, rank=rank))
         if symbolic is not None and (sized or not self._contradicted()):
-            return tuple(self._result(o) for o in (symbolic, *sized))
-        return tuple(self._result(o) for o in sized)
+            return (symbolic, *sized)
+        return sized
 
-    def _sized(self, start: Substitution) -> list[_Outcome]:
-        found = self._first("sized", (0, 2), start)
+    def _sized(self, start: Trial) -> tuple[Outcome, ...]:
+        found = self._search(start)
+        if found is None and start.substitution.ties:
+            found = self._search(dataclasses.replace(start, substitution=_INDEPENDENT))
         if found is None:
-            return []
-        if not self.recipe.free() and not found.chosen:
-            return [found]
+            return ()
+        if found.prepared is None or not found.prepared.chosen:
+            return (found,)
         other = self._attempt(dataclasses.replace(found.trial, variant=1))
-        return [found, other] if other.ok else [found]
+        return (found, other) if other.ok else (found,)
 
-    def _first(self, mode: Mode, variants: Sequence[int], start: Substitution = _INDEPENDENT) -> _Outcome | None:
-        """The first trial that evaluates. A value that only a run has ends the search: other sizes do not help."""
-        recipe = self.recipe
-        candidates = [start]
-        if not start.ties:
-            candidates += list(substitutions(recipe.free(), recipe.sizes(), relations=recipe.relations))
-        for index, substitution in enumerate(candidates):
-            for variant in variants:
-                if self.tried >= 2 * _MOST_ATTEMPTS or index > _MOST_ATTEMPTS or time.monotonic() > self.deadline:
-                    self.complete = False
+    def _search(self, start: Trial) -> Outcome | None:
+        """The first trial that evaluates, the most general first.
+
+        A value that only a run has ends the search: other sizes do not help.
+        """
+        first: Outcome | None = None
+        for rank in self.recipe.ranks:
+            for variant in (0,) if start.mode == "symbolic" else (0, 2):
+                outcome = self._attempt(dataclasses.replace(start, rank=rank, variant=variant))
+                if outcome.ok or _needs_values(outcome):
+                    return outcome if outcome.ok else None
+                if first is None or outcome.depth > first.depth:
+                    first = outcome
+        if first is None or first.prepared is None or not (first.prepared.chosen or first.trial.substitution.ties):
+            return None
+        repaired = self._repaired(first)
+        if repaired is not None:
+            return repaired if repaired.ok else None
+        return self._blind(first)
+
+    def _repaired(self, outcome: Outcome) -> Outcome | None:
+        """Tie what JAX says does not fit, one pair of sizes after the other, as long as that leads further."""
+        for _ in range(_MOST_TIES):
+            for tie in proposals(outcome):
+                ties = (*outcome.trial.substitution.ties, tie)
+                found = self._attempt(dataclasses.replace(outcome.trial, substitution=Substitution(ties)))
+                if found.ok or _needs_values(found):
+                    return found
+                if self._exhausted():
                     return None
-                outcome = self._attempt(Trial(mode, substitution, variant, self.construction))
-                if outcome.ok:
-                    return outcome
-                if outcome.failure is not None and outcome.failure.kind == "value":
-                    return None
+                if found.depth > outcome.depth or (found.depth == outcome.depth and _place(found) > _place(outcome)):
+                    outcome = found
+                    break
+            else:
+                return None
         return None
 
-    def _attempt(self, trial: Trial) -> _Outcome:
+    def _blind(self, first: Outcome) -> Outcome | None:
+        if first.prepared is None:
+            return None
+        names = tuple(name for name, _ in first.prepared.chosen)
+        for substitution in substitutions(names, first.prepared.known, relations=self.recipe.relations):
+            if self._exhausted():
+                return None
+            outcome = self._attempt(dataclasses.replace(first.trial, substitution=substitution))
+            if outcome.ok or _needs_values(outcome):
+                return outcome if outcome.ok else None
+        return None
+
+    def _exhausted(self) -> bool:
+        if self.tried > _MOST_ATTEMPTS or time.monotonic() > self.deadline:
+            self.complete = False
+        return not self.complete
+
+    def _attempt(self, trial: Trial) -> Outcome:
         """Run once. JAX's caches are cleared first: a function traced before would not be seen again."""
         self.tried += 1
         jax.clear_caches()
         self.recorder.begin()
+        prepared = self.recipe.prepare(trial)
         try:
-            chosen = self.recipe.run(trial)
-        except CannotSynthesiseError:
-            raise
+            prepared.call()
         except (Exception, SystemExit) as error:  # the user's code may raise anything
             if is_own(error):
                 raise
-            failure = explain(error, self.recorder)
-            outcome = _Outcome(trial, self.recorder.finish(), (), failure, failure.message)
+            outcome = Outcome(trial, self.recorder.finish(), prepared, explain(error, self.recorder))
             self.failures.append(outcome)
             return outcome
-        return _Outcome(trial, self.recorder.finish(), chosen, None)
+        return Outcome(trial, self.recorder.finish(), prepared, None)
 
     def _contradicted(self) -> bool:
         """Whether numbers raised shape errors where symbols did not: JAX does not check every symbolic shape."""
         return any(o.trial.mode == "sized" and o.failure and o.failure.kind == "shape" for o in self.failures)
 
-    def _stopped(self) -> tuple[Evaluation, ...]:
-        first: Mapping[Any, _Outcome] = {}
-        chosen: list[_Outcome] = []
-        values = [o for o in self.failures if o.failure and o.failure.kind == "value"]
-        if values:
-            first = {o.trial.mode: o for o in reversed(values)}
-            chosen = list(first.values())
-        else:
-            chosen = [max(self.failures, key=lambda o: (o.trial.mode == "sized", o.depth))] if self.failures else []
-        return tuple(self._result(o) for o in chosen)
+    def _shape_error(self) -> Outcome | None:
+        """The attempt to show for a shape error of the code itself: every attempt raised one, on the same line."""
+        if not self.failures or not self.complete or not self.recipe.certain:
+            return None
+        first = self.failures[0]
+        if any(o.failure is None or o.failure.kind != "shape" for o in self.failures):
+            return None
+        places = {(o.failure.frame.path, o.failure.frame.line) for o in self.failures if o.failure and o.failure.frame}
+        return first if len(places) == 1 else None
 
-    def _result(self, outcome: _Outcome) -> Evaluation:
+    def _stopped(self) -> tuple[Evaluation, ...]:
+        shape = self._shape_error()
+        if shape is not None and self.entry.whole:
+            return (self._result(shape),)
+        values = [o for o in self.failures if _needs_values(o)]
+        if values:
+            by_mode = {o.trial.mode: o for o in reversed(values)}
+            return tuple(self._result(o) for o in by_mode.values())
+        if not self.failures:
+            return ()
+        deepest = max(self.failures, key=lambda o: o.depth)
+        failure = deepest.failure
+        if failure is not None and failure.kind == "shape" and not self.recipe.tied:
+            deepest = dataclasses.replace(deepest, failure=dataclasses.replace(failure, kind="other"))
+        return (self._result(deepest),)
+
+    def _result(self, outcome: Outcome) -> Evaluation:
         failure, entry = outcome.failure, self.entry
-        if failure is not None and failure.kind == "shape" and not self.complete:
-            failure = dataclasses.replace(failure, kind="other")
         return Evaluation(
             entry.target,
             entry.origin,
@@ -175,10 +245,19 @@ class Search:
             entry.line,
             outcome.trial.mode,
             "ok" if failure is None else "stopped",
-            outcome.reason,
+            failure.message if failure is not None else "",
             outcome.calls,
             failure,
-            outcome.chosen,
+            outcome.prepared.chosen if outcome.prepared else (),
             self.tried,
             self.recipe.tied,
         )
+
+
+def _needs_values(outcome: Outcome) -> bool:
+    return outcome.failure is not None and outcome.failure.kind == "value"
+
+
+def _place(outcome: Outcome) -> int:
+    frame = outcome.failure.frame if outcome.failure else None
+    return frame.line if frame is not None else 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import inspect
 import sys
@@ -51,6 +52,7 @@ def functions(plan: ModulePlan, module: ModuleType) -> Iterator[EntryPlan]:
             wanted.add(outermost)
         elif plan.scopes[index].kind == "class":
             wanted.update(s.index for s in plan.scopes if s.parent == index and s.qualname.endswith(".__init__"))
+            wanted.update(_makers(plan, module, plan.scopes[index].qualname.rpartition(".")[2]))
     for index in sorted(wanted):
         scope = plan.scopes[index]
         if resolve(module, plan.scopes, scope) is not None:
@@ -96,7 +98,9 @@ def unheld(classes: Sequence[tuple[EntryPlan, type]]) -> list[tuple[EntryPlan, t
     def is_held(cls: type) -> bool:
         return bool(held.get(cls.__name__, set()) - {cls.__qualname__})
 
-    return sorted(classes, key=lambda pair: is_held(pair[1]))
+    wholes = [(entry, cls) for entry, cls in classes if not is_held(cls)]
+    parts = [(dataclasses.replace(entry, whole=False), cls) for entry, cls in classes if is_held(cls)]
+    return [*wholes, *parts]
 
 
 def _mentioned(cls: type) -> set[str]:
@@ -117,6 +121,16 @@ def _code_names(code: CodeType) -> Iterator[str]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _code_names(constant)
+
+
+def _makers(plan: ModulePlan, module: ModuleType, name: str) -> Iterator[int]:
+    """The functions of a module whose code mentions a class: they may construct it."""
+    for scope in plan.scopes:
+        if scope.kind == "function" and scope.parent is not None and plan.scopes[scope.parent].kind == "module":
+            function = resolve(module, plan.scopes, scope)
+            code = getattr(inspect.unwrap(function), "__code__", None) if callable(function) else None
+            if code is not None and name in _code_names(code):
+                yield scope.index
 
 
 def _own_call(cls: type) -> bool:

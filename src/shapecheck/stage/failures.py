@@ -34,7 +34,7 @@ def explain(error: BaseException, recorder: Recorder) -> Failure:
     """The failure behind `error`, with the deepest line of the user's code that it came through."""
     frames = [(f, line) for f, line in traceback.walk_tb(error.__traceback__)]
     users = [(f, line) for f, line in frames if f.f_code.co_filename in recorder.paths]
-    kind = _kind(error, frames)
+    kind = _kind(error, frames, recorder)
     message = _first_line(error)
     if not users:
         return Failure(kind, message, None)
@@ -67,7 +67,7 @@ def _user_frame(recorder: Recorder, frame: FrameType, line: int) -> Any:
     return type(found)(found.path, line, found.function)
 
 
-def _kind(error: BaseException, frames: list[tuple[FrameType, int]]) -> Any:
+def _kind(error: BaseException, frames: list[tuple[FrameType, int]], recorder: Recorder) -> Any:
     name = type(error).__name__
     if isinstance(error, (jax.errors.ConcretizationTypeError, jax.errors.TracerIntegerConversionError)):
         return "value"
@@ -77,8 +77,12 @@ def _kind(error: BaseException, frames: list[tuple[FrameType, int]]) -> Any:
         return "value"
     if not isinstance(error, (TypeError, ValueError, IndexError)) and name != "EinopsError":
         return "other"
-    raiser = frames[-1][0].f_globals.get("__name__", "") if frames else ""
-    if str(raiser).split(".", 1)[0] in _LIBRARIES and _SHAPE_WORDS.search(str(error)):
+    # What the user's own code raises is a check of the user's, and says nothing of JAX's shapes.
+    raiser = frames[-1][0] if frames else None
+    if raiser is None or raiser.f_code.co_filename in recorder.paths:
+        return "other"
+    module = str(raiser.f_globals.get("__name__", "")).split(".", 1)[0]
+    if module in _LIBRARIES and _SHAPE_WORDS.search(str(error)):
         return "shape"
     return "other"
 

@@ -34,6 +34,7 @@ _SIZE_LIKE = re.compile(
     r"outputs?|neurons|basis|components|nodes|edges|tokens|_in|_out|in_|out_|^d_|^n_|^num_|d_model|d_ff|^[a-z]$|^[A-Z]$)",
     re.IGNORECASE,
 )
+_COUNT = re.compile(r"^(n|num)_|_(size|dim)$|^(dim|axis|seed|stride|kernel_size)$")
 _REPEATS = re.compile(r"layers?$|depth$|heads?$|blocks$", re.IGNORECASE)
 _KEY = re.compile(r"(^|_)(key|rng|prng|prng_key|rng_key)s?$")
 _INTEGER_ARRAY = re.compile(
@@ -55,6 +56,11 @@ def particular_size(name: str) -> int | None:
 def is_size_like(name: str) -> bool:
     """Whether an integer of this name is the size of an axis, so that a distinct value shows mix-ups."""
     return particular_size(name) is None and _SIZE_LIKE.search(name) is not None
+
+
+def is_count(name: str) -> bool:
+    """Whether a parameter of this name is an integer even where nothing else says so."""
+    return _COUNT.search(name) is not None
 
 
 def may_replace(name: str) -> bool:

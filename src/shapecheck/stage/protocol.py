@@ -14,12 +14,16 @@ from shapecheck.facts import Scope, Site
 
 @dataclass(frozen=True)
 class Described:
-    """What a comment or docstring says of a parameter: canonical spec text and a jaxtyping dtype name or ""."""
+    """What a comment or docstring says of a parameter: canonical spec text and a jaxtyping dtype name or "".
+
+    It is `vague` if it names alternatives, or is prose: then a shape error of a call that it describes proves nothing.
+    """
 
     scope: int
     parameter: str
     spec: str
     dtype: str
+    vague: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,7 @@ class EntryPlan:
     path: str
     line: int
     scope: int | None
+    whole: bool = True  # no other class holds it
 
 
 _CLASSES: dict[str, Any] = {

@@ -11,17 +11,16 @@ import jax
 
 from shapecheck.shapes import SpecError, comment_dtype, parse_comment_dims, parse_spec, print_spec
 from shapecheck.stage import abstract
-from shapecheck.stage.attempts import Recipe, Trial
+from shapecheck.stage.attempts import Prepared, Recipe, Trial
 from shapecheck.stage.entries import module_class
 from shapecheck.stage.failures import describe_error, is_own
-from shapecheck.stage.protocol import ConfiguredExample
-from shapecheck.stage.recorder import Recorder
-from shapecheck.stage.sizes import Assignment, free_names
-from shapecheck.stage.synthesis import CannotSynthesiseError, Deferred, Synthesis, annotation_of
+from shapecheck.stage.protocol import ConfiguredExample, Described
+from shapecheck.stage.recorder import Opened, Recorder
+from shapecheck.stage.sizes import SMALLEST, Assignment, free_names
+from shapecheck.stage.synthesis import CONSTRUCTIONS, CannotSynthesiseError, Deferred, Synthesis, annotation_of
 from shapecheck.stage.values import is_array
 
-Described = Mapping[str, tuple[str, str]]
-_CONSTRUCTIONS = (0, 1, 2)
+Descriptions = Mapping[str, Described]
 
 
 class ExampleError(Exception):
@@ -35,11 +34,11 @@ class Kitchen:
         self,
         recorder: Recorder,
         pinned: Mapping[str, int],
-        described: Callable[[Any], Described],
+        described: Callable[[Any], Descriptions],
         subclasses: Callable[[type], Sequence[type]],
     ) -> None:
         self.recorder, self.pinned, self.described, self.subclasses = recorder, pinned, described, subclasses
-        self._models: dict[tuple[type, int], tuple[Any, dict[str, int]]] = {}
+        self._models: dict[tuple[type, int], tuple[Any, dict[str, int], list[Opened]]] = {}
 
     def model(self, cls: type) -> Recipe:
         """Construct `cls` with synthesised arguments and call it as its parameters are described."""
@@ -48,11 +47,7 @@ class Kitchen:
     def method(self, cls: type, function: Any) -> Recipe:
         """Construct `cls`, and call its method `function`."""
 
-        def invoke(model: Any, *args: Any, **kwargs: Any) -> None:
-            self.recorder.stages = dict(abstract.stage_paths(model, module_class()))
-            function(model, *args, **_with_state(function, model, kwargs))
-
-        return self._call(function, invoke, cls)
+        return self._call(function, self._method(function), cls)
 
     def function(self, function: Any) -> Recipe:
         """Call a plain function (or static method) alone."""
@@ -63,19 +58,18 @@ class Kitchen:
         placeholders = _placeholders(function)
         specs = [spec for _, spec, _ in placeholders]
 
-        def run(trial: Trial) -> tuple[tuple[str, str], ...]:
+        def prepare(trial: Trial) -> Prepared:
             assignment = self._assignment(trial, {}, specs)
-            arrays = {i: assignment.array(spec, dtype, "") for i, spec, dtype in placeholders}
+            arrays = {str(i): assignment.array(spec, dtype, "") for i, spec, dtype in placeholders}
 
             def call(given: Mapping[str, Any]) -> None:
                 target, *args = function()
                 self.recorder.stages = dict(abstract.stage_paths(target, module_class()))
                 target(*(given.get(str(i), a) for i, a in enumerate(args)))
 
-            abstract.run(call, {str(i): a for i, a in arrays.items()})
-            return assignment.chosen()
+            return Prepared(lambda: abstract.run(call, arrays), assignment.chosen())
 
-        return Recipe(run, symbolic=bool(free_names(specs)))
+        return Recipe(prepare, symbolic=bool(specs), ranks=_ranks(specs))
 
     def configured(self, example: ConfiguredExample, target: Any) -> Recipe:
         """A `[[tool.shapecheck.example]]` table, applied to the object that its `call` names."""
@@ -94,94 +88,113 @@ class Kitchen:
         named = {k: _argument(v) for k, v in example.kwargs.items()}
         specs = [a.spec for a in [*arguments, *named.values()] if isinstance(a, _Shape)]
         _check_fit(function, [*first, *arguments], named)
+        invoke = self._method(function) if first else function
 
-        def run(trial: Trial) -> tuple[tuple[str, str], ...]:
+        def prepare(trial: Trial) -> Prepared:
             assignment = self._assignment(trial, known, specs)
 
             def make(a: Any) -> Any:
                 return assignment.array(a.spec, a.dtype, "") if isinstance(a, _Shape) else a
 
-            def invoke(*args: Any, **kwargs: Any) -> None:
-                if first:
-                    self.recorder.stages = dict(abstract.stage_paths(args[0], module_class()))
-                    kwargs = _with_state(function, args[0], kwargs)
-                function(*args, **kwargs)
+            args, kwargs = [make(a) for a in arguments], {k: make(v) for k, v in named.items()}
+            return Prepared(lambda: abstract.run(invoke, *first, *args, **kwargs), assignment.chosen())
 
-            abstract.run(invoke, *first, *map(make, arguments), **{k: make(v) for k, v in named.items()})
-            return assignment.chosen()
-
-        return Recipe(run, symbolic=bool(free_names(specs)))
-
-    def instance(self, cls: type, variant: int) -> tuple[Any, dict[str, int]]:
-        """An abstract instance of `cls` and the integers known of it."""
-        key = (cls, variant)
-        if key not in self._models:
-            self._models[key] = self._construct(cls, {}, variant)
-        return self._models[key]
-
-    def _given(self, cls: type, init: Mapping[str, Any]) -> tuple[Any, dict[str, int]]:
-        """An abstract instance with the arguments that the user gave, the others made up."""
-        problem: CannotSynthesiseError | None = None
-        for variant in _CONSTRUCTIONS:
-            try:
-                return self._construct(cls, init, variant)
-            except CannotSynthesiseError as error:
-                problem = problem or error
-        raise ExampleError(str(problem))
+        return Recipe(prepare, symbolic=bool(specs), ranks=_ranks(specs))
 
     def construct(self, cls: type) -> Recipe:
         """Construct `cls`, for what its constructor shows."""
 
-        def run(trial: Trial) -> tuple[tuple[str, str], ...]:
-            self._construct(cls, {}, trial.construction)
-            return ()
+        def prepare(trial: Trial) -> Prepared:
+            deferred, _ = self._constructor(cls, {}, trial.construction)
+            return Prepared(lambda: abstract.run(lambda instance: None, deferred))
 
-        return Recipe(run, symbolic=False, constructions=_CONSTRUCTIONS)
+        return Recipe(prepare, symbolic=False, certain=False, constructions=CONSTRUCTIONS)
 
-    def _construct(self, cls: type, init: Mapping[str, Any], variant: int) -> tuple[Any, dict[str, int]]:
-        if inspect.isabstract(cls):
-            raise CannotSynthesiseError(f"{cls.__name__} is abstract")
-        assignment = Assignment("sized", self.pinned, _specs(cls, {}))
-        synthesis = Synthesis(assignment, variant=variant, pinned=self.pinned, subclasses=self.subclasses)
-        args, kwargs = synthesis.arguments(cls, {}, init, constructing=True)
+    def instance(self, cls: type, construction: int) -> tuple[Any, dict[str, int]]:
+        """An abstract instance of `cls`, and the integers known of it. What its construction showed is kept."""
+        key = (cls, construction)
+        if key not in self._models:
+            start = len(self.recorder.calls)
+            model, known = self._construct(cls, {}, construction)
+            self._models[key] = model, known, self.recorder.calls[start:]
+        else:
+            self.recorder.again(self._models[key][2])
+        return self._models[key][:2]
+
+    def _given(self, cls: type, init: Mapping[str, Any]) -> tuple[Any, dict[str, int]]:
+        """An abstract instance with the arguments that the user gave, the others made up."""
+        problem: CannotSynthesiseError | None = None
+        for construction in CONSTRUCTIONS:
+            try:
+                return self._construct(cls, init, construction)
+            except CannotSynthesiseError as error:
+                problem = problem or error
+        raise ExampleError(str(problem))
+
+    def _construct(self, cls: type, init: Mapping[str, Any], construction: int) -> tuple[Any, dict[str, int]]:
+        deferred, synthesis = self._constructor(cls, init, construction)
         try:
-            model = abstract.build(Deferred(cls, args, kwargs))
+            model = abstract.build(deferred)
         except (Exception, SystemExit) as error:  # the user's constructor may raise anything
             if is_own(error):
                 raise
             text = describe_error(error)
             raise CannotSynthesiseError(f"constructing {cls.__name__} with made-up arguments raised {text}") from None
-        known = {**synthesis.chosen, **_integers(model), **{k: v for k, v in init.items() if type(v) is int}}
-        return model, known
+        return model, {**synthesis.kept, **synthesis.chosen, **_integers(model), **_only_integers(init)}
+
+    def _constructor(self, cls: type, init: Mapping[str, Any], construction: int) -> tuple[Deferred, Synthesis]:
+        if inspect.isabstract(cls):
+            raise CannotSynthesiseError(f"{cls.__name__} is abstract")
+        assignment = Assignment("sized", self.pinned, _specs(cls, {}))
+        synthesis = Synthesis(assignment, variant=construction, pinned=self.pinned, subclasses=self.subclasses)
+        args, kwargs = synthesis.arguments(cls, {}, init, constructing=True)
+        return Deferred(cls, args, kwargs), synthesis
+
+    def _method(self, function: Any) -> Callable[..., None]:
+        """A call of a method with its model as first argument: stages get their paths, states are made."""
+
+        def invoke(model: Any, *args: Any, **kwargs: Any) -> None:
+            self.recorder.stages = dict(abstract.stage_paths(model, module_class()))
+            given = _with_state(function, model, kwargs)
+            axis = getattr(model, "axis_name", None)
+            if isinstance(axis, str):  # collectives over the batch, as in batch norm, need the axis around them
+                jax.vmap(lambda: function(model, *args, **given), axis_name=axis, axis_size=SMALLEST)()
+            else:
+                function(model, *args, **given)
+
+        return invoke
 
     def _call(self, function: Any, invoke: Any, cls: type | None) -> Recipe:
         described = self.described(function)
         specs = _specs(function, described)
-        last: list[Mapping[str, int]] = [{}]
 
-        def run(trial: Trial) -> tuple[tuple[str, str], ...]:
+        def prepare(trial: Trial) -> Prepared:
             model, known = self.instance(cls, trial.construction) if cls is not None else (None, {})
-            last[0] = known
             first = () if cls is None else (model,)
             assignment = self._assignment(trial, {**known, **self.pinned}, specs)
             synthesis = Synthesis(assignment, pinned=self.pinned, subclasses=self.subclasses)
             synthesis.chosen.update(known)
             given = {"state": None} if first and _wants_state(function, model) else {}
             args, kwargs = synthesis.arguments(function, described, given, skip=len(first))
-            abstract.run(invoke, *first, *args, **kwargs)
-            return assignment.chosen()
+            sizes = tuple(dict.fromkeys(v for v in known.values() if v > 2))
+            return Prepared(lambda: abstract.run(invoke, *first, *args, **kwargs), assignment.chosen(), sizes)
 
-        def free() -> tuple[str, ...]:
-            return Assignment("sized", {**last[0], **self.pinned}, specs).free
-
-        def sizes() -> tuple[int, ...]:
-            return tuple(dict.fromkeys(v for v in last[0].values() if v > 2))[:8]
-
-        constructions = (0,) if cls is None else _CONSTRUCTIONS
-        return Recipe(run, free, sizes, relations=cls is None, tied=not free_names(specs), constructions=constructions)
+        return Recipe(
+            prepare,
+            relations=cls is None,
+            tied=not free_names(specs),
+            certain=not any(d.vague for d in described.values()),
+            constructions=(0,) if cls is None else CONSTRUCTIONS,
+            ranks=_ranks(specs),
+        )
 
     def _assignment(self, trial: Trial, known: Mapping[str, int], specs: Sequence[str]) -> Assignment:
-        return Assignment(trial.mode, known, specs, trial.substitution, trial.variant)
+        return Assignment(trial.mode, known, specs, trial.substitution, trial.variant, trial.rank)
+
+
+def _ranks(specs: Sequence[str]) -> tuple[int, ...]:
+    """How many axes to try for variadic dims."""
+    return (1, 2, 0, 3) if any(parse_spec(s).rank() is None for s in specs) else (1,)
 
 
 class _Shape:
@@ -238,13 +251,13 @@ def _placeholders(function: Callable[[], Any]) -> list[tuple[int, str, str]]:
     return found
 
 
-def _specs(function: Any, described: Described) -> list[str]:
+def _specs(function: Any, described: Descriptions) -> list[str]:
     """The spec texts that the parameters' annotations and descriptions hold."""
     try:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):
-        return [spec for spec, _ in described.values()]
-    specs = [described[name][0] for name in parameters if name in described]
+        return [d.spec for d in described.values()]
+    specs = [described[name].spec for name in parameters if name in described]
     for name, parameter in parameters.items():
         specs += _annotated(annotation_of(function, name, parameter.annotation))
     return specs
@@ -270,6 +283,10 @@ def _integers(model: Any) -> dict[str, int]:
         elif not is_array(value) and name.lstrip("_").endswith(("config", "cfg", "args", "hparams")):
             found = {**{k: v for k, v in getattr(value, "__dict__", {}).items() if type(v) is int}, **found}
     return found
+
+
+def _only_integers(init: Mapping[str, Any]) -> dict[str, int]:
+    return {k: v for k, v in init.items() if type(v) is int}
 
 
 def _wants_state(function: Any, model: Any) -> bool:

@@ -44,6 +44,12 @@ class Recorder:
         self.stages = {}
         self.run += 1
 
+    def again(self, calls: Sequence[Opened]) -> None:
+        """Take calls of an earlier evaluation into this one: the construction of a model that is used again."""
+        for opened in calls:
+            opened.run = self.run
+        self.calls += calls
+
     def finish(self) -> tuple[Call, ...]:
         """The calls since `begin`, equal ones once."""
         seen: dict[object, int] = {}
@@ -193,15 +199,14 @@ def _members(instance: Any) -> dict[str, Any]:
 
 def _rebuilt(frame: FrameType | None) -> bool:
     """Whether JAX builds the instance (unflattening a pytree), and not the user's code."""
-    for _ in range(12):
-        if frame is None:
-            return False
-        module = frame.f_globals.get("__name__", "")
-        top = str(module).split(".", 1)[0]
+    while frame is not None:
+        module = str(frame.f_globals.get("__name__", ""))
+        top = module.split(".", 1)[0]
         if top in ("jax", "jaxlib"):
             return True
-        if top not in ("equinox", "dataclasses", "flax", "chex") and not str(module).startswith("shapecheck.stage"):
-            return "tree_unflatten" in frame.f_code.co_name or "tree_map" in frame.f_code.co_name
+        # Between the constructor and its caller stand our wrapper and the metaclass or generated code.
+        if module != __name__ and top not in ("equinox", "dataclasses", "flax", "chex"):
+            return False
         frame = frame.f_back
     return False
 

@@ -16,8 +16,8 @@ from shapecheck.stage import checkers, entries
 from shapecheck.stage.attempts import Recipe, Search
 from shapecheck.stage.failures import describe_error, is_own
 from shapecheck.stage.importing import Importer, WorkerEndedError
-from shapecheck.stage.protocol import ConfiguredExample, EntryPlan, ModulePlan
-from shapecheck.stage.recipes import Described, ExampleError, Kitchen
+from shapecheck.stage.protocol import ConfiguredExample, Described, EntryPlan, ModulePlan
+from shapecheck.stage.recipes import Descriptions, ExampleError, Kitchen
 from shapecheck.stage.recorder import Recorder
 from shapecheck.stage.sizes import UnknownSizeError
 from shapecheck.stage.synthesis import CannotSynthesiseError
@@ -158,12 +158,16 @@ class Session:
             return found is not None and found in self.covered
         return scope is not None and (entry.path, scope) in self.covered
 
-    def _described(self, function: Any) -> Described:
+    def _described(self, function: Any) -> Descriptions:
         found = self._scope_of(function)
         if found is None:
             return {}
         path, scope = found
-        return {d.parameter: (d.spec, d.dtype) for d in self.plans[path].described if d.scope == scope}
+        result: dict[str, Described] = {}
+        for description in self.plans[path].described:
+            if description.scope == scope:
+                result.setdefault(description.parameter, description)
+        return result
 
     def _scope_of(self, function: Any) -> tuple[str, int] | None:
         """The planned scope that a function object comes from."""

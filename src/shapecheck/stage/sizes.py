@@ -91,11 +91,12 @@ class Assignment:
         specs: Iterable[str],
         substitution: Substitution = _INDEPENDENT,
         variant: int = 0,
+        rank: int = 1,
     ) -> None:
         self.mode = mode
         self.known = dict(known)
         self.ties = dict(substitution.ties)
-        self.variadic_rank = 1
+        self.variadic_rank = rank
         self._sizes: dict[str, Any] = {}
         free = [n for n in free_names(specs) if n not in self.known]
         self.free = tuple(n for n in free if n not in self.ties)
@@ -118,16 +119,19 @@ class Assignment:
         last = name.rpartition(".")[2]
         if last in self.known:
             return self.known[last]
-        raise UnknownSizeError(f"the size of {name} is not known before the call")
+        if not name.isidentifier():
+            raise UnknownSizeError(f"the size of {name} is not known before the call")
+        self._sizes[name] = self._sizes[next(self._anonymous, "dim9")]
+        return self._sizes[name]
 
     def array(self, spec: str, dtype: str, name: str) -> jax.ShapeDtypeStruct:
         """An abstract array as `spec` describes it; `dtype` is a jaxtyping name or ""."""
         dims: list[Any] = []
         for dim in parse_spec(spec).dims:
             if isinstance(dim, AnyDims):
-                dims += [self._sizes["dim0"]] * self.variadic_rank
+                dims += [self._sizes[f"dim{i}"] for i in range(self.variadic_rank)]
             elif isinstance(dim, VariadicDim):
-                dims += [self.size(f"{dim.name}0")] * self.variadic_rank
+                dims += [self.size(f"{dim.name}{i}") for i in range(self.variadic_rank)]
             elif isinstance(dim, AnyDim):
                 dims.append(self._sizes[next(self._anonymous, "dim9")])
             else:
@@ -157,7 +161,7 @@ def free_names(specs: Iterable[str]) -> list[str]:
         variadic = set(spec.variadic_names())
         for name in spec.names():
             if "." not in name and "(" not in name and "[" not in name:
-                names[f"{name}0" if name in variadic else name] = None
+                names.update(dict.fromkeys([f"{name}{i}" for i in range(3)] if name in variadic else [name]))
     return list(names)
 
 
@@ -208,7 +212,13 @@ def substitutions(names: Sequence[str], sizes: Sequence[int], *, relations: bool
         for a, b in itertools.permutations(names, 2):
             yield from (Substitution(((b, f"{text.format(a)}"),)) for text in ("2*{}", "{}+1", "{}-1"))
         if len(names) > 2:
-            yield Substitution(tuple((n, names[0]) for n in names[1:]))
+            equal = tuple((n, names[0]) for n in names[1:])
+            yield Substitution(equal)
+            for name, _ in equal:
+                yield from (
+                    Substitution(tuple((n, text if n == name else names[0]) for n, _ in equal))
+                    for text in (f"2*{names[0]}", f"{names[0]}+1", f"{names[0]}//2")
+                )
     for name in names:
         yield from (Substitution(((name, str(size)),)) for size in sizes)
     for a, b in itertools.combinations(names, 2):

@@ -17,7 +17,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from shapecheck.stage import hints
+from shapecheck.stage.protocol import Described
 from shapecheck.stage.sizes import Assignment
+
+ALL_EQUAL = 2
+CONSTRUCTIONS = (0, 1, 3, ALL_EQUAL)
+"""How integers of constructors are chosen, in the order of trying. See `Synthesis`."""
 
 _DEPTH = 6
 _MISSING = inspect.Parameter.empty
@@ -31,7 +36,8 @@ class Synthesis:
     """Makes values under one assignment of sizes.
 
     `variant` chooses the constructor's integers: 0 distinct sizes even over defaults, 1 defaults kept, 2 all plain
-    sizes equal. Every integer chosen is noted in `chosen` under its parameter's name.
+    sizes equal, 3 as 0 but with sizes for integers that default to None. Every integer chosen is noted in `chosen`
+    under its parameter's name.
     """
 
     def __init__(
@@ -47,13 +53,14 @@ class Synthesis:
         self.pinned = pinned
         self.subclasses = subclasses
         self.chosen: dict[str, int] = {}
+        self.kept: dict[str, int] = {}  # defaults
         self._used: set[int] = set()
         self._building: list[type] = []
 
     def arguments(
         self,
         function: Callable[..., Any],
-        described: Mapping[str, tuple[str, str]] = types.MappingProxyType({}),
+        described: Mapping[str, Described] = types.MappingProxyType({}),
         given: Mapping[str, Any] = types.MappingProxyType({}),
         *,
         skip: int = 0,
@@ -83,7 +90,7 @@ class Synthesis:
         return positional, named
 
     def _argument(
-        self, function: Any, parameter: inspect.Parameter, described: tuple[str, str] | None, constructing: bool
+        self, function: Any, parameter: inspect.Parameter, described: Described | None, constructing: bool
     ) -> Any:
         name, default = parameter.name, parameter.default
         annotation = annotation_of(function, name, parameter.annotation)
@@ -93,23 +100,27 @@ class Synthesis:
                 return self._key(annotation)
             # A size-like integer gets a distinct size even where it has a default, which could hide a mix-up.
             plain = isinstance(default, int) and not isinstance(default, bool) and hints.may_replace(name)
+            if type(default) is int:
+                self.kept.setdefault(name, default)
             if name in self.pinned or (constructing and self.variant != 1 and plain):
                 return self.integer(name)
-            return _MISSING
+            if not (constructing and self.variant == 3 and default is None and _admits_integer(annotation)):
+                return _MISSING
+            return self.integer(name)
         if described is not None and not _is_array_type(annotation):
-            return self.assignment.array(described[0], described[1], name)
+            return self.assignment.array(described.spec, described.dtype, name)
         try:
-            return self.value(annotation, name)
+            return self.value(annotation, name, constructing=constructing)
         except CannotSynthesiseError:
             if default is not _MISSING:
                 return _MISSING
             raise
 
-    def value(self, annotation: Any, name: str) -> Any:
+    def value(self, annotation: Any, name: str, *, constructing: bool = False) -> Any:
         """A value of the annotated type, by type first and then by name."""
         origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
         if annotation in (_MISSING, Any):
-            return self._by_name(name)
+            return self._by_name(name, constructing)
         if origin is typing.Annotated or origin in (typing.Final, typing.ClassVar):
             return self.value(arguments[0], name)
         if isinstance(annotation, typing.TypeVar):
@@ -144,7 +155,7 @@ class Synthesis:
             return self._key(annotation)
         if label in ("DTypeLike", "DType", "dtype"):
             return jnp.float32
-        if label == "PyTree" and not isinstance(getattr(annotation, "leaftype", None), type(None)):
+        if any(c.__name__ == "PyTree" for c in getattr(annotation, "__mro__", ())):
             return self._pytree(annotation, name)
         if annotation is str:
             raise CannotSynthesiseError(f"`{name}: str` has no default")
@@ -152,10 +163,10 @@ class Synthesis:
             return self._instance(annotation, name)
         raise CannotSynthesiseError(f"nothing says the shape of `{name}`")
 
-    def _by_name(self, name: str) -> Any:
+    def _by_name(self, name: str, constructing: bool) -> Any:
         if hints.is_key(name):
             return self._key(None)
-        if hints.particular_size(name) is not None or (hints.is_size_like(name) and len(name) > 1):
+        if hints.is_count(name) or (constructing and hints.is_size_like(name) and len(name) > 1):
             return self.integer(name)
         raise CannotSynthesiseError(f"`{name}` has no annotation, and no comment or docstring describes it")
 
@@ -191,7 +202,7 @@ class Synthesis:
             size = self.chosen[name]
         elif (particular := hints.particular_size(name)) is not None:
             size = particular
-        elif self.variant == 2:
+        elif self.variant == ALL_EQUAL:
             size = hints.CONSTRUCTOR_SIZES[0]
         else:
             free = [s for s in hints.CONSTRUCTOR_SIZES if s not in self._used]
@@ -283,6 +294,10 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
 
 def _index(function: Callable[..., Any], name: str, skip: int) -> int:
     return list(_signature(function).parameters).index(name) - skip
+
+
+def _admits_integer(annotation: Any) -> bool:
+    return annotation is int or int in typing.get_args(annotation)
 
 
 def _is_jaxtyped(annotation: Any) -> bool:

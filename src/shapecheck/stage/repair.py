@@ -1,0 +1,52 @@
+"""What a shape error of JAX suggests: which free name to tie to which size."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from shapecheck.stage.attempts import Outcome
+
+_WORD = re.compile(r"\d+\*[^\W\d]\w*|[^\W\d]\w*|\d+")
+_MOST = 12
+
+
+def proposals(outcome: Outcome) -> list[tuple[str, str]]:
+    """Ties to try after a failure: a free name of its message with each size and each other free name there.
+
+    The message of a symbolic run has names, that of a sized one the numbers that stand for them.
+    """
+    failure, prepared = outcome.failure, outcome.prepared
+    if failure is None or prepared is None or failure.kind == "value":
+        return []
+    free = {text: name for name, text in prepared.chosen}
+    words = list(dict.fromkeys(w for text in _texts(outcome) for w in _WORD.findall(text)))
+    names = [w for w in words if w in free]
+    sizes = [w for w in words if w not in free and w.isdigit() and int(w) in prepared.known]
+    fixed = [w for w in words if w not in free and w.isdigit() and w not in sizes and int(w) > 2]
+    multiples = [w for w in words if "*" in w and w.partition("*")[2] in free]
+    return list(dict.fromkeys(_pairs(free, names, sizes, fixed, multiples)))[:_MOST]
+
+
+def _texts(outcome: Outcome) -> Iterator[str]:
+    if outcome.failure is not None:
+        yield outcome.failure.message
+        yield from (text for _, text in outcome.failure.arrays)
+
+
+def _pairs(
+    free: dict[str, str], names: list[str], sizes: list[str], fixed: list[str], multiples: list[str]
+) -> Iterator[tuple[str, str]]:
+    for name in names:
+        yield from ((free[name], size) for size in sizes)
+    for index, name in enumerate(names):
+        yield from ((free[other], free[name]) for other in names[index + 1 :])
+    for name in names:
+        for multiple in multiples:
+            number, _, inner = multiple.partition("*")
+            if inner != name:
+                yield free[name], f"{number}*{free[inner]}"
+    for name in names:
+        yield from ((free[name], size) for size in fixed)
