@@ -152,11 +152,9 @@ def check(paths: tuple[Path, ...], **options: Any) -> int:
     """
     stdin = _stdin(paths, options["stdin_filename"])
     config = _config(paths, options)
-    out_color = _wants_color(options["color"], sys.stdout) and (
-        options["color"] == "always" or not options["output_file"]
-    )
-    if options["output_file"] is not None and not options["output_file"].absolute().parent.is_dir():
-        raise click.UsageError(f"--output-file: there is no folder {options['output_file'].parent}")
+    file = options["output_file"]
+    if file is not None and not file.absolute().parent.is_dir():
+        raise click.UsageError(f"--output-file: there is no folder {file.parent}")
     update = options["update_baseline"]
     if update and config.baseline is None:
         raise click.UsageError("--update-baseline needs --baseline FILE, or `baseline` in [tool.shapecheck]")
@@ -171,13 +169,24 @@ def check(paths: tuple[Path, ...], **options: Any) -> int:
         count = baseline.write(report.findings, dict(report.sources), config.baseline)
         _say(f"Recorded {count} finding{'s' * (count != 1)} in {config.baseline}\n")
         return _CLEAN
-    _deliver(FORMATS[config.output_format](report, color=out_color), options["output_file"])
-    if options["show_statistics"]:
-        _say(statistics.render(report))
-    err_color = _wants_color(options["color"], sys.stderr)
-    shown = options["show_unreached"]
-    _say(summary.render(report, show_unreached=shown, quiet=options["quiet"], color=err_color))
+    _tell(report, config, options)
     return _CLEAN if options["exit_zero"] else _exit_code(report, config)
+
+
+def _tell(report: Report, config: Config, options: dict[str, Any]) -> None:
+    """The findings, then what there is to say of the run."""
+    choice, file = options["color"], options["output_file"]
+    color = choice == "always" if file is not None else _wants_color(choice, sys.stdout)
+    _deliver(FORMATS[config.output_format](report, color=color), file)
+    closing = statistics.render(report) if options["show_statistics"] else ""
+    closing += summary.render(
+        report,
+        show_unreached=options["show_unreached"],
+        quiet=options["quiet"],
+        color=_wants_color(choice, sys.stderr),
+    )
+    apart = closing and report.findings and config.output_format == "full" and file is None
+    _say(f"\n{closing}" if apart else closing)
 
 
 @command.command(short_help="List what would be checked, without importing anything.")
