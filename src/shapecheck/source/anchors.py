@@ -62,6 +62,8 @@ class Anchors:
         self.source = source
         self.tables = tables
         self._lines: dict[int, _Lines] = {}
+        self._ends: dict[int, int] = {}
+        self._parameters: dict[int, dict[int, str]] = {}
 
     def trailing(self, comment: Comment) -> tuple[Placed | None, Target | None]:
         """The statement on whose line a comment trails, and what it describes there."""
@@ -193,10 +195,15 @@ class Anchors:
     def _parameter(self, placed: Placed, node: Function, line: int) -> Target | None:
         """The last parameter on a line of a header."""
         scope = self.tables.scope_of[node.lineno, node.col_offset]
-        found = [a for a in arguments(node) if a.lineno <= line <= (a.end_lineno or a.lineno)]
-        if not found:
+        if scope not in self._parameters:
+            self._parameters[scope] = {
+                number: argument.arg
+                for argument in arguments(node)
+                for number in range(argument.lineno, (argument.end_lineno or argument.lineno) + 1)
+            }
+        name = self._parameters[scope].get(line)
+        if name is None:
             return None
-        name = found[-1].arg
         return Target(scope, name, (Place("param", scope, None, name),), placed)
 
     def _inside(self, placed: Placed, comment: Comment) -> Target | None:
@@ -244,6 +251,11 @@ class Anchors:
         """The last line of a statement, for a compound one that of its header."""
         if not placed.compound:
             return placed.header_end
+        if placed.place not in self._ends:
+            self._ends[placed.place] = self._find_end(placed)
+        return self._ends[placed.place]
+
+    def _find_end(self, placed: Placed) -> int:
         last = max((n.end_lineno or n.lineno for n in _header_nodes(placed.node)), default=placed.node.lineno)
         for line in range(max(last, placed.node.lineno), placed.header_end + 1):
             code = self._code(line)
@@ -366,7 +378,7 @@ def _operand(node: ast.expr) -> ast.expr | None:
     found: dict[str, ast.expr] = {}
     for part in ast.walk(node):
         if isinstance(part, ast.Attribute) and part.attr in {"shape", "ndim"}:
-            found.setdefault(ast.dump(part.value), part.value)
+            found.setdefault(dotted(part.value) or f"expression {len(found)}", part.value)
     return next(iter(found.values())) if len(found) == 1 else None
 
 

@@ -208,7 +208,10 @@ class AnnotationReader:
         """The annotation as written; that of an alias or a string as Python prints it."""
         if place.shown is None:
             return self.source.segment(node)
-        return ast.unparse(node).replace("'", '"')
+        try:
+            return ast.unparse(node).replace("'", '"')
+        except RecursionError:
+            return self.source.segment(place.shown)
 
     def _note(self, node: ast.expr, message: str) -> None:
         self.problems.append(Problem("", self.source.span(node), message))

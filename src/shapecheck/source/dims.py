@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from shapecheck.source.scopes import Function, Placed, Tables, arguments, dotted, targets
 
-_INTEGERS = frozenset({"int", "int | None", "Optional[int]", "typing.Optional[int]", "None | int", "t.Optional[int]"})
+_INTEGERS = frozenset({"int", "int | None", "Optional[int]"})
 
 
 def known_dims(tables: Tables, annotated: Iterable[str]) -> set[str]:
@@ -80,4 +80,10 @@ def _is_integer(annotation: ast.expr | None) -> bool:
         return annotation.id == "int"
     if isinstance(annotation, ast.Constant):
         return annotation.value in _INTEGERS
-    return isinstance(annotation, ast.BinOp | ast.Subscript) and ast.unparse(annotation) in _INTEGERS
+    if isinstance(annotation, ast.Subscript):
+        optional = (dotted(annotation.value) or "").rpartition(".")[2] == "Optional"
+        return optional and dotted(annotation.slice) == "int"
+    if not isinstance(annotation, ast.BinOp):
+        return False
+    left, right = annotation.left, annotation.right
+    return dotted(left) == "int" and isinstance(right, ast.Constant) and right.value is None

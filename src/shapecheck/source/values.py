@@ -22,7 +22,7 @@ _LIMIT = 2000  # nodes looked at: a longer statement is a table of numbers
 
 def repeats_values(spec: Spec, code: ast.AST) -> bool:
     """Whether the dims are just the elements of a tuple or list in the statement or expression, other than a shape."""
-    if not spec.dims:
+    if not spec.dims or isinstance(code, ast.FunctionDef | ast.AsyncFunctionDef):
         return False
     return any(_spec(literal) == spec for literal in _literals(code) if len(literal.elts) == len(spec.dims))
 
@@ -46,11 +46,13 @@ def _literals(code: ast.AST) -> Iterator[ast.Tuple | ast.List]:
     if isinstance(code, ast.Tuple | ast.List):
         yield code
     seen = 0
-    while stack and seen < _LIMIT:
+    while stack:
         node = stack.pop()
-        seen += 1
         shapes = _shape_arguments(node) if isinstance(node, ast.Call) else []
         for child in ast.iter_child_nodes(node):
+            seen += 1
+            if seen > _LIMIT:
+                return
             if child in shapes or isinstance(child, ast.stmt | ast.Slice):
                 continue
             if isinstance(node, ast.Subscript) and child is node.slice:
