@@ -238,6 +238,7 @@ class Evaluation:
     sizes: tuple[tuple[str, str], ...] = ()  # what was chosen for the free names, for messages
     tried: int = 1  # assignments of sizes that were tried
     tied: bool = True  # every dim came from the user or from a name
+    guessed: bool = False  # an argument has a shape that nothing speaks for: contradictions prove nothing
 
 
 @dataclass(frozen=True)

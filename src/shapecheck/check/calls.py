@@ -115,7 +115,7 @@ class CallReader:
             shape = self.samples.shape(part.value.shape)
             if shape is None:
                 raise NothingThereError("a size could not be computed")
-            leaf = part.key if claim.structure else ""
+            leaf = (part.key or "*") if claim.structure else ""
             result = match(spec, shape, memo, env=env, count=self.samples.count, leaf=leaf)
             if result.reason == "unbound":
                 raise NothingThereError(result.detail)

@@ -73,6 +73,8 @@ def _entry(modules: Mapping[str, Module], evaluations: Sequence[Evaluation], ver
 
 def trusted(evaluation: Evaluation) -> bool:
     """Whether a contradiction that this evaluation shows is one. Sizes which do not even evaluate prove nothing."""
+    if evaluation.guessed:
+        return False
     if evaluation.status == "ok":
         return True
     # A failure of kind "shape" is one that is reported itself.

@@ -324,7 +324,7 @@ def pool(x: Float[Array, "batch seq d"]):
         "SC209",
         "structure-mismatch",
         "error",
-        "{notation} says structure {claimed}, but {target} is {observed}",
+        "{notation} says {claimed}, but {target} has the structure {observed}",
         "Two pytrees that are annotated with one structure name must have the same structure.",
         bad="""\
 import jax

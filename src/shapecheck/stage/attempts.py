@@ -38,11 +38,15 @@ class Trial:
 
 @dataclass(frozen=True)
 class Prepared:
-    """An entry made ready for one trial. `chosen` are the sizes of its free names, `known` the constructor's."""
+    """An entry made ready for one trial. `chosen` are the sizes of its free names, `known` the constructor's.
+
+    It is `guessed` if an argument has a shape that nothing speaks for.
+    """
 
     call: Callable[[], None]
     chosen: Chosen = ()
     known: tuple[int, ...] = ()
+    guessed: bool = False
 
 
 @dataclass(frozen=True)
@@ -102,7 +106,7 @@ class Search:
             try:
                 found = self._constructed(construction)
             except CannotSynthesiseError as error:
-                problem = problem or error
+                problem = error  # the last construction came the furthest
                 continue
             if found and construction == ALL_EQUAL and self.entry.whole and self._shape_error() is not None:
                 break  # that equal sizes happen to fit does not excuse a mix-up of different ones
@@ -217,6 +221,8 @@ class Search:
         first = self.failures[0]
         if any(o.failure is None or o.failure.kind != "shape" for o in self.failures):
             return None
+        if any(o.prepared is not None and o.prepared.guessed for o in self.failures):
+            return None
         places = {(o.failure.frame.path, o.failure.frame.line) for o in self.failures if o.failure and o.failure.frame}
         return first if len(places) == 1 else None
 
@@ -232,7 +238,8 @@ class Search:
             return ()
         deepest = max(self.failures, key=lambda o: o.depth)
         failure = deepest.failure
-        if failure is not None and failure.kind == "shape" and not self.recipe.tied:
+        guessed = deepest.prepared is not None and deepest.prepared.guessed
+        if failure is not None and failure.kind == "shape" and (guessed or not self.recipe.tied):
             deepest = dataclasses.replace(deepest, failure=dataclasses.replace(failure, kind="other"))
         return (self._result(deepest),)
 
@@ -243,7 +250,8 @@ class Search:
             entry.origin,
             entry.path,
             entry.line,
-            outcome.trial.mode,
+            # Sizes of the constructor that are all equal are one case, whatever the other dims are.
+            "sized" if outcome.trial.construction == ALL_EQUAL else outcome.trial.mode,
             "ok" if failure is None else "stopped",
             failure.message if failure is not None else "",
             outcome.calls,
@@ -251,6 +259,7 @@ class Search:
             outcome.prepared.chosen if outcome.prepared else (),
             self.tried,
             self.recipe.tied,
+            outcome.prepared is not None and outcome.prepared.guessed,
         )
 
 

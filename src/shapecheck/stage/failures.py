@@ -26,7 +26,7 @@ _SHAPE_WORDS = re.compile(
 _VALUE_WORDS = re.compile(
     r"_DimExpr|symbolic dim|InconclusiveDimension|dimension expression|Tracer|traced|abstract", re.I
 )
-_WRAPPERS = re.compile(r"^_|^<|wrapper|wrapped|deferring|cache_miss|fun$|^meth$|^inner$|^bind|^call")
+_WRAPPERS = re.compile(r"^_|^<|reraise|wrapper|wrapped|deferring|cache_miss|fun$|^meth$|^inner$|^bind|^call")
 _VALUE_TYPES = frozenset({"InconclusiveDimensionOperation", "UnexpectedDimVar", "NonConcreteBooleanIndexError"})
 
 

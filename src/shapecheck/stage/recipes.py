@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -177,7 +178,8 @@ class Kitchen:
             given = {"state": None} if first and _wants_state(function, model) else {}
             args, kwargs = synthesis.arguments(function, described, given, skip=len(first))
             sizes = tuple(dict.fromkeys(v for v in known.values() if v > 2))
-            return Prepared(lambda: abstract.run(invoke, *first, *args, **kwargs), assignment.chosen(), sizes)
+            call = functools.partial(abstract.run, invoke, *first, *args, **kwargs)
+            return Prepared(call, assignment.chosen(), sizes, synthesis.guessed)
 
         return Recipe(
             prepare,

@@ -19,6 +19,7 @@ import numpy as np
 from shapecheck.stage import hints
 from shapecheck.stage.protocol import Described
 from shapecheck.stage.sizes import Assignment
+from shapecheck.stage.values import is_array
 
 ALL_EQUAL = 2
 CONSTRUCTIONS = (0, 1, 3, ALL_EQUAL)
@@ -53,6 +54,7 @@ class Synthesis:
         self.pinned = pinned
         self.subclasses = subclasses
         self.chosen: dict[str, int] = {}
+        self.guessed = False
         self.kept: dict[str, int] = {}  # defaults
         self._used: set[int] = set()
         self._building: list[type] = []
@@ -136,9 +138,11 @@ class Synthesis:
         if origin in (dict, collections.abc.Mapping) and len(arguments) == 2 and arguments[0] is str:
             return {"a": self.value(arguments[1], name)}
         if origin is collections.abc.Callable or annotation in (Callable, collections.abc.Callable):
-            return jnp.tanh
+            return activation
         if annotation is type(None) or annotation is None:
             return None
+        if annotation is collections.abc.Hashable and name.endswith("axis_name"):
+            return "batch"
         return self._plain(annotation if origin is None else origin, name)
 
     def _plain(self, annotation: Any, name: str) -> Any:
@@ -172,11 +176,18 @@ class Synthesis:
 
     def _pytree(self, annotation: Any, name: str) -> Any:
         leaf = getattr(annotation, "leaftype", Any)
-        if leaf is Any or isinstance(leaf, typing.TypeVar) or leaf is object:
-            raise CannotSynthesiseError(f"nothing says what the pytree `{name}` holds")
-        return self.value(leaf, name)
+        if name == "args":  # by the custom of differential equation and optimisation libraries
+            return None
+        try:
+            return self.value(leaf, name)
+        except CannotSynthesiseError:
+            # Any pytree will do, so one array; but what follows from its shape proves nothing against a claim.
+            self.guessed = True
+            return self.assignment.array("_", "Float", name)
 
     def _union(self, members: Sequence[Any], name: str) -> Any:
+        if any(m in (jax.Array, np.ndarray) for m in members):
+            raise CannotSynthesiseError(f"nothing says the shape of `{name}`")
         if type(None) in members and not any(_is_array_type(m) for m in members):
             return None
         problem: CannotSynthesiseError | None = None
@@ -239,6 +250,11 @@ class Synthesis:
                 except CannotSynthesiseError:
                     continue
         raise CannotSynthesiseError(f"`{name}: {cls.__name__}` is abstract")
+
+
+def activation(x: Any, *args: Any, **kwargs: Any) -> Any:
+    """What stands in for a callable: it keeps shapes, and takes whatever it is given."""
+    return jnp.tanh(x) if is_array(x) and jnp.issubdtype(x.dtype, jnp.inexact) else x
 
 
 @dataclasses.dataclass
