@@ -14,12 +14,12 @@ SiteKind = Literal["param", "return", "value", "name", "field"]
 ScopeKind = Literal["module", "class", "function"]
 Severity = Literal["error", "warning", "note"]
 Mode = Literal["symbolic", "sized"]
-Selector = Union[int, str]
+Selector = Union[int, str]  # noqa: UP007 - evaluated on Python 3.10
 
 
 @dataclass(frozen=True)
 class Span:
-    """A stretch of source text for people: lines and columns count from 1, columns count characters, the end is exclusive."""
+    """A stretch of source text for people: lines and columns count from 1, columns in characters, the end exclusive."""
 
     line: int
     column: int
@@ -142,7 +142,7 @@ class Module:
 
 @dataclass(frozen=True)
 class ArrayValue:
-    """An observed array: full dtype name, dims as text ("b", "48", "4*d"), mapped (vmapped) axis sizes outermost first."""
+    """An observed array: full dtype name, dims as text ("b", "48", "4*d"), sizes of mapped axes outermost first."""
 
     dtype: str
     shape: tuple[str, ...]
@@ -151,7 +151,7 @@ class ArrayValue:
 
 @dataclass(frozen=True)
 class TreeValue:
-    """An observed container. `kind` is "tuple", "list", "dict", or "node" (a dataclass, namedtuple, Module); `keys` name the children."""
+    """An observed container: "tuple", "list", "dict", or "node" (dataclass, namedtuple, Module); `keys` name its parts."""
 
     kind: str
     type: str
@@ -167,12 +167,12 @@ class OtherValue:
     number: str = ""
 
 
-Value = Union[ArrayValue, TreeValue, OtherValue]
+Value = Union[ArrayValue, TreeValue, OtherValue]  # noqa: UP007 - as above
 
 
 @dataclass(frozen=True)
 class Named:
-    """An integer visible at a site under a name that a claim uses: `source` says where ("b", "self.heads", "self.config.heads")."""
+    """An integer visible at a site under a name that a claim uses; `source` says where: "b", "self.config.heads"."""
 
     name: str
     size: str
@@ -291,7 +291,10 @@ class EntryResult:
 
 @dataclass(frozen=True)
 class Report:
-    """The result of a run: findings sorted by path, line, column, code. `remedy` is an example to paste when nothing was verified."""
+    """The result of a run: findings sorted by path, line, column, code.
+
+    `remedy` is an example to paste when nothing was verified.
+    """
 
     findings: tuple[Finding, ...]
     summary: Summary

@@ -17,6 +17,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+
 def load(path: Path, probed: bool) -> ModuleType:
     """The file as a module, with our probes compiled in or untouched."""
     if probed:

@@ -10,7 +10,6 @@ compiled in and without it.
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 import subprocess
 import sys
@@ -19,6 +18,7 @@ import time
 from pathlib import Path
 
 MODEL = Path(__file__).parents[2] / "fixtures" / "gpt" / "model.py"
+
 
 def wall(command: list[str], cwd: str) -> float:
     """Seconds that a command takes; what it prints is thrown away, its exit status 1 (findings) is fine."""
@@ -29,31 +29,33 @@ def wall(command: list[str], cwd: str) -> float:
 
 def cold(rounds: int) -> None:
     """The whole command against import and bare evaluation."""
-    env_python = sys.executable
     bare = Path(__file__).with_name("bare_eval.py")
     with tempfile.TemporaryDirectory() as cwd:
-        ours = [env_python, "-m", "shapecheck", "check", str(MODEL), "--python", env_python]
-        theirs = [env_python, str(bare), str(MODEL)]
+        ours = [sys.executable, "-m", "shapecheck", "check", str(MODEL), "--python", sys.executable]
+        theirs = [sys.executable, str(bare), str(MODEL)]
         pairs = [(wall(ours, cwd), wall(theirs, cwd)) for _ in range(rounds + 1)][1:]
-    ratios = [a / b for a, b in pairs]
-    print(f"shapecheck, whole process : {statistics.median(a for a, _ in pairs):.2f} s")
-    print(f"import + bare eval_shape  : {statistics.median(b for _, b in pairs):.2f} s")
-    print(f"ratio (median of {rounds} pairs)  : {statistics.median(ratios):.2f}  [{min(ratios):.2f}..{max(ratios):.2f}]")
+    report("shapecheck, whole process", "import + bare eval_shape", pairs)
 
 
 def probes(rounds: int) -> None:
     """The same evaluation with and without probes, in one process each, in turn."""
     script = Path(__file__).with_name("bare_eval.py")
-    times: dict[str, list[float]] = {"on": [], "off": []}
-    for _ in range(rounds):
-        for mode in times:
-            command = [sys.executable, str(script), str(MODEL), "--probes", mode]
-            result = subprocess.run(command, capture_output=True, text=True, check=True, env=dict(os.environ))
-            times[mode].append(float(result.stdout.split()[-1]))
-    ratios = [a / b for a, b in zip(times["on"], times["off"], strict=True)]
-    print(f"evaluation with probes    : {statistics.median(times['on']):.3f} s")
-    print(f"evaluation without        : {statistics.median(times['off']):.3f} s")
-    print(f"ratio (median of {rounds} pairs)  : {statistics.median(ratios):.2f}  [{min(ratios):.2f}..{max(ratios):.2f}]")
+
+    def seconds(mode: str) -> float:
+        command = [sys.executable, str(script), str(MODEL), "--probes", mode]
+        return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()[-1])
+
+    report("evaluation with probes", "evaluation without", [(seconds("on"), seconds("off")) for _ in range(rounds)])
+
+
+def report(ours: str, theirs: str, pairs: list[tuple[float, float]]) -> None:
+    """Both medians, and the ratio of each pair."""
+    ratios = [a / b for a, b in pairs]
+    print(f"{ours:<26}: {statistics.median(a for a, _ in pairs):.3f} s")
+    print(f"{theirs:<26}: {statistics.median(b for _, b in pairs):.3f} s")
+    print(
+        f"ratio, median of {len(pairs)} pairs  : {statistics.median(ratios):.2f}  [{min(ratios):.2f}..{max(ratios):.2f}]"
+    )
 
 
 def main() -> None:

@@ -51,7 +51,14 @@ def test_disasters_at_import_are_their_modules_own(tmp_path: Path) -> None:
         },
     )
     found = troubles(result)
-    assert set(found) == {"a_exit.py", "b_segfault.py", "c_system_exit.py", "d_raises.py", "e_syntax.py", "f_imports_a.py"}
+    assert set(found) == {
+        "a_exit.py",
+        "b_segfault.py",
+        "c_system_exit.py",
+        "d_raises.py",
+        "e_syntax.py",
+        "f_imports_a.py",
+    }
     assert found["a_exit.py"] == ("SC304", "ended the process with exit status 7")
     assert found["b_segfault.py"] == ("SC304", "ended the process with a segmentation fault")
     assert found["c_system_exit.py"] == ("SC303", "SystemExit: 3")
@@ -138,7 +145,7 @@ def test_an_interpreter_that_cannot_serve_is_refused_in_words(tmp_path: Path) ->
     with pytest.raises(WorkerError, match=r"cannot start .*--python"):
         Worker(str(tmp_path / "no-python"), [], settings, {}, cwd=tmp_path)
     bare = tmp_path / "bare"
-    bare.write_text(f"#!/bin/sh\nexec {sys.executable} -I -S \"$3\"\n")
+    bare.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S "$3"\n')
     bare.chmod(0o755)
     with pytest.raises(WorkerError, match="JAX cannot be imported"):
         Worker(str(bare), [], settings, {}, cwd=tmp_path)
