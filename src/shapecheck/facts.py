@@ -151,7 +151,7 @@ class ArrayValue:
 
 @dataclass(frozen=True)
 class TreeValue:
-    """An observed container: "tuple", "list", "dict", or "node" (dataclass, namedtuple, Module); `keys` name its parts."""
+    """An observed "tuple", "list", "dict" or "node" (dataclass, namedtuple, Module); `keys` name its parts."""
 
     kind: str
     type: str
