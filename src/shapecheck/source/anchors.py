@@ -137,7 +137,7 @@ class Anchors:
     def _element(self, placed: Placed, target: ast.expr) -> Target:
         """One element of a tuple that is assigned to: read from its variable, since not every value can be indexed."""
         scope = self.tables.function_scope(placed.scope)
-        name = dotted(target)
+        name = dotted(target.value if isinstance(target, ast.Starred) else target)
         places = (name_place(scope, name, placed.node, "after", placed.loop),) if name is not None else ()
         return Target(scope, name or self._called(target), places, placed)
 

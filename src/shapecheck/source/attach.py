@@ -36,6 +36,12 @@ class _Line:
     code: bool
     continued: bool  # the sentence began on the line before
     spoiled: bool  # and the last word there says that a bracket is none
+    turn: tuple[int, int] = (0, 1)  # the how-manieth of how many lines of the block that state a shape and no name
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it states shapes and names no variable."""
+        return all(not (segment.prose or segment.labels) for _, segment in self.segments)
 
 
 @dataclass(frozen=True)
@@ -79,6 +85,7 @@ class CommentReader:
     def _lines(self) -> list[_Line]:
         result: list[_Line] = []
         for block in _blocks(self.source.comments):
+            start = len(result)
             texts = [comment.text.lstrip("#! ") for comment in block]
             code = [block[0].own_line and looks_like_code(text) for text in texts]
             if any(map(_DEFINITION.match, texts)):
@@ -100,6 +107,9 @@ class CommentReader:
                     result.append(_Line(comment, segments, first, last, in_code, continued, spoiled))
                 elif not in_code:
                     self._check_malformed(comment, continues=comment.line < last)
+            plain = [index for index in range(start, len(result)) if result[index].is_plain]
+            for turn, index in enumerate(plain if len(plain) > 1 else ()):
+                result[index] = replace(result[index], turn=(turn, len(plain)))
         return result
 
     def _check_malformed(self, comment: Comment, *, continues: bool) -> None:
@@ -183,6 +193,11 @@ class CommentReader:
             targets = [*targets[:1], *self._paragraph(line), *targets[1:]]
         if own and self._is_far(line):
             sure = False
+        if line.turn[1] > 1 and line.is_plain:
+            if len(targets[0].elements) == line.turn[1] and targets[0].elements[line.turn[0]].places:
+                targets = [targets[0].elements[line.turn[0]]]
+            else:
+                sure = False  # only one of the lines can describe the statement
         return self._of_target(offset, segment, targets, sure and (segment.arrow or not targets[0].unsure), own=own)
 
     def _is_far(self, line: _Line) -> bool:

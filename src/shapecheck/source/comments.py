@@ -159,7 +159,7 @@ def _is_shape(item: _Item, segment: Segment, known: Container[str]) -> bool:
     share = strength(spec.names(), known)
     alone = not segment.prose and not segment.labels
     # Without a sign that ties it to the bracket, a word in front of it is no label if the sentence goes on.
-    prose = segment.prose or (bool(segment.labels) and not segment.colon and bool(segment.tail.strip(" .,;:`")))
+    prose = segment.prose or (bool(segment.labels) and not segment.colon and _goes_on(segment.tail))
     if leads_on(item.tail):
         return False
     if bracket.dtype or bracket.tree:
@@ -182,7 +182,8 @@ def _is_shape(item: _Item, segment: Segment, known: Container[str]) -> bool:
         if not all(name in known or is_dim_word(name) for name in spec.names()):
             return False
         ends = not segment.tail.strip(" .,;:`") or bracket.text[0] == "["
-        return share == 1.0 and ends and (alone or segment.arrow or bracket.text[0] == "[")
+        tied = alone or segment.arrow or bracket.text[0] == "[" or all(name in known for name in spec.names())
+        return share == 1.0 and ends and tied
     if not prose or segment.arrow:
         return share >= 0.5
     return share >= 2 / 3 and not _is_pair(bracket, known)
@@ -195,6 +196,14 @@ def _dtype_behind(tail: str) -> str:
     """The dtype that follows a bracket and ends the thought: `(b, t), float32`."""
     match = _DTYPE.match(tail)
     return (comment_dtype(match.group(1)) or "") if match is not None else ""
+
+
+_NEXT_LABEL = re.compile(r"\s*+[,;]\s*+(?:and\s++)?+`?[\w.]++`?\s*+:?\s*+$")
+
+
+def _goes_on(tail: str) -> bool:
+    """Whether more than the label of the next bracket follows."""
+    return bool(tail.strip(" .,;:`")) and not _NEXT_LABEL.match(tail)
 
 
 def _is_list(bracket: Bracket) -> bool:
@@ -257,8 +266,8 @@ def malformed(text: str, continues: bool) -> Malformed | None:
         return None
     start = match.end()
     if unclosed(text[start:]) == 0:
-        inside = text[start + 1 :].rstrip(" .")
-        if continues or not _NEARLY_DIMS.fullmatch(inside):
+        inside = text[start + 1 :].rstrip(" .)]")
+        if continues or not _NEARLY_DIMS.fullmatch(inside) or not re.search(r"\w", inside):
             return None
         pieces = [piece.strip() for piece in inside.rstrip(",").split(",")]
         if not all(parse_comment_dims(piece) for piece in pieces) or any(" " in piece for piece in pieces):

@@ -1,0 +1,434 @@
+"""Which value a comment describes."""
+
+from __future__ import annotations
+
+import pytest
+
+TRAILING = {
+    "an assignment": (
+        "y = f(x)  # (b, t)",
+        ["[b t]: value f(x)"],
+    ),
+    "behind the closing bracket: the whole statement": (
+        """
+        y = f(
+            x,
+            g(z),
+        )  # (b, t)
+        """,
+        ["[b t]: value f( x, g(z), )"],
+    ),
+    "behind the opening bracket: the whole statement": (
+        """
+        y = f(  # (b, t)
+            x,
+        )
+        """,
+        ["[b t]: value f( x, )"],
+    ),
+    "an argument's line": (
+        """
+        y = f(
+            x + 1,  # (b, t)
+            g(z),  # (t,)
+            key=h(w),  # (b,)
+        )
+        """,
+        ["[b t]: value x + 1", "[t]: value g(z)", "[b]: value h(w)"],
+    ),
+    "a starred argument": (
+        """
+        y = f(
+            *parts,  # (b, t)
+        )
+        """,
+        ["[b t]: value parts"],
+    ),
+    "an element's line": (
+        """
+        batch = {
+            "tokens": f(x),  # (b, t)
+            "mask": [
+                g(x),  # (b, 1)
+            ],
+        }
+        """,
+        ["[b t]: value f(x)", "[b 1]: value g(x)"],
+    ),
+    "a method chain": (
+        """
+        y = (
+            x.reshape(2, 3)  # (b, t, c)
+            .sum(axis=-1)  # (b, t)
+            .T
+        )
+        """,
+        ["[b t c]: value x.reshape(2, 3)", "[b t]: value x.reshape(2, 3) .sum(axis=-1)"],
+    ),
+    "a sum": (
+        """
+        y = (a  # (b, t)
+             + f(c)  # (b, s)
+             + d)
+        """,
+        ["[b t]: value a", "[b s]: value a + f(c)"],
+    ),
+    "a bracket that opens inside": (
+        """
+        y = f(
+            jnp.stack([  # (b, t)
+                a,
+            ]),
+        )
+        """,
+        ["[b t]: value jnp.stack([ a, ])"],
+    ),
+    "a lambda's body": (
+        """
+        y = jax.vmap(
+            lambda q: q @ k,  # (t, s)
+        )(x)
+        f = lambda q: q @ k  # (t, s)
+        """,
+        ["[t s]: value q @ k", "[t s]: value q @ k"],
+    ),
+    "a comprehension's element": (
+        """
+        ys = [
+            f(x)  # (b, t)
+            for x in xs
+        ]
+        """,
+        ["[b t]: value f(x)"],
+    ),
+    "a return": (
+        """
+        def f(x):
+            return g(x)  # (b, t)
+        """,
+        ["[b t]: value g(x)"],
+    ),
+    "an element of a returned tuple": (
+        """
+        def f(x):
+            return (
+                g(x),  # (b, t)
+                h(x),  # (b,)
+            )
+        """,
+        ["[b t]: value g(x)", "[b]: value h(x)"],
+    ),
+    "an augmented assignment": ("y += f(x)  # (b, t)", ["[b t]: y after 1"]),
+    "a loop variable": (
+        """
+        for x in xs:  # (b, t)
+            pass
+        """,
+        ["[b t]: x body 2"],
+    ),
+    "what with binds": (
+        """
+        with f() as x:  # (b, t)
+            pass
+        """,
+        ["[b t]: x body 2"],
+    ),
+    "an annotated variable": ("y: Array = f(x)  # (b, t)", ["[b t]: value f(x)"]),
+    "a call for its effect": ("update(x)  # (b, t)", ["[b t]: value update(x)"]),
+    "what is printed or asserted": (
+        """
+        print(x.shape)  # (b, t)
+        assert y.ndim == 2  # (b, t)
+        chex.assert_shape(z, (2, 3))  # (b, t)
+        self.assertEqual(w.shape, (2, 3))  # (b, t)
+        """,
+        ["[b t]: value x", "[b t]: y after 3", "[b t]: value z", "[b t]: value w"],
+    ),
+    "an unpacked shape": ("rows, cols = x.shape  # (b, t)", ["[b t]: value x"]),
+    "statements without a value": (
+        """
+        if x:  # (b, t)
+            pass
+        else:  # (b, t)
+            del y  # (b, t)
+        import jax  # (b, t)
+        n = 3  # (b, t)
+        """,
+        [],
+    ),
+    "two statements on a line": ("x = f(a); y = g(a)  # (b, t)", ["[b t]: value g(a)"]),
+    "wide characters before it": ('y = f("日本", "é")  # (b, t)', ['[b t]: value f("日本", "é")']),
+}
+
+HEADERS = {
+    "a parameter's line": (
+        """
+        def f(
+            x,  # (b, t)
+            y: Array = None,  # (t,)
+            *rest,  # (s,)
+            key,  # (2,)
+        ):
+            pass
+        """,
+        ["[b t]: param x", "[t]: param y", "[s]: param rest", "[2]: param key"],
+    ),
+    "the end of the header: the return": (
+        """
+        def f(
+            x,
+        ) -> Array:  # (b, t)
+            pass
+        """,
+        ["[b t]: return"],
+    ),
+    "a header on one line": (
+        """
+        def f(x) -> Array:  # (b, t)
+            pass
+        def g(x):  # (b, t) -> (t,)
+            pass
+        def h(self, x):  # (b, t)
+            pass
+        def k(x, y):  # (b, t)
+            pass
+        """,
+        ["[b t]: return", "[t]: return | param x", "[b t]: return | param x", "[b t]: return"],
+    ),
+    "own line above a parameter": (
+        """
+        def f(
+            # (b, t)
+            x,
+        ):
+            pass
+        """,
+        ["[b t]: param x"],
+    ),
+    "a body on the header's line": ("def f(x): return g(x)  # (b, t)", ["[b t]: value g(x)"]),
+}
+
+OWN_LINE = {
+    "the next statement, or else the one above": (
+        """
+        y = f(x)
+        # (b, t)
+        z = g(y)
+        """,
+        ["[b t]: value g(y) | value f(x)"],
+    ),
+    "only the next": (
+        """
+        y = f(x)
+
+        # (b, t)
+        z = g(y)
+        """,
+        ["[b t]: value g(y)"],
+    ),
+    "only the one above, at the end of a block": (
+        """
+        def f(x):
+            y = g(x)
+            # (b, t)
+        z = h(x)
+        """,
+        ["[b t]: value g(x)"],
+    ),
+    "an element of a call": (
+        """
+        y = f(
+            # (b, t)
+            x,
+            # (t,)
+            g(z) + 1,
+        )
+        """,
+        ["[b t]: value x", "[t]: value g(z) + 1"],
+    ),
+    "the first line of a function": (
+        """
+        def f(x):
+            # (b, t)
+            y = g(x)
+            return y
+        """,
+        ["[b t]: value g(x)"],
+    ),
+    "a heading of several statements": (
+        """
+        # Project and split heads: (b, t, d) -> (b, t, h, k)
+        q = f(x)
+        q = q.reshape(b, t, h, k)
+
+        r = g(q)
+        """,
+        ["[b t h k]: value f(x) | value q.reshape(b, t, h, k)"],
+    ),
+    "below a comment that is prose": (
+        """
+        # Scores of all pairs.
+        # (b, t, t)
+        scores = f(q, k)
+        """,
+        ["[b t t]: value f(q, k)"],
+    ),
+}
+
+NAMED = {
+    "the target itself": ("y = f(x)  # y: (b, t)", ["[b t]: value f(x)"]),
+    "another visible variable": (
+        """
+        def f(x):
+            y = g(x)
+            z = h(y)  # y: (b, t)
+        """,
+        ["[b t]: y after 4"],
+    ),
+    "a parameter, in a block under the header": (
+        """
+        def f(x, mask):
+            # x: (b, t, d)
+            # mask: (b, t)
+            y = g(x, mask)
+        """,
+        ["[b t d]: x before 5", "[b t]: mask before 5"],
+    ),
+    "parameters above the function": (
+        """
+        # x: (b, t)
+        def f(x):
+            pass
+        """,
+        ["[b t]: param x"],
+    ),
+    "a variable that is assigned only later": (
+        """
+        def f(x):
+            # scores: (b, t)
+            y = g(x)
+            scores = h(y)
+        """,
+        ["[b t]: scores after 5"],
+    ),
+    "an attribute of self": (
+        """
+        class A:
+            def __init__(self, w):
+                self.w = w
+
+            def f(self, x):
+                # self.w: (d, k)
+                return x @ self.w
+        """,
+        ["[d k]: self.w before 8"],
+    ),
+    "several names": (
+        """
+        def f(q, k, v):
+            # q, k, v: (b, t, d)
+            y = g(q, k, v)
+        """,
+        ["[b t d]: q before 4", "[b t d]: k before 4", "[b t d]: v before 4"],
+    ),
+    "the shape attribute": (
+        """
+        def f(x):
+            # x.shape = (b, t)
+            y = g(x)
+            return y  # x.shape: (b, t)
+        """,
+        ["[b t]: x before 4", "[b t]: x before 5"],
+    ),
+    "a sentence": (
+        """
+        def f(x):
+            # `x` has shape (b, t) and holds the tokens.
+            y = g(x)
+        """,
+        ["[b t]: x before 4"],
+    ),
+    "a condition": ("def f(x):\n    if x.any():  # x: (b, t)\n        pass", ["[b t]: x before 2"]),
+    "elements of a tuple": (
+        "q, (k, v) = f(x)  # q (b, t), k (b, s)",
+        ["[b t]: q after 1", "[b s]: k after 1"],
+    ),
+}
+
+TUPLES = {
+    "element by element": ("q, k = f(x)  # (b, t), (b, s)", ["[b t]: q after 1", "[b s]: k after 1"]),
+    "attributes and starred ones": (
+        "self.q, k, *rest = f(x)  # (b, t), (b, s), (t,)",
+        ["[b t]: self.q after 1", "[b s]: k after 1", "[t]: rest after 1"],
+    ),
+    "one shape for all": ("q, k = f(x)  # (b, t)", ["[b t] each: value f(x)"]),
+    "a count that does not fit": ("a, b, c = f(x)  # (n, m), (m,)", []),
+    "a tuple in one variable": ("state = f(x)  # (b, t), (b, s)", ["[b t] .0: value f(x)", "[b s] .1: value f(x)"]),
+    "of a loop": (
+        """
+        for q, k in pairs:  # (b, t), (b, s)
+            pass
+        """,
+        ["[b t]: q body 2", "[b s]: k body 2"],
+    ),
+    "of what is returned": (
+        """
+        def f(x):
+            return g(x), h(x)  # (b, t), (b,)
+        """,
+        ["[b t] .0: value g(x), h(x)", "[b] .1: value g(x), h(x)"],
+    ),
+}
+
+BLOCKS = {
+    "a line for each element": (
+        """
+        # (b, t)
+        # (b, s)
+        q, k = f(x)
+        """,
+        ["[b t]: q after 4", "[b s]: k after 4"],
+    ),
+    "a line for each name": (
+        """
+        # q: (b, t)
+        # k: (b, s)
+        q, k = f(x)
+        """,
+        ["[b t]: q after 4", "[b s]: k after 4"],
+    ),
+}
+
+FIELDS = {
+    "in a class body": (
+        """
+        class A(eqx.Module):
+            w: Array  # (d, k)
+            # (k,)
+            b: Array
+            scale = field(default=None)  # (k,)
+            n: int = 3  # (b, t)
+        """,
+        ["[d k]: field w", "[k]: field b | field w", "[k]: field scale", "[b t]: field n"],
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        pytest.param(*example, id=f"{name} / {title}")
+        for name, table in {
+            "trailing": TRAILING,
+            "headers": HEADERS,
+            "own line": OWN_LINE,
+            "named": NAMED,
+            "tuples": TUPLES,
+            "fields": FIELDS,
+            "blocks": BLOCKS,
+        }.items()
+        for title, example in table.items()
+    ],
+)
+def test_a_comment_describes(described, source, expected):
+    assert described(source) == expected

@@ -1,0 +1,130 @@
+"""Which files are read, and by which name each is imported."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from shapecheck.source import discover, module_name
+
+
+@pytest.fixture
+def make(tmp_path: Path):
+    """Write files (given as paths, or paths with their text) and return the folder."""
+
+    def function(*names: str, **texts: str) -> Path:
+        for name in names:
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("")
+        return tmp_path
+
+    return function
+
+
+def _found(paths, root, exclude=()):
+    return [path.relative_to(root).as_posix() for path in discover(paths, exclude)]
+
+
+def test_a_folder_is_walked_for_python_files(make):
+    root = make("b.py", "a.py", "pkg/__init__.py", "pkg/c.py", "notes.txt", "pkg/data.pyi")
+    assert _found([root], root) == ["a.py", "b.py", "pkg/__init__.py", "pkg/c.py"]
+
+
+@pytest.mark.parametrize(
+    "folder", [".hidden", "__pycache__", ".venv", "venv", "node_modules", "build", "dist", "site-packages"]
+)
+def test_folders_that_hold_nobodys_source_are_skipped_unless_named(make, folder):
+    root = make("a.py", f"{folder}/pkg/b.py")
+    assert _found([root], root) == ["a.py"]
+    assert _found([root / folder], root) == [f"{folder}/pkg/b.py"]
+    assert _found([root / folder / "pkg"], root) == [f"{folder}/pkg/b.py"]
+
+
+def test_a_named_file_is_always_taken_and_each_file_once(make):
+    root = make("a.py", "script", ".hidden/b.py")
+    paths = [root / "script", root / ".hidden" / "b.py", root, root / "a.py", root]
+    assert _found(paths, root, ["a.py"]) == [".hidden/b.py", "a.py", "script"]
+
+
+def test_gitignore_is_honoured(make):
+    root = make(".git/HEAD", "a.py", "gen/b.py", "pkg/c.py", "pkg/kept.py", "pkg/deep/d_pb2.py")
+    (root / ".gitignore").write_text("gen/\n*_pb2.py\n/pkg/c.py\nkept.py\n")
+    (root / "pkg" / ".gitignore").write_text("!kept.py\n")
+    assert _found([root], root) == ["a.py", "pkg/kept.py"]
+    assert _found([root / "pkg"], root) == ["pkg/kept.py"]
+
+
+def test_a_named_folder_is_walked_though_it_is_ignored(make):
+    root = make(".git/HEAD", "env/lib/pkg/a.py")
+    (root / ".gitignore").write_text("*\n")
+    assert _found([root / "env" / "lib" / "pkg"], root) == ["env/lib/pkg/a.py"]
+
+
+def test_gitignore_files_outside_of_a_repository_do_not_count(make):
+    root = make("work/repo/.git/HEAD", "work/repo/a.py")
+    (root / "work" / ".gitignore").write_text("*\n")
+    assert _found([root / "work" / "repo"], root) == ["work/repo/a.py"]
+
+
+def test_exclude_patterns(make, monkeypatch):
+    root = make("a.py", "tests/b.py", "pkg/conftest.py", "pkg/c.py")
+    assert _found([root], root, ["tests/", "conftest.py"]) == ["a.py", "pkg/c.py"]
+    monkeypatch.chdir(root)
+    assert _found([root / "pkg"], root, ["pkg/c.py"]) == ["pkg/conftest.py"]
+
+
+def test_symbolic_links_do_not_loop_nor_double(make):
+    root = make("pkg/a.py")
+    os.symlink(root / "pkg", root / "pkg" / "again")
+    os.symlink(root / "pkg" / "a.py", root / "pkg" / "b.py")
+    os.symlink(root / "nowhere", root / "pkg" / "gone.py")
+    assert _found([root], root) == ["pkg/a.py"]
+
+
+def test_paths_are_shown_as_they_were_given(make, monkeypatch):
+    monkeypatch.chdir(make("pkg/a.py"))
+    assert discover([Path("pkg")]) == [Path("pkg/a.py")]
+
+
+NAMES = {
+    "a script": (["train.py"], "train.py", "", "train"),
+    "a package": (["pkg/__init__.py", "pkg/a.py"], "pkg/a.py", "", "pkg.a"),
+    "a package itself": (["pkg/__init__.py"], "pkg/__init__.py", "", "pkg"),
+    "its main module": (["pkg/__init__.py", "pkg/__main__.py"], "pkg/__main__.py", "", "pkg.__main__"),
+    "a subpackage": (["pkg/__init__.py", "pkg/sub/__init__.py", "pkg/sub/a.py"], "pkg/sub/a.py", "", "pkg.sub.a"),
+    "src layout": (["pyproject.toml", "src/pkg/__init__.py", "src/pkg/a.py"], "src/pkg/a.py", "src", "pkg.a"),
+    "a namespace in src": (["pyproject.toml", "src/ns/pkg/__init__.py"], "src/ns/pkg/__init__.py", "src", "ns.pkg"),
+    "a plain module in src": (["pyproject.toml", "src/a.py"], "src/a.py", "src", "a"),
+    "src without a project": (["src/pkg/a.py"], "src/pkg/a.py", "src/pkg", "a"),
+    "installed": (["site-packages/ns/pkg/__init__.py"], "site-packages/ns/pkg/__init__.py", "site-packages", "ns.pkg"),
+    "a folder of examples": (["setup.py", "examples/pkg/__init__.py"], "examples/pkg/__init__.py", "examples", "pkg"),
+    "a folder that cannot be imported": (["my-models/a.py"], "my-models/a.py", "my-models", "a"),
+    "a package in one": (["my-models/pkg/__init__.py"], "my-models/pkg/__init__.py", "my-models", "pkg"),
+}
+
+
+@pytest.mark.parametrize(("files", "file", "root", "dotted"), NAMES.values(), ids=NAMES)
+def test_module_names(make, files, file, root, dotted):
+    folder = make(*files)
+    assert module_name(folder / file) == (folder / root, dotted)
+
+
+def test_a_namespace_that_its_modules_import(make):
+    root = make("pyproject.toml", "ns/pkg/__init__.py", "ns/pkg/a.py", "ns/pkg/b.py")
+    (root / "ns" / "pkg" / "b.py").write_text("from ns.pkg import a\n")
+    assert module_name(root / "ns" / "pkg" / "a.py") == (root, "ns.pkg.a")
+
+
+def test_a_folder_without_init_whose_modules_import_each_other_relatively(make):
+    root = make("models/a.py", "models/b.py")
+    (root / "models" / "b.py").write_text("from . import a\n")
+    assert module_name(root / "models" / "a.py") == (root, "models.a")
+
+
+def test_relative_paths(make, monkeypatch):
+    root = make("pkg/__init__.py", "pkg/a.py")
+    monkeypatch.chdir(root / "pkg")
+    assert module_name(Path("a.py")) == (root, "pkg.a")

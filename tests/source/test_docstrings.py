@@ -1,0 +1,198 @@
+"""Docstrings in four styles: what is plainly said of a parameter, field or return is a claim, and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+STYLES = {
+    "google": (
+        '''
+        def f(x, mask, scale=1.0):
+            """Do it.
+
+            Args:
+                x: The tokens, an array of shape (batch, time).
+                mask (Array): Which of them count. It has
+                    shape [batch, time].
+                scale: A number.
+
+            Returns:
+                The result, of shape (batch,).
+
+            Raises:
+                ValueError: if the shape (batch, time) is wrong.
+            """
+        ''',
+        ["[batch time]: param x", "[batch time]: param mask", "[batch]: return"],
+    ),
+    "google, returned on one line": (
+        '''
+        def f(x):
+            """Do it.
+
+            Returns: an array of shape (batch,).
+            """
+        ''',
+        ["[batch]: return"],
+    ),
+    "numpy": (
+        '''
+        def f(x, y):
+            """Do it.
+
+            Parameters
+            ----------
+            x : ndarray, shape (n, m)
+                The points.
+            y : array
+                Values of shape ``(n,)``.
+
+            Returns
+            -------
+            mean : array of shape (m,)
+            var : array
+                Of shape (m, m).
+
+            Notes
+            -----
+            x : no shape (k,)
+            """
+        ''',
+        ["[n m]: param x", "[n]: param y", "[m] .0: return", "[m m] .1: return"],
+    ),
+    "markdown": (
+        '''
+        def f(self, x, *, key=None):
+            """Do it, as in shape `(q,)`.
+
+            **Arguments:**
+
+            - `x`: The input. Should be an array of shape
+                `(in_size, dim_1, ..., dim_N)`.
+            - `key`: Ignored.
+
+            **Returns:**
+
+            An array of shape `(out_size,)`.
+
+            !!! example
+
+                x = ones()  # of shape (a, b)
+            """
+        ''',
+        ["[in_size ...]: param x", "[out_size]: return"],
+    ),
+    "sphinx": (
+        '''
+        def f(x, y):
+            """Do it.
+
+            :param x: array of shape (n, m)
+            :param Array y: array of
+                shape (m,)
+            :returns: array of shape (n,)
+            """
+        ''',
+        ["[n m]: param x", "[m]: param y", "[n]: return"],
+    ),
+    "a class describes its constructor and its fields": (
+        '''
+        class A:
+            """A thing.
+
+            Args:
+                w: weights of shape (d, k)
+
+            Attributes:
+                b: bias of shape (k,)
+            """
+
+            b: Array
+
+            def __init__(self, w): ...
+        ''',
+        ["[d k]: param w", "[k]: field b"],
+    ),
+    "a dataclass describes its fields": (
+        '''
+        class A:
+            """A thing.
+
+            Args:
+                b: bias of shape (k,)
+            """
+
+            b: Array
+        ''',
+        ["[k]: field b"],
+    ),
+}
+
+DESCRIPTIONS = {
+    "array of shape (b, t)": ["[b t]"],
+    "array (shape: [b, t])": ["[b t]"],
+    "a [b, t]-shaped array": ["[b t]"],
+    "f32[b, t], the logits": ["Float32[b t]"],
+    "array of shape (b, t), float32": ["Float32[b t]"],
+    "array of shape (b, t) or (t,)": ["[b t]", "[t]"],
+    "array of shape `(n,)`. (Or shape `()` if `n` is None.)": ["[n]", "[]"],
+    "Optional array of shape (b,)": ["[b]"],
+    "a list of arrays of shape (b,)": ["[b] .leaves"],
+    "array of shape (b, ...)": ["[b ...]"],
+    "array of shape (b, t) where b is the batch": ["[b t]"],
+    # nothing is plainly said of the value
+    "a (b, t) array": [],
+    "array of shape (b, t) if causal, else None": [],
+    "array of shape (b, t) or a scalar": [],
+    "array broadcastable to shape (b, t)": [],
+    "array, for example of shape (b, t)": [],
+    "function that takes an array of shape (b, t)": [],
+    "index into an array of shape (b, t)": [],
+    "array of shape (b,) + rest": [],
+    "array of the same shape as y": [],
+    "the shape (of x)": [],
+    "starts with shape (b, t) and ends with shape (t,)": [],
+    "array of shape (b, t) -> (t,)": [],
+}
+
+
+@pytest.mark.parametrize(("source", "expected"), STYLES.values(), ids=STYLES)
+def test_styles(described, source, expected):
+    assert described(source) == expected
+
+
+@pytest.mark.parametrize(("description", "expected"), DESCRIPTIONS.items())
+def test_descriptions_of_a_parameter(described, description, expected):
+    source = f'def f(x):\n    """Do it.\n\n    Args:\n        x: {description}\n    """\n'
+    assert described(source) == [f"{each}: param x" for each in expected]
+
+
+def test_alternatives_share_a_group(read):
+    claims = read('def f(x):\n    """F.\n\n    Args:\n        x: of shape (b, t) or (t,)\n    """\n').claims
+    assert claims[0].group == claims[1].group is not None
+
+
+@pytest.mark.parametrize(
+    "description",
+    ["a tuple of an array of shape (b,) and a count", "- mean: of shape (b,)", "the state, a dict with shape (b,)"],
+)
+def test_what_is_returned_in_a_container_is_not_guessed(described, description):
+    assert described(f'def f():\n    """F.\n\n    Returns:\n        {description}\n    """\n') == []
+
+
+def test_generators_return_nothing_that_can_be_seen(described):
+    assert described('def f():\n    """F.\n\n    Returns:\n        of shape (b,)\n    """\n    yield 1\n') == []
+
+
+def test_spans_and_certainty(read):
+    module = read('def f(x):\n    r"""É.\n\n    Args:\n        x: é, of shape (b,\n            t).\n    """\n')
+    (claim,) = module.claims
+    assert (claim.span.line, claim.span.column, claim.span.end_line, claim.span.end_column) == (5, 24, 6, 15)
+    assert claim.text == "(b, t)"
+    assert (claim.notation, claim.sure, claim.marked) == ("docstring", True, True)
+
+
+def test_a_shape_far_into_a_sentence_is_not_sure(read):
+    words = "which was made with great care by people who know what they are doing of"
+    (claim,) = read(f'def f(x):\n    """F.\n\n    Args:\n        x: {words} shape (b, t)\n    """\n').claims
+    assert not claim.sure

@@ -1,0 +1,115 @@
+"""Whatever Python accepts is read; whatever it does not is one clear note."""
+
+from __future__ import annotations
+
+import io
+import sys
+import time
+import tokenize
+from pathlib import Path
+
+import pytest
+
+from shapecheck.source import read_module
+from shapecheck.source.reading import read_source
+
+LIBRARY = Path(io.__file__).parent
+
+READABLE = {
+    "plain": b"y = f(x)  # (b, t)\n",
+    "no end of line": b"y = f(x)  # (b, t)",
+    "byte order mark": b"\xef\xbb\xbfy = f(x)  # (b, t)\n",
+    "windows lines": b"z = 1\r\ny = f(x)  # (b, t)\r\n",
+    "old mac lines": b"z = 1\ry = f(x)  # (b, t)\r",
+    "latin-1": b"# -*- coding: latin-1 -*-\ny = f('\xe9')  # (b, t)\n",
+    "a codec by its other name": b"# vim: set fileencoding=cp1252 :\ny = f('\x80')  # (b, t)\n",
+    "form feeds": b"z = 1\n\x0c\ny = f(x)  # (b, t)\n",
+    "a line separator in a string": "z = '\u2028\x85'\ny = f(x)  # (b, t)\n".encode(),
+    "a tab": b"if z:\n\ty = f(x)  # (b, t)\n",
+    "a continued line": b"y = \\\n    f(x)  # (b, t)\n",
+    "strings with number signs": b"y = f('#', \"#\", '''#\n#''', r'\\\\', rb'#')  # (b, t)\n",
+    "a quote in a comment": b"# it's\ny = f(x)  # (b, t)\n",
+    "an f-string": b"y = f(f'{z!r:#x} # (c,)', f\"{z}\")  # (b, t)\n",
+    "a warning": b"y = f('\\d')  # (b, t)\n",
+}
+
+UNREADABLE = {
+    "an unknown encoding": (b"# coding: no-such-thing\n", "cannot be decoded"),
+    "a wrong byte": (b"y = '\xff'\n", "cannot be decoded"),
+    "a codec that is no encoding": (b"# coding: hex\n6b\n", "cannot be decoded"),
+    "a syntax error": (b"x = 1\ny = = 2\n", "run shapecheck under a newer Python"),
+    "a null byte": (b"x = 1\0\n", "cannot"),
+    "deep nesting": (b"x = " + b"-" * 20000 + b"1\n", "too deeply"),
+}
+
+
+@pytest.mark.parametrize("data", READABLE.values(), ids=READABLE)
+def test_readable(data):
+    module = read_module("m.py", data)
+    assert module.problems == ()
+    (claim,) = module.claims
+    assert claim.text == "(b, t)"
+    line = module.lines[claim.span.line - 1]
+    assert line[claim.span.column - 1 : claim.span.end_column - 1] == "(b, t)"
+
+
+@pytest.mark.parametrize(("data", "message"), UNREADABLE.values(), ids=UNREADABLE)
+def test_unreadable(data, message):
+    module = read_module("m.py", data)
+    (problem,) = module.problems
+    assert problem.code == ""
+    assert message in problem.message
+    assert module.claims == ()
+    assert [scope.kind for scope in module.scopes] == ["module"]
+
+
+def test_a_syntax_error_is_where_python_says(read):
+    (problem,) = read_module("m.py", b"x = 1\ny = = 2\n").problems
+    assert (problem.span.line, problem.span.column) == (2, 5)
+    assert f"{sys.version_info.major}.{sys.version_info.minor}" in problem.message
+
+
+@pytest.mark.parametrize("data", [b"", b"\n", b"#", b"# (b, t)", b"\x0c", b"pass"])
+def test_nothing_to_read(data):
+    assert read_module("m.py", data).claims == ()
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="f-strings cannot hold their own quotes before Python 3.12")
+def test_a_string_inside_an_f_string():
+    module = read_module("m.py", b'y = f(f"{z["#"]} # (c,)")  # (b, t)\n')
+    assert [claim.text for claim in module.claims] == ["(b, t)"]
+
+
+def test_comments_are_those_of_the_standard_tokenizer():
+    """Over the standard library's own sources, which hold every odd way to write a string."""
+    for path in sorted(LIBRARY.glob("*.py"))[::5]:
+        source = read_source(path.name, path.read_bytes())
+        tokens = tokenize.generate_tokens(io.StringIO(source.text).readline)
+        expected = [(*t.start, t.string) for t in tokens if t.type == tokenize.COMMENT]
+        assert [(c.line, c.column, c.text) for c in source.comments] == expected, path.name
+
+
+def test_the_standard_library_is_read_without_a_crash():
+    for path in sorted(LIBRARY.glob("*/*.py"))[::40]:
+        read_module(path.name, path.read_bytes())
+
+
+LONG = {
+    "statements": "".join(f"x{i} = f(x)  # (b, t{i})\n" for i in range(10_000)),
+    "one literal": "x = {\n" + "".join(f"    {i}: f({i}),  # (b, t)\n" for i in range(10_000)) + "}\n",
+    "one header": "def f(\n" + "".join(f"    a{i},  # (b, t)\n" for i in range(5_000)) + "):\n    pass\n",
+    "labels": "def f(x):\n" + "".join(f"    # x: (b, t)\n    y = f({i})\n" for i in range(5_000)),
+    "one block of comments": "# (b, t)\n" * 10_000 + "y = f(x)\n",
+    "headings": "".join("# turn it (b, t) -> (t, b)\ny = f(x)\n" for _ in range(5_000)),
+    "one elif chain": "if a:\n    pass\n" + "".join(f"elif a == {i}:\n    y = f(x)  # (b, t)\n" for i in range(900)),
+    "one docstring": 'def f(x):\n    """F.\n\n' + "    Args:\n        x: of shape (b, t)\n" * 3000 + '    """\n',
+}
+
+
+@pytest.mark.parametrize("source", LONG.values(), ids=LONG)
+def test_ten_thousand_lines(source):
+    start = time.process_time()
+    module = read_module("m.py", source.encode())
+    assert len(module.claims) >= 900
+    # About one second on a slow machine; work that grows with the square of the length takes minutes.
+    assert time.process_time() - start < 20

@@ -1,0 +1,129 @@
+"""Which comments may be reported, which may only be verified, and which are malformed."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def _certainty(module):
+    claim = module.claims[-1]
+    return "sure" if claim.sure else "loose" if claim.loose else "tentative"
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        # nothing speaks for it
+        ("y = f(x)  # (b, t)", "tentative"),
+        ("y = f(x)  # (3, 4)", "loose"),
+        # the comment says it
+        ("y = f(x)  # shape: (b, t)", "sure"),
+        ("y = f(x)  # y.shape = (b, t)", "sure"),
+        ("y = f(x)  # shape (3, 4)", "sure"),
+        ("y = f(x)  # scores of shape (b, t)", "sure"),
+        ("y = f(x)  # f32[b, t]", "sure"),
+        ("y = f(x)  # (b, t) -> (t,)", "sure"),
+        ("# shape: (b, t)\ny = f(x)", "sure"),
+        ("# [b, t] -> [t, b]\ny = f(x)", "sure"),
+        # the file knows a name
+        ("b, n = x.shape\ny = f(x)  # (b, t)", "sure"),
+        ("b = x.shape[0]\ny = f(x)  # (b, t)", "sure"),
+        ("b = len(x)\ny = f(x)  # (b, t)", "sure"),
+        ("b = 32\ny = f(x)  # (b, t)", "sure"),
+        ("def f(x, b: int):\n    y = g(x)  # (b, t)", "sure"),
+        ("class A:\n    b: int\ny = f(x)  # (b, t)", "sure"),
+        ("class A:\n    def f(self):\n        self.b = 8\ny = f(x)  # (b, t)", "sure"),
+        ('from jaxtyping import Float\nz: Float[Array, "b c"] = g(x)\ny = f(x)  # (b, t)', "sure"),
+        ("z = g(x)  # shape: (b,)\ny = f(x)  # (b, t)", "sure"),
+        # counters and switches are no sizes
+        ("b = 0\ny = f(x)  # (b, t)", "tentative"),
+        ("b = True\ny = f(x)  # (b, t)", "tentative"),
+        # the comment hedges, or speaks of something that has no such name here
+        ("y = f(x)  # shape (b, t) if causal", "loose"),
+        ("b, t = x.shape\ny = f(x)  # (b, t) when training", "loose"),
+        ("b, t = x.shape\ny = f(x)  # window weights (b, t)", "loose"),
+        ("b, t = x.shape\n# output: (b, t)\ny = f(x)", "loose"),
+        ("# We turn it into an array of shape (b, t)\ny = f(x)", "loose"),
+        ("b, t = x.shape\n# the scores are an array of shape (b, t)\ny = f(x)", "loose"),
+        ("b, t = x.shape\n# (b, t)\n\ny = f(x)", "loose"),
+        ("def f(x):  # shape: (b, t)\n    pass", "loose"),
+        ("b, t = x.shape\n# (b, t)\n# (t, b)\ny = f(x)", "loose"),
+        ("rows = (1, 2)\nb, t = x.shape\nsize = (rows, x)  # (b, t)", "loose"),
+    ],
+)
+def test_certainty(read, source, expected):
+    assert _certainty(read(source)) == expected
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "y = jnp.array([h, w])  # (h, w)",
+        "h, w = g(x)  # (h, w)",
+        "y = f((h, w))  # (h, w)",
+        "# (h, w)\ny = [h, w]",
+        # code that is switched off, also line by line
+        "# y = f(x)\n# (b, t)\nz = g(x)",
+        "# y = f(\n#     (b, t),\n# )\nz = g(x)",
+        "# def f(\n#     x: (b, t),\n# ):\nz = g(x)",
+        # one sentence over two lines
+        "# We map the values to the interval\n# (b, t)\nz = g(x)".replace("interval", "range"),
+        # what goes in
+        "# input: (b, t)\nz = g(x)",
+        # strings are no comments
+        'y = f("# (b, t)")',
+        "y = '''\n# (b, t)\n'''",
+    ],
+)
+def test_no_claim(read, source):
+    assert read(source).claims == ()
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "y = jnp.zeros((h, w))  # (h, w)",
+        "y = jax.random.normal(key, shape=(h, w))  # (h, w)",
+        "y = x.reshape((h, w))  # (h, w)",
+        "y = x[h, w]  # (h, w)",
+        "y = jnp.array([h, w])  # shape: (h, w)",
+    ],
+)
+def test_a_repeated_shape_is_still_a_claim(read, source):
+    assert len(read(source).claims) == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("y = f(x)  # shape: (b, s", "(b, s"),
+        ("y = f(x)  # shape (b,, s)", "(b,, s)"),
+        ("y = f(x)  # x.shape = (b, s]", "(b, s]"),
+        ("# shape: [b, 2*d\ny = f(x)", "[b, 2*d"),
+    ],
+)
+def test_malformed_marked_comments(read, source, text):
+    module = read(source)
+    (problem,) = module.problems
+    line = module.lines[problem.span.line - 1]
+    assert problem.code == "SC102"
+    assert line[problem.span.column - 1 : problem.span.end_column - 1] == text
+    assert text in problem.message
+    assert module.claims == ()
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "y = f(x)  # (b, s",
+        "y = f(x)  # shape: (see the docs of g",
+        "y = f(x)  # shape: (same as x)",
+        "y = f(x)  # the shape (and dtype) of x",
+        "y = f(x)  # shape: (...",
+        "# shape: (b,\n#  s)\ny = f(x)",
+        "y = f(x)  # shape: [x.shape[0], *f(y)]",
+        "# y = g(shape=(b,\ny = f(x)",
+    ],
+)
+def test_what_is_not_malformed(read, source):
+    assert read(source).problems == ()
