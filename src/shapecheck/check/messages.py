@@ -12,6 +12,10 @@ from shapecheck.facts import ArrayValue, Claim, Evaluation, Failure, Finding, Fr
 _CODES = {"param": "SC202", "return": "SC203", "value": "SC204", "name": "SC204", "field": "SC205"}
 
 
+# Multiples of smaller sizes mean nothing: everything is some multiple of 2.
+_SMALLEST_NAMED = 15
+
+
 def mismatch_finding(module: Module, claim: Claim, false: False_) -> Finding:
     """The finding of a claim that evaluation contradicts."""
     mismatch, evaluation = false.mismatch, false.evaluation
@@ -98,10 +102,15 @@ def _observed(mismatch: Mismatch, evaluation: Evaluation) -> str:
 
 
 def _dim(text: str, names: dict[str, str]) -> str:
-    name = names.get(text)
-    if name is None or name == text:
+    """A size with the name it has, or the name that it is a small multiple of: `n_embd=80`, `4*n_embd=320`."""
+    if not text.isdigit():
         return text
-    return f"{name}={text}" if text.isdigit() else text
+    if text in names:
+        return f"{names[text]}={text}"
+    for size, name in names.items():
+        if size.isdigit() and int(size) > _SMALLEST_NAMED and int(text) in [n * int(size) for n in range(2, 9)]:
+            return f"{int(text) // int(size)}*{name}={text}"
+    return text
 
 
 def _structure(value: Value) -> str:
@@ -116,7 +125,7 @@ def _structure(value: Value) -> str:
 
 def _details(mismatch: Mismatch, evaluation: Evaluation) -> list[str]:
     details = []
-    bindings = "; ".join(_binding(b, mismatch.call.path) for b in mismatch.bound)
+    bindings = "; ".join(_bindings(mismatch.bound, mismatch.call.path))
     if bindings:
         details.append(f"with {bindings}")
     if evaluation.mode == "sized" and evaluation.sizes:
@@ -131,7 +140,13 @@ def _details(mismatch: Mismatch, evaluation: Evaluation) -> list[str]:
     return details
 
 
-def _binding(bound: Bound, path: str) -> str:
-    place = f", {path}:{bound.line}" if bound.line is not None else ""
-    source = bound.source if bound.source != bound.name else "an integer of that name"
-    return f"{bound.name}={bound.size} ({source}{place})"
+def _bindings(bound: Sequence[Bound], path: str) -> list[str]:
+    """`batch, seq from q: Float[Array, "batch seq d"] (attn.py:33)`, `heads=4 (self.heads)`."""
+    by_source: dict[tuple[str, int | None], list[str]] = {}
+    for b in bound:
+        source = b.source if b.source != b.name else "an integer of that name"
+        by_source.setdefault((source, b.line), []).append(b.name if b.size == b.name else f"{b.name}={b.size}")
+    return [
+        f"{', '.join(names)} from {source} ({path}:{line})" if line is not None else f"{', '.join(names)} ({source})"
+        for (source, line), names in by_source.items()
+    ]
