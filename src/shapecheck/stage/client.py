@@ -148,6 +148,9 @@ class Worker:
 
     def _ended(self) -> WorkerEndedError:
         executing = self._executing
+        # The pipe is closed first, then the process ends: wait for its own exit status.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=2)
         self.close()
         return WorkerEndedError(_exit_reason(self._process.returncode), executing, self._text())
 

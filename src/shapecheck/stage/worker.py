@@ -74,6 +74,13 @@ def _start(plan: Mapping[str, Any], send: Any) -> Any:
     except ImportError as error:
         send({"event": "refused", "reason": f"JAX cannot be imported there ({error})"})
         return None
+    try:
+        from jax import export  # noqa: F401
+    except ImportError as error:
+        # JAX 0.5.0 needs absl for this, and does not say so in its requirements.
+        hint = f"jax.export cannot be imported there ({error}); `pip install absl-py` may be what it lacks"
+        send({"event": "refused", "reason": hint})
+        return None
     from shapecheck.stage.session import Session, TooOldError
 
     try:
