@@ -47,11 +47,12 @@ class Kitchen:
 
     def method(self, cls: type, function: Any) -> Recipe:
         """Construct `cls`, and call its method `function`."""
-
+        function = _bare(function)
         return self._call(function, self._method(function), cls)
 
     def function(self, function: Any) -> Recipe:
         """Call a plain function (or static method) alone."""
+        function = _bare(function)
         return self._call(function, function, None)
 
     def example(self, function: Callable[[], Any]) -> Recipe:
@@ -192,6 +193,16 @@ class Kitchen:
 
     def _assignment(self, trial: Trial, known: Mapping[str, int], specs: Sequence[str]) -> Assignment:
         return Assignment(trial.mode, known, specs, trial.substitution, trial.variant, trial.rank)
+
+
+def _bare(function: Any) -> Any:
+    """The function inside the decorators of JAX and Equinox: under `vmap`, its annotations speak of one example."""
+    while hasattr(function, "__wrapped__"):
+        module = getattr(function, "__globals__", {}).get("__name__", type(function).__module__)
+        if str(module).split(".", 1)[0] not in ("jax", "jaxlib", "equinox"):
+            break
+        function = function.__wrapped__
+    return function
 
 
 def _ranks(specs: Sequence[str]) -> tuple[int, ...]:
