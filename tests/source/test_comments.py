@@ -107,6 +107,7 @@ NOTHING = [
     "(b, t) -> flattened",
     "B x T",
     "hello, world",
+    "n x m, C-order",
     "first, we do this",
     "",
     "#",

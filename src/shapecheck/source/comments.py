@@ -9,7 +9,7 @@ import re
 from collections.abc import Container
 from dataclasses import dataclass, replace
 
-from shapecheck.shapes import FixedDim, Spec, comment_dtype, is_variadic, parse_comment_dims
+from shapecheck.shapes import FixedDim, Spec, SymbolicDim, comment_dtype, is_variadic, parse_comment_dims
 from shapecheck.source.brackets import Bracket, find_brackets, unclosed
 from shapecheck.source.vocabulary import is_dim_word, strength
 from shapecheck.source.wording import (
@@ -249,6 +249,8 @@ def _bare(text: str, known: Container[str]) -> Segment | None:
 
 def _are_plain(spec: Spec, known: Container[str]) -> bool:
     """Whether a list of words without any bracket can only be dims: short names, or names known as dims."""
+    if any(isinstance(dim, SymbolicDim) for dim in spec.dims):
+        return False  # `n x m, C-order`
     return all(name in known or is_dim_word(name) for name in spec.names())
 
 
