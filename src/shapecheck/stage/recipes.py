@@ -78,8 +78,11 @@ class Kitchen:
         function = target
         known: dict[str, int] = dict(self.pinned)
         first: tuple[Any, ...] = ()
+        built: list[Opened] = []
         if isinstance(target, type):
+            start = len(self.recorder.calls)
             instance, chosen = self._given(target, example.init or {})
+            built = self.recorder.calls[start:]
             known = {**chosen, **known}
             name = example.method or "__call__"
             function = getattr(target, name, None)
@@ -94,6 +97,7 @@ class Kitchen:
 
         def prepare(trial: Trial) -> Prepared:
             assignment = self._assignment(trial, known, specs)
+            self.recorder.again(built)
 
             def make(a: Any) -> Any:
                 return assignment.array(a.spec, a.dtype, "") if isinstance(a, _Shape) else a

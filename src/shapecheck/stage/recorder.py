@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from types import FrameType
+from types import FrameType, GeneratorType
 from typing import Any
 
 from shapecheck.facts import Call, Frame, Named, Observation, Scope, Site
 from shapecheck.stage.names import visible
 from shapecheck.stage.values import describe
 
+_ITEM_LIMIT = 64
 _CALL_LIMIT = 20_000  # calls kept of one evaluation; beyond it a Python loop repeats itself
 
 
@@ -111,6 +113,11 @@ class ModuleProbe:
     def value(self, opened: Opened | None, site: int, value: Any) -> Any:
         """Observe an expression's value, and pass it on."""
         if opened is not None:
+            if isinstance(value, GeneratorType) and value.gi_code.co_name == "<genexpr>":
+                # `q, k, v = (f(x) for x in y)`: look at what it yields, and yield that again.
+                items = list(itertools.islice(value, _ITEM_LIMIT))
+                self._note(opened, self.sites[site], items, sys._getframe(1))
+                return itertools.chain(items, value)
             self._note(opened, self.sites[site], value, sys._getframe(1))
         return value
 
