@@ -4,86 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
 
 import jax
 
-from shapecheck.facts import Call, Evaluation, Failure, Mode
+from shapecheck.facts import Evaluation
 from shapecheck.stage.failures import explain, is_own
 from shapecheck.stage.protocol import EntryPlan
 from shapecheck.stage.recorder import Recorder
 from shapecheck.stage.repair import proposals
 from shapecheck.stage.sizes import Substitution, substitutions
 from shapecheck.stage.synthesis import ALL_EQUAL, CannotSynthesiseError
+from shapecheck.stage.trials import INDEPENDENT, Outcome, Recipe, Trial
 
-_INDEPENDENT = Substitution()
 _MOST_ATTEMPTS = 240
 _MOST_TIES = 6
 _SECONDS = 20.0
-
-Chosen = tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One way to run an entry: `rank` axes for each variadic dim, the constructor's integers by `construction`."""
-
-    mode: Mode
-    substitution: Substitution = _INDEPENDENT
-    variant: int = 0
-    construction: int = 0
-    rank: int = 1
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """An entry made ready for one trial. `chosen` are the sizes of its free names, `known` the constructor's.
-
-    It is `guessed` if an argument has a shape that nothing speaks for.
-    """
-
-    call: Callable[[], None]
-    chosen: Chosen = ()
-    known: tuple[int, ...] = ()
-    guessed: bool = False
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """How an entry is run under a trial, and what the search may vary.
-
-    `relations` lets free names be tied to each other blindly. `tied` says that the user or the names fixed all dims,
-    `certain` that annotations or comments describe the arguments, so that a shape error is one of the code.
-    """
-
-    prepare: Callable[[Trial], Prepared]
-    relations: bool = False
-    tied: bool = True
-    certain: bool = True
-    symbolic: bool = True
-    constructions: tuple[int, ...] = (0,)
-    ranks: tuple[int, ...] = (1,)
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What one attempt showed."""
-
-    trial: Trial
-    calls: tuple[Call, ...]
-    prepared: Prepared | None
-    failure: Failure | None
-
-    @property
-    def ok(self) -> bool:
-        """Whether it ran to its end."""
-        return self.failure is None
-
-    @property
-    def depth(self) -> int:
-        """How far it came."""
-        return sum(len(c.observations) for c in self.calls)
 
 
 class Search:
@@ -118,7 +53,7 @@ class Search:
 
     def _constructed(self, construction: int) -> tuple[Outcome, ...]:
         symbolic: Outcome | None = None
-        start = _INDEPENDENT
+        start = INDEPENDENT
         if self.recipe.symbolic:
             symbolic = self._search(Trial("symbolic", construction=construction))
             last = self.failures[-1] if self.failures and symbolic is None else symbolic
@@ -132,7 +67,7 @@ class Search:
     def _sized(self, start: Trial) -> tuple[Outcome, ...]:
         found = self._search(start)
         if found is None and start.substitution.ties:
-            found = self._search(dataclasses.replace(start, substitution=_INDEPENDENT))
+            found = self._search(dataclasses.replace(start, substitution=INDEPENDENT))
         if found is None:
             return ()
         if found.prepared is None or not found.prepared.chosen:

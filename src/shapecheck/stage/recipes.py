@@ -12,13 +12,13 @@ import jax
 
 from shapecheck.shapes import SpecError, comment_dtype, parse_comment_dims, parse_spec, print_spec
 from shapecheck.stage import abstract
-from shapecheck.stage.attempts import Prepared, Recipe, Trial
 from shapecheck.stage.entries import module_class
 from shapecheck.stage.failures import describe_error, is_own
 from shapecheck.stage.protocol import ConfiguredExample, Described
 from shapecheck.stage.recorder import Opened, Recorder
 from shapecheck.stage.sizes import SMALLEST, Assignment, free_names
 from shapecheck.stage.synthesis import CONSTRUCTIONS, CannotSynthesiseError, Deferred, Synthesis, annotation_of
+from shapecheck.stage.trials import Prepared, Recipe, Trial
 from shapecheck.stage.values import is_array
 
 Descriptions = Mapping[str, Described]

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from shapecheck.stage.attempts import Outcome
+from shapecheck.stage.trials import Outcome
 
 _WORD = re.compile(r"\d+\*[^\W\d]\w*|[^\W\d]\w*|\d+")
 _MOST = 12

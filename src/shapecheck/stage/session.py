@@ -13,7 +13,7 @@ import jax
 
 from shapecheck.facts import Evaluation, Failure
 from shapecheck.stage import checkers, entries
-from shapecheck.stage.attempts import Recipe, Search
+from shapecheck.stage.attempts import Search
 from shapecheck.stage.failures import describe_error, is_own
 from shapecheck.stage.importing import Importer, WorkerEndedError
 from shapecheck.stage.protocol import ConfiguredExample, Described, EntryPlan, ModulePlan
@@ -21,6 +21,7 @@ from shapecheck.stage.recipes import Descriptions, ExampleError, Kitchen
 from shapecheck.stage.recorder import Recorder
 from shapecheck.stage.sizes import UnknownSizeError
 from shapecheck.stage.synthesis import CannotSynthesiseError
+from shapecheck.stage.trials import Recipe
 
 _OLDEST_JAX = (0, 5)
 

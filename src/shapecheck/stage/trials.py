@@ -1,0 +1,75 @@
+"""What a search is made of: a trial to make, a recipe that makes it, and the outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from shapecheck.facts import Call, Failure, Mode
+from shapecheck.stage.sizes import Substitution
+
+INDEPENDENT = Substitution()
+"""No free name is tied to anything."""
+
+Chosen = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One way to run an entry: `rank` axes for each variadic dim, the constructor's integers by `construction`."""
+
+    mode: Mode
+    substitution: Substitution = INDEPENDENT
+    variant: int = 0
+    construction: int = 0
+    rank: int = 1
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """An entry made ready for one trial. `chosen` are the sizes of its free names, `known` the constructor's.
+
+    It is `guessed` if an argument has a shape that nothing speaks for.
+    """
+
+    call: Callable[[], None]
+    chosen: Chosen = ()
+    known: tuple[int, ...] = ()
+    guessed: bool = False
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How an entry is run under a trial, and what the search may vary.
+
+    `relations` lets free names be tied to each other blindly. `tied` says that the user or the names fixed all dims,
+    `certain` that annotations or comments describe the arguments, so that a shape error is one of the code.
+    """
+
+    prepare: Callable[[Trial], Prepared]
+    relations: bool = False
+    tied: bool = True
+    certain: bool = True
+    symbolic: bool = True
+    constructions: tuple[int, ...] = (0,)
+    ranks: tuple[int, ...] = (1,)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one attempt showed."""
+
+    trial: Trial
+    calls: tuple[Call, ...]
+    prepared: Prepared | None
+    failure: Failure | None
+
+    @property
+    def ok(self) -> bool:
+        """Whether it ran to its end."""
+        return self.failure is None
+
+    @property
+    def depth(self) -> int:
+        """How far it came."""
+        return sum(len(c.observations) for c in self.calls)
