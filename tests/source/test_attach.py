@@ -349,6 +349,22 @@ NAMED = {
         ["[b t]: x before 4"],
     ),
     "a condition": ("def f(x):\n    if x.any():  # x: (b, t)\n        pass", ["[b t]: x before 2"]),
+    "the target, which may also be what goes in": (
+        """
+        def f(x):
+            # x: (b, t)
+            x = g(x)
+        """,
+        ["[b t]: value g(x) | x before 4"],
+    ),
+    "a parameter called inputs": (
+        """
+        def f(inputs):
+            # inputs: (b, t)
+            y = g(inputs)
+        """,
+        ["[b t]: inputs before 4"],
+    ),
     "elements of a tuple": (
         "q, (k, v) = f(x)  # q (b, t), k (b, s)",
         ["[b t]: q after 1", "[b s]: k after 1"],

@@ -31,10 +31,13 @@ def _certainty(module):
         ("b = len(x)\ny = f(x)  # (b, t)", "sure"),
         ("b = 32\ny = f(x)  # (b, t)", "sure"),
         ("def f(x, b: int):\n    y = g(x)  # (b, t)", "sure"),
+        ("def f(x, b=16):\n    y = g(x)  # (b, t)", "sure"),
+        ("def f(x, *, b=16):\n    y = g(x)  # (b, t)", "sure"),
         ("class A:\n    b: int\ny = f(x)  # (b, t)", "sure"),
         ("class A:\n    def f(self):\n        self.b = 8\ny = f(x)  # (b, t)", "sure"),
         ('from jaxtyping import Float\nz: Float[Array, "b c"] = g(x)\ny = f(x)  # (b, t)', "sure"),
         ("z = g(x)  # shape: (b,)\ny = f(x)  # (b, t)", "sure"),
+        ("b = 32\ny = f(x)  # optional [b, t] not None if it is causal", "sure"),
         # counters and switches are no sizes
         ("b = 0\ny = f(x)  # (b, t)", "tentative"),
         ("b = True\ny = f(x)  # (b, t)", "tentative"),

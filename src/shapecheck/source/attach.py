@@ -127,7 +127,7 @@ class CommentReader:
         drafts: list[_Draft] = []
         direct = False
         for offset, segment in line.segments:
-            if segment.inputs or (direct and segment.prose and not segment.marked):
+            if direct and segment.prose and not segment.marked:
                 continue
             if line.spoiled and not (segment.marked or segment.labels or segment.prose):
                 continue
@@ -178,6 +178,9 @@ class CommentReader:
             ]
         if own and (segment.generic or (segment.numeric and line.first != line.last)):
             sure = False  # `output: (b, t)` may be what the function returns; numbers in a text are an example
+        if segment.inputs and not segment.marked:
+            return []
+        sure = sure and not segment.inputs
         if segment.labels and not segment.generic and not segment.arrow:
             # The label is a word for something that has no such name in the code.
             sure = sure and segment.marked and not own and segment.prose <= _SHORT
@@ -224,7 +227,7 @@ class CommentReader:
         for target in targets[:1]:
             for candidate in (target, *target.elements):
                 if candidate.name == label and candidate.places:
-                    return candidate
+                    return self._or_before(line, candidate, placed)
         if placed.header_end >= line.comment.line >= placed.node.lineno or not line.comment.own_line:
             inner = self.tables.scope_of.get((placed.node.lineno, placed.node.col_offset))
         else:
@@ -245,6 +248,19 @@ class CommentReader:
             if later is not None:
                 places = [name_place(scope, label, later.node, "after", later.loop)]
         return Target(scope, label, tuple(places), placed)
+
+    def _or_before(self, line: _Line, target: Target, placed: Placed) -> Target:
+        """Above `x = f(x)` a comment that names x may also speak of what goes in."""
+        scope = self.tables.function_scope(placed.scope)
+        goes_in = line.comment.own_line and placed.node.lineno > line.comment.line and self._reads(placed, target.name)
+        if not goes_in or target.places[0].kind == "field" or not self._is_variable(scope, target.name):
+            return target
+        before = name_place(scope, target.name, placed.node, "before", placed.loop)
+        return replace(target, places=(*target.places, before))
+
+    def _reads(self, placed: Placed, name: str) -> bool:
+        """Whether a statement may read the variable that it assigns."""
+        return self._is_assigned_before(placed.scope, name, placed) and not isinstance(placed.node, ast.Return)
 
     def _is_variable(self, scope: int, label: str) -> bool:
         first, _, rest = label.partition(".")

@@ -18,7 +18,17 @@ def known_dims(tables: Tables, annotated: Iterable[str]) -> set[str]:
     for node in tables.nodes:
         if isinstance(node, Function):
             known.update(a.arg for a in arguments(node) if _is_integer(a.annotation))
+            known.update(_sized_defaults(node))
     return known
+
+
+def _sized_defaults(node: Function) -> Iterator[str]:
+    """The parameters whose default is a size."""
+    args = node.args
+    positional = [*args.posonlyargs, *args.args]
+    pairs = [*zip(reversed(positional), reversed(args.defaults), strict=False)]
+    pairs += [(a, d) for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=True) if d is not None]
+    return (argument.arg for argument, default in pairs if isinstance(default, ast.Constant) and _is_size(default))
 
 
 def _sizes(placed: Placed) -> Iterator[str]:

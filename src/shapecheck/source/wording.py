@@ -91,6 +91,8 @@ class _Reader:
         words = [token.lower() for token in self.tokens]
         if not self.first and words in (["to"], ["into"]):
             return Lead("arrow", arrow=True)
+        if words in (["optional"], ["(", "optional", ")"]):
+            self.tokens, words = [], []  # it may also be None
         spoiled = bool(words) and words[-1] in _NOT_BEFORE
         marked, colon, arrow = self._take_marker()
         labels = self._take_labels()
