@@ -48,7 +48,11 @@ class Kitchen:
     def method(self, cls: type, function: Any) -> Recipe:
         """Construct `cls`, and call its method `function`."""
         function = _bare(function)
-        return self._call(function, self._method(function), cls)
+        if getattr(function, "__isabstractmethod__", False):
+            raise CannotSynthesiseError(f"{function.__qualname__} is abstract")
+        if inspect.isabstract(cls):
+            cls = next(iter(self.subclasses(cls)), cls)
+        return self._call(_annotated_original(cls, function), self._method(function), cls)
 
     def function(self, function: Any) -> Recipe:
         """Call a plain function (or static method) alone."""
@@ -173,11 +177,12 @@ class Kitchen:
     def _call(self, function: Any, invoke: Any, cls: type | None) -> Recipe:
         described = self.described(function)
         specs = _specs(function, described)
+        constants = _constants(function, specs, [d.spec for d in described.values()])
 
         def prepare(trial: Trial) -> Prepared:
             model, known = self.instance(cls, trial.construction) if cls is not None else (None, {})
             first = () if cls is None else (model,)
-            assignment = self._assignment(trial, {**known, **self.pinned}, specs)
+            assignment = self._assignment(trial, {**constants, **known, **self.pinned}, specs)
             synthesis = Synthesis(assignment, pinned=self.pinned, subclasses=self.subclasses)
             synthesis.chosen.update(known)
             given = {"state": None} if first and _wants_state(function, model) else {}
@@ -197,6 +202,17 @@ class Kitchen:
 
     def _assignment(self, trial: Trial, known: Mapping[str, int], specs: Sequence[str]) -> Assignment:
         return Assignment(trial.mode, known, specs, trial.substitution, trial.variant, trial.rank)
+
+
+def _annotated_original(cls: type, function: Any) -> Any:
+    """The method itself; or, if it has no annotations, the one it overrides that has them for the same parameters."""
+    parameters = list(inspect.signature(function).parameters)
+    if not getattr(function, "__annotations__", {}):
+        for base in cls.__mro__:
+            original = vars(base).get(getattr(function, "__name__", ""))
+            if getattr(original, "__annotations__", {}) and list(inspect.signature(original).parameters) == parameters:
+                return original
+    return function
 
 
 def _bare(function: Any) -> Any:
@@ -278,6 +294,16 @@ def _specs(function: Any, described: Descriptions) -> list[str]:
     for name, parameter in parameters.items():
         specs += _annotated(annotation_of(function, name, parameter.annotation))
     return specs
+
+
+def _constants(function: Any, specs: Sequence[str], described: Sequence[str]) -> dict[str, int]:
+    """The module's integers that the specs mean: any name of a comment, and names inside expressions of annotations.
+
+    A plain name of an annotation is no variable, whatever the module holds under that name.
+    """
+    module = getattr(inspect.unwrap(function), "__globals__", {})
+    plain = {name for text in specs if text not in described for name in parse_spec(text).free_names()}
+    return {n: module[n] for n in free_names(specs) if n not in plain and type(module.get(n)) is int}
 
 
 def _annotated(annotation: Any) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from shapecheck.facts import Call, Frame, Named, Observation, Scope, Site
 from shapecheck.stage.names import visible
-from shapecheck.stage.values import describe
+from shapecheck.stage.values import describe, is_array
 
 _ITEM_LIMIT = 64
 _CALL_LIMIT = 20_000  # calls kept of one evaluation; beyond it a Python loop repeats itself
@@ -161,6 +161,7 @@ class ModuleProbe:
                 return result
 
             setattr(cls, name, construct)
+            self._constants(scope, outer, cls, sys._getframe(1))
             return cls
 
         return decorate
@@ -174,6 +175,16 @@ class ModuleProbe:
             if hasattr(instance, site.name):
                 names = visible(site.names, {"self": instance, **_members(instance)}, {})
                 opened.observations.append(Observation(site.index, describe(getattr(instance, site.name)), names))
+
+    def _constants(self, scope: int, outer: Opened | None, cls: type, frame: FrameType) -> None:
+        """Observe the arrays that the class itself holds, and its instances share."""
+        own = vars(cls)
+        sites = [s for s in self.field_sites[scope] if is_array(own.get(s.name))]
+        if sites:
+            opened = self._open(scope, outer)
+            for site in sites:
+                names = visible(site.names, own, frame.f_globals)
+                opened.observations.append(Observation(site.index, describe(own[site.name]), names))
 
     def _open(self, scope: int, outer: Opened | None) -> Opened:
         recorder = self.recorder

@@ -19,6 +19,7 @@ import numpy as np
 from shapecheck.stage import hints
 from shapecheck.stage.protocol import Described
 from shapecheck.stage.sizes import Assignment
+from shapecheck.stage.typing_imports import typing_names
 from shapecheck.stage.values import is_array
 
 ALL_EQUAL = 2
@@ -297,7 +298,12 @@ def _resolve(raw: Any, module: Mapping[str, Any], members: Mapping[str, Any]) ->
     holder = types.SimpleNamespace(__annotations__={"it": raw})
     try:
         return typing.get_type_hints(holder, dict(module), dict(members), include_extras=True)["it"]
-    except (NameError, TypeError, SyntaxError, AttributeError):
+    except NameError:
+        hidden = typing_names(str(module.get("__name__", "")))
+        if hidden and not hidden.keys() <= module.keys():
+            return _resolve(raw, {**hidden, **module}, members)
+        return _MISSING
+    except (TypeError, SyntaxError, AttributeError):
         return _MISSING
 
 

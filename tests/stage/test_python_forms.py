@@ -1,0 +1,472 @@
+"""Claims in every form of Python code that people write models in."""
+
+from __future__ import annotations
+
+import pytest
+
+HEAD = """
+import dataclasses
+import functools
+from typing import Generic, NamedTuple, TypeVar
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, jaxtyped
+from beartype import beartype
+"""
+
+CASES = {
+    "plain.py": """
+def gram(x: Float[Array, "n d"]) -> Float[Array, "d d"]:
+    centred = x - x.mean(axis=0)  # (n, d)
+    wrong = centred.T @ centred  # (n, n)  ~SC201
+    return wrong
+
+def flipped(x: Float[Array, "n d"]) -> Float[Array, "n d"]: ~SC203
+    return x.T
+""",
+    "methods.py": """
+class Kernel(eqx.Module):
+    scale: Float[Array, "d"]
+    def __init__(self, d: int):
+        self.scale = jnp.ones(d)
+    def evaluate(self, x: Float[Array, "n d"], y: Float[Array, "m d"]) -> Float[Array, "n m"]:
+        a = x * self.scale  # (n, d)
+        return a @ y.T  # (m, n)  ~SC201
+    def _diagonal(self, x: Float[Array, "n d"]) -> Float[Array, "n"]:
+        return (x * x * self.scale).sum(-1)
+    def __add__(self, x: Float[Array, "d"]) -> Float[Array, "d d"]: ~SC203
+        return self.scale + x
+    @staticmethod
+    def distance(x: Float[Array, "n d"], y: Float[Array, "m d"]) -> Float[Array, "n m"]:
+        z = x[:, None] - y[None]  # (n, m, d)
+        return (z**2).sum(2)  # (m, n)  ~SC201
+    @classmethod
+    def make(cls, init: Float[Array, "d"]) -> Float[Array, "d"]:
+        y = init[None] * 2  # (d, 1)  ~SC201
+        return y[0]
+    @property
+    def matrix(self) -> Float[Array, "d d"]:
+        outer = self.scale[:, None] * self.scale  # (d, d)
+        return outer
+    @property
+    def row(self) -> Float[Array, "d 1"]: ~SC203
+        return self.scale[None]
+""",
+    "static_return.py": """
+class Tools:
+    @staticmethod
+    def t(x: Float[Array, "n d"]) -> Float[Array, "n d"]: ~SC203
+        return x.T
+    @classmethod
+    def u(cls, x: Float[Array, "n d"]) -> Float[Array, "d n"]:
+        return cls.t(x)
+""",
+    "distance_return.py": """
+def distance(x: Float[Array, "n d"], y: Float[Array, "m d"]) -> Float[Array, "n m"]: ~SC203
+    z = x[:, None] - y[None]  # (n, m, d)
+    return (z**2).sum(1)
+""",
+    "nested.py": """
+def outer(x: Float[Array, "n d"], w: Float[Array, "d m"]) -> Float[Array, "n m"]:
+    def inner(a):
+        def innermost(b):
+            c = b @ w  # (n, m)
+            return c  # (m, n)  ~SC201
+        return innermost(a * 2)
+    return inner(x)
+""",
+    "closures.py": """
+def make(w: Float[Array, "d m"]):
+    def apply(x: Float[Array, "n d"]) -> Float[Array, "n m"]:
+        y = x @ w  # (n, m)
+        z = x @ w  # (n, d)  ~SC201
+        return y + z
+    return apply
+
+def use(x: Float[Array, "n d"], w: Float[Array, "d m"]) -> Float[Array, "n m"]:
+    return make(w)(x)
+""",
+    "lambdas.py": """
+def f(x: Float[Array, "n d"], w: Float[Array, "d m"]) -> Float[Array, "n m"]:
+    project = lambda a: (
+        a @ w  # (n, m)
+    )
+    twist = lambda a: (
+        a @ w  # (m, n)  ~SC201
+    )
+    return project(x) + twist(x)
+""",
+    "comprehensions.py": """
+def heads(x: Float[Array, "n d"], ws: Float[Array, "h d k"]) -> Float[Array, "n h*k"]:
+    parts = [
+        x @ ws[i]  # (n, k)
+        for i in range(3)
+    ]
+    wrong = [
+        x @ ws[i]  # (k, n)  ~SC201
+        for i in range(3)
+    ]
+    all_ = [x @ w for w in (ws[0], ws[1])]  # (n, k)
+    total = sum(
+        (x @ ws[i]).sum(axis=0)  # (n,)  ~SC201
+        for i in range(2)
+    )
+    named = {str(i): x @ ws[i] for i in range(2)}  # (d, k)  ~SC201
+    return jnp.einsum("nd,hdk->nhk", x, ws).reshape(x.shape[0], -1) + 0 * (total[0] + parts[0][0, 0])
+""",
+    "jaxtyped.py": """
+@jaxtyped(typechecker=beartype)
+def checked(x: Float[Array, "n d"], y: Float[Array, "d"]) -> Float[Array, "n d"]: ~SC202
+    z = x + y  # (d, n)  ~SC201
+    return z
+
+def caller(x: Float[Array, "n d"]) -> Float[Array, "n d"]:
+    first = checked(x, x[:1])
+    second = checked(x, x[0])  # (n, d)
+    return first.T @ second  ~SC203
+""".replace('caller(x: Float[Array, "n d"]) -> Float[Array, "n d"]:', 'caller(x: Float[Array, "n d"]) -> Float[Array, "n d"]: ~SC203').replace(
+        "second  ~SC203", "second"
+    ),
+    "beartyped.py": """
+@beartype
+def only(x: Float[Array, "n d"]) -> Float[Array, "d n"]: ~SC203
+    y = x * 2  # (n, d)
+    return y
+
+@jax.jit
+@jaxtyped(typechecker=beartype)
+def both(x: Float[Array, "n d"]) -> Float[Array, "d n"]: ~SC203
+    y = x * 2  # (d, n)  ~SC201
+    return y
+
+@jaxtyped(typechecker=beartype)
+class Scale(eqx.Module):
+    w: Float[Array, "d"]
+    def __init__(self, d: int):
+        self.w = jnp.ones((d, 1))
+    def __call__(self, x: Float[Array, "d"]) -> Float[Array, "d"]: ~SC203
+        return self.w * x
+""".replace('w: Float[Array, "d"]', 'w: Float[Array, "d"] ~SC205', 1),
+    "coroutine.py": """
+import asyncio
+
+async def fetch(x: Float[Array, "n d"]) -> Float[Array, "d n"]:
+    y = x.T  # (n, d)  ~SC201
+    return y
+
+def run(x: Float[Array, "n d"]) -> Float[Array, "d n"]:
+    return asyncio.run(fetch(x))
+""",
+    "generator.py": """
+def layers(x: Float[Array, "n d"]):
+    for i in range(2):
+        y = x * i  # (n, d)
+        z = y.T  # (n, d)  ~SC201
+        yield y, z
+
+def total(x: Float[Array, "n d"]) -> Float[Array, "n d"]:
+    return sum(y for y, _ in layers(x))
+""",
+    "matching.py": """
+def pick(x: Float[Array, "n d"], kind: str = "rows") -> Float[Array, "d"]:
+    match (x.ndim, kind):
+        case (2, "rows"):
+            y = x.mean(axis=0)  # (d,)
+        case (2, _):
+            y = x.mean(axis=1)
+        case _:
+            raise ValueError
+    match x.shape:
+        case (n, d):
+            z = x.reshape(d, n)  # (n, d)  ~SC201
+        case _:
+            z = x
+    return y + z.sum()
+""",
+    "walrus.py": """
+def f(x: Float[Array, "n d"]) -> Float[Array, "n"]:
+    total = 2 * (y := x.sum(axis=1))  # (n,)
+    if (z := x.sum(axis=0)).ndim == 1:
+        y = y + z.sum()  # (d,)  ~SC201
+    return y + total
+""",
+    "decorated.py": """
+def logged(function):
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        return function(*args, **kwargs)
+    return wrapper
+
+def bare(function):
+    def wrapper(x):
+        return function(x)
+    return wrapper
+
+class Counted:
+    def __init__(self, function):
+        functools.update_wrapper(self, function)
+        self.function = function
+    def __call__(self, *args):
+        return self.function(*args)
+
+@logged
+def f(x: Float[Array, "n d"]) -> Float[Array, "d n"]: ~SC203
+    y = x * 2  # (n, d)
+    return y
+
+@bare
+def g(x: Float[Array, "n d"]) -> Float[Array, "d n"]: ~SC203
+    return x * 2
+
+@Counted
+def h(x: Float[Array, "n d"]) -> Float[Array, "d n"]: ~SC203
+    return x * 2
+
+@functools.lru_cache
+def table(n: int, d: int) -> Float[Array, "n d"]:
+    return jnp.zeros((n, d))  # (d, n)  ~SC201
+
+def use(x: Float[Array, "n d"]):
+    return g(x) + h(x)
+""",
+    "partial.py": """
+def linear(w, b, x):
+    y = x @ w  # (n, m)
+    z = y + b  # (m, n)  ~SC201
+    return z
+
+def net(x: Float[Array, "n d"], w: Float[Array, "d m"], b: Float[Array, "m"]) -> Float[Array, "n m"]:
+    layer = functools.partial(linear, w, b)
+    return layer(x)
+
+doubled = functools.partial(jnp.multiply, 2.0)
+
+def scaled(x: Float[Array, "n d"]) -> Float[Array, "d n"]: ~SC203
+    return doubled(x)
+""",
+    "generic.py": """
+T = TypeVar("T")
+M = TypeVar("M", bound=eqx.Module)
+
+class Inner(eqx.Module):
+    w: Float[Array, "k d"]
+    def __init__(self, k: int, d: int):
+        self.w = jnp.zeros((k, d))
+    def __call__(self, x: Float[Array, "d"]) -> Float[Array, "k"]:
+        return self.w @ x
+
+class Residual(eqx.Module, Generic[M]):
+    inner: M
+    def __call__(self, x: Float[Array, "d"]) -> Float[Array, "d"]:
+        y = x + 1  # (d,)
+        return y
+
+def identity(x: T) -> T:
+    return x
+
+def use(x: Float[Array, "n d"]) -> Float[Array, "n d"]:
+    y = identity(x)  # (d, n)  ~SC201
+    return y
+""",
+    "future.py": """
+from __future__ import annotations
+from typing import TYPE_CHECKING
+import jax.numpy as jnp
+import equinox as eqx
+if TYPE_CHECKING:
+    import nowhere_to_be_found.stubs
+    from jaxtyping import Array, Float
+    import jaxtyping as jt
+
+def f(x: Float[Array, "n d"]) -> Float[Array, "d n"]: ~SC203
+    y = x * 2  # (n, d)
+    return y
+
+class Net(eqx.Module):
+    w: Float[Array, "d m"]
+    def __init__(self, d: int, m: int):
+        self.w = jnp.zeros((d, m))
+    def __call__(self, x: jt.Float[jt.Array, "n d"]) -> Float[Array, "n m"]:
+        y = x @ self.w  # (m, n)  ~SC201
+        return y
+""",
+    "future_only.py": """
+from __future__ import annotations
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+def f(x: Float[Array, "n d"], later: Later | None = None) -> Float[Array, "d n"]: ~SC203
+    return x
+
+class Later:
+    pass
+""",
+    "records.py": """
+class Batch(NamedTuple):
+    inputs: Float[Array, "n d"]
+    labels: Int[Array, "n"]
+
+@dataclasses.dataclass
+class State:
+    mean: Float[Array, "d"]
+    cov: Float[Array, "d d"] ~SC205
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Pair:
+    a: Float[Array, "n"]
+    b: Float[Array, "n"] ~SC205
+
+def start(x: Float[Array, "n d"], y: Int[Array, "n"]) -> Float[Array, "d"]:
+    batch = Batch(x, y)
+    state = State(batch.inputs.mean(0), batch.inputs)
+    pair = Pair(x[:, 0], x[0])
+    mean = state.mean  # (d,)
+    wrong = pair.a  # (d,)  ~SC201
+    return mean
+""",
+    "wrong_batch.py": """
+class Batch(NamedTuple):
+    inputs: Float[Array, "n d"]
+    labels: Int[Array, "n"] ~SC205
+
+def start(x: Float[Array, "n d"], y: Int[Array, "m"]):
+    return Batch(x, y)
+""",
+    "two_models.py": """
+class First(eqx.Module):
+    w: Float[Array, "d h"]
+    def __init__(self, d: int, h: int):
+        self.w = jnp.zeros((d, h))
+    def __call__(self, x: Float[Array, "n d"]) -> Float[Array, "n h"]:
+        return x @ self.w
+
+class Second(eqx.Module):
+    w: Float[Array, "d h"]
+    def __init__(self, d: int, h: int):
+        self.w = jnp.zeros((d, h))
+    def __call__(self, x: Float[Array, "n d"]) -> Float[Array, "h n"]: ~SC203
+        return x @ self.w
+""",
+    "held.py": """
+class Part(eqx.Module):
+    w: Float[Array, "k d"]
+    def __init__(self, d: int, k: int):
+        self.w = jnp.zeros((k, d))
+    def __call__(self, x: Float[Array, "d"]) -> Float[Array, "k"]:
+        y = self.w @ x  # (k,)
+        return y  # (d,)  ~SC201
+
+class Whole(eqx.Module):
+    parts: list[Part]
+    def __init__(self, width: int, hidden: int, out: int):
+        self.parts = [Part(width, hidden), Part(hidden, out)]
+    def __call__(self, x: Float[Array, "width"]) -> Float[Array, "out"]:
+        h = self.parts[0](x)  # (hidden,)
+        y = self.parts[1](h)  # (hidden,)  ~SC201
+        return y
+""",
+    "abstract.py": """
+import abc
+
+class Distribution(eqx.Module):
+    @abc.abstractmethod
+    def sample(self, n: int) -> Float[Array, "n d"]: ~unreached
+        ...
+    @abc.abstractmethod
+    def log_prob(self, x: Float[Array, "n d"]) -> Float[Array, "n"]: ~unreached
+        ...
+    def entropy(self, x: Float[Array, "n d"]) -> Float[Array, ""]:
+        p = self.log_prob(x)  # (n,)
+        q = self.log_prob(x)  # (d,)  ~SC201
+        return (p + q).mean()
+
+class Normal(Distribution):
+    mu: Float[Array, "d"]
+    def __init__(self, d: int):
+        self.mu = jnp.zeros(d)
+    def sample(self, n):
+        return jnp.zeros((n, self.mu.shape[0])) + self.mu  # (n, d)
+    def log_prob(self, x):
+        z = x * 2  # (n, d)
+        y = z - self.mu  # (d, n)  ~SC201
+        return -(y**2).sum(axis=1)  # (n,)
+""",
+    "loops.py": """
+def pyramid(x: Float[Array, "n d"], depth: int = 3):
+    for _ in range(depth):
+        n, d = x.shape
+        x = jnp.concatenate([x, x], axis=1)  # (n, 2*d)
+        y = x.T  # (n, 2*d)  ~SC201
+    while x.ndim < 3:
+        x = x[None]  # (1, n, d)  ~SC201
+    return y
+
+def contexts(x: Float[Array, "n d"]) -> Float[Array, "n d"]:
+    with jax.named_scope("block"):
+        y = x * 2  # (n, d)
+        z = x * 2  # (d, n)  ~SC201
+    try:
+        w = y + z.T  # (n, d) ~unreached
+    except (TypeError, ValueError):
+        w = y  # (d, n)  ~SC201
+    finally:
+        v = y.sum(0)  # (d,)
+    return y + v
+""",
+    "module_level.py": """
+n, d = 4, 6
+TABLE = jnp.zeros((n, d))  # (n, d)
+TURNED = TABLE.T  # (n, d)  ~SC201
+
+class Constants:
+    basis = jnp.ones((n, d))  # (d, n)  ~SC201
+""",
+    "globals_and_defaults.py": """
+HEADS = 5
+WIDTH = 7
+
+def split(x: Float[Array, "n {HEADS*WIDTH}"], scale: float = 1.0, *extra, flag: bool = True, **rest) -> Float[Array, "n HEADS WIDTH"]:
+    y = x.reshape(x.shape[0], HEADS, WIDTH)  # (n, HEADS, WIDTH)
+    z = x.reshape(x.shape[0], WIDTH, HEADS)  # (n, HEADS, WIDTH)  ~SC201
+    return y if flag else z
+
+def merged(x, w: Float[Array, "HEADS k"]):  # x: (n, HEADS)
+    y = x @ jnp.ones((HEADS, WIDTH))  # (n, WIDTH)
+    z = x @ jnp.ones((HEADS, WIDTH))  # (n, HEADS)  ~SC201
+    return y + z, w.T
+""",
+    "positional.py": """
+def f(x: Float[Array, "n d"], /, w: Float[Array, "d m"], *, b: Float[Array, "m"]) -> Float[Array, "n m"]:
+    y = x @ w + b  # (n, m)
+    return y  # (m, n)  ~SC201
+
+def tuples(pair: tuple[Float[Array, "n d"], Float[Array, "d"]]) -> tuple[Float[Array, "n"], Float[Array, "d"]]:
+    x, w = pair
+    y = x @ w  # (d,)  ~SC201
+    return y, w
+
+def wrong_tuple(x: Float[Array, "n d"]) -> tuple[Float[Array, "n"], Float[Array, "d"]]: ~SC203
+    return x.sum(1), x.sum(1)
+
+def lists(xs: list[Float[Array, "n d"]]) -> Float[Array, "2 n d"]:
+    y = jnp.stack(xs)  # (n, 2, d)  ~SC201
+    return y
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(check_folder):
+    plain = {n for n, text in CASES.items() if "from __future__" in text}
+    return check_folder({name: text if name in plain else HEAD + text for name, text in CASES.items()})
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_claims_are_verified_and_wrong_ones_found(folder, name: str) -> None:
+    assert folder.cases[name].as_marked()
+
+
+def test_nothing_is_merely_tentative(folder) -> None:
+    assert folder.report.summary.tentative == 0
