@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
+from shapecheck.source.by_line import Found, Lines, index_lines, outermost, roots
 from shapecheck.source.reading import Comment, Source
 from shapecheck.source.scopes import Function, Placed, Tables, arguments, dotted
 from shapecheck.source.sites import Place, name_place, value_place
@@ -14,8 +15,6 @@ from shapecheck.source.sites import Place, name_place, value_place
 _NAME_LENGTH = 40
 _OPENING = ("(", "[", "{")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_DISPLAYS = (ast.Tuple, ast.List, ast.Dict, ast.Set, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-_INNER = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 @dataclass(frozen=True)
@@ -40,28 +39,13 @@ class Target:
         return self.statement.node if self.part is None else self.part
 
 
-@dataclass
-class _Lines:
-    """The expressions of one statement by line: the largest that ends, starts, or is opened there."""
-
-    ending: dict[int, _Found] = field(default_factory=dict)
-    starting: dict[int, _Found] = field(default_factory=dict)
-    opening: dict[tuple[int, int], _Found] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class _Found:
-    node: ast.expr
-    loop: tuple[int, ...]
-
-
 class Anchors:
     """Finds what comments stand at, in one file."""
 
     def __init__(self, source: Source, tables: Tables) -> None:
         self.source = source
         self.tables = tables
-        self._lines: dict[int, _Lines] = {}
+        self._lines: dict[int, Lines] = {}
         self._ends: dict[int, int] = {}
         self._parameters: dict[int, dict[int, str]] = {}
 
@@ -218,12 +202,12 @@ class Anchors:
             if found is None:
                 found = lines.starting.get(self._next_code(comment.line))
             else:
-                found = _outermost(found, lines.starting.get(comment.line))
+                found = outermost(found, lines.starting.get(comment.line))
         else:
             found = lines.ending.get(comment.line)
         return self._expression(placed, found) if found is not None else None
 
-    def _expression(self, placed: Placed, found: _Found) -> Target | None:
+    def _expression(self, placed: Placed, found: Found) -> Target | None:
         node, loop = found.node, found.loop
         while isinstance(node, ast.Lambda | ast.Starred):
             if isinstance(node, ast.Lambda):
@@ -285,74 +269,15 @@ class Anchors:
                 return line
         return line
 
-    def _index(self, placed: Placed) -> _Lines:
+    def _index(self, placed: Placed) -> Lines:
         if placed.place not in self._lines:
-            self._lines[placed.place] = _index_lines(_roots(placed.node), placed.loop)
+            self._lines[placed.place] = index_lines(roots(placed.node), placed.loop)
         return self._lines[placed.place]
-
-
-def _index_lines(roots: Sequence[ast.expr], loop: tuple[int, ...]) -> _Lines:
-    """One walk over the expressions of a statement, so that many comments in one long literal cost no more than one."""
-    lines = _Lines()
-    stack: list[tuple[ast.AST, int, int, tuple[int, ...]]] = [(root, 0, 0, loop) for root in roots]
-    while stack:
-        node, start, end, loop = stack.pop()
-        if isinstance(node, ast.expr) and not isinstance(node, ast.Slice):
-            found = _Found(node, loop)
-            first, last = node.lineno, node.end_lineno or node.lineno
-            if last != end:
-                best = lines.ending.get(last)
-                if best is None or (best.node.end_col_offset or 0) < (node.end_col_offset or 0):
-                    lines.ending[last] = found
-            if first != start:
-                leftmost = lines.starting.get(first)
-                if leftmost is None or node.col_offset < leftmost.node.col_offset:
-                    lines.starting[first] = found
-            _note_opening(lines, found)
-            start, end = first, last
-            if isinstance(node, _INNER):
-                loop = (*loop, node.lineno)
-        if isinstance(node, ast.JoinedStr) or type(node).__name__ == "TemplateStr":
-            continue
-        children = [child for child in ast.iter_child_nodes(node) if not _is_store(child)]
-        stack += [(child, start, end, loop) for child in reversed(children)]
-    return lines
-
-
-def _outermost(opened: _Found, leftmost: _Found | None) -> _Found:
-    """Of `jnp.array([` at the end of a line the whole call, not the list."""
-    if leftmost is None or leftmost.node.col_offset > opened.node.col_offset:
-        return opened
-    ends = (leftmost.node.end_lineno or 0, leftmost.node.end_col_offset or 0)
-    return leftmost if ends >= (opened.node.end_lineno or 0, opened.node.end_col_offset or 0) else opened
-
-
-def _note_opening(lines: _Lines, found: _Found) -> None:
-    node = found.node
-    if isinstance(node, _DISPLAYS):
-        lines.opening.setdefault((node.lineno, node.col_offset), found)
-    elif isinstance(node, ast.Call):
-        lines.opening.setdefault((node.func.end_lineno or 0, node.func.end_col_offset or 0), found)
-    elif isinstance(node, ast.Subscript):
-        lines.opening.setdefault((node.value.end_lineno or 0, node.value.end_col_offset or 0), found)
-
-
-def _is_store(node: ast.AST) -> bool:
-    return isinstance(getattr(node, "ctx", None), ast.Store) or isinstance(node, ast.arguments)
-
-
-def _roots(node: ast.stmt) -> list[ast.expr]:
-    """The expressions that a statement evaluates, without those of the statements inside it."""
-    if isinstance(node, ast.With | ast.AsyncWith):
-        return [item.context_expr for item in node.items]
-    names = ("value", "test", "iter", "subject", "exc", "msg")
-    found = (getattr(node, name, None) for name in names)
-    return [root for root in found if isinstance(root, ast.expr)]
 
 
 def _header_nodes(node: ast.stmt) -> Iterator[ast.expr | ast.arg]:
     """The expressions in the header of a compound statement."""
-    yield from _roots(node)
+    yield from roots(node)
     if isinstance(node, _FUNCTIONS):
         yield from arguments(node)
         yield from node.args.defaults

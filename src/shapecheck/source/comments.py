@@ -10,7 +10,7 @@ from collections.abc import Container
 from dataclasses import dataclass, replace
 
 from shapecheck.shapes import FixedDim, Spec, SymbolicDim, comment_dtype, is_variadic, parse_comment_dims
-from shapecheck.source.brackets import Bracket, find_brackets, unclosed
+from shapecheck.source.brackets import Bracket, find_brackets
 from shapecheck.source.vocabulary import is_dim_word, strength
 from shapecheck.source.wording import (
     Lead,
@@ -57,15 +57,6 @@ class Segment:
     def numeric(self) -> bool:
         """Whether there are numbers only."""
         return not self.names and any(shape.spec.dims for shape in self.shapes)
-
-
-@dataclass(frozen=True)
-class Malformed:
-    """A marked shape that cannot be read."""
-
-    start: int
-    end: int
-    reason: str
 
 
 def read_comment(text: str, known: Container[str] = frozenset()) -> list[Segment]:
@@ -252,90 +243,3 @@ def _are_plain(spec: Spec, known: Container[str]) -> bool:
     if any(isinstance(dim, SymbolicDim) for dim in spec.dims):
         return False  # `n x m, C-order`
     return all(name in known or is_dim_word(name) for name in spec.names())
-
-
-_MARKED_BRACKET = re.compile(r"(?:\bshapes?\s*+(?:[:=]|is\b)\s*+|^\s*shapes?\s++)(?=[(\[])", re.IGNORECASE)
-_NEARLY_DIMS = re.compile(r"[\w\s,*+/.'-]*+")
-
-
-def malformed(text: str, continues: bool) -> Malformed | None:
-    """A marker that is directly followed by a bracket which is nearly a list of dims.
-
-    `continues` says that the next line is a comment as well, on which the bracket may be closed.
-    """
-    match = _MARKED_BRACKET.search(text) if len(text) < 400 else None
-    if match is None:
-        return None
-    start = match.end()
-    if unclosed(text[start:]) == 0:
-        inside = text[start + 1 :].rstrip(" .)]")
-        if continues or not _NEARLY_DIMS.fullmatch(inside) or not re.search(r"\w", inside):
-            return None
-        pieces = [piece.strip() for piece in inside.rstrip(",").split(",")]
-        if not all(parse_comment_dims(piece) for piece in pieces) or any(" " in piece for piece in pieces):
-            return None
-        return Malformed(start, len(text.rstrip()), "the bracket is not closed")
-    end = text.find(")" if text[start] == "(" else "]", start)
-    inside = text[start + 1 : end]
-    if not _NEARLY_DIMS.fullmatch(inside) or parse_comment_dims(inside) is not None:
-        return None
-    pieces = [piece.strip() for piece in inside.split(",")]
-    if len(pieces) < 2 or not all(parse_comment_dims(piece) for piece in pieces if piece) or not any(pieces):
-        return None
-    if all(pieces):
-        return None
-    return Malformed(start, end + 1, "a dim is missing between two commas")
-
-
-_TOOLS = "noqa|nosec|nopycln|type:|pyright:|mypy:|pylint:|pragma:|fmt:|yapf:|isort:|ruff:|flake8:|shapecheck:|%%"
-_DIRECTIVE = rf"(?:{_TOOLS})"
-_SPLIT = re.compile(rf"(?:^|(?<=\s))#+:?(?=\s)|(?:^|(?<=\s))#+:?\s*+(?={_DIRECTIVE})|^#+[:!]?", re.IGNORECASE)
-_IS_DIRECTIVE = re.compile(rf"\s*+{_DIRECTIVE}", re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class Part:
-    """One of several comments on one line, without its `#`: `offset` counts from the first `#`."""
-
-    offset: int
-    text: str
-
-
-def split_comment(comment: str) -> list[Part]:
-    """The parts of a comment that are meant for people: `# (b, s)  # noqa` has one."""
-    cuts = list(_SPLIT.finditer(comment[:4000]))
-    parts: list[Part] = []
-    for index, cut in enumerate(cuts):
-        end = cuts[index + 1].start() if index + 1 < len(cuts) else len(comment)
-        text = comment[cut.end() : end]
-        if text.strip() and not _IS_DIRECTIVE.match(text):
-            parts.append(Part(cut.end(), text))
-    return parts
-
-
-_KEYWORD_CODE = re.compile(
-    r"(?:return|yield|raise|del|import|assert|print|lambda|async|await|global|nonlocal)\b(?!\s*+[:.,])"
-    r"|from\s++[\w.]++\s++import\b|(?:def|class)\s++\w++\s*+[(:]|@\w|(?:if|elif|for|while|with|try|else|except)\b.*:\s*$"
-)
-_ASSIGNMENT = re.compile(
-    r"(?P<target>[\w.]++(?:\[[^\]]*+\])?+(?:\s*+,\s*+[\w.*]++)*+)\s*+(?:[-+*/@|&]|//|\*\*)?=(?![=>])"
-)
-_CALL = re.compile(r"[\w.]++\(.*\)[\s,:]*+$|[\w.]++\($")
-
-
-def looks_like_code(text: str) -> bool:
-    """Whether a comment on a line of its own is code that somebody switched off."""
-    text = text.strip()
-    if not text or len(text) > 1000:
-        return False
-    if text[-1] in "([{\\" or text[0] in ")]}" or _KEYWORD_CODE.match(text):
-        return True
-    assignment = _ASSIGNMENT.match(text)
-    if assignment is not None:
-        return not re.search(r"shapes?$", assignment.group("target").strip(), re.IGNORECASE)
-    return _CALL.match(text) is not None and not text.lower().startswith("shape(")
-
-
-def without_labels(segment: Segment) -> Segment:
-    """The same segment, its labels counted as prose."""
-    return replace(segment, labels=(), prose=segment.prose + len(segment.labels))
