@@ -75,6 +75,12 @@ class Mapped(eqx.Module):
         z = x @ self.w  # (d,)  ~SC201
         return y + z
 """,
+    "collectives.py": """
+def synchronised(g: Float[Array, "n d"]) -> Float[Array, "n d"]:
+    m = jax.lax.pmean(g, "devices")  # (n, d)
+    s = jax.lax.psum(m, axis_name=("devices", "hosts")).T  # (n, d)  ~SC201
+    return m + s.T
+""",
     "scan.py": """
 def cumulate(xs: Float[Array, "t d"], w: Float[Array, "d h"]) -> tuple[Float[Array, "h"], Float[Array, "t h"]]:
     def step(carry, x):

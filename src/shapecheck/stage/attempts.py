@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import time
+from collections.abc import Callable, Sequence
 
 import jax
 
@@ -12,13 +14,14 @@ from shapecheck.stage.failures import explain, is_own
 from shapecheck.stage.protocol import EntryPlan
 from shapecheck.stage.recorder import Recorder
 from shapecheck.stage.repair import proposals
-from shapecheck.stage.sizes import Substitution, substitutions
+from shapecheck.stage.sizes import SMALLEST, Substitution, substitutions
 from shapecheck.stage.synthesis import ALL_EQUAL, CannotSynthesiseError
 from shapecheck.stage.trials import INDEPENDENT, Outcome, Recipe, Trial
 
 _MOST_ATTEMPTS = 240
 _MOST_TIES = 6
 _SECONDS = 20.0
+_UNBOUND_AXIS = re.compile(r"unbound axis name:? '?(\w+)")
 
 
 class Search:
@@ -30,6 +33,7 @@ class Search:
         self.complete = True
         self.deadline = time.monotonic() + _SECONDS
         self.failures: list[Outcome] = []
+        self.axes: list[str] = []
 
     def evaluate(self) -> tuple[Evaluation, ...]:
         """All evaluations that say something of the entry: symbolic and sized where both go, else what stopped them.
@@ -136,10 +140,14 @@ class Search:
         self.recorder.begin()
         prepared = self.recipe.prepare(trial)
         try:
-            prepared.call()
+            _under(self.axes, prepared.call)
         except (Exception, SystemExit) as error:  # the user's code may raise anything
             if is_own(error):
                 raise
+            axis = _UNBOUND_AXIS.search(str(error)) if isinstance(error, NameError) else None
+            if axis is not None and axis.group(1) not in self.axes:
+                self.axes.append(axis.group(1))
+                return self._attempt(trial)
             outcome = Outcome(trial, self.recorder.finish(), prepared, explain(error, self.recorder))
             self.failures.append(outcome)
             return outcome
@@ -195,7 +203,15 @@ class Search:
             self.tried,
             self.recipe.tied,
             outcome.prepared is not None and outcome.prepared.guessed,
+            outcome.prepared is not None and outcome.prepared.guessed_dtype,
         )
+
+
+def _under(axes: Sequence[str], call: Callable[[], None]) -> None:
+    """Call under named axes, which collectives such as those of batch norm need around them."""
+    for axis in axes:
+        call = jax.vmap(call, axis_name=axis, axis_size=SMALLEST)
+    call()
 
 
 def _needs_values(outcome: Outcome) -> bool:

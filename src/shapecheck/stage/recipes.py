@@ -16,7 +16,7 @@ from shapecheck.stage.entries import module_class
 from shapecheck.stage.failures import describe_error, is_own
 from shapecheck.stage.protocol import ConfiguredExample, Described
 from shapecheck.stage.recorder import Opened, Recorder
-from shapecheck.stage.sizes import SMALLEST, Assignment, free_names
+from shapecheck.stage.sizes import CONSTRUCTOR_VARIANT, Assignment, free_names
 from shapecheck.stage.synthesis import CONSTRUCTIONS, CannotSynthesiseError, Deferred, Synthesis, annotation_of
 from shapecheck.stage.trials import Prepared, Recipe, Trial
 from shapecheck.stage.values import is_array
@@ -155,7 +155,7 @@ class Kitchen:
     def _constructor(self, cls: type, init: Mapping[str, Any], construction: int) -> tuple[Deferred, Synthesis]:
         if inspect.isabstract(cls):
             raise CannotSynthesiseError(f"{cls.__name__} is abstract")
-        assignment = Assignment("sized", self.pinned, _specs(cls, {}))
+        assignment = Assignment("sized", self.pinned, _specs(cls, {}), variant=CONSTRUCTOR_VARIANT)
         synthesis = Synthesis(assignment, variant=construction, pinned=self.pinned, subclasses=self.subclasses)
         args, kwargs = synthesis.arguments(cls, {}, init, constructing=True)
         return Deferred(cls, args, kwargs), synthesis
@@ -166,11 +166,7 @@ class Kitchen:
         def invoke(model: Any, *args: Any, **kwargs: Any) -> None:
             self.recorder.stages = dict(abstract.stage_paths(model, module_class()))
             given = _with_state(function, model, kwargs)
-            axis = getattr(model, "axis_name", None)
-            if isinstance(axis, str):  # collectives over the batch, as in batch norm, need the axis around them
-                jax.vmap(lambda: function(model, *args, **given), axis_name=axis, axis_size=SMALLEST)()
-            else:
-                function(model, *args, **given)
+            function(model, *args, **given)
 
         return invoke
 
@@ -189,7 +185,7 @@ class Kitchen:
             args, kwargs = synthesis.arguments(function, described, given, skip=len(first))
             sizes = tuple(dict.fromkeys(v for v in known.values() if v > 2))
             call = functools.partial(abstract.run, invoke, *first, *args, **kwargs)
-            return Prepared(call, assignment.chosen(), sizes, synthesis.guessed)
+            return Prepared(call, assignment.chosen(), sizes, synthesis.guessed, assignment.guessed_dtype)
 
         return Recipe(
             prepare,

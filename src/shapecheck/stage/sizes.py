@@ -32,11 +32,15 @@ from shapecheck.stage import hints
 SMALLEST, LARGEST = 8, 1024
 
 # Numbers for free dims: primes that the constructor's sizes do not have, times what heads, patches and halves divide.
+# No two pools share a number: a claim that holds because two sizes are equal by chance would count as verified.
 SIZE_VARIANTS: tuple[tuple[int, ...], ...] = (
     tuple(4 * p for p in (17, 19, 23, 29, 31, 59, 61, 67, 71, 73, 79, 83)),
     tuple(4 * p for p in (53, 47, 43, 41, 37, 101, 97, 89, 103, 107, 109, 113)),
-    tuple(16 * p for p in (17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61)),
+    (976, 784, 880, 560, 400, *(8 * p for p in (67, 71, 73, 79, 83, 89, 97))),
+    tuple(4 * p for p in (127, 131, 137, 139, 149, 151, 157, 163, 167, 173, 179, 181)),
 )
+CONSTRUCTOR_VARIANT = 3
+"""The pool for arrays that are given to constructors."""
 
 _BINARY: Mapping[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
@@ -58,6 +62,10 @@ _DTYPES = {
     "UInt": "uint32",
     "Complex": "complex64",
 }
+
+
+# What leaves the kind of number open.
+_OPEN_DTYPES = frozenset({"", "Shaped", "Num", "Real", "Inexact"})
 
 
 class UnknownSizeError(Exception):
@@ -97,6 +105,7 @@ class Assignment:
         self.known = dict(known)
         self.ties = dict(substitution.ties)
         self.variadic_rank = rank
+        self.guessed_dtype = False  # some array's dtype could as well be another
         self._sizes: dict[str, Any] = {}
         free = [n for n in free_names(specs) if n not in self.known]
         self.free = tuple(n for n in free if n not in self.ties)
@@ -106,7 +115,7 @@ class Assignment:
             pool = SIZE_VARIANTS[variant % len(SIZE_VARIANTS)]
             names = [*self.free, *_anonymous()]
             self._sizes.update({n: pool[i % len(pool)] + 16 * (i // len(pool)) for i, n in enumerate(names)})
-        self._anonymous = iter(_anonymous())
+        self._anonymous = iter(_anonymous()[3:])  # the first three are the axes of variadic dims
 
     def size(self, name: str) -> Any:
         """The size of a name: an int or a symbolic dim. Raises UnknownSizeError."""
@@ -138,6 +147,7 @@ class Assignment:
                 dims.append(evaluate(dim, self.size))
         if dtype in ("Key", "PRNGKeyArray"):
             return jax.ShapeDtypeStruct(tuple(dims), self.key(typed=True).dtype)
+        self.guessed_dtype |= dtype in _OPEN_DTYPES
         return jax.ShapeDtypeStruct(tuple(dims), jnp.dtype(concrete_dtype(dtype, name)))
 
     def key(self, *, typed: bool) -> jax.ShapeDtypeStruct:

@@ -283,10 +283,12 @@ def annotation_of(function: Any, name: str, raw: Any) -> Any:
     if isinstance(function, type):
         for cls in function.__mro__:
             init = vars(cls).get("__init__")
-            if init is not None and name in getattr(init, "__annotations__", {}):
+            if init is not None and getattr(init, "__annotations__", {}).get(name, Any) is not Any:
                 return annotation_of(init, name, init.__annotations__[name])
-            if name in vars(cls).get("__annotations__", {}):
-                return _resolve(raw, vars(sys.modules.get(cls.__module__, typing)), vars(cls))
+            if name in (annotations := vars(cls).get("__annotations__", {})):
+                # Of a field with a converter the signature says what the converter takes: often anything.
+                told = annotations[name] if raw in (_MISSING, Any) else raw
+                return _resolve(told, vars(sys.modules.get(cls.__module__, typing)), vars(cls))
     inner = inspect.unwrap(function) if callable(function) else function
     inner = getattr(inner, "__func__", inner)
     return _resolve(raw, getattr(inner, "__globals__", {}), {})
