@@ -239,6 +239,7 @@ class Evaluation:
     tried: int = 1  # assignments of sizes that were tried
     tied: bool = True  # every dim came from the user or from a name
     guessed: bool = False  # an argument has a shape that nothing speaks for: contradictions prove nothing
+    guessed_dtype: bool = False  # an argument has a dtype that nothing speaks for: SC206 proves nothing
 
 
 @dataclass(frozen=True)

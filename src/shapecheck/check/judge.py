@@ -58,8 +58,10 @@ def _entry(modules: Mapping[str, Module], evaluations: Sequence[Evaluation], ver
         everywhere = evaluation.mode == "symbolic" and evaluation.status == "ok"
         for key, result in outcomes.items():
             verdicts.unknown.update({key: result.unknown} if result.unknown else {})
-            if result.bad is not None and trusted(evaluation):
+            if result.bad is not None and trusted(evaluation, result.bad):
                 bad.setdefault(key, False_(result.bad, evaluation))
+            elif result.bad is not None:
+                verdicts.unknown.setdefault(key, "it fails, but only for made-up arguments, which prove nothing")
             elif result.good:
                 good[key] = good.get(key, False) or everywhere
     for key, everywhere in good.items():
@@ -71,9 +73,9 @@ def _entry(modules: Mapping[str, Module], evaluations: Sequence[Evaluation], ver
             verdicts.bad.setdefault(key, false)
 
 
-def trusted(evaluation: Evaluation) -> bool:
+def trusted(evaluation: Evaluation, mismatch: Mismatch) -> bool:
     """Whether a contradiction that this evaluation shows is one. Sizes which do not even evaluate prove nothing."""
-    if evaluation.guessed:
+    if evaluation.guessed or (mismatch.reason == "dtype" and evaluation.guessed_dtype):
         return False
     if evaluation.status == "ok":
         return True

@@ -29,13 +29,14 @@ class Trial:
 class Prepared:
     """An entry made ready for one trial. `chosen` are the sizes of its free names, `known` the constructor's.
 
-    It is `guessed` if an argument has a shape that nothing speaks for.
+    It is `guessed` if an argument has a shape that nothing speaks for, `guessed_dtype` if it has such a dtype.
     """
 
     call: Callable[[], None]
     chosen: Chosen = ()
     known: tuple[int, ...] = ()
     guessed: bool = False
+    guessed_dtype: bool = False
 
 
 @dataclass(frozen=True)
