@@ -217,6 +217,15 @@ OWN_LINE = {
         """,
         ["[b t]: value g(y) | value f(x)"],
     ),
+    "the one above, if a blank line parts it from the next": (
+        """
+        y = f(x)
+        # (b, t)
+
+        z = g(y)
+        """,
+        ["[b t]: value f(x) | value g(y)"],
+    ),
     "only the next": (
         """
         y = f(x)
@@ -323,6 +332,16 @@ NAMED = {
         """,
         ["[d k]: self.w before 8"],
     ),
+    "a name that is an article elsewhere": (
+        """
+        def f(a, b):
+            # a: (n,)
+            # b: (m,)
+            c = g(a, b)  # a (n,), b (m,)
+            return c  # a (n, m) matrix
+        """,
+        ["[n]: a before 5", "[m]: b before 5", "[n]: a after 5", "[m]: b after 5", "[n m]: value c"],
+    ),
     "several names": (
         """
         def f(q, k, v):
@@ -378,6 +397,10 @@ TUPLES = {
         ["[b t]: self.q after 1", "[b s]: k after 1", "[t]: rest after 1"],
     ),
     "one shape for all": ("q, k = f(x)  # (b, t)", ["[b t] each: value f(x)"]),
+    "one shape for what is not thrown away": (
+        "_, y, _, z = f(x)  # (b, t)",
+        ["[b t]: y after 1", "[b t]: z after 1"],
+    ),
     "a count that does not fit": ("a, b, c = f(x)  # (n, m), (m,)", []),
     "a tuple in one variable": ("state = f(x)  # (b, t), (b, s)", ["[b t] .0: value f(x)", "[b s] .1: value f(x)"]),
     "of a loop": (

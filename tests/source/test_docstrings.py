@@ -60,6 +60,19 @@ STYLES = {
         ''',
         ["[n m]: param x", "[n]: param y", "[m] .0: return", "[m m] .1: return"],
     ),
+    "numpy, returned without a name": (
+        '''
+        def f(x):
+            """Do it.
+
+            Returns
+            -------
+            array, shape (n, m)
+                The distances.
+            """
+        ''',
+        ["[n m]: return"],
+    ),
     "markdown": (
         '''
         def f(self, x, *, key=None):

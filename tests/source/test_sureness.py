@@ -48,7 +48,9 @@ def _certainty(module):
         ("b, t = x.shape\n# output: (b, t)\ny = f(x)", "loose"),
         ("# We turn it into an array of shape (b, t)\ny = f(x)", "loose"),
         ("b, t = x.shape\n# the scores are an array of shape (b, t)\ny = f(x)", "loose"),
-        ("b, t = x.shape\n# (b, t)\n\ny = f(x)", "loose"),
+        ("b, t = x.shape\n\n# (b, t)\n\ny = f(x)", "loose"),
+        ("b, t = x.shape\nz = g(x)\n# (b, t)\n\ny = f(x)", "sure"),
+        ("b, t = x.shape\npair = [f(x), g(x)]  # (b, t)", "sure"),
         ("def f(x):  # shape: (b, t)\n    pass", "loose"),
         ("b, t = x.shape\n# (b, t)\n# (t, b)\ny = f(x)", "loose"),
         ("rows = (1, 2)\nb, t = x.shape\nsize = (rows, x)  # (b, t)", "loose"),
@@ -103,6 +105,7 @@ def test_a_repeated_shape_is_still_a_claim(read, source):
         ("y = f(x)  # shape (b,, s)", "(b,, s)"),
         ("y = f(x)  # x.shape = (b, s]", "(b, s]"),
         ("# shape: [b, 2*d\ny = f(x)", "[b, 2*d"),
+        ("y = f(x)  # y.shape = (b, t - , d)", "(b, t - , d)"),
     ],
 )
 def test_malformed_marked_comments(read, source, text):

@@ -111,6 +111,8 @@ class CommentReader:
             return
         if not targets or not self._speaks_of_value(segment):
             return
+        if own and self._is_far(line) and len(targets) > 1:
+            targets.reverse()  # it stands right below the one, a blank line above the other
         sure = self._may_be_sure(line, segment) and (segment.arrow or not targets[0].unsure)
         if line.turn[1] > 1 and line.is_plain:
             if len(targets[0].elements) == line.turn[1]:
@@ -137,8 +139,10 @@ class CommentReader:
         own = line.comment.own_line
         if segment.hedged or segment.inputs or segment.prose > _SHORT:
             return False
-        if own and (segment.generic or (segment.numeric and line.first != line.last) or self._is_far(line)):
+        if own and (segment.generic or (segment.numeric and line.first != line.last)):
             return False  # `output: (b, t)` may be what the function returns; numbers in a text are an example
+        if own and self._is_far(line) and not self._neighbours(line)[1]:
+            return False
         if segment.labels and not segment.generic and not segment.arrow:
             return segment.marked and not own  # the label is a word for something that has no such name in the code
         if not segment.prose:
@@ -177,6 +181,10 @@ class CommentReader:
             group = self.new_group()
             for shape in shapes:
                 yield from self._claim(comment, draft, shape, target, group=group)
+        elif len(shapes) == 1 and any(element.name == "_" for element in target.elements):
+            for element in target.elements:
+                if element.name != "_":
+                    yield from self._claim(comment, draft, shapes[0], element)
         elif len(shapes) == 1 and target.places:
             yield from self._claim(comment, draft, shapes[0], target, each=bool(target.elements) or segment.each)
         elif len(shapes) == 1:  # the variables of a `for` or a `with`

@@ -123,12 +123,13 @@ class _Open:
         if self.operation or self.broken:
             return []
         tail = self.items[-1].tail
+        article = self.lead.labels == ("a",) and not self.lead.colon and _goes_on(tail)
         brackets = [item.bracket for item in self.items]
         if len(brackets) == 1 and not brackets[0].dtype:
             brackets[0] = replace(brackets[0], dtype=_dtype_behind(tail))
         segment = Segment(
             tuple(brackets),
-            self.lead.labels,
+            () if article else self.lead.labels,
             self.lead.marked or is_marked_behind(tail),
             self.lead.colon,
             self.lead.prose,

@@ -27,6 +27,7 @@ _INLINE_RETURN = re.compile(r"\s*(?:\*\*)?Returns?:(?:\*\*)?\s+(?=\S)")
 _UNDERLINE = re.compile(r"\s*-{3,}\s*$")
 _BULLET = re.compile(r"\s*[-*+]\s+")
 _ITEM = re.compile(r"\s*(?:[-*+]\s+)?(?P<names>`?\*{0,2}[A-Za-z_]\w*`?(?:\s*,\s*`?\*{0,2}[A-Za-z_]\w*`?)*)\s*(?=[:(])")
+_NUMPY_ITEM = re.compile(r"\s*(?P<names>\*{0,2}[A-Za-z_]\w*(?:\s*,\s*\*{0,2}[A-Za-z_]\w*)*)\s*(?::|$)")
 _SPHINX = re.compile(r"\s*:(?:param|parameter|arg|argument|type)\s+(?:[^:\n]*\s)?\*{0,2}(?P<name>\w+)\s*:")
 _SPHINX_RETURN = re.compile(r"\s*:(?:returns?|rtype)\s*:")
 _ADMONITION = re.compile(r"\s*(?:!!!|\?\?\?|\.\.\s)")
@@ -162,16 +163,15 @@ class _Reader:
         return line.indent < self.header_indent
 
     def _starts_item(self, line: Line) -> bool:
-        match = _ITEM.match(line.text)
-        numpy = self.style == "numpy"
-        if match is None and numpy:
-            match = re.match(r"\s*(?P<names>[A-Za-z_*][\w*, ]*?)\s*$", line.text)
-        if match is None:
+        match = (_NUMPY_ITEM if self.style == "numpy" else _ITEM).match(line.text)
+        anonymous = self.style == "numpy" and self.kind == "return"
+        if match is None and not anonymous:
             self.current = None
-            return numpy
-        names = tuple(_NAME.findall(match["names"]))
+            return self.style == "numpy"
+        names = tuple(_NAME.findall(match["names"])) if match is not None else ()
+        end = match.end() if match is not None else 0
         place = sum(item.kind == "return" for item in self.items) if self.kind == "return" else 0
         self.current = Item(self.kind, names, place=place, style=self.style)
-        self.current.lines.append(Line(line.number, line.column + match.end(), line.text[match.end() :]))
+        self.current.lines.append(Line(line.number, line.column + end, line.text[end:]))
         self.items.append(self.current)
         return True

@@ -44,8 +44,14 @@ def malformed(text: str, continues: bool) -> Malformed | None:
     if not _NEARLY_DIMS.fullmatch(inside) or parse_comment_dims(inside) is not None:
         return None
     pieces = [piece.strip() for piece in inside.split(",")]
-    if len(pieces) < 2 or not all(parse_comment_dims(piece) for piece in pieces if piece) or not any(pieces):
+    if len(pieces) < 2 or not any(pieces) or not all(_is_nearly_dim(piece) for piece in pieces):
         return None
-    if all(pieces):
-        return None
-    return Malformed(start, end + 1, "a dim is missing between two commas")
+    broken = next(piece for piece in pieces if parse_comment_dims(piece) is None or not piece)
+    reason = f"`{broken}` is no dim" if broken else "a dim is missing between two commas"
+    return Malformed(start, end + 1, reason)
+
+
+def _is_nearly_dim(piece: str) -> bool:
+    """Whether a dim is left when the operators at its ends are taken away, or nothing was there."""
+    bare = piece.strip(" +-*/")
+    return not piece or (bool(bare) and parse_comment_dims(bare) is not None)

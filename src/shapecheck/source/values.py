@@ -28,9 +28,11 @@ def repeats_values(spec: Spec, code: ast.AST) -> bool:
 
 
 def is_listed(code: ast.AST, count: int) -> bool:
-    """Whether the value of the code is a tuple or list of just so many elements, so that a bracket may name these."""
+    """Whether the value is a tuple or list of just so many plain names, so that a bracket may tell what these are."""
     value = getattr(code, "value", code)
-    return isinstance(value, ast.Tuple | ast.List) and len(value.elts) == count
+    if not isinstance(value, ast.Tuple | ast.List) or len(value.elts) != count:
+        return False
+    return all(isinstance(element, ast.Constant) or dotted(element) is not None for element in value.elts)
 
 
 def _spec(literal: ast.Tuple | ast.List) -> Spec | None:

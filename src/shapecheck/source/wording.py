@@ -167,6 +167,8 @@ class _Reader:
 
     def _is_label(self, token: str) -> bool:
         bare = token.removesuffix("'s")
+        if bare.lower() == "a":
+            return len(self.tokens) == 1 or self.tokens[:-1] == [","]  # else it is an article
         if bare == "x" and not self.first and len(self.tokens) == 1:
             return False  # `(a, b) x (b, c)`
         return bare.replace(".", "").isidentifier() and bare.lower() not in _NO_LABEL | _HEDGES
