@@ -46,13 +46,16 @@ def failure_finding(evaluation: Evaluation, failure: Failure, frame: Frame, line
     arrays = ", ".join(f"{name}: {text}" for name, text in failure.arrays)
     message = rule.message.format(operation=operation, reason=failure.message, message=failure.message, arrays=arrays)
     details = [f"with {arrays}"] if arrays else []
+    if evaluation.mode == "sized" and evaluation.sizes:
+        details.append(_chosen(evaluation))
     if evaluation.sizes and not evaluation.tied:
         details.append(
             f"in {evaluation.tried} assignments of sizes that were tried; "
             "pin sizes in [tool.shapecheck.sizes], or write an example, to say which you mean"
         )
     details.append(f"in {frame.function}, evaluated for {evaluation.target}")
-    certain = failure.fixed or evaluation.tied
+    # The numbers of a sized evaluation may be those that were chosen for free names.
+    certain = (failure.fixed and not (evaluation.mode == "sized" and evaluation.sizes)) or evaluation.tied
     return Finding(
         "SC301",
         "error" if certain else "warning",
@@ -129,8 +132,7 @@ def _details(mismatch: Mismatch, evaluation: Evaluation) -> list[str]:
     if bindings:
         details.append(f"with {bindings}")
     if evaluation.mode == "sized" and evaluation.sizes:
-        sizes = ", ".join(f"{name}={size}" for name, size in evaluation.sizes)
-        details.append(f"evaluated for {sizes}")
+        details.append(_chosen(evaluation))
     where = [f"in stage {mismatch.call.stage}"] if mismatch.call.stage else []
     caller: Frame | None = mismatch.call.caller
     if caller is not None:
@@ -138,6 +140,10 @@ def _details(mismatch: Mismatch, evaluation: Evaluation) -> list[str]:
     if where:
         details.append(", ".join(where))
     return details
+
+
+def _chosen(evaluation: Evaluation) -> str:
+    return "evaluated for " + ", ".join(f"{name}={size}" for name, size in evaluation.sizes)
 
 
 def _bindings(bound: Sequence[Bound], path: str) -> list[str]:

@@ -103,8 +103,10 @@ class Search:
         """Tie what JAX says does not fit, one pair of sizes after the other, as long as that leads further."""
         for _ in range(_MOST_TIES):
             for tie in proposals(outcome):
-                ties = (*outcome.trial.substitution.ties, tie)
-                found = self._attempt(dataclasses.replace(outcome.trial, substitution=Substitution(ties)))
+                tied = Substitution((*outcome.trial.substitution.ties, tie))
+                if not self.recipe.allows(tied):
+                    continue
+                found = self._attempt(dataclasses.replace(outcome.trial, substitution=tied))
                 if found.ok or _needs_values(found):
                     return found
                 if self._exhausted():
@@ -123,6 +125,8 @@ class Search:
         for substitution in substitutions(names, first.prepared.known, relations=self.recipe.relations):
             if self._exhausted():
                 return None
+            if not self.recipe.allows(substitution):
+                continue
             outcome = self._attempt(dataclasses.replace(first.trial, substitution=substitution))
             if outcome.ok or _needs_values(outcome):
                 return outcome if outcome.ok else None

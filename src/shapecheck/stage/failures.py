@@ -26,7 +26,8 @@ _SHAPE_WORDS = re.compile(
 _VALUE_WORDS = re.compile(
     r"_DimExpr|symbolic dim|InconclusiveDimension|dimension expression|Tracer|traced|abstract", re.I
 )
-_WRAPPERS = re.compile(r"^_|^<|reraise|wrapper|wrapped|deferring|cache_miss|fun$|^meth$|^inner$|^bind|^call")
+_WRAPPERS = re.compile(r"^_|^<|reraise|wrapper|wrapped|deferring|cache_miss|fun$|^meth$|^op$|^inner$|^bind|^call")
+_OPERATORS = {"sub": "subtract", "mul": "multiply", "truediv": "divide"}
 _VALUE_TYPES = frozenset({"InconclusiveDimensionOperation", "UnexpectedDimVar", "NonConcreteBooleanIndexError"})
 
 
@@ -98,8 +99,13 @@ def _operation(frames: list[tuple[FrameType, int]], user: FrameType, message: st
     named = re.match(r"([a-z_]+[a-z]) (?:got|requires|operands|indices)", message)
     for callee in after[after.index(user) + 1 :]:
         name = callee.f_code.co_name
-        module = str(callee.f_globals.get("__name__", "")).split(".", 1)[0]
-        if module in _LIBRARIES and not _WRAPPERS.search(name):
+        module = str(callee.f_globals.get("__name__", ""))
+        if module.startswith("equinox.nn.") and name == "__call__":
+            return type(callee.f_locals.get("self")).__name__
+        if module.endswith(".array_methods"):  # methods and operators of arrays: `op` and `meth` lead to `_operator_sub`
+            name = name.removeprefix("_operator_").removeprefix("_")
+            name = _OPERATORS.get(name, name)
+        if module.split(".", 1)[0] in _LIBRARIES and not _WRAPPERS.search(name):
             return name
     return named.group(1) if named else ""
 

@@ -194,6 +194,7 @@ class Kitchen:
             certain=not any(d.vague for d in described.values()),
             constructions=(0,) if cls is None else CONSTRUCTIONS,
             ranks=_ranks(specs),
+            apart=tuple(frozenset(parse_spec(s).free_names()) for s in _specs(function, {})),
         )
 
     def _assignment(self, trial: Trial, known: Mapping[str, int], specs: Sequence[str]) -> Assignment:

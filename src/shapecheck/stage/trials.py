@@ -44,7 +44,8 @@ class Recipe:
     """How an entry is run under a trial, and what the search may vary.
 
     `relations` lets free names be tied to each other blindly. `tied` says that the user or the names fixed all dims,
-    `certain` that annotations or comments describe the arguments, so that a shape error is one of the code.
+    `certain` that annotations or comments describe the arguments, so that a shape error is one of the code. No two
+    names of a set in `apart` are made equal: one annotation tells them apart.
     """
 
     prepare: Callable[[Trial], Prepared]
@@ -54,6 +55,15 @@ class Recipe:
     symbolic: bool = True
     constructions: tuple[int, ...] = (0,)
     ranks: tuple[int, ...] = (1,)
+    apart: tuple[frozenset[str], ...] = ()
+
+    def allows(self, substitution: Substitution) -> bool:
+        """Whether the ties keep apart what must be."""
+        equal: dict[str, str] = {}
+        for name, text in substitution.ties:
+            if text.isidentifier():
+                equal[name] = equal.get(text, text)
+        return all(len({equal.get(n, n) for n in names}) == len(names) for names in self.apart)
 
 
 @dataclass(frozen=True)
