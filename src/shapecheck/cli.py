@@ -199,9 +199,9 @@ def claims(paths: tuple[Path, ...], output_format: str, config_file: Path | None
 
     _need(paths)
     config = load(paths, file=config_file)
-    files = source.discover(paths, config.exclude)
+    files = source.discover(paths, config.exclude, config.root)
     try:
-        modules = [source.read_module(_shown(file), file.read_bytes()) for file in files]
+        modules = [source.read_module(source.shown(file), file.read_bytes()) for file in files]
     except OSError as error:
         raise click.UsageError(f"{error.filename} cannot be read: {error.strerror}") from error
     if output_format == "json":
@@ -296,12 +296,6 @@ def _claim_lines(modules: Sequence[Module]) -> list[str]:
             tentative = "" if claim.sure else " (tentative)"
             lines.append(f"{place}: {claim.notation} {claim.target}: {claim.dtype}[{claim.spec}]{tentative}\n")
     return lines
-
-
-def _shown(file: Path) -> str:
-    """The path as reports show it: relative to the working directory where it lies inside, else absolute."""
-    absolute = Path(os.path.normpath(file.absolute()))
-    return absolute.relative_to(Path.cwd()).as_posix() if absolute.is_relative_to(Path.cwd()) else absolute.as_posix()
 
 
 def _wants_color(choice: str, stream: TextIO) -> bool:

@@ -45,14 +45,9 @@ def _texts(paths: Sequence[Path], config: Config, stdin: tuple[str, bytes] | Non
     """Shown path -> the file and its bytes."""
     if stdin is not None:
         file = Path(stdin[0]).absolute()
-        return {shown(file): (file, stdin[1])}
-    return {shown(file): (file, file.read_bytes()) for file in source.discover(paths, config.exclude)}
-
-
-def shown(file: Path) -> str:
-    """The path as reports show it: relative to the working directory where it lies inside, else absolute."""
-    absolute = Path(os.path.normpath(file.absolute()))
-    return absolute.relative_to(Path.cwd()).as_posix() if absolute.is_relative_to(Path.cwd()) else absolute.as_posix()
+        return {source.shown(file): (file, stdin[1])}
+    files = source.discover(paths, config.exclude, config.root)
+    return {source.shown(file): (file, file.read_bytes()) for file in files}
 
 
 def _plan(file: Path, module: Module, config: Config, text: bytes | None) -> ModulePlan:
@@ -103,7 +98,7 @@ def _evaluate(
         "memory": config.memory,
         "sizes": dict(config.sizes),
         "examples": examples,
-        "config_file": shown(config.file) if config.file else "",
+        "config_file": source.shown(config.file) if config.file else "",
     }
     supervisor = Supervisor(plans, wanted, settings, timeout=config.timeout, cwd=Path.cwd(), progress=progress)
     try:

@@ -128,3 +128,10 @@ def test_relative_paths(make, monkeypatch):
     root = make("pkg/__init__.py", "pkg/a.py")
     monkeypatch.chdir(root / "pkg")
     assert module_name(Path("a.py")) == (root, "pkg.a")
+
+
+def test_exclude_is_relative_to_the_configurations_folder(tmp_path: Path) -> None:
+    for name in ("pkg/legacy/old.py", "pkg/new.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    assert discover([tmp_path / "pkg"], ["pkg/legacy/"], tmp_path) == [tmp_path / "pkg" / "new.py"]

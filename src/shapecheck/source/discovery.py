@@ -25,20 +25,26 @@ class ModuleName(NamedTuple):
     dotted: str
 
 
-def discover(paths: Sequence[Path], exclude: Sequence[str] = ()) -> list[Path]:
+def discover(paths: Sequence[Path], exclude: Sequence[str] = (), root: Path | None = None) -> list[Path]:
     """The Python files under `paths`, sorted, each once.
 
     A file that is named is always taken. A folder is walked for `*.py`, leaving out hidden folders, those in `SKIPPED`,
-    what a .gitignore leaves out, and what matches `exclude` (patterns as in a .gitignore, relative to the folder that
-    is walked or to the working directory).
+    what a .gitignore leaves out, and what matches `exclude` (patterns as in a .gitignore, relative to `root`, the
+    configuration's folder, or to the folder that is walked).
     """
     excluded = GitIgnoreSpec.from_lines(exclude)
     found: dict[str, Path] = {}
     for path in paths:
-        files = _Walk(path, excluded).files() if path.is_dir() else (path,)
+        files = _Walk(path, excluded, root or Path.cwd()).files() if path.is_dir() else (path,)
         for file in files:
             found.setdefault(os.path.realpath(file), file)
     return sorted(found.values())
+
+
+def shown(file: Path) -> str:
+    """The path as reports show it: relative to the working directory where it lies inside, else absolute."""
+    absolute = Path(os.path.normpath(file.absolute()))
+    return absolute.relative_to(Path.cwd()).as_posix() if absolute.is_relative_to(Path.cwd()) else absolute.as_posix()
 
 
 class _Ignored(NamedTuple):
@@ -51,8 +57,9 @@ class _Ignored(NamedTuple):
 class _Walk:
     """One walk of one folder."""
 
-    def __init__(self, top: Path, excluded: GitIgnoreSpec) -> None:
+    def __init__(self, top: Path, excluded: GitIgnoreSpec, root: Path) -> None:
         self.top = top
+        self.root = root
         self.excluded = excluded
         self.absolute = os.path.abspath(top)  # without following symbolic links
         self.seen: set[str] = set()
@@ -89,7 +96,7 @@ class _Walk:
 
     def _is_excluded(self, path: str, *, folder: bool) -> bool:
         end = "/" if folder else ""
-        names = (os.path.relpath(path, self.absolute), os.path.relpath(path))
+        names = (os.path.relpath(path, self.absolute), os.path.relpath(path, self.root))
         return any(self.excluded.match_file(name.replace(os.sep, "/") + end) for name in names)
 
 
