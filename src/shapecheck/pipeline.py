@@ -107,10 +107,10 @@ def _evaluate(
         raise ConfigError(str(error)) from error
     for run in evaluated.runs:
         for evaluation in run:
-            if evaluation.origin == "config" and evaluation.status == "failed":
-                raise ConfigError(
-                    f"{evaluation.path}: {evaluation.target}: {evaluation.reason.removeprefix('example: ')}"
-                )
+            if evaluation.origin in ("config", "example") and evaluation.status == "failed":
+                line = f":{evaluation.line}" if evaluation.origin == "example" else ""
+                reason = evaluation.reason.removeprefix("example: ")
+                raise ConfigError(f"{evaluation.path}{line}: {evaluation.target}: {reason}")
     return evaluated
 
 

@@ -12,7 +12,7 @@ import jax
 
 from shapecheck.shapes import SpecError, comment_dtype, parse_comment_dims, parse_spec, print_spec
 from shapecheck.stage import abstract
-from shapecheck.stage.entries import module_class
+from shapecheck.stage.entries import module_class, nearest
 from shapecheck.stage.failures import describe_error, is_own
 from shapecheck.stage.protocol import ConfiguredExample, Described
 from shapecheck.stage.recorder import Opened, Recorder
@@ -83,7 +83,10 @@ class Kitchen:
         known: dict[str, int] = dict(self.pinned)
         first: tuple[Any, ...] = ()
         built: list[Opened] = []
+        if example.init is not None and not isinstance(target, type):
+            raise ExampleError(f"init is for classes, and {example.call!r} names none")
         if isinstance(target, type):
+            _check_names(target, example.init or {})
             start = len(self.recorder.calls)
             instance, chosen = self._given(target, example.init or {})
             built = self.recorder.calls[start:]
@@ -91,12 +94,13 @@ class Kitchen:
             name = example.method or "__call__"
             function = getattr(target, name, None)
             if function is None:
-                raise ExampleError(f"{target.__name__} has no method {name}")
+                raise ExampleError(f"{target.__name__} has no method {name!r}{nearest(name, _public(target))}")
             first = (instance,)
         arguments = [_argument(a) for a in example.args]
         named = {k: _argument(v) for k, v in example.kwargs.items()}
         specs = [a.spec for a in [*arguments, *named.values()] if isinstance(a, _Shape)]
-        _check_fit(function, [*first, *arguments], named)
+        made = {"state": None} if first and "state" in inspect.signature(function).parameters else {}
+        _check_fit(function, [*first, *arguments], {**made, **named})
         invoke = self._method(function) if first else function
 
         def prepare(trial: Trial) -> Prepared:
@@ -253,15 +257,33 @@ def _argument(value: Any) -> Any:
     return _Shape(dtype, print_spec(spec))
 
 
+def _check_names(function: Any, kwargs: Mapping[str, Any]) -> None:
+    """Raises ExampleError for a keyword that `function` does not take."""
+    parameters = inspect.signature(function).parameters
+    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        return
+    for name in kwargs:
+        if name not in parameters:
+            called = getattr(function, "__qualname__", type(function).__name__)
+            raise ExampleError(f"{called} has no parameter {name!r}{nearest(name, list(parameters))}")
+
+
 def _check_fit(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-    signature = inspect.signature(function)
-    known = {k: v for k, v in kwargs.items() if k != "state"}
-    if "state" in signature.parameters and "state" not in kwargs:
-        known["state"] = None
+    """Raises ExampleError for arguments that `function` does not take, or that it lacks."""
     try:
-        signature.bind(*args, **known)
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # built in, and silent about its parameters
+        return
+    _check_names(function, kwargs)
+    try:
+        signature.bind(*args, **kwargs)
     except TypeError as error:
-        raise ExampleError(f"the arguments do not fit {function.__qualname__}{signature}: {error}") from None
+        called = getattr(function, "__qualname__", type(function).__name__)
+        raise ExampleError(f"the arguments do not fit {called}{signature}: {error}") from None
+
+
+def _public(cls: type) -> list[str]:
+    return [n for n in dir(cls) if not n.startswith("_")]
 
 
 def _placeholders(function: Callable[[], Any]) -> list[tuple[int, str, str]]:
@@ -272,12 +294,22 @@ def _placeholders(function: Callable[[], Any]) -> list[tuple[int, str, str]]:
         result = function()
         if not isinstance(result, tuple) or not result or not callable(result[0]):
             raise ExampleError(f"{function.__name__} must return (callable, *args), not {type(result).__name__}")
+        _check_fit(result[0], result[1:], {})
         for index, argument in enumerate(result[1:]):
             text = getattr(argument, "dim_str", None)
             if isinstance(argument, type) and text is not None:
                 found.append((index, text, vars(argument)["dtype"].__name__))
 
-    jax.eval_shape(look)
+    try:
+        if inspect.signature(function).parameters:
+            raise ExampleError(f"{function.__name__} must take no arguments")
+        jax.eval_shape(look)
+    except ExampleError:
+        raise
+    except (Exception, SystemExit) as error:  # the user's code may raise anything
+        if is_own(error):
+            raise
+        raise ExampleError(f"{function.__name__} raised {describe_error(error)}") from None
     return found
 
 

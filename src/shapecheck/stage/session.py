@@ -215,7 +215,9 @@ class Session:
         where, _, name = call.rpartition(":")
         plan = next((p for p in self.plans.values() if where in (p.name, p.path)), None)
         if plan is None:
-            raise ExampleError(f'call = {call!r}: no checked file is the module {where!r} (the form is "pkg.mod:name")')
+            near = entries.nearest(where, [p.name for p in self.plans.values()])
+            form = near or ' (the form is "pkg.mod:name")'
+            raise ExampleError(f"call = {call!r}: no checked file is the module {where!r}{form}")
         self.importer.activate(plan.root)
         module = self.importer.load(plan)
         value: Any = module

@@ -1,0 +1,191 @@
+"""Examples that the user wrote: in the code by the decorator, and as tables of the configuration."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from shapecheck import source
+from shapecheck.config import ConfigError
+from shapecheck.stage.protocol import ConfiguredExample, ModulePlan
+from shapecheck.stage.supervisor import Supervisor
+
+HEAD = """
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+from shapecheck import example
+"""
+
+CASES = {
+    "decorated.py": """
+def project(x, w):
+    y = x @ w  # (n, m)
+    z = y.T  # (n, m)  ~SC201
+    return y
+
+@example
+def free_and_concrete():
+    return project, Float[Array, "n 6"], jnp.zeros((6, 4))
+""",
+    "statics.py": """
+def pick(x, i, times, mode="drop"):
+    z = x[i]  # (k, d)
+    y = jnp.repeat(z, times, axis=0)  # (3*k, d)
+    return y  # (k, d)  ~SC201
+
+@example
+def three_times():
+    return pick, Float[Array, "n d"], Int[Array, "k"], 3, "clip"
+""",
+    "model.py": """
+class Net(eqx.Module):
+    w: Array
+    def __init__(self, spec: str, d: int):
+        a, b = spec.split("x")
+        self.w = jnp.zeros((d, int(a) * int(b)))
+    def __call__(self, x, mask):
+        y = x @ self.w  # (b, s, classes)
+        z = y * mask[..., None]  # (b, classes, s)  ~SC201
+        return z
+
+@example
+def small():
+    return Net("3x4", 5), Float[Array, "b s 5"], Float[Array, "b s"]
+""",
+    # nothing computes: the arrays would take a terabyte
+    "huge.py": """
+def double(x):
+    return x * 2  # (n, m)
+
+@example
+def huge():
+    return double, jnp.zeros((500_000, 500_000))
+""",
+    "does_not_fit.py": """
+def project(x, w):
+    return x @ w ~SC301
+
+@example
+def wrong_inner():
+    return project, Float[Array, "n 6"], Float[Array, "5 m"]
+""",
+    "configured.py": """
+class Net(eqx.Module):
+    w: Array
+    def __init__(self, spec: str, d: int):
+        self.w = jnp.zeros((d, int(spec)))
+    def __call__(self, x, *, scale=1.0):
+        y = x @ self.w * scale  # (b, s, classes)
+        return y  # (b, classes, s)  ~SC201
+    def score(self, x, flag):
+        assert flag is True
+        return x @ self.w  # (7, b)  ~SC201
+
+def free(x, *, steps):
+    for _ in range(steps):
+        x = jnp.concatenate([x, x])
+    return x  # (8*n, 6)
+""",
+}
+
+CONFIG = """
+[[tool.shapecheck.example]]
+call = "configured:Net"
+init = { spec = "7", d = 5 }
+args = ["f32[b s 5]"]
+kwargs = { scale = 2.0 }
+
+[[tool.shapecheck.example]]
+call = "configured:Net"
+init = { spec = "7", d = 5 }
+method = "score"
+args = ["f32[b, 5]", true]
+
+[[tool.shapecheck.example]]
+call = "configured.py:free"
+args = ["f32[n 6]"]
+kwargs = { steps = 3 }
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(check_folder):
+    return check_folder({name: HEAD + text for name, text in CASES.items()}, CONFIG)
+
+
+@pytest.mark.parametrize("name", [n for n in CASES if n not in ("configured.py", "model.py")])
+def test_claims_are_verified_and_wrong_ones_found(folder, name: str) -> None:
+    assert folder.cases[name].as_marked()
+
+
+@pytest.mark.parametrize("name", ["configured.py", "model.py"])
+def test_models_that_nobody_can_construct_are_reached(folder, name: str) -> None:
+    assert folder.cases[name].as_marked()
+
+
+SPEC = {"spec": "7"}
+NET, FREE = "configured:Net", "configured:free"
+
+# what is wrong with a table -> what its error says
+WRONG = {
+    "configured:Nett": ({}, "call = 'configured:Nett': configured has no 'Nett'; did you mean 'Net'?"),
+    "configure:Net": ({}, "no checked file is the module 'configure'; did you mean 'configured'?"),
+    "init": ({"call": NET, "init": {"spec": "7", "dd": 5}}, "Net has no parameter 'dd'; did you mean 'd'?"),
+    "method": ({"call": NET, "init": SPEC, "method": "scores"}, "Net has no method 'scores'; did you mean 'score'?"),
+    "bracket": ({"call": FREE, "args": ("f32[b 5",)}, "'f32[b 5' is not a shape: write it as \"f32[batch seq 48]\""),
+    "dtype": ({"call": FREE, "args": ("float99[b 5]",)}, "'float99[b 5]' is not a shape: write it as"),
+    "dims": ({"call": FREE, "args": ("f32[b 5 +]",)}, "'f32[b 5 +]' is not a shape ("),
+    "too few": ({"call": NET, "init": SPEC}, "do not fit Net.__call__(self, x, *, scale=1.0): missing a required argument: 'x'"),
+    "too many": ({"call": NET, "init": SPEC, "args": (1, 2)}, "scale=1.0): too many positional arguments"),
+    "keyword": (
+        {"call": NET, "init": SPEC, "args": (1,), "kwargs": {"scal": 1}},
+        "Net.__call__ has no parameter 'scal'; did you mean 'scale'?",
+    ),
+    "constructor": ({"call": NET, "init": {"spec": "seven"}, "args": (1,)}, "constructing Net with made-up arguments raised ValueError"),
+    "no class": ({"call": FREE, "init": {}, "args": (1,)}, "init is for classes, and 'configured:free' names none"),
+}
+
+# what is wrong with a decorated function -> what its error says
+BROKEN = {
+    "raises": ("():\n    raise RuntimeError('no data')", "raises raised RuntimeError: no data"),
+    "no_tuple": ("():\n    return Float[Array, 'n']", "no_tuple must return (callable, *args), not "),
+    "bad_shape": ("():\n    return double, Float[Array, '*n *m']", "bad_shape raised ValueError: "),
+    "too_many": ("():\n    return double, 1, 2", "the arguments do not fit double(x): too many positional arguments"),
+    "parameters": ("(x):\n    return double, x", "parameters must take no arguments"),
+}
+
+
+@pytest.fixture(scope="module")
+def reasons(tmp_path_factory):
+    """What one worker says of all wrong examples, each by itself."""
+    folder = tmp_path_factory.mktemp("wrong")
+    decorated = "".join(f"@example\ndef {name}{text}\n\n" for name, (text, _) in BROKEN.items())
+    (folder / "configured.py").write_text(HEAD + CASES["configured.py"].replace("~SC201", ""))
+    (folder / "decorated.py").write_text(f"{HEAD}\ndef double(x):\n    return x * 2\n\n{decorated}")
+    plans = []
+    for file in sorted(folder.iterdir()):
+        module = source.read_module(file.name, file.read_bytes())
+        plans.append(ModulePlan(str(file), file.name, str(folder), file.stem, module.scopes, module.sites))
+    tables = [ConfiguredExample(**{"call": name, **table}) for name, (table, _) in WRONG.items()]
+    settings = {"memory": 8, "sizes": {}, "examples": tables, "config_file": "pyproject.toml"}
+    supervisor = Supervisor(plans, [p.path for p in plans], settings, timeout=60, cwd=folder)
+    runs = [run[0] for run in supervisor.run([sys.executable]).runs]
+    assert {r.status for r in runs if r.origin in ("config", "example")} == {"failed"}
+    configured = dict(zip(WRONG, (r.reason for r in runs if r.origin == "config"), strict=True))
+    return configured | {r.target.partition(":")[2]: r.reason for r in runs if r.origin == "example"}
+
+
+@pytest.mark.parametrize("name", [*WRONG, *BROKEN])
+def test_a_wrong_example_is_told_with_what_to_change(reasons, name: str) -> None:
+    assert {**WRONG, **BROKEN}[name][1] in reasons[name]
+
+
+def test_a_wrong_example_ends_the_run_and_says_where_it_stands(check_folder) -> None:
+    text = f"{HEAD}\ndef double(x):\n    return x * 2  # (n,)\n\n@example\ndef broken():\n    raise OSError('no data')\n"
+    with pytest.raises(ConfigError, match="^cases.py:10: cases:broken: broken raised OSError: no data$"):
+        check_folder({"cases.py": text})
+    with pytest.raises(ConfigError, match=r"pyproject.toml: example 1 \(cases:doubel\): .* did you mean 'double'"):
+        check_folder({"cases.py": text[: text.index("@")]}, "[[tool.shapecheck.example]]\ncall = 'cases:doubel'")
