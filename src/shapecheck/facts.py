@@ -240,6 +240,7 @@ class Evaluation:
     tied: bool = True  # every dim came from the user or from a name
     guessed: bool = False  # an argument has a shape that nothing speaks for: contradictions prove nothing
     guessed_dtype: bool = False  # an argument has a dtype that nothing speaks for: SC206 proves nothing
+    made_up: tuple[int, ...] = ()  # sizes inside of modules that nobody gave, and that no argument had to fit
 
 
 @dataclass(frozen=True)

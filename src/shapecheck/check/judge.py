@@ -11,10 +11,11 @@ from shapecheck.check.calls import CallReader
 from shapecheck.check.comments import read_call
 from shapecheck.check.outcomes import Mismatch, Outcomes
 from shapecheck.check.sampling import Samples
-from shapecheck.facts import Call, Evaluation, Module
+from shapecheck.facts import ArrayValue, Call, Evaluation, Module, Value
 from shapecheck.shapes import parse_spec
 
 ClaimKey = tuple[str, int]
+MADE_UP = "it fails, but only for made-up arguments, which prove nothing"
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def _entry(modules: Mapping[str, Module], evaluations: Sequence[Evaluation], ver
             if result.bad is not None and trusted(evaluation, result.bad):
                 bad.setdefault(key, False_(result.bad, evaluation))
             elif result.bad is not None:
-                verdicts.unknown.setdefault(key, "it fails, but only for made-up arguments, which prove nothing")
+                verdicts.unknown.setdefault(key, MADE_UP)
             elif result.good:
                 good[key] = good.get(key, False) or everywhere
     for key, everywhere in good.items():
@@ -115,8 +116,21 @@ def _read(modules: Mapping[str, Module], evaluation: Evaluation, samples: Sample
     for call in evaluation.calls:
         reader = CallReader(modules[call.path], call, samples, _outer(readers, call))
         readers[call.number] = reader
-        _collect(call.path, read_call(reader), results)
+        outcomes = read_call(reader)
+        for index in [i for i, m in outcomes.bad.items() if _is_chance(m.value, reader, evaluation.made_up)]:
+            del outcomes.bad[index]
+            outcomes.unknown.setdefault(index, MADE_UP)
+        _collect(call.path, outcomes, results)
     return dict(results)
+
+
+def _is_chance(value: Value, reader: CallReader, made_up: Sequence[int]) -> bool:
+    """Whether an array owes a size to a module that was made up, and no annotation of this call admits that size."""
+    if not made_up or not isinstance(value, ArrayValue):
+        return False
+    admitted = {size[0] for size in reader.memo.single.values() if len(set(size)) == 1}
+    sizes = {int(text) for text in value.shape if text.isdigit() and int(text) > 2} - admitted
+    return any(size % loose == 0 or loose % size == 0 for size in sizes for loose in made_up)
 
 
 def _outer(readers: Mapping[int, CallReader], call: Call) -> CallReader | None:

@@ -14,9 +14,9 @@ from shapecheck.stage.failures import explain, is_own
 from shapecheck.stage.protocol import EntryPlan
 from shapecheck.stage.recorder import Recorder
 from shapecheck.stage.repair import proposals
-from shapecheck.stage.sizes import SMALLEST, Substitution, substitutions
+from shapecheck.stage.sizes import SMALLEST, Substitution, UnknownSizeError, substitutions
 from shapecheck.stage.synthesis import ALL_EQUAL, CannotSynthesiseError
-from shapecheck.stage.trials import INDEPENDENT, Outcome, Recipe, Trial
+from shapecheck.stage.trials import INDEPENDENT, Outcome, Prepared, Recipe, Trial
 
 _MOST_ATTEMPTS = 240
 _MOST_TIES = 6
@@ -76,8 +76,12 @@ class Search:
             return ()
         if found.prepared is None or not found.prepared.chosen:
             return (found,)
-        other = self._attempt(dataclasses.replace(found.trial, variant=1))
-        return (found, other) if other.ok else (found,)
+        for variant in sorted({0, 1, 2} - {found.trial.variant}):
+            other = self._attempt(dataclasses.replace(found.trial, variant=variant))
+            if other.ok:
+                return found, other
+        # Sizes that evaluate once and never again fit by chance: what they show proves nothing.
+        return (dataclasses.replace(found, prepared=dataclasses.replace(found.prepared, guessed=True)),)
 
     def _search(self, start: Trial) -> Outcome | None:
         """The first trial that evaluates, the most general first.
@@ -142,11 +146,12 @@ class Search:
         self.tried += 1
         jax.clear_caches()
         self.recorder.begin()
-        prepared = self.recipe.prepare(trial)
+        prepared: Prepared | None = None
         try:
+            prepared = self.recipe.prepare(trial)
             _under(self.axes, prepared.call)
-        except (Exception, SystemExit) as error:  # the user's code may raise anything
-            if is_own(error):
+        except (Exception, SystemExit) as error:  # the user's code may raise anything, and JAX in computing a size
+            if is_own(error) or (prepared is None and isinstance(error, UnknownSizeError)):
                 raise
             axis = _UNBOUND_AXIS.search(str(error)) if isinstance(error, NameError) else None
             if axis is not None and axis.group(1) not in self.axes:
@@ -168,7 +173,7 @@ class Search:
         first = self.failures[0]
         if any(o.failure is None or o.failure.kind != "shape" for o in self.failures):
             return None
-        if any(o.prepared is not None and o.prepared.guessed for o in self.failures):
+        if any(o.prepared is not None and (o.prepared.guessed or o.prepared.made_up) for o in self.failures):
             return None
         places = {(o.failure.frame.path, o.failure.frame.line) for o in self.failures if o.failure and o.failure.frame}
         return first if len(places) == 1 else None
@@ -185,7 +190,7 @@ class Search:
             return ()
         deepest = max(self.failures, key=lambda o: o.depth)
         failure = deepest.failure
-        guessed = deepest.prepared is not None and deepest.prepared.guessed
+        guessed = deepest.prepared is not None and (deepest.prepared.guessed or bool(deepest.prepared.made_up))
         if failure is not None and failure.kind == "shape" and (guessed or not self.recipe.tied):
             deepest = dataclasses.replace(deepest, failure=dataclasses.replace(failure, kind="other"))
         return (self._result(deepest),)
@@ -208,6 +213,7 @@ class Search:
             self.recipe.tied,
             outcome.prepared is not None and outcome.prepared.guessed,
             outcome.prepared is not None and outcome.prepared.guessed_dtype,
+            outcome.prepared.made_up if outcome.prepared else (),
         )
 
 

@@ -23,8 +23,11 @@ def module_class() -> type | None:
 def examples(plan: ModulePlan, module: ModuleType) -> Iterator[EntryPlan]:
     """Functions under `@shapecheck.example`."""
     for name, value in list(vars(module).items()):
-        if getattr(value, "__shapecheck_example__", False) and getattr(value, "__module__", "") == module.__name__:
-            line = inspect.unwrap(value).__code__.co_firstlineno
+        # Statically: there are objects that have every attribute, and others that import a package to look.
+        if inspect.getattr_static(value, "__shapecheck_example__", False) is not True:
+            continue
+        if value.__module__ == module.__name__:
+            line = unwrapped(value).__code__.co_firstlineno
             yield EntryPlan(f"example:{plan.path}:{name}", f"{plan.name}:{name}", "example", plan.path, line, None)
 
 
@@ -110,10 +113,24 @@ def _mentioned(cls: type) -> set[str]:
         text = annotation if isinstance(annotation, str) else repr(annotation)
         names.update("".join(c if c.isalnum() or c == "_" else " " for c in text).split())
     init = vars(cls).get("__init__")
-    code = getattr(inspect.unwrap(init), "__code__", None) if callable(init) else None
+    code = code_of(init)
     if code is not None:
         names.update(_code_names(code))
     return names
+
+
+def unwrapped(function: Any) -> Any:
+    """The function under decorators; an object that claims to wrap itself as it is."""
+    try:
+        return inspect.unwrap(function)
+    except ValueError:
+        return function
+
+
+def code_of(function: Any) -> CodeType | None:
+    """The code of a function under its decorators, None for anything that has none."""
+    code = getattr(unwrapped(function), "__code__", None) if callable(function) else None
+    return code if isinstance(code, CodeType) else None
 
 
 def _code_names(code: CodeType) -> Iterator[str]:
@@ -128,7 +145,7 @@ def _makers(plan: ModulePlan, module: ModuleType, name: str) -> Iterator[int]:
     for scope in plan.scopes:
         if scope.kind == "function" and scope.parent is not None and plan.scopes[scope.parent].kind == "module":
             function = resolve(module, plan.scopes, scope)
-            code = getattr(inspect.unwrap(function), "__code__", None) if callable(function) else None
+            code = code_of(function)
             if code is not None and name in _code_names(code):
                 yield scope.index
 

@@ -102,7 +102,9 @@ def _operation(frames: list[tuple[FrameType, int]], user: FrameType, message: st
         module = str(callee.f_globals.get("__name__", ""))
         if module.startswith("equinox.nn.") and name == "__call__":
             return type(callee.f_locals.get("self")).__name__
-        if module.endswith(".array_methods"):  # methods and operators of arrays: `op` and `meth` lead to `_operator_sub`
+        if module.endswith(
+            ".array_methods"
+        ):  # methods and operators of arrays: `op` and `meth` lead to `_operator_sub`
             name = name.removeprefix("_operator_").removeprefix("_")
             name = _OPERATORS.get(name, name)
         if module.split(".", 1)[0] in _LIBRARIES and not _WRAPPERS.search(name):

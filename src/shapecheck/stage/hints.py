@@ -36,6 +36,9 @@ _SIZE_LIKE = re.compile(
 )
 _COUNT = re.compile(r"^(n|num)_|_(size|dim)$|^(dim|axis|seed|stride|kernel_size)$")
 _REPEATS = re.compile(r"layers?$|depth$|heads?$|blocks$", re.IGNORECASE)
+_ACTIVATION = re.compile(
+    r"^act(_|$)|(^|_)act(_fn|_layer|_func)?$|activation|nonlin|squash|gelu|relu|silu", re.IGNORECASE
+)
 _KEY = re.compile(r"(^|_)(key|rng|prng|prng_key|rng_key)s?$")
 _INTEGER_ARRAY = re.compile(
     r"(token|label|index|indices|idx|ids?$|^ids|action|segment|position_ids|senders|receivers|class(es)?$|target_ids|codes?$|"
@@ -66,6 +69,11 @@ def is_count(name: str) -> bool:
 def may_replace(name: str) -> bool:
     """Whether a default of this name gives way: to a distinct size, or to fewer layers and heads that divide it."""
     return is_size_like(name) or (particular_size(name) in (2, 4) and _REPEATS.search(name) is not None)
+
+
+def is_activation(name: str) -> bool:
+    """Whether a callable of this name keeps the shape of what it is given."""
+    return _ACTIVATION.search(name) is not None
 
 
 def is_key(name: str) -> bool:

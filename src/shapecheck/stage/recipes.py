@@ -40,6 +40,7 @@ class Kitchen:
     ) -> None:
         self.recorder, self.pinned, self.described, self.subclasses = recorder, pinned, described, subclasses
         self._models: dict[tuple[type, int], tuple[Any, dict[str, int], list[Opened]]] = {}
+        self._made_up: dict[tuple[type, int], tuple[bool, set[int]]] = {}
 
     def model(self, cls: type) -> Recipe:
         """Construct `cls` with synthesised arguments and call it as its parameters are described."""
@@ -119,8 +120,9 @@ class Kitchen:
         """Construct `cls`, for what its constructor shows."""
 
         def prepare(trial: Trial) -> Prepared:
-            deferred, _ = self._constructor(cls, {}, trial.construction)
-            return Prepared(lambda: abstract.run(lambda instance: None, deferred))
+            deferred, synthesis = self._constructor(cls, {}, trial.construction)
+            call = functools.partial(abstract.run, lambda instance: None, deferred)
+            return Prepared(call, guessed=synthesis.guessed, made_up=tuple(sorted(synthesis.made_up)))
 
         return Recipe(prepare, symbolic=False, certain=False, constructions=CONSTRUCTIONS)
 
@@ -154,6 +156,7 @@ class Kitchen:
                 raise
             text = describe_error(error)
             raise CannotSynthesiseError(f"constructing {cls.__name__} with made-up arguments raised {text}") from None
+        self._made_up[cls, construction] = synthesis.guessed, synthesis.made_up
         return model, {**synthesis.kept, **synthesis.chosen, **_integers(model), **_only_integers(init)}
 
     def _constructor(self, cls: type, init: Mapping[str, Any], construction: int) -> tuple[Deferred, Synthesis]:
@@ -189,7 +192,10 @@ class Kitchen:
             args, kwargs = synthesis.arguments(function, described, given, skip=len(first))
             sizes = tuple(dict.fromkeys(v for v in known.values() if v > 2))
             call = functools.partial(abstract.run, invoke, *first, *args, **kwargs)
-            return Prepared(call, assignment.chosen(), sizes, synthesis.guessed, assignment.guessed_dtype)
+            guessed, made_up = self._made_up[cls, trial.construction] if cls is not None else (False, set())
+            guessed |= synthesis.guessed
+            loose = tuple(sorted((made_up | synthesis.made_up) - assignment.fixed()))
+            return Prepared(call, assignment.chosen(), sizes, guessed, assignment.guessed_dtype, loose)
 
         return Recipe(
             prepare,
@@ -211,7 +217,11 @@ def _annotated_original(cls: type, function: Any) -> Any:
     if not getattr(function, "__annotations__", {}):
         for base in cls.__mro__:
             original = vars(base).get(getattr(function, "__name__", ""))
-            if getattr(original, "__annotations__", {}) and list(inspect.signature(original).parameters) == parameters:
+            if (
+                inspect.isfunction(original)
+                and original.__annotations__
+                and list(inspect.signature(original).parameters) == parameters
+            ):
                 return original
     return function
 

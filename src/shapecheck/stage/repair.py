@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from shapecheck.stage.trials import Outcome
 
-_WORD = re.compile(r"\d+\*[^\W\d]\w*|[^\W\d]\w*|\d+")
+_WORD = re.compile(r"\d+\*[^\W\d]\w*|[^\W\d]\w*|(?<![/.])\d+")
 _MOST = 12
+_LARGEST_FIXED = 4096  # larger numbers of a message are no sizes of one axis: products, addresses, bugs' numbers
 
 
 def proposals(outcome: Outcome) -> list[tuple[str, str]]:
@@ -23,7 +24,7 @@ def proposals(outcome: Outcome) -> list[tuple[str, str]]:
     words = list(dict.fromkeys(w for text in _texts(outcome) for w in _WORD.findall(text)))
     names = [w for w in words if w in free]
     sizes = [w for w in words if w not in free and w.isdigit() and int(w) in prepared.known]
-    fixed = [w for w in words if w not in free and w.isdigit() and w not in sizes and int(w) > 2]
+    fixed = [w for w in words if w not in free and w.isdigit() and w not in sizes and 2 < int(w) <= _LARGEST_FIXED]
     multiples = [w for w in words if "*" in w and w.partition("*")[2] in free]
     return list(dict.fromkeys(_pairs(free, names, sizes, fixed, multiples)))[:_MOST]
 

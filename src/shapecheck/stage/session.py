@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import os
 import platform
@@ -145,6 +146,10 @@ class Session:
             return self._kitchen.function(function.__get__(None, owner))
         if isinstance(function, property):
             function = function.fget
+        if isinstance(function, functools.cached_property):
+            function = function.func
+        if not callable(function):
+            raise CannotSynthesiseError(f"{scope.qualname} is of type {type(function).__name__}, not a function")
         if owner is None:
             return self._kitchen.function(function)
         if scope.qualname.endswith(".__init__"):
@@ -172,7 +177,7 @@ class Session:
 
     def _scope_of(self, function: Any) -> tuple[str, int] | None:
         """The planned scope that a function object comes from."""
-        inner = inspect.unwrap(function)
+        inner = entries.unwrapped(function)
         inner = getattr(inner, "__func__", inner)
         code = getattr(inner, "__code__", None)
         if code is None:

@@ -107,6 +107,7 @@ class Assignment:
         self.variadic_rank = rank
         self.guessed_dtype = False  # some array's dtype could as well be another
         self._sizes: dict[str, Any] = {}
+        self._told: set[int] = set()
         free = [n for n in free_names(specs) if n not in self.known]
         self.free = tuple(n for n in free if n not in self.ties)
         if mode == "symbolic":
@@ -116,6 +117,15 @@ class Assignment:
             names = [*self.free, *_anonymous()]
             self._sizes.update({n: pool[i % len(pool)] + 16 * (i // len(pool)) for i, n in enumerate(names)})
         self._anonymous = iter(_anonymous()[3:])  # the first three are the axes of variadic dims
+
+    def know(self, name: str, size: int) -> None:
+        """Fix a name that was free until now."""
+        self.known[name] = size
+        self._told.add(size)
+
+    def fixed(self) -> set[int]:
+        """The numbers that dims were tied to."""
+        return {int(text) for text in self.ties.values() if text.isdigit()} | self._told
 
     def size(self, name: str) -> Any:
         """The size of a name: an int or a symbolic dim. Raises UnknownSizeError."""
@@ -159,8 +169,8 @@ class Assignment:
 
     def chosen(self) -> tuple[tuple[str, str], ...]:
         """What was chosen for each name, as text for messages."""
-        free = [(n, str(self._sizes[n])) for n in self.free if n in self._sizes]
-        return tuple(free + [(n, t) for n, t in self.ties.items()])
+        free = [(n, str(self._sizes[n])) for n in self.free if n in self._sizes and n not in self.known]
+        return tuple(free + [(n, t) for n, t in self.ties.items() if n not in self.known])
 
 
 def free_names(specs: Iterable[str]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections.abc
 import dataclasses
 import enum
+import functools
 import inspect
 import sys
 import types
@@ -56,6 +57,7 @@ class Synthesis:
         self.subclasses = subclasses
         self.chosen: dict[str, int] = {}
         self.guessed = False
+        self.made_up: set[int] = set()  # sizes inside of modules that nobody gave
         self.kept: dict[str, int] = {}  # defaults
         self._used: set[int] = set()
         self._building: list[type] = []
@@ -75,7 +77,9 @@ class Synthesis:
         """
         positional: list[Any] = []
         named: dict[str, Any] = {}
-        for parameter in list(_signature(function).parameters.values())[skip:]:
+        parameters = list(_signature(function).parameters.values())[skip:]
+        self._tie_integers(function, parameters, given, constructing)
+        for parameter in parameters:
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
                 continue
             if parameter.name in given and parameter.kind is not parameter.POSITIONAL_ONLY:
@@ -91,6 +95,19 @@ class Synthesis:
             else:
                 named[parameter.name] = value
         return positional, named
+
+    def _tie_integers(
+        self, function: Any, parameters: Sequence[inspect.Parameter], given: Mapping[str, Any], constructing: bool
+    ) -> None:
+        """An integer parameter that is named as a dim is the size of that dim."""
+        for parameter in parameters:
+            name = parameter.name
+            if name not in self.assignment.free or annotation_of(function, name, parameter.annotation) is not int:
+                continue
+            size = given[name] if name in given else self._argument(function, parameter, None, constructing)
+            size = parameter.default if size is _MISSING else size
+            if type(size) is int:
+                self.assignment.know(name, size)
 
     def _argument(
         self, function: Any, parameter: inspect.Parameter, described: Described | None, constructing: bool
@@ -139,12 +156,23 @@ class Synthesis:
         if origin in (dict, collections.abc.Mapping) and len(arguments) == 2 and arguments[0] is str:
             return {"a": self.value(arguments[1], name)}
         if origin is collections.abc.Callable or annotation in (Callable, collections.abc.Callable):
-            return activation
+            return self._callable(arguments, name)
         if annotation is type(None) or annotation is None:
             return None
         if annotation is collections.abc.Hashable and name.endswith("axis_name"):
             return "batch"
         return self._plain(annotation if origin is None else origin, name)
+
+    def _callable(self, arguments: Sequence[Any], name: str) -> Callable[..., Any]:
+        """A function that gives what its annotation promises, else one that keeps shapes."""
+        if len(arguments) == 2 and _is_array_type(arguments[1]):
+            try:
+                return functools.partial(_promised, self.value(arguments[1], name))
+            except CannotSynthesiseError:
+                pass
+        # What it does to shapes is made up, unless it is an activation: that proves nothing against a claim.
+        self.guessed = self.guessed or not hints.is_activation(name)
+        return activation
 
     def _plain(self, annotation: Any, name: str) -> Any:
         label = getattr(annotation, "__name__", str(annotation))
@@ -192,7 +220,7 @@ class Synthesis:
         if type(None) in members and not any(_is_array_type(m) for m in members):
             return None
         problem: CannotSynthesiseError | None = None
-        for member in sorted(members, key=lambda m: (m is type(None), not _is_array_type(m))):
+        for member in sorted(members, key=_preference):
             try:
                 return self.value(member, name)
             except CannotSynthesiseError as error:
@@ -235,8 +263,11 @@ class Synthesis:
         if inspect.isabstract(cls) or getattr(cls, "_is_protocol", False):
             return self._concrete(cls, name)
         self._building.append(cls)
+        before = set(self.chosen)
         try:
             positional, named = self.arguments(cls, constructing=True)
+            if not _is_config(cls):
+                self.made_up.update(self.chosen[name] for name in self.chosen.keys() - before)
             return Deferred(cls, positional, named)
         except CannotSynthesiseError as error:
             raise CannotSynthesiseError(f"`{name}: {cls.__name__}`: {error}") from None
@@ -251,6 +282,11 @@ class Synthesis:
                 except CannotSynthesiseError:
                     continue
         raise CannotSynthesiseError(f"`{name}: {cls.__name__}` is abstract")
+
+
+def _promised(value: Any, *args: Any, **kwargs: Any) -> Any:
+    """What a callable returns whose annotation says the shape."""
+    return jax.tree_util.tree_map(lambda s: jnp.zeros(s.shape, s.dtype), value)
 
 
 def activation(x: Any, *args: Any, **kwargs: Any) -> Any:
@@ -289,7 +325,10 @@ def annotation_of(function: Any, name: str, raw: Any) -> Any:
                 # Of a field with a converter the signature says what the converter takes: often anything.
                 told = annotations[name] if raw in (_MISSING, Any) else raw
                 return _resolve(told, vars(sys.modules.get(cls.__module__, typing)), vars(cls))
-    inner = inspect.unwrap(function) if callable(function) else function
+    try:
+        inner = inspect.unwrap(function) if callable(function) else function
+    except ValueError:  # an object that claims to wrap itself
+        inner = function
     inner = getattr(inner, "__func__", inner)
     return _resolve(raw, getattr(inner, "__globals__", {}), {})
 
@@ -318,6 +357,17 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
 
 def _index(function: Callable[..., Any], name: str, skip: int) -> int:
     return list(_signature(function).parameters).index(name) - skip
+
+
+def _preference(member: Any) -> tuple[bool, bool, bool]:
+    """The order in which the members of a union are tried: arrays first, floating ones before integers."""
+    whole = _is_jaxtyped(member) and member.dtype.__name__.startswith(("Int", "UInt", "Bool"))
+    return member is type(None), not _is_array_type(member), whole
+
+
+def _is_config(cls: type) -> bool:
+    """Whether a class only holds settings, so that its integers speak for themselves."""
+    return dataclasses.is_dataclass(cls) and not any("__call__" in vars(c) for c in cls.__mro__)
 
 
 def _admits_integer(annotation: Any) -> bool:

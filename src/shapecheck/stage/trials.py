@@ -29,7 +29,8 @@ class Trial:
 class Prepared:
     """An entry made ready for one trial. `chosen` are the sizes of its free names, `known` the constructor's.
 
-    It is `guessed` if an argument has a shape that nothing speaks for, `guessed_dtype` if it has such a dtype.
+    It is `guessed` if an argument has a shape that nothing speaks for, `guessed_dtype` if it has such a dtype;
+    `made_up` are sizes inside of modules that nobody gave, and that no argument had to fit.
     """
 
     call: Callable[[], None]
@@ -37,6 +38,7 @@ class Prepared:
     known: tuple[int, ...] = ()
     guessed: bool = False
     guessed_dtype: bool = False
+    made_up: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

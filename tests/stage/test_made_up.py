@@ -1,0 +1,124 @@
+"""What the checker makes up itself (a callable, a module, sizes that happen to fit) must not accuse the user's code."""
+
+from __future__ import annotations
+
+import pytest
+
+HEAD = """
+from __future__ import annotations
+import dataclasses
+import functools
+from collections.abc import Callable
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+"""
+
+CASES = {
+    "callable.py": """
+def pooled(x: Float[Array, "n d"], reduce: Callable) -> Float[Array, "n"]: ~unreached
+    return jax.vmap(reduce)(x)
+
+def activated(x: Float[Array, "n d"], activation: Callable) -> Float[Array, "n"]: ~SC203
+    return activation(x)
+
+def promised(
+    x: Float[Array, "n d"],
+    score: Callable[[Float[Array, "d"]], Float[Array, ""]], ~unreached
+) -> Float[Array, "n"]:
+    return jax.vmap(score)(x)
+""",
+    "module.py": """
+class Residual(eqx.Module):
+    body: eqx.nn.Linear
+    def __call__(self, x: Float[Array, "d"]) -> Float[Array, "d"]: ~unreached
+        return self.body(x)
+
+class Telling(eqx.Module):
+    body: eqx.nn.Linear
+    def __call__(self, x: Float[Array, "d"]) -> Float[Array, "k"]:
+        y = self.body(x)  # (k,)
+        z = self.body(x)  # (d,)  ~SC201
+        return y + z
+
+def stacked(body: eqx.nn.Linear, x: Float[Array, "d"]):
+    y = body(x)  # (d,)  ~unreached
+    return jnp.concatenate([y, y])
+
+@dataclasses.dataclass
+class Config:
+    width: int
+    hidden: int
+
+class Block(eqx.Module):
+    body: eqx.nn.Linear
+    def __init__(self, config: Config, key: Array):
+        self.body = eqx.nn.Linear(config.width, config.hidden, key=key)
+    def __call__(self, x: Float[Array, "width"]) -> Float[Array, "width"]: ~SC203
+        return self.body(x)
+""",
+    "integers.py": """
+class Linear(eqx.Module):
+    weight: Float[Array, "out_dim in_dim"]
+    out_dim: int
+    def __call__(self, x: Float[Array, "in_dim"]) -> Float[Array, "out_dim"]:
+        return self.weight @ x
+
+def repeated(x: Float[Array, "d"], n: int) -> Float[Array, "n d"]:
+    return jnp.tile(x, (n, 1))
+
+def taken(x: Float[Array, "n d"], n: int) -> Float[Array, "n d"]:
+    return x + jnp.arange(n)[:, None]
+""",
+    "union.py": """
+def kernel(x: Float[Array, "n"]) -> Float[Array, "n"]:
+    return 2 * x
+
+def predict(x: Int[Array, "n"] | Float[Array, "n"]) -> Float[Array, "n"]:
+    return kernel(x)
+""",
+    "chance.py": '''
+def cells(x: Array, size: int) -> Array:
+    """Average over cells.
+
+    Args:
+        x: An array of shape `[T, H, W]`.
+        size: The size of each cell.
+
+    Returns:
+        An array of shape `[T, rows, columns]`. ~unreached
+    """
+    h, w = x.shape[1] // size, x.shape[2] // size
+    return x.reshape(-1, h, size, w, size).mean(axis=(2, 4))
+
+def scanned(x: Float[Array, "l d"], y: Float[Array, "l d"]) -> Float[Array, "l d"]:
+    return jax.lax.associative_scan(jnp.add, x * y)
+''',
+    "hostile.py": """
+class Everything:
+    def __getattr__(self, name):
+        return self
+everything = Everything()
+
+class Lazy:
+    def __init__(self, d: int):
+        self.d = d
+    @functools.cached_property
+    def table(self) -> Float[Array, "d d"]:
+        return jnp.eye(self.d)
+
+def largest(x: Float[Array, "n"], y: Float[Array, "m"], z: Float[Array, "max(n,m)"]) -> Float[Array, "max(n,m)"]:
+    return z + 1
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(check_folder):
+    return check_folder({name: HEAD + text for name, text in CASES.items()})
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_made_up_accuses_nobody(folder, name):
+    assert folder.cases[name].as_marked()
