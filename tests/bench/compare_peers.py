@@ -3,11 +3,12 @@
     python tests/bench/compare_peers.py equinox diffrax optimistix lineax
 
 Both run as a user would run them, as whole processes, in the environment of this interpreter (`pip install jaxtyc`
-and the packages first). The wall times are of one run each.
+and the packages first). The wall times are of one run each. With `--readme` the table goes into the README as well.
 """
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
 import json
 import re
@@ -17,6 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
+README = Path(__file__).parents[2] / "README.md"
 HEAD = (
     "| package | shapecheck: claims | verified (for all sizes) | mismatched | tentative | unreached | findings | s "
     "| jaxtyc: functions checked | errors | s |\n"
@@ -42,7 +44,7 @@ def timed(command: list[str], cwd: str) -> tuple[str, float]:
 
 
 def row(package: str, cwd: str) -> str:
-    """One line of the table."""
+    """One line of the table. Findings are errors and warnings; notes are not counted."""
     path = str(folder(package))
     ours = [sys.executable, "-m", "shapecheck", "check", path, "--output-format", "json", "--python", sys.executable]
     text, seconds = timed(ours, cwd)
@@ -70,11 +72,21 @@ def row(package: str, cwd: str) -> str:
 
 def main() -> None:
     """Print the table for the packages named on the command line."""
-    packages = sys.argv[1:] or ["equinox", "diffrax", "optimistix", "lineax"]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("packages", nargs="*", default=["equinox", "diffrax", "optimistix", "lineax"])
+    parser.add_argument("--readme", action="store_true")
+    arguments = parser.parse_args()
+    lines = [HEAD]
     print(HEAD)
     with tempfile.TemporaryDirectory() as cwd:  # no configuration, and nothing of ours, lies above it
-        for package in packages:
-            print(row(package, cwd), flush=True)
+        for package in arguments.packages:
+            lines.append(row(package, cwd))
+            print(lines[-1], flush=True)
+    if arguments.readme:
+        before, _, rest = README.read_text("utf-8").partition("<!-- peers -->\n")
+        after = rest.partition("<!-- end of peers -->")[2]
+        table = "\n".join(lines)
+        README.write_text(f"{before}<!-- peers -->\n{table}\n<!-- end of peers -->{after}", "utf-8")
 
 
 if __name__ == "__main__":
