@@ -71,6 +71,15 @@ def repeated(x: Float[Array, "d"], n: int) -> Float[Array, "n d"]:
 def taken(x: Float[Array, "n d"], n: int) -> Float[Array, "n d"]:
     return x + jnp.arange(n)[:, None]
 """,
+    "classwide.py": """
+class Process(eqx.Module):
+    points: Float[Array, "m d"]
+    def distances(self, x: Float[Array, "n d"], y: Float[Array, "m d"]) -> Float[Array, "n m"]:
+        return jnp.zeros((x.shape[0], y.shape[0]))
+    def __call__(self, x: Float[Array, "n d"]) -> Float[Array, "n m"]:
+        wrong = self.points.mean(axis=1)  # (n,)  ~SC201
+        return self.distances(x, self.points)
+""",
     "union.py": """
 def kernel(x: Float[Array, "n"]) -> Float[Array, "n"]:
     return 2 * x
@@ -92,8 +101,9 @@ def cells(x: Array, size: int) -> Array:
     h, w = x.shape[1] // size, x.shape[2] // size
     return x.reshape(-1, h, size, w, size).mean(axis=(2, 4))
 
-def scanned(x: Float[Array, "l d"], y: Float[Array, "l d"]) -> Float[Array, "l d"]:
-    return jax.lax.associative_scan(jnp.add, x * y)
+def scanned(x: Float[Array, "l d"], y: Float[Array, "d n"]) -> Float[Array, "l n"]:
+    summed = jax.lax.associative_scan(jnp.add, x)  # (l, d)
+    return summed @ y
 ''',
     "hostile.py": """
 class Everything:
@@ -122,3 +132,8 @@ def folder(check_folder):
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_made_up_accuses_nobody(folder, name):
     assert folder.cases[name].as_marked()
+
+
+def test_an_operation_without_symbolic_sizes_leaves_the_others_free(folder):
+    scanned = [e for e in folder.report.entries if e.target == "chance:scanned"]
+    assert [e.mode for e in scanned] == ["sized", "sized"]

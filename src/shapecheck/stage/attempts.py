@@ -61,12 +61,23 @@ class Search:
         if self.recipe.symbolic:
             symbolic = self._search(Trial("symbolic", construction=construction))
             last = self.failures[-1] if self.failures and symbolic is None else symbolic
-            start = last.trial.substitution if last is not None else start
+            if last is not None and (last.ok or _needs_values(last)):
+                start = last.trial.substitution
         rank = symbolic.trial.rank if symbolic is not None else 1
         sized = self._sized(Trial("sized", start, construction=construction, rank=rank))
         if symbolic is not None and (sized or not self._contradicted()):
-            return (symbolic, *sized)
-        return sized
+            sized = (symbolic, *sized)
+        return (*sized, *self._classwide(sized[-1])) if sized else ()
+
+    def _classwide(self, found: Outcome) -> tuple[Outcome, ...]:
+        """Dims may have one size for a whole class, of the constructor's arrays too: what holds then is not false."""
+        ties = dict(found.trial.substitution.ties)
+        shared = tuple(t for t in found.prepared.shared if t[0] not in ties) if found.prepared else ()
+        if not shared:
+            return ()
+        substitution = Substitution((*found.trial.substitution.ties, *shared))
+        outcome = self._attempt(dataclasses.replace(found.trial, mode="sized", substitution=substitution))
+        return (outcome,) if outcome.ok else ()
 
     def _sized(self, start: Trial) -> tuple[Outcome, ...]:
         found = self._search(start)

@@ -74,6 +74,8 @@ def _kind(error: BaseException, frames: list[tuple[FrameType, int]], recorder: R
         return "value"
     if isinstance(error, (jax.errors.TracerArrayConversionError, jax.errors.NonConcreteBooleanIndexError)):
         return "value"
+    if isinstance(error, NotImplementedError) and "non-constant" in str(error):  # an operation without symbolic sizes
+        return "value"
     if name in _VALUE_TYPES or (_VALUE_WORDS.search(str(error)) and not _SHAPE_WORDS.search(_first_line(error))):
         return "value"
     if not isinstance(error, (TypeError, ValueError, IndexError)) and name != "EinopsError":

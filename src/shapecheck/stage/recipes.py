@@ -40,7 +40,7 @@ class Kitchen:
     ) -> None:
         self.recorder, self.pinned, self.described, self.subclasses = recorder, pinned, described, subclasses
         self._models: dict[tuple[type, int], tuple[Any, dict[str, int], list[Opened]]] = {}
-        self._made_up: dict[tuple[type, int], tuple[bool, set[int]]] = {}
+        self._made: dict[tuple[type, int], Synthesis] = {}
 
     def model(self, cls: type) -> Recipe:
         """Construct `cls` with synthesised arguments and call it as its parameters are described."""
@@ -156,7 +156,7 @@ class Kitchen:
                 raise
             text = describe_error(error)
             raise CannotSynthesiseError(f"constructing {cls.__name__} with made-up arguments raised {text}") from None
-        self._made_up[cls, construction] = synthesis.guessed, synthesis.made_up
+        self._made[cls, construction] = synthesis
         return model, {**synthesis.kept, **synthesis.chosen, **_integers(model), **_only_integers(init)}
 
     def _constructor(self, cls: type, init: Mapping[str, Any], construction: int) -> tuple[Deferred, Synthesis]:
@@ -192,10 +192,17 @@ class Kitchen:
             args, kwargs = synthesis.arguments(function, described, given, skip=len(first))
             sizes = tuple(dict.fromkeys(v for v in known.values() if v > 2))
             call = functools.partial(abstract.run, invoke, *first, *args, **kwargs)
-            guessed, made_up = self._made_up[cls, trial.construction] if cls is not None else (False, set())
-            guessed |= synthesis.guessed
-            loose = tuple(sorted((made_up | synthesis.made_up) - assignment.fixed()))
-            return Prepared(call, assignment.chosen(), sizes, guessed, assignment.guessed_dtype, loose)
+            made = [synthesis] if cls is None else [synthesis, self._made[cls, trial.construction]]
+            loose = {size for s in made for size in s.made_up} - assignment.fixed()
+            return Prepared(
+                call,
+                assignment.chosen(),
+                sizes,
+                any(s.guessed for s in made),
+                assignment.guessed_dtype,
+                tuple(sorted(loose)),
+                assignment.shared(made[-1].assignment) if cls is not None else (),
+            )
 
         return Recipe(
             prepare,

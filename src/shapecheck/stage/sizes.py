@@ -108,6 +108,7 @@ class Assignment:
         self.guessed_dtype = False  # some array's dtype could as well be another
         self._sizes: dict[str, Any] = {}
         self._told: set[int] = set()
+        self.used: dict[str, Any] = {}
         free = [n for n in free_names(specs) if n not in self.known]
         self.free = tuple(n for n in free if n not in self.ties)
         if mode == "symbolic":
@@ -123,12 +124,21 @@ class Assignment:
         self.known[name] = size
         self._told.add(size)
 
+    def shared(self, constructor: Assignment) -> tuple[tuple[str, str], ...]:
+        """The free names that arrays given to the constructor have too, with the sizes that they had there."""
+        used = ((n, constructor.used.get(n)) for n in self.free if n not in self.known)
+        return tuple((n, str(size)) for n, size in used if type(size) is int)
+
     def fixed(self) -> set[int]:
         """The numbers that dims were tied to."""
         return {int(text) for text in self.ties.values() if text.isdigit()} | self._told
 
     def size(self, name: str) -> Any:
         """The size of a name: an int or a symbolic dim. Raises UnknownSizeError."""
+        self.used[name] = size = self._size(name)
+        return size
+
+    def _size(self, name: str) -> Any:
         if name in self.known:
             return self.known[name]
         if name in self.ties:

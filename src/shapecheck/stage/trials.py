@@ -30,7 +30,8 @@ class Prepared:
     """An entry made ready for one trial. `chosen` are the sizes of its free names, `known` the constructor's.
 
     It is `guessed` if an argument has a shape that nothing speaks for, `guessed_dtype` if it has such a dtype;
-    `made_up` are sizes inside of modules that nobody gave, and that no argument had to fit.
+    `made_up` are sizes inside of modules that nobody gave, and that no argument had to fit; `shared` are ties of
+    free names to the sizes that they had in the constructor.
     """
 
     call: Callable[[], None]
@@ -39,6 +40,7 @@ class Prepared:
     guessed: bool = False
     guessed_dtype: bool = False
     made_up: tuple[int, ...] = ()
+    shared: Chosen = ()
 
 
 @dataclass(frozen=True)
