@@ -34,7 +34,7 @@ class Net(eqx.Module):
 class Net(eqx.Module):
     norm: eqx.nn.BatchNorm
     def __init__(self, d: int):
-        self.norm = eqx.nn.BatchNorm(d, "batch", mode="batch")
+        self.norm = eqx.nn.BatchNorm(d, "batch")
     def __call__(self, x, state):
         y, state = self.norm(x, state)
         return y, state

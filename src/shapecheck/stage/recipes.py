@@ -223,7 +223,7 @@ def _annotated_original(cls: type, function: Any) -> Any:
     parameters = list(inspect.signature(function).parameters)
     if not getattr(function, "__annotations__", {}):
         for base in cls.__mro__:
-            original = vars(base).get(getattr(function, "__name__", ""))
+            original = getattr(base, getattr(function, "__name__", ""), None)
             if (
                 inspect.isfunction(original)
                 and original.__annotations__

@@ -148,6 +148,8 @@ class Session:
             function = function.fget
         if isinstance(function, functools.cached_property):
             function = function.func
+        if type(function).__module__.startswith("equinox.") and owner is not None and not callable(function):
+            function = function.__get__(None, owner)  # before 0.13, methods stand in their class inside a descriptor
         if not callable(function):
             raise CannotSynthesiseError(f"{scope.qualname} is of type {type(function).__name__}, not a function")
         if owner is None:

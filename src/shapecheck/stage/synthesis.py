@@ -29,6 +29,7 @@ CONSTRUCTIONS = (0, 1, 3, ALL_EQUAL)
 
 _DEPTH = 6
 _MISSING = inspect.Parameter.empty
+_SILENT = (None, _MISSING, Any, "Any")
 
 
 class CannotSynthesiseError(Exception):
@@ -319,11 +320,11 @@ def annotation_of(function: Any, name: str, raw: Any) -> Any:
     if isinstance(function, type):
         for cls in function.__mro__:
             init = vars(cls).get("__init__")
-            if init is not None and getattr(init, "__annotations__", {}).get(name, Any) is not Any:
+            if init is not None and getattr(init, "__annotations__", {}).get(name) not in _SILENT:
                 return annotation_of(init, name, init.__annotations__[name])
             if name in (annotations := vars(cls).get("__annotations__", {})):
                 # Of a field with a converter the signature says what the converter takes: often anything.
-                told = annotations[name] if raw in (_MISSING, Any) else raw
+                told = annotations[name] if raw in _SILENT else raw
                 return _resolve(told, vars(sys.modules.get(cls.__module__, typing)), vars(cls))
     try:
         inner = inspect.unwrap(function) if callable(function) else function
