@@ -10,7 +10,6 @@ import contextlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
@@ -64,7 +63,9 @@ def check_folder(tmp_path_factory: pytest.TempPathFactory) -> CheckFolder:
             file.write_text(plain[name])
         with contextlib.chdir(folder):
             report = check([folder], load([folder]))
-        return Folder({name: _checked(name, text.lstrip("\n"), plain[name], report) for name, text in cases.items()}, report)
+        return Folder(
+            {name: _checked(name, text.lstrip("\n"), plain[name], report) for name, text in cases.items()}, report
+        )
 
     return run
 

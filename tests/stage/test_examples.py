@@ -138,13 +138,19 @@ WRONG = {
     "bracket": ({"call": FREE, "args": ("f32[b 5",)}, "'f32[b 5' is not a shape: write it as \"f32[batch seq 48]\""),
     "dtype": ({"call": FREE, "args": ("float99[b 5]",)}, "'float99[b 5]' is not a shape: write it as"),
     "dims": ({"call": FREE, "args": ("f32[b 5 +]",)}, "'f32[b 5 +]' is not a shape ("),
-    "too few": ({"call": NET, "init": SPEC}, "do not fit Net.__call__(self, x, *, scale=1.0): missing a required argument: 'x'"),
+    "too few": (
+        {"call": NET, "init": SPEC},
+        "do not fit Net.__call__(self, x, *, scale=1.0): missing a required argument: 'x'",
+    ),
     "too many": ({"call": NET, "init": SPEC, "args": (1, 2)}, "scale=1.0): too many positional arguments"),
     "keyword": (
         {"call": NET, "init": SPEC, "args": (1,), "kwargs": {"scal": 1}},
         "Net.__call__ has no parameter 'scal'; did you mean 'scale'?",
     ),
-    "constructor": ({"call": NET, "init": {"spec": "seven"}, "args": (1,)}, "constructing Net with made-up arguments raised ValueError"),
+    "constructor": (
+        {"call": NET, "init": {"spec": "seven"}, "args": (1,)},
+        "constructing Net with made-up arguments raised ValueError",
+    ),
     "no class": ({"call": FREE, "init": {}, "args": (1,)}, "init is for classes, and 'configured:free' names none"),
 }
 
@@ -184,8 +190,10 @@ def test_a_wrong_example_is_told_with_what_to_change(reasons, name: str) -> None
 
 
 def test_a_wrong_example_ends_the_run_and_says_where_it_stands(check_folder) -> None:
-    text = f"{HEAD}\ndef double(x):\n    return x * 2  # (n,)\n\n@example\ndef broken():\n    raise OSError('no data')\n"
-    with pytest.raises(ConfigError, match="^cases.py:10: cases:broken: broken raised OSError: no data$"):
+    text = (
+        f"{HEAD}\ndef double(x):\n    return x * 2  # (n,)\n\n@example\ndef broken():\n    raise OSError('no data')\n"
+    )
+    with pytest.raises(ConfigError, match=r"^cases\.py:10: cases:broken: broken raised OSError: no data$"):
         check_folder({"cases.py": text})
     with pytest.raises(ConfigError, match=r"pyproject.toml: example 1 \(cases:doubel\): .* did you mean 'double'"):
         check_folder({"cases.py": text[: text.index("@")]}, "[[tool.shapecheck.example]]\ncall = 'cases:doubel'")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -64,7 +64,8 @@ class CommentReader:
         seen = self.reader.seen
         primary = _primary(self.reader, claim)
         others = [o for s in claim.sites if s != primary for o in seen.get(s, ())]
-        for epoch, observation in enumerate(seen[primary]):
+        repeats = len(seen[primary]) > 1  # what stands outside of a loop does not take part in its turns
+        for epoch, observation in enumerate(seen[primary], 0 if repeats else -1):
             outcome = self._reading(claim, observation, epoch)
             if outcome is not None and any(self._reading(claim, o, epoch) is None for o in others):
                 outcome = None
@@ -138,10 +139,11 @@ class CommentReader:
     def _vote(self) -> None:
         """Bind each such name to what most comments agree on, so that the stale one stands out.
 
-        A name that one comment in a loop binds differently each time around is bound afresh in each.
+        A name that most comments of a loop bind differently each time around is bound afresh in each turn.
         """
         ballots: list[tuple[Claim, dict[str, Size]]] = []
-        varying: dict[tuple[str, int], Size] = {}
+        varying: dict[tuple[str, int], Counter[Size]] = defaultdict(Counter)
+        lean: Counter[str] = Counter()  # how many more claims bind a name afresh each time than bind it once
         for claim in self.claims.values():
             sizes: dict[str, dict[int, Size]] = defaultdict(dict)
             for epoch, observation in enumerate(self.reader.seen[_primary(self.reader, claim)]):
@@ -149,18 +151,26 @@ class CommentReader:
                     sizes[name][epoch] = size
             steady = {name: next(iter(by.values())) for name, by in sizes.items() if len(set(by.values())) == 1}
             for name, by_epoch in sizes.items():
+                if len(self.reader.seen[_primary(self.reader, claim)]) > 1:
+                    lean[name] += 1 if name not in steady else -1
                 if name not in steady:
                     for epoch, size in by_epoch.items():
-                        varying.setdefault((name, epoch), size)
+                        varying[(name, epoch)][size] += 1
             if steady:
                 ballots.append((claim, steady))
+        seen = self.reader.seen
+        ballots = [
+            (claim, {n: s for n, s in names.items() if lean[n] <= 0 or len(seen[_primary(self.reader, claim)]) == 1})
+            for claim, names in ballots
+        ]
         for claim, names in _agreeing(ballots):
             for name, size in names.items():
                 if name not in self.reader.fresh:
                     source = f"{claim.notation} {claim.text}"
                     self.reader.fresh[name] = size
                     self.reader.fresh_origins[name] = Bound(name, self.samples.text(size), source, claim.span.line)
-        self.by_epoch = {k: v for k, v in varying.items() if k[0] not in self.reader.fresh}
+        fresh = self.reader.fresh
+        self.by_epoch = {k: v.most_common(1)[0][0] for k, v in varying.items() if lean[k[0]] > 0 or k[0] not in fresh}
 
     def _ballot(self, claim: Claim, observation: Observation) -> Iterator[tuple[str, Size]]:
         spec = parse_spec(claim.spec)

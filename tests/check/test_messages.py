@@ -1,0 +1,178 @@
+"""A message says what is wrong, what stands there, what the names mean and where that came from, and who called."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import shapecheck
+
+FILES = {
+    "model.py": """
+import equinox as eqx
+import jax
+from jaxtyping import Array, Float, PRNGKeyArray
+
+
+class Attention(eqx.Module):
+    wq: eqx.nn.Linear
+    heads: int = eqx.field(static=True)
+
+    def __init__(self, d_model: int, heads: int, *, key: PRNGKeyArray):
+        self.wq = eqx.nn.Linear(d_model, d_model, key=key)
+        self.heads = heads
+
+    def __call__(self, x: Float[Array, "seq d_model"]) -> Float[Array, "seq d_model"]:
+        q = jax.vmap(self.wq)(x)
+        q = q.reshape(x.shape[0], self.heads, -1)  # (heads, seq, d_head)
+        return q.reshape(x.shape)
+
+
+class Block(eqx.Module):
+    attn: Attention
+
+    def __init__(self, d_model: int, heads: int, *, key: PRNGKeyArray):
+        self.attn = Attention(d_model, heads, key=key)
+
+    def __call__(self, x):
+        return x + self.attn(x)
+
+
+class Model(eqx.Module):
+    blocks: list[Block]
+
+    def __init__(self, d_model: int, heads: int, n_layers: int, *, key: PRNGKeyArray):
+        self.blocks = [Block(d_model, heads, key=k) for k in jax.random.split(key, n_layers)]
+
+    def __call__(self, x: Float[Array, "seq d_model"]) -> Float[Array, "seq d_model"]:
+        for block in self.blocks:
+            x = block(x)
+        for block in self.blocks:
+            x = block(x)
+        return x
+""",
+    "broken.py": """
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+
+class Mlp(eqx.Module):
+    up: Array
+    down: Array
+
+    def __init__(self, d_model: int, hidden: int, *, key: PRNGKeyArray):
+        self.up = jax.random.normal(key, (d_model, hidden))
+        self.down = jax.random.normal(key, (d_model, hidden))
+
+    def __call__(self, x: Float[Array, "d_model"]) -> Float[Array, "d_model"]:
+        h = jnp.maximum(x @ self.up, 0)
+        return jnp.einsum(
+            "h,hd->d",
+            h,
+            self.down,
+        )
+
+
+def subtract(x: Float[Array, "n d"], y: Float[Array, "m n d"]) -> Float[Array, "n d"]:
+    mean = x.sum(axis=-1)
+    return x - mean
+""",
+    "calls.py": """
+from jaxtyping import Array, Float
+
+
+def norm(x: Float[Array, "n d"], centre: Float[Array, "d"]) -> Float[Array, "n d"]:
+    return x - centre.sum()
+
+
+def first(x: Float[Array, "n d"]) -> Float[Array, "n d"]:
+    for _ in range(3):
+        x = norm(x, x[:, 0])
+    return norm(x, x[:, 0])
+""",
+    "pair.py": """
+def both(x, y):  # x: (n, m), y: (n, m)
+    a = x + y  # (n, m)
+    b = a.sum(axis=1)  # (n,)
+    c = a.T  # (n, m)
+    return b, c
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def findings(tmp_path_factory):
+    """Findings of one run of the command line, by file."""
+    folder = tmp_path_factory.mktemp("messages")
+    for name, text in FILES.items():
+        (folder / name).write_text(text.lstrip())
+    environment = {**os.environ, "PYTHONPATH": str(Path(shapecheck.__file__).parent.parent)}
+    command = [sys.executable, "-m", "shapecheck", "check", ".", "--output-format"]
+    outputs = [
+        subprocess.run(
+            [*command, form], cwd=folder, env=environment, capture_output=True, text=True, check=False
+        ).stdout
+        for form in ("json", "full")
+    ]
+    found: dict[str, list] = {}
+    for finding in json.loads(outputs[0])["findings"]:
+        found.setdefault(finding["path"], []).append(finding)
+    return found, outputs[1]
+
+
+def block(text: str, start: str) -> str:
+    """The paragraph of the full report that begins with `start`."""
+    return next(p for p in text.split("\n\n") if p.startswith(start))
+
+
+def test_bindings_their_origins_stage_and_caller(findings) -> None:
+    found, text = findings
+    (finding,) = found["model.py"]  # four calls, two layers: one finding
+    assert (finding["code"], finding["line"], finding["column"]) == ("SC201", 16, 54)
+    assert finding["message"] == "comment says (heads, seq, d_head), but q is (seq, heads=4, 12)"
+    assert finding["bindings"]["heads"] == "4"
+    assert finding["stage"] == "blocks[0].attn"
+    details = block(text, "model.py:16:54")
+    assert "heads=4 (self.heads)" in details
+    assert 'seq from x: Float[Array, "seq d_model"] (model.py:14)' in details
+    assert "in stage blocks[0].attn, called from Block.__call__ (model.py:27)" in details
+    assert "        q = q.reshape(x.shape[0], self.heads, -1)  # (heads, seq, d_head)" in details
+
+
+def test_a_shape_error_shows_the_users_line_the_operation_and_the_arrays(findings) -> None:
+    found, text = findings
+    error, warning = found["broken.py"]
+    assert (error["code"], error["severity"], error["line"]) == ("SC301", "error", 17)
+    assert error["message"].startswith("einsum does not fit: ")
+    assert error["observed"] == "h: float32[80], self.down: float32[48, 80]"
+    assert "evaluated for broken:Mlp" in block(text, "broken.py:17")
+    # no dim of this one is fixed by a constructor: it says how hard it was tried, and what to do
+    assert (warning["code"], warning["severity"], warning["line"]) == ("SC301", "warning", 26)
+    assert warning["message"].startswith("subtract does not fit: ")
+    assert warning["observed"] == "x: float32[n, d], mean: float32[n]"
+    assert "assignments of sizes that were tried; pin sizes in [tool.shapecheck.sizes]" in block(text, "broken.py:26")
+    assert "site-packages" not in text
+
+
+def test_a_wrong_argument_is_one_finding_that_names_its_caller(findings) -> None:
+    found, text = findings
+    (finding,) = found["calls.py"]
+    assert (finding["code"], finding["line"]) == ("SC202", 4)
+    assert finding["message"] == 'annotation says Float[Array, "d"], but argument centre is (n,)'
+    assert 'd from x: Float[Array, "n d"] (calls.py:4)' in block(text, "calls.py:4")
+    assert "called from first (calls.py:10)" in block(text, "calls.py:4")
+
+
+def test_a_name_that_only_comments_know_points_to_the_comment_that_bound_it(findings) -> None:
+    found, text = findings
+    (finding,) = found["pair.py"]
+    assert (finding["code"], finding["line"]) == ("SC201", 4)
+    assert finding["message"] == "comment says (n, m), but c is (m, n)"
+    assert "from comment (n, m) (pair.py:1)" in block(text, "pair.py:4")

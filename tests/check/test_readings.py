@@ -1,0 +1,229 @@
+"""What claims mean: source text and observed values in, verdicts out; nothing is evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from shapecheck import source
+from shapecheck.check.judge import judge
+from shapecheck.check.outcomes import dtype_fits
+from shapecheck.facts import ArrayValue, Call, Evaluation, Named, Observation, OtherValue, TreeValue, Value
+
+HEAD = "from jaxtyping import Array, Float, Int, PyTree\n"
+
+
+def array(*shape: str, dtype: str = "float32", mapped: tuple[str, ...] = ()) -> ArrayValue:
+    return ArrayValue(dtype, shape, mapped)
+
+
+def tree(kind: str, *children: Value) -> TreeValue:
+    return TreeValue(kind, kind, tuple(map(str, range(len(children)))), children)
+
+
+def read(
+    text: str,
+    seen: list[tuple[str, Value]],
+    *,
+    names: Mapping[str, str] | None = None,
+    parents: Mapping[str, str] | None = None,
+) -> dict[str, str]:
+    """What became of each claim: "good", "bad dim", "unknown", ...; `seen` has what was observed, in order.
+
+    `names` are visible integers; `parents` maps a function to the one around it.
+    """
+    module = source.read_module("m.py", (HEAD + text).encode())
+    by_text = {f"{c.target} {c.text}": c for c in module.claims}
+    found = tuple(Named(n, s, f"self.{n}") for n, s in (names or {}).items())
+    observations: dict[int, list[Observation]] = {}
+    for label, value in seen:
+        claim = by_text[label]
+        site = module.sites[claim.sites[0]]
+        observations.setdefault(site.scope, []).append(Observation(site.index, value, found))
+    numbers = {module.scopes[scope].qualname: number for number, scope in enumerate(sorted(observations))}
+    calls = []
+    for scope in sorted(observations):
+        name = module.scopes[scope].qualname
+        outer = numbers[(parents or {})[name]] if name in (parents or {}) else None
+        calls.append(Call("m.py", scope, numbers[name], outer, tuple(observations[scope])))
+    evaluation = Evaluation("m:f", "function", "m.py", 1, "symbolic", "ok", "", tuple(calls))
+    verdicts = judge({"m.py": module}, [[evaluation]])
+    result = {}
+    for index, claim in enumerate(module.claims):
+        key, label = ("m.py", index), f"{claim.target} {claim.text}"
+        if key in verdicts.bad:
+            result[label] = f"bad {verdicts.bad[key].mismatch.reason}"
+        elif key in verdicts.good:
+            result[label] = "good"
+        elif key in verdicts.unknown:
+            result[label] = "unknown"
+    return result
+
+
+def test_the_comment_that_contradicts_most_others_is_the_stale_one_even_if_it_comes_first() -> None:
+    text = "def f(x):\n    a = x.T  # (b, t)\n    c = a + 1  # (t, b)\n    d = a + 2  # (t, b)\n"
+    shape = array("n", "m")
+    assert read(text, [("a (b, t)", shape), ("c (t, b)", shape), ("d (t, b)", shape)]) == {
+        "a (b, t)": "bad dim",
+        "c (t, b)": "good",
+        "d (t, b)": "good",
+    }
+
+
+def test_a_name_that_each_turn_of_a_loop_binds_afresh_is_no_contradiction() -> None:
+    text = (
+        "def f(x):\n    for _ in y:\n        a = x.T  # (b, t)\n        c = a.T  # (t, b)\n        d = a.T  # (b, t)\n"
+    )
+    turns = [("a (b, t)", array("n", "4")), ("c (t, b)", array("4", "n")), ("d (b, t)", array("4", "n"))]
+    turns += [("a (b, t)", array("n", "8")), ("c (t, b)", array("8", "n")), ("d (b, t)", array("8", "n"))]
+    assert read(text, turns) == {"a (b, t)": "good", "c (t, b)": "good", "d (b, t)": "bad dim"}
+
+
+def test_a_name_may_mean_one_size_before_a_loop_and_others_inside() -> None:
+    text = (
+        "def f(x):\n    a = x + 1  # (b, t)\n    for _ in y:\n        c = g(a)  # (b, t)\n        d = c.T  # (t, b)\n"
+    )
+    turns = [("a (b, t)", array("n", "2")), ("c (b, t)", array("n", "4")), ("d (t, b)", array("4", "n"))]
+    turns += [("c (b, t)", array("n", "8")), ("d (t, b)", array("8", "n"))]
+    assert read(text, turns) == {"a (b, t)": "good", "c (b, t)": "good", "d (t, b)": "good"}
+
+
+LEAVING_OUT = 'def f(x: Float[Array, "{dims}"]):\n    a = x + 1  # (t, h)\n    c = a.T  # (h, t)\n'
+
+
+def test_leading_axes_may_be_left_out_by_all_comments_alike() -> None:
+    seen = [("a (t, h)", array("b", "t", "h")), ("c (h, t)", array("b", "h", "t"))]
+    assert read(LEAVING_OUT.format(dims="..."), seen) == {"a (t, h)": "good", "c (h, t)": "good"}
+
+
+def test_leading_axes_that_an_annotation_names_may_not_be_left_out() -> None:
+    x = ('x Float[Array, "b t h"]', array("b", "t", "h"))
+    seen = [x, ("a (t, h)", array("b", "t", "h")), ("c (h, t)", array("b", "h", "t"))]
+    result = read(LEAVING_OUT.format(dims="b t h"), seen)
+    assert (result["a (t, h)"], result["c (h, t)"]) == ("bad rank", "bad rank")
+
+
+def test_leading_axes_that_one_comment_names_may_not_be_left_out_by_another() -> None:
+    text = "def f(x):\n    a = x + 1  # (b, t, h)\n    c = a.T  # (h, t)\n    d = a.T  # (h, t)\n"
+    seen = [("a (b, t, h)", array("b", "t", "h")), ("c (h, t)", array("b", "h", "t"))]
+    assert read(text, seen) == {"a (b, t, h)": "good", "c (h, t)": "bad rank"}
+
+
+def test_under_vmap_exactly_the_mapped_axes_may_stand_in_front() -> None:
+    text = 'def f(x: Float[Array, "b d"], w):\n    def g(r):\n        y = r @ w  # (b, m)\n        z = r @ w  # (m,)\n'
+    x = ('x Float[Array, "b d"]', array("b", "d"))
+    inner = [("y (b, m)", array("m", mapped=("b",))), ("z (m,)", array("m", mapped=("b",)))]
+    result = read(text, [x, *inner], parents={"f.g": "f"})
+    assert (result["y (b, m)"], result["z (m,)"]) == ("good", "good")
+
+
+def test_the_reading_under_vmap_binds_no_free_name_to_a_mapped_axis() -> None:
+    text = 'def f(x: Float[Array, "b d"], w):\n    def g(r):\n        y = r @ w  # (n, m)\n'
+    x = ('x Float[Array, "b d"]', array("b", "d"))
+    assert read(text, [x, ("y (n, m)", array("m", mapped=("b",)))], parents={"f.g": "f"})["y (n, m)"] == "bad rank"
+
+
+def test_a_nested_function_reads_the_names_around_it() -> None:
+    text = 'def f(x: Float[Array, "b d"]):\n    def g(r):\n        y = r.T  # (d, b)\n        z = r.T  # (b, d)\n'
+    x = ('x Float[Array, "b d"]', array("b", "d"))
+    inner = [("y (d, b)", array("d", "b")), ("z (b, d)", array("d", "b"))]
+    result = read(text, [x, *inner], parents={"f.g": "f"})
+    assert (result["y (d, b)"], result["z (b, d)"]) == ("good", "bad dim")
+    # called from elsewhere, nothing binds the names but the comments themselves
+    assert read(text, inner[:1])["y (d, b)"] == "good"
+
+
+def test_a_union_holds_if_one_member_does_and_is_false_if_none_does() -> None:
+    text = 'def f(x: Float[Array, "n"] | Float[Array, "n d"]):\n    pass\n'
+    members = ('x Float[Array, "n"]', 'x Float[Array, "n d"]')
+    for shape in (("n",), ("n", "d")):
+        assert read(text, [(members[0], array(*shape))]) == dict.fromkeys(members, "good")
+    assert set(read(text, [(members[0], array("a", "b", "c"))]).values()) == {"bad rank"}
+
+
+def test_names_bind_at_the_first_annotation_and_hold_for_the_later_ones() -> None:
+    text = 'def f(x: Float[Array, "n d"], y: Float[Array, "d"]) -> Float[Array, "n"]:\n    pass\n'
+    x, y = 'x Float[Array, "n d"]', 'y Float[Array, "d"]'
+    assert read(text, [(x, array("n", "d")), (y, array("n"))])[y] == "bad dim"
+    assert read(text, [(x, array("n", "d")), (y, array("d"))])[y] == "good"
+    # `n` and `2*n` are equal for no size that counts; `n` and `n + 0` always
+    assert read(text, [(x, array("n", "2*d")), (y, array("d + d"))])[y] == "good"
+
+
+def test_pytrees_of_one_structure_name_have_one_structure() -> None:
+    text = 'def f(a: PyTree[Float[Array, "d"], "T"], b: PyTree[Float[Array, "d"], "T"]):\n    pass\n'
+    module = source.read_module("m.py", (HEAD + text).encode())
+    a, b = (f"{c.target} {c.text}" for c in module.claims)
+    pair = (array("d"), array("d"))
+    assert read(text, [(a, tree("list", *pair)), (b, tree("list", *pair))])[b] == "good"
+    assert read(text, [(a, tree("list", *pair)), (b, tree("tuple", *pair))])[b] == "bad structure"
+    assert read(text, [(a, tree("list", *pair)), (b, tree("list", *pair, array("d")))])[b] == "bad structure"
+    # every leaf must fit, and the first binds for the others
+    assert read(text, [(a, tree("list", array("d"), array("e")))])[a] == "bad dim"
+
+
+def test_visible_integers_give_names_their_sizes() -> None:
+    text = "def f(x):\n    y = x  # (b, heads)\n"
+    assert read(text, [("y (b, heads)", array("b", "4"))], names={"heads": "4"}) == {"y (b, heads)": "good"}
+    assert read(text, [("y (b, heads)", array("b", "8"))], names={"heads": "4"}) == {"y (b, heads)": "bad dim"}
+
+
+def test_divisions_are_held_for_sizes_that_they_divide() -> None:
+    text = 'def f(x: Float[Array, "h"]):\n    y = x  # (h//2,)\n    z = x  # (h//2 + 1,)\n'
+    x = ('x Float[Array, "h"]', array("h"))
+    halves = [("y (h//2,)", array("floordiv(h - 1, 2) + 1")), ("z (h//2 + 1,)", array("floordiv(h - 1, 2) + 1"))]
+    result = read(text, [x, *halves])
+    assert (result["y (h//2,)"], result["z (h//2 + 1,)"]) == ("good", "bad dim")
+
+
+def test_a_pytree_is_described_by_the_shape_that_all_its_leaves_share() -> None:
+    text = "def f(x):\n    y = g(x)  # (n, d)\n    z = x  # (d, n)\n"
+    same, other = (array("n", "d"), array("n", "d")), (array("n", "d"), array("d", "n"))
+    anchor = ("z (d, n)", array("d", "n"))
+    assert read(text, [anchor, ("y (n, d)", tree("list", *same))])["y (n, d)"] == "good"
+    assert read(text, [anchor, ("y (n, d)", tree("list", *other))])["y (n, d)"] == "bad dim"
+
+
+def test_a_value_that_is_no_array_makes_no_finding_of_a_comment() -> None:
+    text = "def f(x):\n    y = g(x)  # (n, d)\n"
+    assert read(text, [("y (n, d)", OtherValue("int", "3"))]) == {"y (n, d)": "unknown"}
+
+
+def test_over_entries_one_failure_is_enough_but_within_an_entry_all_must_fail() -> None:
+    module = source.read_module("m.py", (HEAD + 'def f(x: Float[Array, "n n"]):\n    pass\n').encode())
+
+    def run(*shape: str) -> Evaluation:
+        call = Call("m.py", 1, 1, None, (Observation(module.claims[0].sites[0], array(*shape)),))
+        return Evaluation("m:f", "function", "m.py", 1, "sized", "ok", "", (call,))
+
+    holds, fails = run("4", "4"), run("4", "5")
+    assert not judge({"m.py": module}, [[holds, fails]]).bad
+    assert judge({"m.py": module}, [[holds], [fails]]).bad.keys() == {("m.py", 0)}
+
+
+@pytest.mark.parametrize(
+    ("claimed", "observed", "fits"),
+    [
+        ("Float", "float32", True),
+        ("Float", "bfloat16", True),
+        ("Float", "int32", False),
+        ("Int", "uint8", False),
+        ("Integer", "uint8", True),
+        ("Int", "bool", False),
+        ("", "bool", True),
+        ("Shaped", "bool", True),
+        ("Num", "bool", False),
+        ("Complex", "float32", False),
+        ("Inexact", "complex64", True),
+        # with 64 bits switched off, JAX narrows: not the claim's fault; other widths are
+        ("Float64", "float32", True),
+        ("Int64", "int32", True),
+        ("Float32", "float64", False),
+        ("Float64", "bfloat16", False),
+        ("Float16", "float32", False),
+        ("Key", "key<fry>", True),
+    ],
+)
+def test_dtypes(claimed: str, observed: str, fits: bool) -> None:
+    assert dtype_fits(claimed, array(dtype=observed)) is fits
