@@ -27,6 +27,7 @@ _VALUE_WORDS = re.compile(
     r"_DimExpr|symbolic dim|InconclusiveDimension|dimension expression|Tracer|traced|abstract", re.I
 )
 _WRAPPERS = re.compile(r"^_|^<|reraise|wrapper|wrapped|deferring|cache_miss|fun$|^meth$|^op$|^inner$|^bind|^call")
+_MACHINERY = ("jax._src.interpreters.", "jax._src.pjit", "jax._src.linear_util", "jax._src.profiler", "jax._src.core")
 _OPERATORS = {"sub": "subtract", "mul": "multiply", "truediv": "divide"}
 _VALUE_TYPES = frozenset({"InconclusiveDimensionOperation", "UnexpectedDimVar", "NonConcreteBooleanIndexError"})
 
@@ -102,6 +103,8 @@ def _operation(frames: list[tuple[FrameType, int]], user: FrameType, message: st
     for callee in after[after.index(user) + 1 :]:
         name = callee.f_code.co_name
         module = str(callee.f_globals.get("__name__", ""))
+        if module.startswith(_MACHINERY):
+            continue
         if module.startswith("equinox.nn.") and name == "__call__":
             return type(callee.f_locals.get("self")).__name__
         if module.endswith(

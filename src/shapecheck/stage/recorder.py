@@ -232,4 +232,6 @@ def _rebuilt(frame: FrameType | None) -> bool:
 def function_name(frame: FrameType) -> str:
     """`Class.method` as far as the frame tells (the qualified name where Python has it)."""
     code = frame.f_code
+    if not hasattr(code, "co_qualname") and "self" in code.co_varnames[:1]:  # Python 3.10
+        return f"{type(frame.f_locals.get('self')).__name__}.{code.co_name}"
     return str(getattr(code, "co_qualname", code.co_name)).replace("<locals>.", "")
