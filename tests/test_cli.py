@@ -531,6 +531,15 @@ def test_text_on_stdin_stands_for_the_file(tmp_path: Path) -> None:
     assert (code, out) == (1, "model.py:5:18: SC201 comment says (hidden, batch), but y is (batch, hidden)\n")
 
 
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that not even root can read")
+@pytest.mark.parametrize("command", ["check", "claims"])
+def test_a_file_that_cannot_be_read_is_no_bug_of_ours(command: str, tmp_path: Path) -> None:
+    (tmp_path / "locked.py").symlink_to("/proc/self/mem")
+    result = run("-m", "shapecheck", command, "locked.py", cwd=tmp_path)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == "Error: locked.py: cannot be read: Input/output error\n"
+
+
 def test_claims(tmp_path: Path) -> None:
     (tmp_path / "model.py").write_text("raise SystemExit('imported')\n" + MODEL)
     code, out, err = real(tmp_path, "claims", "model.py")

@@ -177,9 +177,9 @@ def test_flags_win_and_absent_flags_do_not(write: Write) -> None:
         ("strict-comments = 1", "strict-comments: expected true or false, got an integer (1)"),
         ("strict-comments = 'yes'", "strict-comments: expected true or false, got a string ('yes')"),
         ("timeout = true", "timeout: expected a number, got true or false (True)"),
-        ("timeout = 0", "timeout: expected a number above 0, got 0"),
-        ("memory = nan", "memory: expected a number above 0, got nan"),
-        ("memory = inf", "memory: expected a number above 0, got inf"),
+        ("timeout = 0", "timeout: expected a number above 0, at most 1000000, got 0"),
+        ("memory = nan", "memory: expected a number above 0, at most 1000000, got nan"),
+        ("memory = inf", "memory: expected a number above 0, at most 1000000, got inf"),
         ("sizes = {batch = 1.5}", "sizes.batch: expected an integer, got a number (1.5)"),
         ("sizes = {batch = true}", "sizes.batch: expected an integer, got true or false (True)"),
         ("sizes = {batch = -1}", "sizes.batch: expected a size of 0 or more, got -1"),
@@ -211,6 +211,12 @@ def test_what_does_not_exist(text: str, message: str, write: Write) -> None:
 def test_a_bad_code_on_the_command_line(write: Write) -> None:
     with pytest.raises(ConfigError, match=r"^--ignore: there is no rule 'SC8'"):
         load([write("")], flags={"ignore": ("SC8",)})
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), 1e12])
+def test_a_limit_on_the_command_line_that_no_clock_can_count(number: float, write: Write) -> None:
+    with pytest.raises(ConfigError, match=r"--timeout: expected a number above 0, at most 1000000, got"):
+        load([write("")], flags={"timeout": number})
 
 
 def test_malformed_toml_names_the_line(write: Write) -> None:

@@ -199,11 +199,12 @@ def claims(paths: tuple[Path, ...], output_format: str, config_file: Path | None
 
     _need(paths)
     config = load(paths, file=config_file)
-    files = source.discover(paths, config.exclude, config.root)
-    try:
-        modules = [source.read_module(source.shown(file), file.read_bytes()) for file in files]
-    except OSError as error:
-        raise click.UsageError(f"{error.filename} cannot be read: {error.strerror}") from error
+    modules = []
+    for file in source.discover(paths, config.exclude, config.root):
+        try:
+            modules.append(source.read_module(source.shown(file), file.read_bytes()))
+        except OSError as error:
+            raise ConfigError(f"{source.shown(file)}: cannot be read: {error.strerror}") from error
     if output_format == "json":
         _deliver(json.dumps(source.claims_json(modules), indent=2) + "\n", None)
     else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import math
 import os
 import shutil
 from collections.abc import Mapping, Sequence
@@ -16,6 +15,8 @@ from shapecheck.report import FORMATS
 
 Plain: TypeAlias = "str | int | float | bool | list[Plain] | dict[str, Plain]"
 _T = TypeVar("_T")
+_LARGEST: Final = 1_000_000  # seconds or GiB: beyond it, clocks and limits overflow
+_NO_LIMIT: Final = f"expected a number above 0, at most {_LARGEST}, got {{:g}}"
 
 
 class ConfigError(Exception):
@@ -81,6 +82,9 @@ def load(paths: Sequence[Path], *, file: Path | None = None, flags: Mapping[str,
     for name in ("select", "ignore"):
         for code in values.get(name, ()):
             check_code(code, f"--{name}" if flags and flags.get(name) is not None else f"{file}: {name}")
+    for name in ("timeout", "memory"):
+        if not 0 < values.get(name, 1) <= _LARGEST:
+            raise ConfigError(f"--{name}: {_NO_LIMIT.format(values[name])}")
     return Config(root=root, file=file.absolute() if file else None, **values)
 
 
@@ -217,8 +221,8 @@ class _Reader:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise self._error(f"{key}: expected a number, got {_type(value)}")
         number = float(value)
-        if not (number > 0 and math.isfinite(number)):
-            raise self._error(f"{key}: expected a number above 0, got {number:g}")
+        if not 0 < number <= _LARGEST:
+            raise self._error(f"{key}: {_NO_LIMIT.format(number)}")
         return number
 
     def _format(self, key: str, value: object) -> str:

@@ -47,7 +47,14 @@ def _texts(paths: Sequence[Path], config: Config, stdin: tuple[str, bytes] | Non
         file = Path(stdin[0]).absolute()
         return {source.shown(file): (file, stdin[1])}
     files = source.discover(paths, config.exclude, config.root)
-    return {source.shown(file): (file, file.read_bytes()) for file in files}
+    return {source.shown(file): (file, _bytes(file)) for file in files}
+
+
+def _bytes(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{source.shown(file)}: cannot be read: {error.strerror}") from error
 
 
 def _plan(file: Path, module: Module, config: Config, text: bytes | None) -> ModulePlan:
