@@ -80,6 +80,16 @@ class Process(eqx.Module):
         wrong = self.points.mean(axis=1)  # (n,)  ~SC201
         return self.distances(x, self.points)
 """,
+    "bare.py": """
+def weighted(x: Float[Array, "n d"], weights: Array) -> Float[Array, "n d"]:
+    return x * weights
+
+def discounted(rewards: Float[Array, "t"], discount: float | Array) -> Float[Array, "t"]:
+    return rewards * discount
+
+def summed(x: Array) -> Float[Array, "n"]: ~unreached
+    return x.sum(axis=-1)
+""",
     "union.py": """
 def kernel(x: Float[Array, "n"]) -> Float[Array, "n"]:
     return 2 * x

@@ -56,7 +56,7 @@ def _entry(modules: Mapping[str, Module], evaluations: Sequence[Evaluation], ver
     bad: dict[ClaimKey, False_] = {}
     for evaluation in evaluations:
         outcomes = evaluate(modules, evaluation)
-        everywhere = evaluation.mode == "symbolic" and evaluation.status == "ok"
+        everywhere = evaluation.mode == "symbolic" and evaluation.status == "ok" and not evaluation.guessed
         for key, result in outcomes.items():
             verdicts.unknown.update({key: result.unknown} if result.unknown else {})
             if result.bad is not None and trusted(evaluation, result.bad):

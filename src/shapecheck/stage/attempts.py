@@ -21,6 +21,8 @@ from shapecheck.stage.trials import INDEPENDENT, Outcome, Prepared, Recipe, Tria
 _MOST_ATTEMPTS = 240
 _MOST_TIES = 6
 _SECONDS = 20.0
+_MOST_GUESSES = 16
+_GUESSING = 1.5  # seconds
 _UNBOUND_AXIS = re.compile(r"unbound axis name:? '?(\w+)")
 
 
@@ -31,7 +33,8 @@ class Search:
         self.entry, self.recipe, self.recorder = entry, recipe, recorder
         self.tried = 0
         self.complete = True
-        self.deadline = time.monotonic() + _SECONDS
+        self.guessing = False
+        self.started = time.monotonic()
         self.failures: list[Outcome] = []
         self.axes: list[str] = []
 
@@ -101,6 +104,8 @@ class Search:
         """
         first: Outcome | None = None
         for rank in self.recipe.ranks:
+            if first is not None and self._exhausted():
+                break
             for variant in (0,) if start.mode == "symbolic" else (0, 2):
                 outcome = self._attempt(dataclasses.replace(start, rank=rank, variant=variant))
                 if outcome.ok or _needs_values(outcome):
@@ -148,7 +153,9 @@ class Search:
         return None
 
     def _exhausted(self) -> bool:
-        if self.tried > _MOST_ATTEMPTS or time.monotonic() > self.deadline:
+        # A guess is worth little: what it shows can only confirm.
+        most, seconds = (_MOST_GUESSES, _GUESSING) if self.guessing else (_MOST_ATTEMPTS, _SECONDS)
+        if self.tried > most or time.monotonic() > self.started + seconds:
             self.complete = False
         return not self.complete
 
@@ -160,6 +167,7 @@ class Search:
         prepared: Prepared | None = None
         try:
             prepared = self.recipe.prepare(trial)
+            self.guessing = prepared.guessed
             _under(self.axes, prepared.call)
         except (Exception, SystemExit) as error:  # the user's code may raise anything, and JAX in computing a size
             if is_own(error) or (prepared is None and isinstance(error, UnknownSizeError)):

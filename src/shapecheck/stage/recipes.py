@@ -17,7 +17,14 @@ from shapecheck.stage.failures import describe_error, is_own
 from shapecheck.stage.protocol import ConfiguredExample, Described
 from shapecheck.stage.recorder import Opened, Recorder
 from shapecheck.stage.sizes import CONSTRUCTOR_VARIANT, Assignment, free_names
-from shapecheck.stage.synthesis import CONSTRUCTIONS, CannotSynthesiseError, Deferred, Synthesis, annotation_of
+from shapecheck.stage.synthesis import (
+    CONSTRUCTIONS,
+    CannotSynthesiseError,
+    Deferred,
+    Synthesis,
+    annotation_of,
+    is_plain_array,
+)
 from shapecheck.stage.trials import Prepared, Recipe, Trial
 from shapecheck.stage.values import is_array
 
@@ -338,7 +345,10 @@ def _specs(function: Any, described: Descriptions) -> list[str]:
         return [d.spec for d in described.values()]
     specs = [described[name].spec for name in parameters if name in described]
     for name, parameter in parameters.items():
-        specs += _annotated(annotation_of(function, name, parameter.annotation))
+        annotation = annotation_of(function, name, parameter.annotation)
+        specs += _annotated(annotation)
+        if name not in described and parameter.default is parameter.empty and is_plain_array(annotation):
+            specs.append(f"*{name}")
     return specs
 
 

@@ -195,6 +195,8 @@ class Synthesis:
             raise CannotSynthesiseError(f"`{name}: str` has no default")
         if isinstance(annotation, type) and annotation not in (jax.Array, np.ndarray, object):
             return self._instance(annotation, name)
+        if is_plain_array(annotation):
+            return self._plain_array((), name)
         raise CannotSynthesiseError(f"nothing says the shape of `{name}`")
 
     def _by_name(self, name: str, constructing: bool) -> Any:
@@ -216,8 +218,8 @@ class Synthesis:
             return self.assignment.array("_", "Float", name)
 
     def _union(self, members: Sequence[Any], name: str) -> Any:
-        if any(m in (jax.Array, np.ndarray) for m in members):
-            raise CannotSynthesiseError(f"nothing says the shape of `{name}`")
+        if any(is_plain_array(m) for m in members):
+            return self._plain_array(members, name)
         if type(None) in members and not any(_is_array_type(m) for m in members):
             return None
         problem: CannotSynthesiseError | None = None
@@ -227,6 +229,16 @@ class Synthesis:
             except CannotSynthesiseError as error:
                 problem = problem or error
         raise problem or CannotSynthesiseError(f"`{name}` is an empty union")
+
+    def _plain_array(self, members: Sequence[Any], name: str) -> Any:
+        """An array that nothing describes: a number where that may stand for it, else one of a guessed rank.
+
+        What follows from the guess may confirm a claim, and proves nothing against it.
+        """
+        self.guessed = True
+        if float in members or int in members:
+            return 0.5 if float in members else self.integer(name)
+        return self.assignment.array(f"*{name}", "", name)
 
     def _sequence(self, origin: Any, arguments: Sequence[Any], name: str) -> Any:
         if origin is tuple and arguments and Ellipsis not in arguments:
@@ -369,6 +381,11 @@ def _preference(member: Any) -> tuple[bool, bool, bool]:
 def _is_config(cls: type) -> bool:
     """Whether a class only holds settings, so that its integers speak for themselves."""
     return dataclasses.is_dataclass(cls) and not any("__call__" in vars(c) for c in cls.__mro__)
+
+
+def is_plain_array(annotation: Any) -> bool:
+    """Whether an annotation says that there is an array, and nothing of its shape."""
+    return annotation in (jax.Array, np.ndarray)
 
 
 def _admits_integer(annotation: Any) -> bool:
