@@ -209,6 +209,16 @@ HEADERS = {
 }
 
 OWN_LINE = {
+    "above the first link of a chain, it or the chain": (
+        """
+        y = (
+            # (b, t)
+            x.sum(0)
+            .T
+        )
+        """,
+        ["[b t]: value x.sum(0) .T | value x.sum(0)"],
+    ),
     "the next statement, or else the one above": (
         """
         y = f(x)

@@ -71,8 +71,12 @@ class Anchors:
         if isinstance(placed.node, _FUNCTIONS):
             return placed, self._parameter(placed, placed.node, line)
         lines = self._index(placed)
-        found = lines.starting.get(line) or lines.ending.get(line)
-        return placed, self._expression(placed, found) if found is not None else None
+        # Above the first link of a method chain it may be about the whole chain or about that link.
+        found = [f for f in (lines.starting.get(line), lines.ending.get(line)) if f is not None]
+        targets = [t for t in (self._expression(placed, f) for f in found) if t is not None]
+        if not targets:
+            return placed, None
+        return placed, replace(targets[0], places=tuple(dict.fromkeys(p for t in targets for p in t.places)))
 
     def statement(self, placed: Placed) -> Target | None:
         """What a comment describes that speaks of a whole statement."""
