@@ -110,6 +110,12 @@ def test_expressions_may_wait_for_names_behind_them() -> None:
     assert match(spec, ((6,), N3), Bindings()).reason == "unbound"
 
 
+def test_a_size_that_is_not_known_does_not_excuse_the_axes_behind_it() -> None:
+    spec = parse_spec("t+1 n+1")
+    assert match(spec, ((9,), (4,)), Bindings({"n": N3}), defer=True).reason == "unbound"
+    assert match(spec, ((9,), (5,)), Bindings({"n": N3}), defer=True).reason == "dim"
+
+
 def test_several_variadic_dims_try_every_split() -> None:
     assert run("*a 3 *b", 2, 3, 4).bindings.variadic == {"a": (False, ((2,),)), "b": (False, ((4,),))}
     assert not run("... 3 ... 5", 2, 3, 4).ok

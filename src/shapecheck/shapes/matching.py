@@ -80,7 +80,7 @@ def match(
         dims = f"{least} or more" if rank is None else f"{rank}"
         return Match(False, bindings, "rank", None, f"{len(shape)} dims, not {dims}")
     outcomes = [
-        _Attempt(bindings, env or {}, count, leaf).run(sorted(placed, key=_deferred if defer else _in_order))
+        _Attempt(bindings, env or {}, count, leaf).run(sorted(placed, key=_deferred if defer else _in_order), defer)
         for placed in _placements(spec.dims, shape, len(shape) - least)
     ]
     fitting = [outcome for outcome in outcomes if outcome.ok]
@@ -156,7 +156,8 @@ class _Attempt:
         self._count = count
         self._leaf = leaf
 
-    def run(self, placed: list[_Placed]) -> Match:
+    def run(self, placed: list[_Placed], defer: bool) -> Match:
+        unbound: Match | None = None
         for place in placed:
             try:
                 if isinstance(place.dim, VariadicDim):
@@ -164,8 +165,11 @@ class _Attempt:
                 elif not isinstance(place.dim, AnyDims):
                     self._check_size(place.dim, place.sizes[0])
             except _Misfit as misfit:
-                return Match(False, self._old, misfit.reason, place.axis, misfit.detail)
-        return Match(True, replace(self._old, single=self._single, variadic=self._variadic))
+                outcome = Match(False, self._old, misfit.reason, place.axis, misfit.detail)
+                if not defer or misfit.reason != "unbound":
+                    return outcome
+                unbound = unbound or outcome  # one size that is not known does not excuse the axes behind it
+        return unbound or Match(True, replace(self._old, single=self._single, variadic=self._variadic))
 
     def _check_size(self, dim: AnyDim | FixedDim | NamedDim | SymbolicDim, size: Size) -> None:
         if isinstance(dim, AnyDim) or (dim.broadcastable and _is_one(size)):
