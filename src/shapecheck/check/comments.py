@@ -67,7 +67,8 @@ class CommentReader:
         repeats = len(seen[primary]) > 1  # what stands outside of a loop does not take part in its turns
         for epoch, observation in enumerate(seen[primary], 0 if repeats else -1):
             outcome = self._reading(claim, observation, epoch)
-            if outcome is not None and any(self._reading(claim, o, epoch) is None for o in others):
+            elsewhere = (_with_names(o, observation.names) for o in others)
+            if outcome is not None and any(self._reading(claim, o, epoch) is None for o in elsewhere):
                 outcome = None
             if outcome is None:
                 self.outcomes.good.add(index)
@@ -213,6 +214,12 @@ def _agreeing(ballots: list[tuple[Claim, dict[str, Size]]]) -> list[tuple[Claim,
             return left
         most = max(conflicts)
         left.pop(len(left) - 1 - conflicts[::-1].index(most))
+
+
+def _with_names(observation: Observation, names: Sequence[Named]) -> Observation:
+    """An observation with the integers visible at the claim's own place too: `B, T = x.shape` names them for x."""
+    have = {named.name for named in observation.names}
+    return replace(observation, names=(*observation.names, *(n for n in names if n.name not in have)))
 
 
 def _primary(reader: CallReader, claim: Claim) -> int:

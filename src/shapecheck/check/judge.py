@@ -56,7 +56,9 @@ def _entry(modules: Mapping[str, Module], evaluations: Sequence[Evaluation], ver
     bad: dict[ClaimKey, False_] = {}
     for evaluation in evaluations:
         outcomes = evaluate(modules, evaluation)
-        everywhere = evaluation.mode == "symbolic" and evaluation.status == "ok" and not evaluation.guessed
+        # A free name that had to be tied to a number was seen with one size only.
+        numbers = any(size.isdigit() for _, size in evaluation.sizes)
+        everywhere = evaluation.mode == "symbolic" and evaluation.status == "ok" and not (numbers or evaluation.guessed)
         for key, result in outcomes.items():
             verdicts.unknown.update({key: result.unknown} if result.unknown else {})
             if result.bad is not None and trusted(evaluation, result.bad):
