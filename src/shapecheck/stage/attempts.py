@@ -67,10 +67,27 @@ class Search:
             if last is not None and (last.ok or _needs_values(last)):
                 start = last.trial.substitution
         rank = symbolic.trial.rank if symbolic is not None else 1
+        if symbolic is not None and any(text.isdigit() for _, text in symbolic.trial.substitution.ties):
+            untied = self._untied(Trial("sized", construction=construction, rank=rank))
+            if untied:
+                return (*untied, *self._classwide(untied[-1]))
         sized = self._sized(Trial("sized", start, construction=construction, rank=rank))
         if symbolic is not None and (sized or not self._contradicted()):
             sized = (symbolic, *sized)
         return (*sized, *self._classwide(sized[-1])) if sized else ()
+
+    def _untied(self, trial: Trial) -> tuple[Outcome, ...]:
+        """Numbers may not need the ties that symbols do: JAX cannot compare all symbolic sizes, `2*(h//2)` and `h`."""
+        failed = len(self.failures)
+        found = []
+        for variant in (2, 0, 1):  # those which divide best first
+            outcome = self._attempt(dataclasses.replace(trial, variant=variant))
+            if outcome.ok:
+                found.append(outcome)
+            elif not found:
+                break
+        del self.failures[failed:]
+        return tuple(found) if len(found) > 1 else ()
 
     def _classwide(self, found: Outcome) -> tuple[Outcome, ...]:
         """Dims may have one size for a whole class, of the constructor's arrays too: what holds then is not false."""
@@ -124,7 +141,7 @@ class Search:
         for _ in range(_MOST_TIES):
             for tie in proposals(outcome):
                 tied = Substitution((*outcome.trial.substitution.ties, tie))
-                if not self.recipe.allows(tied):
+                if not self.recipe.allows(tied, outcome.prepared.told if outcome.prepared else ()):
                     continue
                 found = self._attempt(dataclasses.replace(outcome.trial, substitution=tied))
                 if found.ok or _needs_values(found):
@@ -145,7 +162,7 @@ class Search:
         for substitution in substitutions(names, first.prepared.known, relations=self.recipe.relations):
             if self._exhausted():
                 return None
-            if not self.recipe.allows(substitution):
+            if not self.recipe.allows(substitution, first.prepared.told):
                 continue
             outcome = self._attempt(dataclasses.replace(first.trial, substitution=substitution))
             if outcome.ok or _needs_values(outcome):

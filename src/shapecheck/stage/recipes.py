@@ -200,6 +200,9 @@ class Kitchen:
             sizes = tuple(dict.fromkeys(v for v in known.values() if v > 2))
             call = functools.partial(abstract.run, invoke, *first, *args, **kwargs)
             made = [synthesis] if cls is None else [synthesis, self._made[cls, trial.construction]]
+            told = tuple((n, str(known[n])) for n in free_names(specs) if n in known)
+            if trial.construction != 0:  # defaults may be equal by chance
+                told = tuple((n, size) for n, size in told if list(known.values()).count(int(size)) == 1)
             loose = {size for s in made for size in s.made_up} - assignment.fixed()
             return Prepared(
                 call,
@@ -209,6 +212,7 @@ class Kitchen:
                 assignment.guessed_dtype,
                 tuple(sorted(loose)),
                 assignment.shared(made[-1].assignment) if cls is not None else (),
+                told,
             )
 
         return Recipe(

@@ -31,7 +31,8 @@ class Prepared:
 
     It is `guessed` if an argument has a shape that nothing speaks for, `guessed_dtype` if it has such a dtype;
     `made_up` are sizes inside of modules that nobody gave, and that no argument had to fit; `shared` are ties of
-    free names to the sizes that they had in the constructor.
+    free names to the sizes that they had in the constructor; `told` are names that the constructor fixed, to sizes
+    that no other name has by chance.
     """
 
     call: Callable[[], None]
@@ -41,6 +42,7 @@ class Prepared:
     guessed_dtype: bool = False
     made_up: tuple[int, ...] = ()
     shared: Chosen = ()
+    told: Chosen = ()
 
 
 @dataclass(frozen=True)
@@ -61,13 +63,18 @@ class Recipe:
     ranks: tuple[int, ...] = (1,)
     apart: tuple[frozenset[str], ...] = ()
 
-    def allows(self, substitution: Substitution) -> bool:
-        """Whether the ties keep apart what must be."""
+    def allows(self, substitution: Substitution, told: Chosen = ()) -> bool:
+        """Whether the ties keep apart what must be: two free names, or one and a name that the constructor fixed."""
         equal: dict[str, str] = {}
         for name, text in substitution.ties:
             if text.isidentifier():
                 equal[name] = equal.get(text, text)
-        return all(len({equal.get(n, n) for n in names}) == len(names) for names in self.apart)
+        sizes = dict(told)
+        return all(
+            len({equal.get(n, n) for n in names}) == len(names)
+            and not any(name in names and text in (sizes.get(n) for n in names) for name, text in substitution.ties)
+            for names in self.apart
+        )
 
 
 @dataclass(frozen=True)
