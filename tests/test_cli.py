@@ -572,3 +572,10 @@ def test_control_c_leaves_no_worker_behind(group: bool, tmp_path: Path) -> None:
     assert (process.returncode, out, err) == (130, "", "\nInterrupted.\n")
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid.read_text()), 0)
+
+
+def test_a_file_that_is_no_python_is_no_silent_pass(tmp_path: Path) -> None:
+    (tmp_path / "new.py").write_text("def f(:\n")
+    code, out, error = real(tmp_path, "new.py", "--select", "SC201")
+    assert (code, out, error) == (0, "", "1 file could not be parsed: nothing in it was checked or counted (SC303).\n")
+    assert real(tmp_path, "new.py", "--fail-on-unreached")[0] == 1

@@ -108,7 +108,7 @@ def command() -> None:
 @click.option("--baseline", type=click.Path(path_type=Path), help="Do not report the findings recorded in this file.")
 @click.option("--update-baseline", is_flag=True, help="Record the present findings in the baseline, and exit with 0.")
 @click.option("--strict-comments/--no-strict-comments", default=None, help="Report tentative comments too.")
-@click.option("--fail-on-unreached/--no-fail-on-unreached", default=None, help="Exit with 1 if a claim is unreached.")
+@click.option("--fail-on-unreached/--no-fail-on-unreached", default=None, help="Exit with 1 if a claim is unreached, or a file is no Python.")
 @click.option(
     "--report-unused-ignores/--no-report-unused-ignores", default=None, help="Report needless ignore comments."
 )
@@ -278,11 +278,12 @@ def _need(paths: Sequence[Path]) -> None:
 def _exit_code(report: Report, config: Config) -> int:
     if any(finding.severity != "note" for finding in report.findings):
         return _FINDINGS
-    return _FINDINGS if config.fail_on_unreached and report.summary.unreached else _CLEAN
+    return _FINDINGS if config.fail_on_unreached and (report.summary.unreached or report.unparsed) else _CLEAN
 
 
 def _story(config: Config, report: Report) -> str:
     lines = [f"configuration: {config.file or 'none found'}\n"]
+    lines += [f"interpreter: {report.python}\n"] if report.python else []
     for entry in report.entries:
         reason = f": {entry.reason}" if entry.reason else ""
         lines.append(f"{entry.status:<8} {entry.target} ({entry.origin}, {entry.mode}){reason}\n")

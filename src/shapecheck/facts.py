@@ -138,6 +138,7 @@ class Module:
     suppressions: tuple[Suppression, ...] = ()
     problems: tuple[Problem, ...] = ()
     lines: tuple[str, ...] = ()  # the source text, for carets and excerpts
+    parsed: bool = True  # else there are no claims because nobody could read them: see `problems`
 
 
 @dataclass(frozen=True)
@@ -307,3 +308,5 @@ class Report:
     suppressed: int = 0
     baselined: int = 0
     sources: tuple[tuple[str, tuple[str, ...]], ...] = ()  # path -> source lines, for excerpts
+    unparsed: int = 0  # files whose claims nobody could read, so that they are not counted either
+    python: str = ""  # the interpreter that evaluated, if one did

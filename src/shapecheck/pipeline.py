@@ -153,6 +153,8 @@ def _report(modules: Mapping[str, Module], evaluated: Evaluated, config: Config)
         outcome.suppressed,
         baselined,
         tuple((path, sources[path]) for path in sorted(sources)),
+        sum(not module.parsed for module in modules.values()),
+        evaluated.python,
     )
 
 

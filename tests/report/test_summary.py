@@ -34,6 +34,17 @@ def test_no_claims_at_all() -> None:
     assert summary.render(replace(EMPTY, files=1)) == "No shape claims found in 1 file.\n"
 
 
+def test_files_that_nobody_can_parse_do_not_count_as_free_of_claims() -> None:
+    unparsed = "1 file could not be parsed: nothing in it was checked or counted (SC303).\n"
+    assert summary.render(replace(EMPTY, files=1, unparsed=1)) == unparsed
+    assert summary.render(replace(EMPTY, files=3, unparsed=1)) == f"No shape claims found in 2 files.\n{unparsed}"
+    assert summary.render(replace(PASS, files=3, unparsed=1), quiet=True) == unparsed
+
+
+def test_a_folder_without_python() -> None:
+    assert summary.render(EMPTY) == "No Python files found: nothing was checked.\n"
+
+
 def test_mismatches_alone_are_a_judgement() -> None:
     assert not summary.nothing_verified(replace(EMPTY, summary=Summary(2, 0, 0, 2, 0, 0)))
 

@@ -12,7 +12,7 @@ _GROUPS = 8
 
 
 def render(report: Report, *, show_unreached: bool = False, quiet: bool = False, color: bool = False) -> str:
-    """The summary. If `quiet`, only what must not go unnoticed: that nothing was verified."""
+    """The summary. If `quiet`, only what must not go unnoticed: what was not checked."""
     lines = list(_warning(report))
     if not quiet:
         lines = [*_claims(report), *_reasons(report, show_unreached), *lines, *_verdict(report)]
@@ -28,7 +28,11 @@ def nothing_verified(report: Report) -> bool:
 def _claims(report: Report) -> Iterator[tuple[Part, ...]]:
     counts = report.summary
     if not counts.total:
-        yield ((f"No shape claims found in {_count(report.files, 'file')}.", "warning"),)
+        parsed = report.files - report.unparsed
+        if parsed:
+            yield ((f"No shape claims found in {_count(parsed, 'file')}.", "warning"),)
+        elif not report.files:
+            yield (("No Python files found: nothing was checked.", "warning"),)
         return
     general = f" ({counts.verified_for_all_sizes} for all sizes)" if counts.verified else ""
     text = (
@@ -59,6 +63,10 @@ def _reasons(report: Report, show_unreached: bool) -> Iterator[tuple[Part, ...]]
 
 
 def _warning(report: Report) -> Iterator[tuple[Part, ...]]:
+    if report.unparsed:
+        them = "it" if report.unparsed == 1 else "them"
+        text = f"{_count(report.unparsed, 'file')} could not be parsed: nothing in {them} was checked or counted (SC303)."
+        yield ((text, "error"),)
     if not nothing_verified(report):
         return
     counts = report.summary

@@ -27,7 +27,7 @@ def read_module(path: str, data: bytes) -> Module:
     source = read_source(path, data)
     if source.tree is None:
         problems = (source.problem,) if source.problem is not None else ()
-        return Module(path, (_MODULE,), (), (), (), problems, source.lines)
+        return Module(path, (_MODULE,), (), (), (), problems, source.lines, parsed=False)
     return _read_tree(source, source.tree)
 
 
