@@ -106,7 +106,7 @@ class Claim:
     marked: bool = False  # has an explicit marker such as "shape:"
     loose: bool = False  # a literal stands in the way of certainty: plain numbers only, no name
     structure: str = ""  # PyTree structure names, as written
-    each: bool = False  # one shape for a tuple target: the whole value, or else each element of it
+    each: bool = False  # one shape for a tuple target or a list: that of the whole value, or else of each element
 
 
 @dataclass(frozen=True)

@@ -150,7 +150,7 @@ DESCRIPTIONS = {
     "array of shape (b, t) or (t,)": ["[b t]", "[t]"],
     "array of shape `(n,)`. (Or shape `()` if `n` is None.)": ["[n]", "[]"],
     "Optional array of shape (b,)": ["[b]"],
-    "a list of arrays of shape (b,)": ["[b] .leaves"],
+    "a list of arrays of shape (b,)": ["[b] .leaves each"],
     "array of shape (b, ...)": ["[b ...]"],
     "array of shape (b, t) where b is the batch": ["[b t]"],
     # nothing is plainly said of the value

@@ -131,6 +131,30 @@ class Lazy:
 def largest(x: Float[Array, "n"], y: Float[Array, "m"], z: Float[Array, "max(n,m)"]) -> Float[Array, "max(n,m)"]:
     return z + 1
 """,
+    "told_elsewhere.py": """
+class Likelihood(eqx.Module):
+    num_outputs: int
+
+    def flat(self, y: Float[Array, "N P"], m: Float[Array, "N 1"]) -> tuple[Float[Array, "NP 1"], Float[Array, "NP 1"]]:
+        P = self.num_outputs
+        return y.T.reshape(-1, 1), jnp.tile(m, (P, 1))
+
+    def wrong(self, y: Float[Array, "N P"], m: Float[Array, "N 1"]) -> Float[Array, "N P"]:  # ~SC203
+        P = self.num_outputs
+        return jnp.tile(m, (P, 1))
+
+def join(vertices, faces):
+    \"\"\"Join.
+
+    Args:
+      vertices: array of shape [v, 3]
+      faces: list of faces of length [n]. Each face i may have shape [k].
+    \"\"\"
+    return jnp.take(vertices, faces, axis=0)
+
+def mesh(vertices: Float[Array, "v 3"], faces: Int[Array, "n 3"]):
+    return join(vertices, faces)
+""",
 }
 
 

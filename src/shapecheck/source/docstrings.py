@@ -164,6 +164,7 @@ class DocstringReader:
             sure=shape.sure,
             marked=True,
             loose=not shape.sure,
+            each=shape.leaves,  # what is called a list may be an array
         )
 
 

@@ -51,8 +51,12 @@ class Sites:
         return number
 
     def build(self) -> tuple[Site, ...]:
-        """All sites, by number."""
+        """All sites, by number. At its return a function shows the integers of all names that it uses for dims."""
+        used: dict[int, dict[str, None]] = {}
+        for place, number in self._numbers.items():
+            used.setdefault(place.scope, {}).update(self._names[number])
         return tuple(
-            Site(number, p.kind, p.scope, p.position, p.name, p.when, tuple(self._names[number]), p.loop)
+            Site(number, p.kind, p.scope, p.position, p.name, p.when, names, p.loop)
             for p, number in self._numbers.items()
+            for names in [tuple(used[p.scope] if p.kind == "return" else self._names[number])]
         )

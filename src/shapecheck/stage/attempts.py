@@ -33,6 +33,7 @@ class Search:
         self.entry, self.recipe, self.recorder = entry, recipe, recorder
         self.tried = 0
         self.complete = True
+        self.contrary = False  # some sizes evaluate, but make equal what a comment tells apart
         self.guessing = False
         self.started = time.monotonic()
         self.failures: list[Outcome] = []
@@ -70,11 +71,11 @@ class Search:
         if symbolic is not None and any(text.isdigit() for _, text in symbolic.trial.substitution.ties):
             untied = self._untied(Trial("sized", construction=construction, rank=rank))
             if untied:
-                return (*untied, *self._classwide(untied[-1]))
+                return (*untied, *self._told_elsewhere(untied[-1], symbolic))
         sized = self._sized(Trial("sized", start, construction=construction, rank=rank))
         if symbolic is not None and (sized or not self._contradicted()):
             sized = (symbolic, *sized)
-        return (*sized, *self._classwide(sized[-1])) if sized else ()
+        return (*sized, *self._told_elsewhere(sized[-1], symbolic or sized[-1])) if sized else ()
 
     def _untied(self, trial: Trial) -> tuple[Outcome, ...]:
         """Numbers may not need the ties that symbols do: JAX cannot compare all symbolic sizes, `2*(h//2)` and `h`."""
@@ -89,10 +90,15 @@ class Search:
         del self.failures[failed:]
         return tuple(found) if len(found) > 1 else ()
 
-    def _classwide(self, found: Outcome) -> tuple[Outcome, ...]:
-        """Dims may have one size for a whole class, of the constructor's arrays too: what holds then is not false."""
+    def _told_elsewhere(self, found: Outcome, seen: Outcome) -> tuple[Outcome, ...]:
+        """Free names that the class or the code gives a size after all: what holds with that size is not false.
+
+        Dims may have one size for a whole class, of the constructor's arrays too; and a local integer may have the
+        name of a dim (`P = self.num_outputs`).
+        """
         ties = dict(found.trial.substitution.ties)
-        shared = tuple(t for t in found.prepared.shared if t[0] not in ties) if found.prepared else ()
+        told = (*(found.prepared.shared if found.prepared else ()), *_local_integers(seen))
+        shared = tuple((name, size) for name, size in dict(told).items() if name not in ties)
         if not shared:
             return ()
         substitution = Substitution((*found.trial.substitution.ties, *shared))
@@ -144,6 +150,8 @@ class Search:
                 if not self.recipe.allows(tied, outcome.prepared.told if outcome.prepared else ()):
                     continue
                 found = self._attempt(dataclasses.replace(outcome.trial, substitution=tied))
+                if found.ok and self._is_contrary(found):
+                    continue
                 if found.ok or _needs_values(found):
                     return found
                 if self._exhausted():
@@ -165,9 +173,17 @@ class Search:
             if not self.recipe.allows(substitution, first.prepared.told):
                 continue
             outcome = self._attempt(dataclasses.replace(first.trial, substitution=substitution))
+            if outcome.ok and self._is_contrary(outcome):
+                continue
             if outcome.ok or _needs_values(outcome):
                 return outcome if outcome.ok else None
         return None
+
+    def _is_contrary(self, found: Outcome) -> bool:
+        told = found.prepared.told if found.prepared else ()
+        contrary = not self.recipe.fits_descriptions(found.trial.substitution, told)
+        self.contrary |= contrary
+        return contrary
 
     def _exhausted(self) -> bool:
         # A guess is worth little: what it shows can only confirm.
@@ -204,7 +220,7 @@ class Search:
 
     def _shape_error(self) -> Outcome | None:
         """The attempt to show for a shape error of the code itself: every attempt raised one, on the same line."""
-        if not self.failures or not self.complete or not self.recipe.certain:
+        if not self.failures or not self.complete or self.contrary or not self.recipe.certain:
             return None
         first = self.failures[0]
         if any(o.failure is None or o.failure.kind != "shape" for o in self.failures):
@@ -258,6 +274,14 @@ def _under(axes: Sequence[str], call: Callable[[], None]) -> None:
     for axis in axes:
         call = jax.vmap(call, axis_name=axis, axis_size=SMALLEST)
     call()
+
+
+def _local_integers(outcome: Outcome) -> tuple[tuple[str, str], ...]:
+    """The free names of an outcome that local integers have too, with their sizes: none of those made up here."""
+    free = dict(outcome.prepared.chosen) if outcome.prepared else {}
+    visible = (n for call in outcome.calls for o in call.observations for n in o.names)
+    made_up = set(free.values())
+    return tuple((n.name, n.size) for n in visible if n.name in free and n.size.isdigit() and n.size not in made_up)
 
 
 def _needs_values(outcome: Outcome) -> bool:
