@@ -108,7 +108,11 @@ def command() -> None:
 @click.option("--baseline", type=click.Path(path_type=Path), help="Do not report the findings recorded in this file.")
 @click.option("--update-baseline", is_flag=True, help="Record the present findings in the baseline, and exit with 0.")
 @click.option("--strict-comments/--no-strict-comments", default=None, help="Report tentative comments too.")
-@click.option("--fail-on-unreached/--no-fail-on-unreached", default=None, help="Exit with 1 if a claim is unreached, or a file is no Python.")
+@click.option(
+    "--fail-on-unreached/--no-fail-on-unreached",
+    default=None,
+    help="Exit with 1 if a claim is unreached, or a file cannot be parsed.",
+)
 @click.option(
     "--report-unused-ignores/--no-report-unused-ignores", default=None, help="Report needless ignore comments."
 )

@@ -121,10 +121,13 @@ def _evaluate(
     return evaluated
 
 
+_NEVER_IMPORTED = ("__main__.py", "setup.py", "conftest.py")
+
+
 def _worth_importing(module: Module) -> bool:
     """Files with claims, and those with examples; others only as these import them."""
     name = module.path.rpartition("/")[2]
-    if name in ("__main__.py", "setup.py", "conftest.py"):
+    if name in _NEVER_IMPORTED:
         return False
     return bool(module.claims) or any("shapecheck" in line and "example" in line for line in module.lines)
 
@@ -132,7 +135,8 @@ def _worth_importing(module: Module) -> bool:
 def _report(modules: Mapping[str, Module], evaluated: Evaluated, config: Config) -> Report:
     verdicts = judge(modules, evaluated.runs)
     sure = report.surely(modules, verdicts, config.strict_comments)
-    reasons = Reasons(modules, evaluated.runs, _troubles(modules, evaluated.troubles), verdicts)
+    troubles = _troubles(modules, evaluated.troubles)
+    reasons = Reasons(modules, evaluated.runs, troubles, verdicts)
     summary, unreached = report.tally(modules, verdicts, sure, reasons)
     findings = report.findings(modules, evaluated.runs, verdicts, sure)
     findings += report.stops(modules, evaluated.runs, unreached)
@@ -149,7 +153,7 @@ def _report(modules: Mapping[str, Module], evaluated: Evaluated, config: Config)
         unreached,
         tuple(_entry(e) for run in evaluated.runs for e in run if e.origin != "module"),
         len(modules),
-        remedy(modules) if nothing else "",
+        remedy(modules, troubles, evaluated.python) if nothing else "",
         outcome.suppressed,
         baselined,
         tuple((path, sources[path]) for path in sorted(sources)),
@@ -165,6 +169,9 @@ def _troubles(modules: Mapping[str, Module], troubles: Sequence[Trouble]) -> dic
         unread = next((p.message for p in module.problems if not p.code), None)
         if unread is not None and not module.claims:
             found[path] = unread
+        name = path.rpartition("/")[2]
+        if name in _NEVER_IMPORTED:
+            found[path] = f"{name} is not imported, since it may act at once"
     return found
 
 

@@ -53,7 +53,7 @@ def test_reasons_are_grouped_the_most_frequent_first_and_bounded() -> None:
     reasons = [f"reason {index}" for index in range(12) for _ in range(index + 1)]
     report = replace(PASS, unreached=tuple(Unreached("a.py", 1, reason) for reason in reasons))
     lines = summary.render(report).splitlines()
-    assert lines[2:4] == ["  12  reason 11", "  11  reason 10"]
+    assert lines[2:4] == ["  12  reason 11 (first at a.py:1)", "  11  reason 10 (first at a.py:1)"]
     assert lines[10] == "  10  for 4 more reasons"
     assert len([line for line in lines if line.startswith("  ")]) == 9
 

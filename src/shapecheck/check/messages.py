@@ -137,6 +137,10 @@ def _details(mismatch: Mismatch, evaluation: Evaluation) -> list[str]:
     caller: Frame | None = mismatch.call.caller
     if caller is not None:
         where.append(f"called from {caller.function} ({caller.path}:{caller.line})")
+    elif evaluation.origin == "example":
+        where.append(f"in example {evaluation.target} ({evaluation.path}:{evaluation.line})")
+    elif evaluation.origin == "config":
+        where.append(f"in {evaluation.target} ({evaluation.path})")
     if where:
         details.append(", ".join(where))
     return details

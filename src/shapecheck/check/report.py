@@ -90,9 +90,12 @@ def stops(
     paths = {u.path for u in unreached}
     found: dict[tuple[str, int, str], Finding] = {}
     for run in runs:
+        numbers = any(evaluation.mode == "sized" and evaluation.status != "failed" for evaluation in run)
         for evaluation in run:
             failure = evaluation.failure
             if evaluation.status != "stopped" or failure is None or failure.kind == "shape":
+                continue
+            if evaluation.mode == "symbolic" and numbers:  # where symbols stop is no matter if numbers go further
                 continue
             frame = failure.frame
             path, line = (frame.path, frame.line) if frame is not None else (evaluation.path, evaluation.line)

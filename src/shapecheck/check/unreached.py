@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from shapecheck.check.judge import Verdicts
@@ -21,6 +22,7 @@ class Reasons:
         self.modules, self.troubles, self.verdicts = modules, troubles, verdicts
         self.entered: set[tuple[str, int]] = set()
         self.failed: dict[tuple[str, str], str] = {}
+        self.called: set[tuple[str, str]] = set()
         self.stops: dict[tuple[str, int], str] = {}
         for run in runs:
             for evaluation in run:
@@ -50,7 +52,9 @@ class Reasons:
 
     def _note(self, evaluation: Evaluation) -> None:
         self.entered.update((c.path, c.scope) for c in evaluation.calls)
-        if evaluation.status == "failed":
+        if evaluation.status == "ok":
+            self.called.add((evaluation.path, evaluation.target.partition(":")[2]))
+        elif evaluation.status == "failed":
             name = evaluation.target.partition(":")[2]
             self.failed.setdefault((evaluation.path, name), evaluation.reason)
         elif evaluation.status == "stopped":
@@ -70,12 +74,18 @@ class Reasons:
         for (path, name), reason in self.failed.items():
             if path == module.path and owner and name.startswith(f"{owner}."):
                 return reason
+        if (module.path, module.scopes[scope].qualname) in self.called:
+            name = module.scopes[scope].qualname
+            return f"{name} was called, but not its body: is it a generator, a coroutine, or replaced by a decorator?"
         return f"nothing that was evaluated calls {module.scopes[scope].qualname}"
 
 
-def remedy(modules: Mapping[str, Module]) -> str:
-    """An example to paste for the first class or function whose claims were not reached; "" if there is none."""
-    for module in modules.values():
+def remedy(modules: Mapping[str, Module], troubles: Mapping[str, str], python: str = "") -> str:
+    """What to do if nothing was verified: make the modules importable, else an example to paste; "" if none fits."""
+    imported = [module for module in modules.values() if module.path not in troubles]
+    if not any(module.claims for module in imported):
+        return f"First make the import work, under {python} or another interpreter (--python)." if python else ""
+    for module in imported:
         for claim in module.claims:
             scope = module.scopes[claim.scope]
             while scope.parent is not None and module.scopes[scope.parent].kind != "module":
@@ -99,4 +109,4 @@ def {name}():
 
 
 def _snake(name: str) -> str:
-    return "".join(f"_{c.lower()}" if c.isupper() and i else c.lower() for i, c in enumerate(name)) + "_example"
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower() + "_example"

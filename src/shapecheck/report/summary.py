@@ -51,11 +51,15 @@ def _reasons(report: Report, show_unreached: bool) -> Iterator[tuple[Part, ...]]
             yield ((f"  {visible(each.path)}:{each.line}: {visible(each.reason)}", ""),)
         return
     groups = Counter(each.reason for each in report.unreached)
+    first: dict[str, str] = {}
+    for each in sorted(report.unreached, key=lambda at: (at.path, at.line)):
+        first.setdefault(each.reason, f"{each.path}:{each.line}")
     ordered = sorted(groups.items(), key=lambda item: (-item[1], item[0]))
     width = len(str(ordered[0][1]))
     yield (("Unreached, by reason (--show-unreached lists each):", ""),)
     for reason, count in ordered[:_GROUPS]:
-        yield ((f"  {count:>{width}}  {visible(reason)}", ""),)
+        place = first[reason] if count == 1 else f"first at {first[reason]}"
+        yield ((f"  {count:>{width}}  {visible(reason)} ({visible(place)})", ""),)
     rest = ordered[_GROUPS:]
     if rest:
         claims = sum(count for _, count in rest)
@@ -65,8 +69,8 @@ def _reasons(report: Report, show_unreached: bool) -> Iterator[tuple[Part, ...]]
 def _warning(report: Report) -> Iterator[tuple[Part, ...]]:
     if report.unparsed:
         them = "it" if report.unparsed == 1 else "them"
-        text = f"{_count(report.unparsed, 'file')} could not be parsed: nothing in {them} was checked or counted (SC303)."
-        yield ((text, "error"),)
+        text = f"{_count(report.unparsed, 'file')} could not be parsed"
+        yield ((f"{text}: nothing in {them} was checked or counted (SC303).", "error"),)
     if not nothing_verified(report):
         return
     counts = report.summary

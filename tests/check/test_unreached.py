@@ -1,0 +1,97 @@
+"""Why claims were not reached, and what the user is told to do about it, by whole runs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from shapecheck import pipeline
+from shapecheck.config import load
+from shapecheck.facts import Report
+
+HEAD = "from jaxtyping import Array, Float\n\n\n"
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Check files that are given as name -> text."""
+    monkeypatch.chdir(tmp_path)
+
+    def check(files: dict[str, str], settings: str = "") -> Report:
+        for name, text in files.items():
+            (tmp_path / name).write_text(HEAD + text)
+        (tmp_path / "pyproject.toml").write_text(f"[tool.shapecheck]\n{settings}\n")
+        return pipeline.check([tmp_path], load([tmp_path], flags={"python": Path(sys.executable)}))
+
+    return check
+
+
+def reasons(report: Report) -> set[str]:
+    return {each.reason for each in report.unreached}
+
+
+GENERATOR = 'def rows(x: Float[Array, "n d"]):\n    yield x.T  # (d, n)\n'
+
+
+def test_a_generator_is_called_and_its_body_does_not_run(run) -> None:
+    (reason,) = reasons(run({"gen.py": GENERATOR}))
+    assert reason.startswith("rows was called, but not its body: is it a generator")
+
+
+def test_a_script_that_is_never_imported(run) -> None:
+    (reason,) = reasons(run({"__main__.py": GENERATOR}))
+    assert reason == "__main__.py is not imported, since it may act at once"
+
+
+def test_where_symbols_stop_is_not_told_if_numbers_go_further(run) -> None:
+    text = """
+def f(x: Float[Array, "n d"]):
+    for _ in range(x.shape[0]):
+        x = x + 1  # (n, d)
+    if x.sum() > 0:
+        x = x.T  # (d, n)
+    return x
+"""
+    found = [f for f in run({"loop.py": text}).findings if f.code == "SC302"]
+    assert [f.span.line for f in found] == [8]
+    assert "_DimExpr" not in found[0].message
+
+
+def test_the_remedy_of_a_failed_import_is_the_import(run) -> None:
+    report = run({"model.py": "import no_such_package\n\n" + GENERATOR})
+    assert report.remedy == f"First make the import work, under {sys.executable} or another interpreter (--python)."
+
+
+def test_the_remedy_is_for_what_was_imported(run) -> None:
+    model = "class MLPMixer:\n    def mix(self, x):\n        return x  # (n, d)\n"
+    report = run({"broken.py": "import no_such_package\n\n" + GENERATOR, "whole.py": model})
+    assert "# in whole.py" in report.remedy
+    assert "def mlp_mixer_example():" in report.remedy
+
+
+EXAMPLE = """
+from shapecheck import example
+
+
+def f(x: Float[Array, "n d"]):
+    return x
+
+
+@example
+def cube():
+    return f, Float[Array, "a b c"]
+"""
+
+
+def test_a_finding_names_the_example_that_led_to_it(run) -> None:
+    (found,) = run({"model.py": EXAMPLE}).findings
+    assert (found.code, found.details[-1]) == ("SC202", "in example model:cube (model.py:12)")
+
+
+def test_a_finding_names_the_configured_example_that_led_to_it(run) -> None:
+    settings = f"example = [{{ call = 'model:f', args = [{json.dumps('f32[a b c]')}] }}]"
+    (found,) = run({"model.py": EXAMPLE.partition("@")[0]}, settings).findings
+    assert (found.code, found.details[-1]) == ("SC202", "in example 1 (model:f) (pyproject.toml)")
