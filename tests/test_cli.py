@@ -372,6 +372,11 @@ def test_explain_takes_a_name_and_lists_all(capsys: Capture) -> None:
 # --- as a process
 
 
+def test_explain_of_a_group_names_its_rules(capsys: Capture) -> None:
+    assert main(["explain", "SC3"]) == 2
+    assert "There is no rule 'SC3'; did you mean one of SC301, SC302, SC303, SC304?" in capsys.readouterr().err
+
+
 def run(*args: str, **options: Any) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": SRC}
     return subprocess.run(

@@ -230,7 +230,9 @@ def explain(code: str | None) -> int:
         return _CLEAN
     rule = RULES.get(code.upper()) or next((rule for rule in RULES.values() if rule.name == code.lower()), None)
     if rule is None:
-        raise click.UsageError(f"There is no rule {code!r}; did you mean {nearest_code(code)!r}?")
+        several = [each for each in RULES if each.startswith(code.upper())] if code else []
+        hint = f"did you mean one of {', '.join(several)}?" if several else f"did you mean {nearest_code(code)!r}?"
+        raise click.UsageError(f"There is no rule {code!r}; {hint}")
     _deliver(_explanation(rule), None)
     return _CLEAN
 

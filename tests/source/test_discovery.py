@@ -80,6 +80,7 @@ def test_symbolic_links_do_not_loop_nor_double(make):
     root = make("pkg/a.py")
     os.symlink(root / "pkg", root / "pkg" / "again")
     os.symlink(root / "pkg" / "a.py", root / "pkg" / "b.py")
+    os.symlink(root / "pkg" / "a.py", root / "pkg" / "A.py")  # comes before the file's own name
     os.symlink(root / "nowhere", root / "pkg" / "gone.py")
     assert _found([root], root) == ["pkg/a.py"]
 

@@ -37,7 +37,9 @@ def discover(paths: Sequence[Path], exclude: Sequence[str] = (), root: Path | No
     for path in paths:
         files = _Walk(path, excluded, root or Path.cwd()).files() if path.is_dir() else (path,)
         for file in files:
-            found.setdefault(os.path.realpath(file), file)
+            real = os.path.realpath(file)
+            if real not in found or os.path.islink(found[real]):  # its own name, rather than that of a link to it
+                found[real] = file
     return sorted(found.values())
 
 
