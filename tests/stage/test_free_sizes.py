@@ -267,3 +267,18 @@ def test_a_free_name_is_not_made_equal_to_a_constructors_size_beside_it(check_fo
     assert check_folder({"a.py": text.replace("{0}", "seq d_model")}).report.findings == ()
     swapped = check_folder({"a.py": text.replace("{0}", "d_model seq")}).report
     assert [f.code for f in swapped.findings] == ["SC301"]
+
+
+def test_what_evaluates_only_against_a_comment_is_neither_verified_nor_accused(check_folder) -> None:
+    text = HEAD + (
+        "def total(\n"
+        "    x,  # ({0})\n"
+        "    gain,  # (t, b)\n"
+        "):\n"
+        "    scaled = x * gain  # (t, b)\n"
+        "    return scaled.sum(axis=1)  # (t,)\n"
+    )
+    assert check_folder({"a.py": text.replace("{0}", "t, b")}).report.summary.verified == 4
+    swapped = check_folder({"a.py": text.replace("{0}", "b, t")}).report
+    assert not [f for f in swapped.findings if f.severity != "note"]
+    assert swapped.summary.unreached == 2

@@ -180,6 +180,7 @@ class Search:
         return None
 
     def _is_contrary(self, found: Outcome) -> bool:
+        """Whether it ran only with sizes that a comment contradicts."""
         told = found.prepared.told if found.prepared else ()
         contrary = not self.recipe.fits_descriptions(found.trial.substitution, told)
         self.contrary |= contrary

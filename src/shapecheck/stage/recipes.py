@@ -223,6 +223,7 @@ class Kitchen:
             constructions=(0,) if cls is None else CONSTRUCTIONS,
             ranks=_ranks(specs),
             apart=tuple(frozenset(parse_spec(s).free_names()) for s in _specs(function, {})),
+            described_apart=tuple(frozenset(parse_spec(d.spec).free_names()) for d in described.values()),
         )
 
     def _assignment(self, trial: Trial, known: Mapping[str, int], specs: Sequence[str]) -> Assignment:

@@ -51,7 +51,8 @@ class Recipe:
 
     `relations` lets free names be tied to each other blindly. `tied` says that the user or the names fixed all dims,
     `certain` that annotations or comments describe the arguments, so that a shape error is one of the code. No two
-    names of a set in `apart` are made equal: one annotation tells them apart.
+    names of a set in `apart` are made equal: one annotation tells them apart. `described_apart` are those of comments:
+    what evaluates only if they are equal is neither an error nor a proof.
     """
 
     prepare: Callable[[Trial], Prepared]
@@ -62,9 +63,18 @@ class Recipe:
     constructions: tuple[int, ...] = (0,)
     ranks: tuple[int, ...] = (1,)
     apart: tuple[frozenset[str], ...] = ()
+    described_apart: tuple[frozenset[str], ...] = ()
 
     def allows(self, substitution: Substitution, told: Chosen = ()) -> bool:
         """Whether the ties keep apart what must be: two free names, or one and a name that the constructor fixed."""
+        return self._keeps(self.apart, substitution, told)
+
+    def fits_descriptions(self, substitution: Substitution, told: Chosen = ()) -> bool:
+        """Whether the ties keep apart what one comment or docstring tells apart."""
+        return self._keeps(self.described_apart, substitution, told)
+
+    @staticmethod
+    def _keeps(apart: tuple[frozenset[str], ...], substitution: Substitution, told: Chosen) -> bool:
         equal: dict[str, str] = {}
         for name, text in substitution.ties:
             if text.isidentifier():
@@ -73,7 +83,7 @@ class Recipe:
         return all(
             len({equal.get(n, n) for n in names}) == len(names)
             and not any(name in names and text in (sizes.get(n) for n in names) for name, text in substitution.ties)
-            for names in self.apart
+            for names in apart
         )
 
 
