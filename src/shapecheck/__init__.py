@@ -7,6 +7,7 @@ wherever it runs.
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import TypeVar
 
 __version__ = "0.1.0"
@@ -19,7 +20,13 @@ def example(function: _F) -> _F:
     """Mark a function of no arguments that returns `(callable, *args)` as an example for the checker.
 
     It is evaluated abstractly, so `jnp.zeros((8, 512))` costs nothing. An argument may also be a jaxtyping type such
-    as `Int[Array, "batch seq"]`: it becomes an abstract array, and its names become free dims.
+    as `Int[Array, "batch seq"]`: it becomes an abstract array, and its names become free dims. Raises TypeError for
+    anything but a plain function.
     """
+    if not isinstance(function, FunctionType):
+        raise TypeError(
+            "@shapecheck.example goes, without brackets, on a function of no arguments "
+            f"that returns (callable, *args); not on {function!r}"
+        )
     function.__shapecheck_example__ = True  # type: ignore[attr-defined]
     return function

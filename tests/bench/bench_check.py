@@ -57,9 +57,8 @@ def report(ours: str, theirs: str, pairs: list[tuple[float, float]]) -> None:
     ratios = [a / b for a, b in pairs]
     print(f"{ours:<32}: {statistics.median(a for a, _ in pairs):.3f} s")
     print(f"{theirs:<32}: {statistics.median(b for _, b in pairs):.3f} s")
-    print(
-        f"ratio, median of {len(pairs)} pairs        : {statistics.median(ratios):.2f}  [{min(ratios):.2f}..{max(ratios):.2f}]"
-    )
+    low, middle, high = min(ratios), statistics.median(ratios), max(ratios)
+    print(f"ratio, median of {len(pairs)} pairs        : {middle:.2f}  [{low:.2f}..{high:.2f}]")
 
 
 def main() -> None:

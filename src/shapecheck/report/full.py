@@ -24,7 +24,10 @@ def render(report: Report, *, color: bool = False) -> str:
 
 
 def _block(finding: Finding, sources: Mapping[str, Sequence[str]]) -> Iterator[tuple[Part, ...]]:
-    yield headline(finding)
+    place, space, code, message = headline(finding)
+    # Only errors and warnings count for the exit code: say which is which.
+    kind = "" if finding.severity == "error" else f" ({finding.severity})"
+    yield (place, space, code, (kind, "dim"), message)
     source = sources.get(finding.path, ())
     if 0 < finding.span.line <= len(source):
         yield from _excerpt(source[finding.span.line - 1], finding)

@@ -11,7 +11,7 @@ import jax
 
 from shapecheck.facts import Evaluation
 from shapecheck.stage.failures import explain, is_own
-from shapecheck.stage.protocol import EntryPlan
+from shapecheck.stage.protocol import EntryPlan, TimeLimitError
 from shapecheck.stage.recorder import Recorder
 from shapecheck.stage.repair import proposals
 from shapecheck.stage.sizes import SMALLEST, Substitution, UnknownSizeError, substitutions
@@ -203,7 +203,9 @@ class Search:
             prepared = self.recipe.prepare(trial)
             self.guessing = prepared.guessed
             _under(self.axes, prepared.call)
-        except (Exception, SystemExit) as error:  # the user's code may raise anything, and JAX in computing a size
+        except TimeLimitError:
+            raise
+        except BaseException as error:  # the user's code may raise anything, and JAX in computing a size
             if is_own(error) or (prepared is None and isinstance(error, UnknownSizeError)):
                 raise
             axis = _UNBOUND_AXIS.search(str(error)) if isinstance(error, NameError) else None

@@ -101,8 +101,8 @@ class Worker:
     def close(self) -> None:
         """End the process and everything that it started."""
         process = self._process
-        if process.poll() is None:
-            _kill_group(process)
+        # Also after the worker's own end: what it started may live on in its group.
+        _kill_group(process)
         process.wait()
         with contextlib.suppress(OSError, ValueError):
             self._stdin.close()
@@ -127,7 +127,9 @@ class Worker:
             except queue.Empty:
                 executing = self._executing
                 self.close()
-                raise WorkerEndedError(f"no end after {limit - _GRACE:g} s", executing, self._text()) from None
+                raise WorkerEndedError(
+                    f"took longer than {limit - _GRACE:g} s (--timeout)", executing, self._text()
+                ) from None
             if line is None:
                 raise self._ended()
             try:

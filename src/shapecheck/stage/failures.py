@@ -29,6 +29,10 @@ _VALUE_WORDS = re.compile(
 _WRAPPERS = re.compile(r"^_|^<|reraise|wrapper|wrapped|deferring|cache_miss|fun$|^meth$|^op$|^inner$|^bind|^call")
 _MACHINERY = ("jax._src.interpreters.", "jax._src.pjit", "jax._src.linear_util", "jax._src.profiler", "jax._src.core")
 _OPERATORS = {"sub": "subtract", "mul": "multiply", "truediv": "divide"}
+_REMEDIES = {
+    "MemoryError": " (--memory sets the limit)",
+    "SystemExit": ' (guard what shall not run on import with `if __name__ == "__main__":`)',
+}
 _VALUE_TYPES = frozenset({"InconclusiveDimensionOperation", "UnexpectedDimVar", "NonConcreteBooleanIndexError"})
 
 
@@ -58,8 +62,9 @@ def text(value: ArrayValue) -> str:
 
 
 def describe_error(error: BaseException) -> str:
-    """One line: the type and the first line of the message."""
-    return f"{type(error).__name__}: {_first_line(error)}".rstrip(": ")
+    """One line: the type, the first line of the message, and the remedy where there is a plain one."""
+    name, message = type(error).__name__, _first_line(error)
+    return f"{name}{'' if message == name else f': {message}'}{_REMEDIES.get(name, '')}"
 
 
 def _user_frame(recorder: Recorder, frame: FrameType, line: int) -> Any:

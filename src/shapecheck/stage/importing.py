@@ -66,9 +66,15 @@ class Importer(importlib.abc.MetaPathFinder):
         if known is not None:
             return known
         self.activate(plan.root)
-        module = importlib.import_module(plan.name)
-        if plan.file not in self.loaded:
-            # The name leads elsewhere (an installed package of that name, an unusual layout): load by location.
+        module: ModuleType | None = None
+        try:
+            module = importlib.import_module(plan.name)
+        except ModuleNotFoundError as error:
+            # A name that cannot be imported (`v1.2.py`, a script without ending, a file not saved yet) is no reason.
+            if error.name is None or not f"{plan.name}.".startswith(f"{error.name}."):
+                raise
+        if module is None or plan.file not in self.loaded:
+            # The name leads nowhere, or elsewhere (an installed package, an unusual layout): load by location.
             module = self._load_from_file(plan)
         return self.loaded.get(plan.file, module)
 

@@ -12,6 +12,10 @@ from shapecheck import facts
 from shapecheck.facts import Scope, Site
 
 
+class TimeLimitError(BaseException):
+    """Raised inside the user's code when its time is over. Not an Exception, so that user code lets it pass."""
+
+
 @dataclass(frozen=True)
 class Described:
     """What a comment or docstring says of a parameter: canonical spec text and a jaxtyping dtype name or "".

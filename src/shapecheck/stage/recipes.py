@@ -14,7 +14,7 @@ from shapecheck.shapes import SpecError, comment_dtype, parse_comment_dims, pars
 from shapecheck.stage import abstract
 from shapecheck.stage.entries import module_class, nearest
 from shapecheck.stage.failures import describe_error, is_own
-from shapecheck.stage.protocol import ConfiguredExample, Described
+from shapecheck.stage.protocol import ConfiguredExample, Described, TimeLimitError
 from shapecheck.stage.recorder import Opened, Recorder
 from shapecheck.stage.sizes import CONSTRUCTOR_VARIANT, Assignment, free_names
 from shapecheck.stage.synthesis import (
@@ -158,7 +158,9 @@ class Kitchen:
         deferred, synthesis = self._constructor(cls, init, construction)
         try:
             model = abstract.build(deferred)
-        except (Exception, SystemExit) as error:  # the user's constructor may raise anything
+        except TimeLimitError:
+            raise
+        except BaseException as error:  # the user's constructor may raise anything
             if is_own(error):
                 raise
             text = describe_error(error)
@@ -327,6 +329,10 @@ def _placeholders(function: Callable[[], Any]) -> list[tuple[int, str, str]]:
         for index, argument in enumerate(result[1:]):
             text = getattr(argument, "dim_str", None)
             if isinstance(argument, type) and text is not None:
+                try:
+                    parse_spec(text)
+                except SpecError as error:
+                    raise ExampleError(f"argument {index + 1}, {text!r}, is not a shape: {error}") from None
                 found.append((index, text, vars(argument)["dtype"].__name__))
 
     try:
@@ -335,7 +341,9 @@ def _placeholders(function: Callable[[], Any]) -> list[tuple[int, str, str]]:
         jax.eval_shape(look)
     except ExampleError:
         raise
-    except (Exception, SystemExit) as error:  # the user's code may raise anything
+    except TimeLimitError:
+        raise
+    except BaseException as error:  # the user's code may raise anything
         if is_own(error):
             raise
         raise ExampleError(f"{function.__name__} raised {describe_error(error)}") from None

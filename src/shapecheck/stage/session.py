@@ -13,11 +13,11 @@ from typing import Any
 import jax
 
 from shapecheck.facts import Evaluation, Failure
-from shapecheck.stage import checkers, entries
+from shapecheck.stage import checkers, entries, streams
 from shapecheck.stage.attempts import Search
 from shapecheck.stage.failures import describe_error, is_own
 from shapecheck.stage.importing import Importer, WorkerEndedError
-from shapecheck.stage.protocol import ConfiguredExample, Described, EntryPlan, ModulePlan
+from shapecheck.stage.protocol import ConfiguredExample, Described, EntryPlan, ModulePlan, TimeLimitError
 from shapecheck.stage.recipes import Descriptions, ExampleError, Kitchen
 from shapecheck.stage.recorder import Recorder
 from shapecheck.stage.sizes import UnknownSizeError
@@ -70,7 +70,9 @@ class Session:
         self.recorder.begin()
         try:
             self.importer.load(plan)
-        except (Exception, SystemExit) as error:  # a module body may raise anything
+        except TimeLimitError:
+            raise
+        except BaseException as error:  # a module body may raise anything
             if is_own(error) and not isinstance(error, WorkerEndedError):
                 raise
             line = _line_in(error, plan.file)
@@ -78,6 +80,7 @@ class Session:
         finally:
             if os.getcwd() != cwd:
                 os.chdir(cwd)
+            streams.renew()
         calls = self.recorder.finish()
         if not any(c.observations for c in calls):
             return {"evaluation": None}

@@ -12,16 +12,13 @@ from collections.abc import Iterator, Mapping
 from types import FrameType
 from typing import Any, BinaryIO
 
-from shapecheck.stage.protocol import dump, load
-
-
-class TimeLimitError(BaseException):
-    """Raised inside the user's code when its time is over. Not an Exception, so that user code lets it pass."""
+from shapecheck.stage.protocol import TimeLimitError, dump, load
+from shapecheck.stage.streams import keep_pipes
 
 
 def main() -> None:
     """Serve the parent until it closes the pipe."""
-    replies, commands = _private_streams()
+    replies, commands = keep_pipes()
     inbox: queue.Queue[Any] = queue.Queue()
     threading.Thread(target=_listen, args=(commands, inbox), daemon=True).start()
     plan = inbox.get()
@@ -55,7 +52,7 @@ def _serve(session: Any, command: dict[str, Any]) -> Any:
     try:
         return getattr(session, operation)(**command)
     except TimeLimitError:
-        return {"error": f"no end after {limit:g} s", "kind": "timeout"}
+        return {"error": f"took longer than {limit:g} s (--timeout)", "kind": "timeout"}
     finally:
         if with_alarm:
             signal.setitimer(signal.ITIMER_REAL, 0)
@@ -88,18 +85,6 @@ def _start(plan: Mapping[str, Any], send: Any) -> Any:
     except TooOldError as error:
         send({"event": "refused", "reason": str(error)})
         return None
-
-
-def _private_streams() -> tuple[BinaryIO, BinaryIO]:
-    """Keep the pipes to the parent for ourselves; the user's code gets stderr as stdout, and an empty stdin."""
-    replies = os.fdopen(os.dup(1), "wb")
-    commands = os.fdopen(os.dup(0), "rb")
-    os.dup2(2, 1)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-    sys.stdin = open(0, closefd=False, encoding="utf-8")  # noqa: SIM115 - lives as long as the process
-    return replies, commands
 
 
 def _listen(commands: BinaryIO, inbox: queue.Queue[Any]) -> None:
