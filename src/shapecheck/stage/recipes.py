@@ -10,9 +10,10 @@ from typing import Any
 
 import jax
 
-from shapecheck.shapes import SpecError, comment_dtype, parse_comment_dims, parse_spec, print_spec
+from shapecheck.shapes import parse_spec
 from shapecheck.stage import abstract
 from shapecheck.stage.entries import module_class, nearest
+from shapecheck.stage.examples import ExampleError, Shape, argument, check_fit, check_names, placeholders
 from shapecheck.stage.failures import describe_error, is_own
 from shapecheck.stage.protocol import ConfiguredExample, Described, TimeLimitError
 from shapecheck.stage.recorder import Opened, Recorder
@@ -29,10 +30,6 @@ from shapecheck.stage.trials import Prepared, Recipe, Trial
 from shapecheck.stage.values import is_array
 
 Descriptions = Mapping[str, Described]
-
-
-class ExampleError(Exception):
-    """An example of the user's is wrong by itself; the text says what to change."""
 
 
 class Kitchen:
@@ -69,12 +66,12 @@ class Kitchen:
 
     def example(self, function: Callable[[], Any]) -> Recipe:
         """Evaluate a function of the user's that returns `(callable, *args)`."""
-        placeholders = _placeholders(function)
-        specs = [spec for _, spec, _ in placeholders]
+        found = placeholders(function)
+        specs = [spec for _, spec, _ in found]
 
         def prepare(trial: Trial) -> Prepared:
             assignment = self._assignment(trial, {}, specs)
-            arrays = {str(i): assignment.array(spec, dtype, "") for i, spec, dtype in placeholders}
+            arrays = {str(i): assignment.array(spec, dtype, "") for i, spec, dtype in found}
 
             def call(given: Mapping[str, Any]) -> None:
                 target, *args = function()
@@ -94,7 +91,7 @@ class Kitchen:
         if example.init is not None and not isinstance(target, type):
             raise ExampleError(f"init is for classes, and {example.call!r} names none")
         if isinstance(target, type):
-            _check_names(target, example.init or {})
+            check_names(target, example.init or {})
             start = len(self.recorder.calls)
             instance, chosen = self._given(target, example.init or {})
             built = self.recorder.calls[start:]
@@ -104,11 +101,11 @@ class Kitchen:
             if function is None:
                 raise ExampleError(f"{target.__name__} has no method {name!r}{nearest(name, _public(target))}")
             first = (instance,)
-        arguments = [_argument(a) for a in example.args]
-        named = {k: _argument(v) for k, v in example.kwargs.items()}
-        specs = [a.spec for a in [*arguments, *named.values()] if isinstance(a, _Shape)]
+        arguments = [argument(a) for a in example.args]
+        named = {k: argument(v) for k, v in example.kwargs.items()}
+        specs = [a.spec for a in [*arguments, *named.values()] if isinstance(a, Shape)]
         made = {"state": None} if first and "state" in inspect.signature(function).parameters else {}
-        _check_fit(function, [*first, *arguments], {**made, **named})
+        check_fit(function, [*first, *arguments], {**made, **named})
         invoke = self._method(function) if first else function
 
         def prepare(trial: Trial) -> Prepared:
@@ -116,7 +113,7 @@ class Kitchen:
             self.recorder.again(built)
 
             def make(a: Any) -> Any:
-                return assignment.array(a.spec, a.dtype, "") if isinstance(a, _Shape) else a
+                return assignment.array(a.spec, a.dtype, "") if isinstance(a, Shape) else a
 
             args, kwargs = [make(a) for a in arguments], {k: make(v) for k, v in named.items()}
             return Prepared(lambda: abstract.run(invoke, *first, *args, **kwargs), assignment.chosen())
@@ -260,94 +257,6 @@ def _bare(function: Any) -> Any:
 def _ranks(specs: Sequence[str]) -> tuple[int, ...]:
     """How many axes to try for variadic dims."""
     return (1, 2, 0, 3) if any(parse_spec(s).rank() is None for s in specs) else (1,)
-
-
-class _Shape:
-    """An argument given as text: dtype and dims."""
-
-    def __init__(self, dtype: str, spec: str) -> None:
-        self.dtype, self.spec = dtype, spec
-
-
-def _argument(value: Any) -> Any:
-    """`"i32[batch seq]"` becomes an abstract array; other values pass as they are."""
-    if not isinstance(value, str) or "[" not in value:
-        return value
-    head, _, rest = value.partition("[")
-    dtype = comment_dtype(head.strip()) if head.strip() else ""
-    inside = rest.rstrip()[:-1]
-    form = 'write it as "f32[batch seq 48]"'
-    if dtype is None or not rest.rstrip().endswith("]"):
-        raise ExampleError(f"{value!r} is not a shape: {form}")
-    try:
-        spec = parse_comment_dims(inside) if "," in inside else parse_spec(inside)
-    except SpecError as error:
-        raise ExampleError(f"{value!r} is not a shape ({error}): {form}") from None
-    if spec is None:
-        raise ExampleError(f"{value!r} is not a shape: {form}")
-    return _Shape(dtype, print_spec(spec))
-
-
-def _check_names(function: Any, kwargs: Mapping[str, Any]) -> None:
-    """Raises ExampleError for a keyword that `function` does not take."""
-    parameters = inspect.signature(function).parameters
-    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
-        return
-    for name in kwargs:
-        if name not in parameters:
-            called = getattr(function, "__qualname__", type(function).__name__)
-            raise ExampleError(f"{called} has no parameter {name!r}{nearest(name, list(parameters))}")
-
-
-def _check_fit(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-    """Raises ExampleError for arguments that `function` does not take, or that it lacks."""
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):  # built in, and silent about its parameters
-        return
-    _check_names(function, kwargs)
-    try:
-        signature.bind(*args, **kwargs)
-    except TypeError as error:
-        called = getattr(function, "__qualname__", type(function).__name__)
-        raise ExampleError(f"the arguments do not fit {called}{signature}: {error}") from None
-
-
-def _public(cls: type) -> list[str]:
-    return [n for n in dir(cls) if not n.startswith("_")]
-
-
-def _placeholders(function: Callable[[], Any]) -> list[tuple[int, str, str]]:
-    """Which arguments of an example are jaxtyping types: their place, spec and dtype."""
-    found: list[tuple[int, str, str]] = []
-
-    def look() -> None:
-        result = function()
-        if not isinstance(result, tuple) or not result or not callable(result[0]):
-            raise ExampleError(f"{function.__name__} must return (callable, *args), not {type(result).__name__}")
-        _check_fit(result[0], result[1:], {})
-        for index, argument in enumerate(result[1:]):
-            text = getattr(argument, "dim_str", None)
-            if isinstance(argument, type) and text is not None:
-                try:
-                    parse_spec(text)
-                except SpecError as error:
-                    raise ExampleError(f"argument {index + 1}, {text!r}, is not a shape: {error}") from None
-                found.append((index, text, vars(argument)["dtype"].__name__))
-
-    try:
-        if inspect.signature(function).parameters:
-            raise ExampleError(f"{function.__name__} must take no arguments")
-        jax.eval_shape(look)
-    except ExampleError:
-        raise
-    except TimeLimitError:
-        raise
-    except BaseException as error:  # the user's code may raise anything
-        if is_own(error):
-            raise
-        raise ExampleError(f"{function.__name__} raised {describe_error(error)}") from None
-    return found
 
 
 def _specs(function: Any, described: Descriptions) -> list[str]:

@@ -15,10 +15,11 @@ import jax
 from shapecheck.facts import Evaluation, Failure
 from shapecheck.stage import checkers, entries, streams
 from shapecheck.stage.attempts import Search
+from shapecheck.stage.examples import ExampleError
 from shapecheck.stage.failures import describe_error, is_own
 from shapecheck.stage.importing import Importer, WorkerEndedError
 from shapecheck.stage.protocol import ConfiguredExample, Described, EntryPlan, ModulePlan, TimeLimitError
-from shapecheck.stage.recipes import Descriptions, ExampleError, Kitchen
+from shapecheck.stage.recipes import Descriptions, Kitchen
 from shapecheck.stage.recorder import Recorder
 from shapecheck.stage.sizes import UnknownSizeError
 from shapecheck.stage.synthesis import CannotSynthesiseError

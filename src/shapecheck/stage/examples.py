@@ -1,0 +1,106 @@
+"""Examples that users write: their arguments, and what is wrong with them in words."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax
+
+from shapecheck.shapes import SpecError, comment_dtype, parse_comment_dims, parse_spec, print_spec
+from shapecheck.stage.entries import nearest
+from shapecheck.stage.failures import describe_error, is_own
+from shapecheck.stage.protocol import TimeLimitError
+
+
+class ExampleError(Exception):
+    """An example of the user's is wrong by itself; the text says what to change."""
+
+
+class Shape:
+    """An argument given as text: dtype and dims."""
+
+    def __init__(self, dtype: str, spec: str) -> None:
+        self.dtype, self.spec = dtype, spec
+
+
+def argument(value: Any) -> Any:
+    """`"i32[batch seq]"` becomes an abstract array; other values pass as they are."""
+    if not isinstance(value, str) or "[" not in value:
+        return value
+    head, _, rest = value.partition("[")
+    dtype = comment_dtype(head.strip()) if head.strip() else ""
+    inside = rest.rstrip()[:-1]
+    form = 'write it as "f32[batch seq 48]"'
+    if dtype is None or not rest.rstrip().endswith("]"):
+        raise ExampleError(f"{value!r} is not a shape: {form}")
+    try:
+        spec = parse_comment_dims(inside) if "," in inside else parse_spec(inside)
+    except SpecError as error:
+        raise ExampleError(f"{value!r} is not a shape ({error}): {form}") from None
+    if spec is None:
+        raise ExampleError(f"{value!r} is not a shape: {form}")
+    return Shape(dtype, print_spec(spec))
+
+
+def check_names(function: Any, kwargs: Mapping[str, Any]) -> None:
+    """Raises ExampleError for a keyword that `function` does not take."""
+    parameters = inspect.signature(function).parameters
+    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        return
+    for name in kwargs:
+        if name not in parameters:
+            called = getattr(function, "__qualname__", type(function).__name__)
+            raise ExampleError(f"{called} has no parameter {name!r}{nearest(name, list(parameters))}")
+
+
+def check_fit(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    """Raises ExampleError for arguments that `function` does not take, or that it lacks."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # built in, and silent about its parameters
+        return
+    check_names(function, kwargs)
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        called = getattr(function, "__qualname__", type(function).__name__)
+        raise ExampleError(f"the arguments do not fit {called}{signature}: {error}") from None
+
+
+def _public(cls: type) -> list[str]:
+    return [n for n in dir(cls) if not n.startswith("_")]
+
+
+def placeholders(function: Callable[[], Any]) -> list[tuple[int, str, str]]:
+    """Which arguments of an example are jaxtyping types: their place, spec and dtype."""
+    found: list[tuple[int, str, str]] = []
+
+    def look() -> None:
+        result = function()
+        if not isinstance(result, tuple) or not result or not callable(result[0]):
+            raise ExampleError(f"{function.__name__} must return (callable, *args), not {type(result).__name__}")
+        check_fit(result[0], result[1:], {})
+        for index, argument in enumerate(result[1:]):
+            text = getattr(argument, "dim_str", None)
+            if isinstance(argument, type) and text is not None:
+                try:
+                    parse_spec(text)
+                except SpecError as error:
+                    raise ExampleError(f"argument {index + 1}, {text!r}, is not a shape: {error}") from None
+                found.append((index, text, vars(argument)["dtype"].__name__))
+
+    try:
+        if inspect.signature(function).parameters:
+            raise ExampleError(f"{function.__name__} must take no arguments")
+        jax.eval_shape(look)
+    except ExampleError:
+        raise
+    except TimeLimitError:
+        raise
+    except BaseException as error:  # the user's code may raise anything
+        if is_own(error):
+            raise
+        raise ExampleError(f"{function.__name__} raised {describe_error(error)}") from None
+    return found
