@@ -71,11 +71,11 @@ class Search:
         if symbolic is not None and any(text.isdigit() for _, text in symbolic.trial.substitution.ties):
             untied = self._untied(Trial("sized", construction=construction, rank=rank))
             if untied:
-                return (*untied, *self._told_elsewhere(untied[-1], symbolic))
+                return (*untied, *self._told_elsewhere(untied))
         sized = self._sized(Trial("sized", start, construction=construction, rank=rank))
         if symbolic is not None and (sized or not self._contradicted()):
             sized = (symbolic, *sized)
-        return (*sized, *self._told_elsewhere(sized[-1], symbolic or sized[-1])) if sized else ()
+        return (*sized, *self._told_elsewhere(sized)) if sized else ()
 
     def _untied(self, trial: Trial) -> tuple[Outcome, ...]:
         """Numbers may not need the ties that symbols do: JAX cannot compare all symbolic sizes, `2*(h//2)` and `h`."""
@@ -90,14 +90,16 @@ class Search:
         del self.failures[failed:]
         return tuple(found) if len(found) > 1 else ()
 
-    def _told_elsewhere(self, found: Outcome, seen: Outcome) -> tuple[Outcome, ...]:
+    def _told_elsewhere(self, seen: Sequence[Outcome]) -> tuple[Outcome, ...]:
         """Free names that the class or the code gives a size after all: what holds with that size is not false.
 
         Dims may have one size for a whole class, of the constructor's arrays too; and a local integer may have the
-        name of a dim (`P = self.num_outputs`).
+        name of a dim (`P = self.num_outputs`). Integers that follow the free sizes, `h // 2` in a callee, are none.
         """
+        found = seen[-1]
         ties = dict(found.trial.substitution.ties)
-        told = (*(found.prepared.shared if found.prepared else ()), *_local_integers(seen))
+        constant = set.intersection(*(set(_local_integers(outcome)) for outcome in seen))
+        told = (*(found.prepared.shared if found.prepared else ()), *sorted(constant))
         shared = tuple((name, size) for name, size in dict(told).items() if name not in ties)
         if not shared:
             return ()

@@ -25,7 +25,7 @@ class Shape:
         self.dtype, self.spec = dtype, spec
 
 
-def argument(value: Any) -> Any:
+def read_argument(value: Any) -> Any:
     """`"i32[batch seq]"` becomes an abstract array; other values pass as they are."""
     if not isinstance(value, str) or "[" not in value:
         return value
@@ -69,7 +69,7 @@ def check_fit(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
         raise ExampleError(f"the arguments do not fit {called}{signature}: {error}") from None
 
 
-def _public(cls: type) -> list[str]:
+def public_names(cls: type) -> list[str]:
     return [n for n in dir(cls) if not n.startswith("_")]
 
 

@@ -13,7 +13,15 @@ import jax
 from shapecheck.shapes import parse_spec
 from shapecheck.stage import abstract
 from shapecheck.stage.entries import module_class, nearest
-from shapecheck.stage.examples import ExampleError, Shape, argument, check_fit, check_names, placeholders
+from shapecheck.stage.examples import (
+    ExampleError,
+    Shape,
+    check_fit,
+    check_names,
+    placeholders,
+    public_names,
+    read_argument,
+)
 from shapecheck.stage.failures import describe_error, is_own
 from shapecheck.stage.protocol import ConfiguredExample, Described, TimeLimitError
 from shapecheck.stage.recorder import Opened, Recorder
@@ -99,10 +107,10 @@ class Kitchen:
             name = example.method or "__call__"
             function = getattr(target, name, None)
             if function is None:
-                raise ExampleError(f"{target.__name__} has no method {name!r}{nearest(name, _public(target))}")
+                raise ExampleError(f"{target.__name__} has no method {name!r}{nearest(name, public_names(target))}")
             first = (instance,)
-        arguments = [argument(a) for a in example.args]
-        named = {k: argument(v) for k, v in example.kwargs.items()}
+        arguments = [read_argument(a) for a in example.args]
+        named = {k: read_argument(v) for k, v in example.kwargs.items()}
         specs = [a.spec for a in [*arguments, *named.values()] if isinstance(a, Shape)]
         made = {"state": None} if first and "state" in inspect.signature(function).parameters else {}
         check_fit(function, [*first, *arguments], {**made, **named})
