@@ -70,6 +70,7 @@ def check_fit(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
 
 
 def public_names(cls: type) -> list[str]:
+    """What a class offers, for the nearest name to a wrong one."""
     return [n for n in dir(cls) if not n.startswith("_")]
 
 
