@@ -30,6 +30,8 @@ ALLOWED = {
     "cli": {"pipeline", "source", "check", "report", "facts", "config", "atomic", ""},
     "__main__": {"cli"},
 }
+# rooms of stage/, each of which may import those before it
+STAGE = ("protocol", "observe", "search", "process")
 WORKER_THIRD_PARTY = {"jax", "numpy"}
 
 
@@ -67,6 +69,15 @@ def test_imports_go_one_way(file: Path) -> None:
             target = name.split(".")[1] if "." in name else ""
             target = target if target in ALLOWED else ""
             assert target in ALLOWED[layer(file)], f"{layer(file)} may not import {name}"
+
+
+@pytest.mark.parametrize("file", [f for f in FILES if layer(f) == "stage"], ids=lambda f: f.name)
+def test_imports_go_one_way_inside_stage(file: Path) -> None:
+    room = file.relative_to(PACKAGE / "stage").parts[0].removesuffix(".py")
+    for name, _ in imports(file):
+        if name.startswith("shapecheck.stage."):
+            target = name.split(".")[2]
+            assert STAGE.index(target) <= STAGE.index(room), f"{room} may not import {name}"
 
 
 @pytest.mark.parametrize("file", [f for f in FILES if layer(f) in ("stage", "shapes", "facts")], ids=lambda f: f.name)

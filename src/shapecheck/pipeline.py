@@ -15,10 +15,10 @@ from shapecheck.check.rules import RULES
 from shapecheck.check.unreached import Reasons, remedy
 from shapecheck.config import Config, ConfigError
 from shapecheck.facts import EntryResult, Evaluation, Finding, Module, Report
-from shapecheck.stage import interpreter
-from shapecheck.stage.client import WorkerError
+from shapecheck.stage.process import interpreter
+from shapecheck.stage.process.client import WorkerError
+from shapecheck.stage.process.supervisor import Evaluated, Supervisor, Trouble
 from shapecheck.stage.protocol import ConfiguredExample, Described, ModulePlan
-from shapecheck.stage.supervisor import Evaluated, Supervisor, Trouble
 
 Progress = Callable[[str, int, int], None]
 

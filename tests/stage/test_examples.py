@@ -8,8 +8,8 @@ import pytest
 
 from shapecheck import source
 from shapecheck.config import ConfigError
+from shapecheck.stage.process.supervisor import Supervisor
 from shapecheck.stage.protocol import ConfiguredExample, ModulePlan
-from shapecheck.stage.supervisor import Supervisor
 
 HEAD = """
 import equinox as eqx

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from shapecheck.facts import Scope
-from shapecheck.stage.client import Worker, WorkerError
+from shapecheck.stage.process.client import Worker, WorkerError
+from shapecheck.stage.process.supervisor import Evaluated, Supervisor
 from shapecheck.stage.protocol import ModulePlan
-from shapecheck.stage.supervisor import Evaluated, Supervisor
 
 MODULE = (Scope(0, "module", "<module>", None, None),)
 

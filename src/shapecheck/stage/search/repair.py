@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from shapecheck.stage.trials import Outcome
+from shapecheck.stage.search.trials import Outcome
 
 _WORD = re.compile(r"\d+\*[^\W\d]\w*|[^\W\d]\w*|(?<![/.])\d+")
 _MOST = 12

@@ -17,11 +17,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from shapecheck.stage import hints
+from shapecheck.stage.observe.values import is_array
 from shapecheck.stage.protocol import Described
-from shapecheck.stage.sizes import Assignment
-from shapecheck.stage.typing_imports import typing_names
-from shapecheck.stage.values import is_array
+from shapecheck.stage.search import hints
+from shapecheck.stage.search.sizes import Assignment
+from shapecheck.stage.search.typing_imports import typing_names
 
 ALL_EQUAL = 2
 CONSTRUCTIONS = (0, 1, 3, ALL_EQUAL)

@@ -13,17 +13,19 @@ from typing import Any
 import jax
 
 from shapecheck.facts import Evaluation, Failure
-from shapecheck.stage import checkers, entries, streams
-from shapecheck.stage.attempts import Search
-from shapecheck.stage.examples import ExampleError
-from shapecheck.stage.failures import describe_error, is_own
-from shapecheck.stage.importing import Importer, WorkerEndedError
+from shapecheck.stage.observe import checkers
+from shapecheck.stage.observe.importing import Importer, WorkerEndedError
+from shapecheck.stage.observe.recorder import Recorder
+from shapecheck.stage.process import streams
 from shapecheck.stage.protocol import ConfiguredExample, Described, EntryPlan, ModulePlan, TimeLimitError
-from shapecheck.stage.recipes import Descriptions, Kitchen
-from shapecheck.stage.recorder import Recorder
-from shapecheck.stage.sizes import UnknownSizeError
-from shapecheck.stage.synthesis import CannotSynthesiseError
-from shapecheck.stage.trials import Recipe
+from shapecheck.stage.search import entries
+from shapecheck.stage.search.attempts import Search
+from shapecheck.stage.search.examples import ExampleError
+from shapecheck.stage.search.failures import describe_error, is_own
+from shapecheck.stage.search.recipes import Descriptions, Kitchen
+from shapecheck.stage.search.sizes import UnknownSizeError
+from shapecheck.stage.search.synthesis import CannotSynthesiseError
+from shapecheck.stage.search.trials import Recipe
 
 _OLDEST_JAX = (0, 5)
 

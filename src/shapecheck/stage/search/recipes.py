@@ -11,9 +11,12 @@ from typing import Any
 import jax
 
 from shapecheck.shapes import parse_spec
-from shapecheck.stage import abstract
-from shapecheck.stage.entries import module_class, nearest
-from shapecheck.stage.examples import (
+from shapecheck.stage.observe.recorder import Opened, Recorder
+from shapecheck.stage.observe.values import is_array
+from shapecheck.stage.protocol import ConfiguredExample, Described, TimeLimitError
+from shapecheck.stage.search import abstract
+from shapecheck.stage.search.entries import module_class, nearest
+from shapecheck.stage.search.examples import (
     ExampleError,
     Shape,
     check_fit,
@@ -22,11 +25,9 @@ from shapecheck.stage.examples import (
     public_names,
     read_argument,
 )
-from shapecheck.stage.failures import describe_error, is_own
-from shapecheck.stage.protocol import ConfiguredExample, Described, TimeLimitError
-from shapecheck.stage.recorder import Opened, Recorder
-from shapecheck.stage.sizes import CONSTRUCTOR_VARIANT, Assignment, free_names
-from shapecheck.stage.synthesis import (
+from shapecheck.stage.search.failures import describe_error, is_own
+from shapecheck.stage.search.sizes import CONSTRUCTOR_VARIANT, Assignment, free_names
+from shapecheck.stage.search.synthesis import (
     CONSTRUCTIONS,
     CannotSynthesiseError,
     Deferred,
@@ -34,8 +35,7 @@ from shapecheck.stage.synthesis import (
     annotation_of,
     is_plain_array,
 )
-from shapecheck.stage.trials import Prepared, Recipe, Trial
-from shapecheck.stage.values import is_array
+from shapecheck.stage.search.trials import Prepared, Recipe, Trial
 
 Descriptions = Mapping[str, Described]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from shapecheck.facts import Call, Failure, Mode
-from shapecheck.stage.sizes import Substitution
+from shapecheck.stage.search.sizes import Substitution
 
 INDEPENDENT = Substitution()
 """No free name is tied to anything."""

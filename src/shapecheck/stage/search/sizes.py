@@ -25,7 +25,7 @@ from shapecheck.shapes import (
     parse_spec,
 )
 from shapecheck.shapes.expressions import Binary, Braced, Call, Expression, Int, Name, Unary
-from shapecheck.stage import hints
+from shapecheck.stage.search import hints
 
 # Free dims lie in this range. The bounds let JAX decide what would otherwise be inconclusive (`x[:3]`, `h - 2 >= 0`,
 # a table of 1024 positions cut to the length of the sequence), and `== 1` soundly.

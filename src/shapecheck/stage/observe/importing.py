@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from types import CodeType, ModuleType
 from typing import Any
 
-from shapecheck.stage.probes import HANDLE, instrument
+from shapecheck.stage.observe.probes import HANDLE, instrument
+from shapecheck.stage.observe.recorder import ModuleProbe, Recorder
 from shapecheck.stage.protocol import ModulePlan
-from shapecheck.stage.recorder import ModuleProbe, Recorder
 
 
 class WorkerEndedError(ImportError):

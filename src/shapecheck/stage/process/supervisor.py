@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from shapecheck.facts import Evaluation
-from shapecheck.stage.client import Worker, WorkerEndedError, WorkerError
+from shapecheck.stage.process.client import Worker, WorkerEndedError, WorkerError
 from shapecheck.stage.protocol import EntryPlan, ModulePlan
 
 Progress = Callable[[str, int, int], None]

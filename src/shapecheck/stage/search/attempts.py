@@ -10,13 +10,13 @@ from collections.abc import Callable, Sequence
 import jax
 
 from shapecheck.facts import Evaluation
-from shapecheck.stage.failures import explain, is_own
+from shapecheck.stage.observe.recorder import Recorder
 from shapecheck.stage.protocol import EntryPlan, TimeLimitError
-from shapecheck.stage.recorder import Recorder
-from shapecheck.stage.repair import proposals
-from shapecheck.stage.sizes import SMALLEST, Substitution, UnknownSizeError, substitutions
-from shapecheck.stage.synthesis import ALL_EQUAL, CannotSynthesiseError
-from shapecheck.stage.trials import INDEPENDENT, Outcome, Prepared, Recipe, Trial
+from shapecheck.stage.search.failures import explain, is_own
+from shapecheck.stage.search.repair import proposals
+from shapecheck.stage.search.sizes import SMALLEST, Substitution, UnknownSizeError, substitutions
+from shapecheck.stage.search.synthesis import ALL_EQUAL, CannotSynthesiseError
+from shapecheck.stage.search.trials import INDEPENDENT, Outcome, Prepared, Recipe, Trial
 
 _MOST_ATTEMPTS = 240
 _MOST_TIES = 6

@@ -10,8 +10,8 @@ from types import FrameType, GeneratorType
 from typing import Any
 
 from shapecheck.facts import Call, Frame, Named, Observation, Scope, Site
-from shapecheck.stage.names import visible
-from shapecheck.stage.values import describe, is_array
+from shapecheck.stage.observe.names import visible
+from shapecheck.stage.observe.values import describe, is_array
 
 _ITEM_LIMIT = 64
 _CALL_LIMIT = 20_000  # calls kept of one evaluation; beyond it a Python loop repeats itself

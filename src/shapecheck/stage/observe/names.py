@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from shapecheck.facts import Named
-from shapecheck.stage.values import is_array, is_size
+from shapecheck.stage.observe.values import is_array, is_size
 
 _STEP = re.compile(r"\.([^\W\d]\w*)|\[(-?\d+)\]")
 _CONFIGS = frozenset(

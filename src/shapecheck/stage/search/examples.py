@@ -9,9 +9,9 @@ from typing import Any
 import jax
 
 from shapecheck.shapes import SpecError, comment_dtype, parse_comment_dims, parse_spec, print_spec
-from shapecheck.stage.entries import nearest
-from shapecheck.stage.failures import describe_error, is_own
 from shapecheck.stage.protocol import TimeLimitError
+from shapecheck.stage.search.entries import nearest
+from shapecheck.stage.search.failures import describe_error, is_own
 
 
 class ExampleError(Exception):

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from types import FrameType
 from typing import Any, BinaryIO
 
+from shapecheck.stage.process.streams import keep_pipes
 from shapecheck.stage.protocol import TimeLimitError, dump, load
-from shapecheck.stage.streams import keep_pipes
 
 
 def main() -> None:
@@ -78,7 +78,7 @@ def _start(plan: Mapping[str, Any], send: Any) -> Any:
         hint = f"jax.export cannot be imported there ({error}); `pip install absl-py` may be what it lacks"
         send({"event": "refused", "reason": hint})
         return None
-    from shapecheck.stage.session import Session, TooOldError
+    from shapecheck.stage.process.session import Session, TooOldError
 
     try:
         return Session(plan["plans"], plan["settings"], plan["culprits"], send)

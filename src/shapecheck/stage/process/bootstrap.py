@@ -30,8 +30,8 @@ def _main():  # type: ignore[no-untyped-def]
         text = "it is Python %s, and the models must run on Python 3.10 or newer" % version
         sys.stdout.write(json.dumps({"!": "", "v": {"event": "refused", "reason": text}}) + "\n")
         return
-    _package(os.path.dirname(here))  # type: ignore[no-untyped-call]
-    from shapecheck.stage.worker import main
+    _package(os.path.dirname(os.path.dirname(here)))  # type: ignore[no-untyped-call]
+    from shapecheck.stage.process.worker import main
 
     main()
 

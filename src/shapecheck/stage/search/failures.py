@@ -13,9 +13,9 @@ from typing import Any
 import jax
 
 from shapecheck.facts import ArrayValue, Failure
-from shapecheck.stage.recorder import Recorder
-from shapecheck.stage.sizes import UnknownSizeError
-from shapecheck.stage.values import describe, is_array
+from shapecheck.stage.observe.recorder import Recorder
+from shapecheck.stage.observe.values import describe, is_array
+from shapecheck.stage.search.sizes import UnknownSizeError
 
 _LIBRARIES = frozenset({"jax", "jaxlib", "numpy", "einops", "opt_einsum", "equinox", "flax", "haiku", "optax"})
 _SHAPE_WORDS = re.compile(

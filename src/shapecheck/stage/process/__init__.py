@@ -1,0 +1,1 @@
+"""The two processes: the parent that supervises, and the worker in the user's interpreter."""
