@@ -178,8 +178,8 @@ class Assignment:
         return jax.ShapeDtypeStruct((2,), jnp.uint32)
 
     def chosen(self) -> tuple[tuple[str, str], ...]:
-        """What was chosen for each name, as text for messages."""
-        free = [(n, str(self._sizes[n])) for n in self.free if n in self._sizes and n not in self.known]
+        """What was chosen for each name that arrays were made of, as text for messages."""
+        free = [(n, str(self._sizes[n])) for n in self.free if n in self.used and n not in self.known]
         return tuple(free + [(n, t) for n, t in self.ties.items() if n not in self.known])
 
 
