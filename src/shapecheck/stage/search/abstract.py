@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 
-from shapecheck.stage.search.synthesis import Deferred, force
+from shapecheck.stage.search.deferred import Deferred, force
 
 Rebuild = Callable[[Sequence[Any]], Any]
 

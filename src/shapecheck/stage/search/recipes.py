@@ -15,6 +15,8 @@ from shapecheck.stage.observe.recorder import Opened, Recorder
 from shapecheck.stage.observe.values import is_array
 from shapecheck.stage.protocol import ConfiguredExample, Described, TimeLimitError
 from shapecheck.stage.search import abstract
+from shapecheck.stage.search.annotations import annotation_of, is_plain_array
+from shapecheck.stage.search.deferred import Deferred
 from shapecheck.stage.search.entries import module_class, nearest
 from shapecheck.stage.search.examples import (
     ExampleError,
@@ -27,14 +29,7 @@ from shapecheck.stage.search.examples import (
 )
 from shapecheck.stage.search.failures import describe_error, is_own
 from shapecheck.stage.search.sizes import CONSTRUCTOR_VARIANT, Assignment, free_names
-from shapecheck.stage.search.synthesis import (
-    CONSTRUCTIONS,
-    CannotSynthesiseError,
-    Deferred,
-    Synthesis,
-    annotation_of,
-    is_plain_array,
-)
+from shapecheck.stage.search.synthesis import CONSTRUCTIONS, CannotSynthesiseError, Synthesis
 from shapecheck.stage.search.trials import Prepared, Recipe, Trial
 
 Descriptions = Mapping[str, Described]

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import collections.abc
-import dataclasses
 import enum
 import functools
 import inspect
-import sys
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
@@ -17,19 +15,26 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from shapecheck.stage.observe.values import is_array
 from shapecheck.stage.protocol import Described
 from shapecheck.stage.search import hints
+from shapecheck.stage.search.annotations import (
+    MISSING,
+    admits_integer,
+    annotation_of,
+    is_array_type,
+    is_config,
+    is_jaxtyped,
+    is_plain_array,
+    preference,
+)
+from shapecheck.stage.search.deferred import Deferred, activation, promised
 from shapecheck.stage.search.sizes import Assignment
-from shapecheck.stage.search.typing_imports import typing_names
 
 ALL_EQUAL = 2
 CONSTRUCTIONS = (0, 1, 3, ALL_EQUAL)
 """How integers of constructors are chosen, in the order of trying. See `Synthesis`."""
 
 _DEPTH = 6
-_MISSING = inspect.Parameter.empty
-_SILENT = (None, _MISSING, Any, "Any")
 
 
 class CannotSynthesiseError(Exception):
@@ -87,7 +92,7 @@ class Synthesis:
                 named[parameter.name] = given[parameter.name]
                 continue
             value = self._argument(function, parameter, described.get(parameter.name), constructing)
-            if value is _MISSING:
+            if value is MISSING:
                 continue
             if parameter.kind is parameter.KEYWORD_ONLY:
                 named[parameter.name] = value
@@ -106,7 +111,7 @@ class Synthesis:
             if name not in self.assignment.free or annotation_of(function, name, parameter.annotation) is not int:
                 continue
             size = given[name] if name in given else self._argument(function, parameter, None, constructing)
-            size = parameter.default if size is _MISSING else size
+            size = parameter.default if size is MISSING else size
             if type(size) is int:
                 self.assignment.know(name, size)
 
@@ -115,7 +120,7 @@ class Synthesis:
     ) -> Any:
         name, default = parameter.name, parameter.default
         annotation = annotation_of(function, name, parameter.annotation)
-        if default is not _MISSING:
+        if default is not MISSING:
             wants_key = hints.is_key(name) and default is None
             if wants_key:
                 return self._key(annotation)
@@ -125,22 +130,22 @@ class Synthesis:
                 self.kept.setdefault(name, default)
             if name in self.pinned or (constructing and self.variant != 1 and plain):
                 return self.integer(name)
-            if not (constructing and self.variant == 3 and default is None and _admits_integer(annotation)):
-                return _MISSING
+            if not (constructing and self.variant == 3 and default is None and admits_integer(annotation)):
+                return MISSING
             return self.integer(name)
-        if described is not None and not _is_array_type(annotation):
+        if described is not None and not is_array_type(annotation):
             return self.assignment.array(described.spec, described.dtype, name)
         try:
             return self.value(annotation, name, constructing=constructing)
         except CannotSynthesiseError:
-            if default is not _MISSING:
-                return _MISSING
+            if default is not MISSING:
+                return MISSING
             raise
 
     def value(self, annotation: Any, name: str, *, constructing: bool = False) -> Any:
         """A value of the annotated type, by type first and then by name."""
         origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
-        if annotation in (_MISSING, Any):
+        if annotation in (MISSING, Any):
             return self._by_name(name, constructing)
         if origin is typing.Annotated or origin in (typing.Final, typing.ClassVar):
             return self.value(arguments[0], name)
@@ -150,7 +155,7 @@ class Synthesis:
             return self._union(arguments, name)
         if origin is Literal:
             return arguments[0]
-        if _is_jaxtyped(annotation):
+        if is_jaxtyped(annotation):
             return self.assignment.array(annotation.dim_str, annotation.dtype.__name__, name)
         if origin in (tuple, list, collections.abc.Sequence, collections.abc.Iterable, collections.abc.Collection):
             return self._sequence(origin, arguments, name)
@@ -166,9 +171,9 @@ class Synthesis:
 
     def _callable(self, arguments: Sequence[Any], name: str) -> Callable[..., Any]:
         """A function that gives what its annotation promises, else one that keeps shapes."""
-        if len(arguments) == 2 and _is_array_type(arguments[1]):
+        if len(arguments) == 2 and is_array_type(arguments[1]):
             try:
-                return functools.partial(_promised, self.value(arguments[1], name))
+                return functools.partial(promised, self.value(arguments[1], name))
             except CannotSynthesiseError:
                 pass
         # What it does to shapes is made up, unless it is an activation: that proves nothing against a claim.
@@ -220,10 +225,10 @@ class Synthesis:
     def _union(self, members: Sequence[Any], name: str) -> Any:
         if any(is_plain_array(m) for m in members):
             return self._plain_array(members, name)
-        if type(None) in members and not any(_is_array_type(m) for m in members):
+        if type(None) in members and not any(is_array_type(m) for m in members):
             return None
         problem: CannotSynthesiseError | None = None
-        for member in sorted(members, key=_preference):
+        for member in sorted(members, key=preference):
             try:
                 return self.value(member, name)
             except CannotSynthesiseError as error:
@@ -279,7 +284,7 @@ class Synthesis:
         before = set(self.chosen)
         try:
             positional, named = self.arguments(cls, constructing=True)
-            if not _is_config(cls):
+            if not is_config(cls):
                 self.made_up.update(self.chosen[name] for name in self.chosen.keys() - before)
             return Deferred(cls, positional, named)
         except CannotSynthesiseError as error:
@@ -297,70 +302,6 @@ class Synthesis:
         raise CannotSynthesiseError(f"`{name}: {cls.__name__}` is abstract")
 
 
-def _promised(value: Any, *args: Any, **kwargs: Any) -> Any:
-    """What a callable returns whose annotation says the shape."""
-    return jax.tree_util.tree_map(lambda s: jnp.zeros(s.shape, s.dtype), value)
-
-
-def activation(x: Any, *args: Any, **kwargs: Any) -> Any:
-    """What stands in for a callable: it keeps shapes, and takes whatever it is given."""
-    return jnp.tanh(x) if is_array(x) and jnp.issubdtype(x.dtype, jnp.inexact) else x
-
-
-@dataclasses.dataclass
-class Deferred:
-    """A call to be made inside the abstract evaluation: its arguments may be abstract arrays or deferred themselves."""
-
-    function: Callable[..., Any]
-    args: Sequence[Any]
-    kwargs: Mapping[str, Any]
-
-
-def force(value: Any) -> Any:
-    """Make every deferred call in `value`."""
-    if isinstance(value, Deferred):
-        return value.function(*(force(a) for a in value.args), **{k: force(v) for k, v in value.kwargs.items()})
-    if type(value) in (list, tuple):
-        return type(value)(force(v) for v in value)
-    if type(value) is dict:
-        return {k: force(v) for k, v in value.items()}
-    return value
-
-
-def annotation_of(function: Any, name: str, raw: Any) -> Any:
-    """The annotation, resolved if it is a string; left out if it cannot be."""
-    if isinstance(function, type):
-        for cls in function.__mro__:
-            init = vars(cls).get("__init__")
-            if init is not None and getattr(init, "__annotations__", {}).get(name) not in _SILENT:
-                return annotation_of(init, name, init.__annotations__[name])
-            if name in (annotations := vars(cls).get("__annotations__", {})):
-                # Of a field with a converter the signature says what the converter takes: often anything.
-                told = annotations[name] if raw in _SILENT else raw
-                return _resolve(told, vars(sys.modules.get(cls.__module__, typing)), vars(cls))
-    try:
-        inner = inspect.unwrap(function) if callable(function) else function
-    except ValueError:  # an object that claims to wrap itself
-        inner = function
-    inner = getattr(inner, "__func__", inner)
-    return _resolve(raw, getattr(inner, "__globals__", {}), {})
-
-
-def _resolve(raw: Any, module: Mapping[str, Any], members: Mapping[str, Any]) -> Any:
-    if not isinstance(raw, (str, typing.ForwardRef)):
-        return raw
-    holder = types.SimpleNamespace(__annotations__={"it": raw})
-    try:
-        return typing.get_type_hints(holder, dict(module), dict(members), include_extras=True)["it"]
-    except NameError:
-        hidden = typing_names(str(module.get("__name__", "")))
-        if hidden and not hidden.keys() <= module.keys():
-            return _resolve(raw, {**hidden, **module}, members)
-        return _MISSING
-    except (TypeError, SyntaxError, AttributeError):
-        return _MISSING
-
-
 def _signature(function: Callable[..., Any]) -> inspect.Signature:
     try:
         return inspect.signature(function)
@@ -370,33 +311,3 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
 
 def _index(function: Callable[..., Any], name: str, skip: int) -> int:
     return list(_signature(function).parameters).index(name) - skip
-
-
-def _preference(member: Any) -> tuple[bool, bool, bool]:
-    """The order in which the members of a union are tried: arrays first, floating ones before integers."""
-    whole = _is_jaxtyped(member) and member.dtype.__name__.startswith(("Int", "UInt", "Bool"))
-    return member is type(None), not _is_array_type(member), whole
-
-
-def _is_config(cls: type) -> bool:
-    """Whether a class only holds settings, so that its integers speak for themselves."""
-    return dataclasses.is_dataclass(cls) and not any("__call__" in vars(c) for c in cls.__mro__)
-
-
-def is_plain_array(annotation: Any) -> bool:
-    """Whether an annotation says that there is an array, and nothing of its shape."""
-    return annotation in (jax.Array, np.ndarray)
-
-
-def _admits_integer(annotation: Any) -> bool:
-    return annotation is int or int in typing.get_args(annotation)
-
-
-def _is_jaxtyped(annotation: Any) -> bool:
-    return isinstance(annotation, type) and hasattr(annotation, "dim_str") and hasattr(annotation, "dtypes")
-
-
-def _is_array_type(annotation: Any) -> bool:
-    if _is_jaxtyped(annotation):
-        return True
-    return any(_is_array_type(a) for a in typing.get_args(annotation) if isinstance(a, type) or typing.get_args(a))

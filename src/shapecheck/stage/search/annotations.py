@@ -1,0 +1,88 @@
+"""What annotations say, at run time: resolved, and sorted by kind."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import sys
+import types
+import typing
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import numpy as np
+
+from shapecheck.stage.search.typing_imports import typing_names
+
+MISSING = inspect.Parameter.empty
+"""There is no annotation, or none that can be resolved; there is no default."""
+
+_SILENT = (None, MISSING, Any, "Any")
+
+
+def annotation_of(function: Any, name: str, raw: Any) -> Any:
+    """The annotation, resolved if it is a string; left out if it cannot be."""
+    if isinstance(function, type):
+        for cls in function.__mro__:
+            init = vars(cls).get("__init__")
+            if init is not None and getattr(init, "__annotations__", {}).get(name) not in _SILENT:
+                return annotation_of(init, name, init.__annotations__[name])
+            if name in (annotations := vars(cls).get("__annotations__", {})):
+                # Of a field with a converter the signature says what the converter takes: often anything.
+                told = annotations[name] if raw in _SILENT else raw
+                return _resolve(told, vars(sys.modules.get(cls.__module__, typing)), vars(cls))
+    try:
+        inner = inspect.unwrap(function) if callable(function) else function
+    except ValueError:  # an object that claims to wrap itself
+        inner = function
+    inner = getattr(inner, "__func__", inner)
+    return _resolve(raw, getattr(inner, "__globals__", {}), {})
+
+
+def _resolve(raw: Any, module: Mapping[str, Any], members: Mapping[str, Any]) -> Any:
+    if not isinstance(raw, (str, typing.ForwardRef)):
+        return raw
+    holder = types.SimpleNamespace(__annotations__={"it": raw})
+    try:
+        return typing.get_type_hints(holder, dict(module), dict(members), include_extras=True)["it"]
+    except NameError:
+        hidden = typing_names(str(module.get("__name__", "")))
+        if hidden and not hidden.keys() <= module.keys():
+            return _resolve(raw, {**hidden, **module}, members)
+        return MISSING
+    except (TypeError, SyntaxError, AttributeError):
+        return MISSING
+
+
+def preference(member: Any) -> tuple[bool, bool, bool]:
+    """The order in which the members of a union are tried: arrays first, floating ones before integers."""
+    whole = is_jaxtyped(member) and member.dtype.__name__.startswith(("Int", "UInt", "Bool"))
+    return member is type(None), not is_array_type(member), whole
+
+
+def is_config(cls: type) -> bool:
+    """Whether a class only holds settings, so that its integers speak for themselves."""
+    return dataclasses.is_dataclass(cls) and not any("__call__" in vars(c) for c in cls.__mro__)
+
+
+def is_plain_array(annotation: Any) -> bool:
+    """Whether an annotation says that there is an array, and nothing of its shape."""
+    return annotation in (jax.Array, np.ndarray)
+
+
+def admits_integer(annotation: Any) -> bool:
+    """Whether an integer is among what an annotation admits."""
+    return annotation is int or int in typing.get_args(annotation)
+
+
+def is_jaxtyped(annotation: Any) -> bool:
+    """Whether an annotation is an array type of jaxtyping."""
+    return isinstance(annotation, type) and hasattr(annotation, "dim_str") and hasattr(annotation, "dtypes")
+
+
+def is_array_type(annotation: Any) -> bool:
+    """Whether an annotation is an array type of jaxtyping, or holds one."""
+    if is_jaxtyped(annotation):
+        return True
+    return any(is_array_type(a) for a in typing.get_args(annotation) if isinstance(a, type) or typing.get_args(a))
