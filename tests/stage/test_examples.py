@@ -72,6 +72,18 @@ def project(x, w):
 def wrong_inner():
     return project, Float[Array, "n 6"], Float[Array, "5 m"]
 """,
+    # one finding, not one for all that follows from it
+    "misfit.py": """
+def double(
+    x: Float[Array, "a b"], ~SC202
+) -> Float[Array, "a b"]: ~unreached
+    y = x * 2  # (a, b) ~unreached
+    return y
+
+@example
+def three_axes():
+    return double, Float[Array, "a b c"]
+""",
     "configured.py": """
 class Net(eqx.Module):
     w: Array

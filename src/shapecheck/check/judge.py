@@ -15,6 +15,7 @@ from shapecheck.facts import ArrayValue, Call, Evaluation, Module, Value
 from shapecheck.shapes import parse_spec
 
 ClaimKey = tuple[str, int]
+MISFIT = "the example's own arguments do not fit the parameters"
 MADE_UP = "it fails, but only for made-up arguments, which prove nothing"
 
 
@@ -115,6 +116,8 @@ def evaluate(modules: Mapping[str, Module], evaluation: Evaluation) -> dict[Clai
 def _read(modules: Mapping[str, Module], evaluation: Evaluation, samples: Samples) -> dict[ClaimKey, Result]:
     readers: dict[int, CallReader] = {}
     results: dict[ClaimKey, Result] = defaultdict(Result)
+    misfits: dict[int, Mismatch] = {}
+    unfit = False
     for call in evaluation.calls:
         reader = CallReader(modules[call.path], call, samples, _outer(readers, call))
         readers[call.number] = reader
@@ -122,8 +125,25 @@ def _read(modules: Mapping[str, Module], evaluation: Evaluation, samples: Sample
         for index in [i for i, m in outcomes.bad.items() if _is_chance(m.value, reader, evaluation.made_up)]:
             del outcomes.bad[index]
             outcomes.unknown.setdefault(index, MADE_UP)
+        if evaluation.origin in ("example", "config") and call.caller is None and not unfit:
+            misfits = _misfits(reader, outcomes)
+            unfit = bool(misfits)
+        if unfit:  # what follows from it is no news
+            others = (outcomes.good | outcomes.bad.keys()) - misfits.keys()
+            outcomes = Outcomes(bad=misfits, unknown=dict.fromkeys(others, MISFIT))
+            misfits = {}
         _collect(call.path, outcomes, results)
     return dict(results)
+
+
+def _misfits(reader: CallReader, outcomes: Outcomes) -> dict[int, Mismatch]:
+    """The annotated parameters that an example's own arguments do not fit: all that such an example shows."""
+    claims, sites = reader.module.claims, reader.module.sites
+    return {
+        index: mismatch
+        for index, mismatch in outcomes.bad.items()
+        if claims[index].notation == "annotation" and sites[claims[index].sites[0]].kind == "param"
+    }
 
 
 def _is_chance(value: Value, reader: CallReader, made_up: Sequence[int]) -> bool:
