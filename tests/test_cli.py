@@ -115,6 +115,7 @@ def test_options_may_come_first(pipeline: Pipeline) -> None:
         (NOTED, ["--fail-on-unreached"], 1),
         (NOTED, ["--fail-on-unreached", "--exit-zero"], 0),
         (PASS, ["--fail-on-unreached"], 0),
+        (replace(WRONG, broken=("a.py:3: a:example: what to change",)), ["--exit-zero"], 2),
     ],
 )
 def test_exit_code(report: Report, flags: list[str], code: int, pipeline: Pipeline) -> None:

@@ -169,11 +169,15 @@ def check(paths: tuple[Path, ...], **options: Any) -> int:
         report = pipeline.check(files, replace(config, baseline=None) if update else config, progress=bar, stdin=stdin)
     if options["verbose"]:
         _say(_story(config, report))
-    if update and config.baseline is not None:
+    if update and config.baseline is not None and not report.broken:
         count = baseline.write(report.findings, dict(report.sources), config.baseline)
         _say(f"Recorded {count} finding{'s' * (count != 1)} in {config.baseline}\n")
         return _CLEAN
     _tell(report, config, options)
+    for text in report.broken:  # last, where it is seen
+        _say(f"Error: {text}\n")
+    if report.broken:
+        return _FAILED
     return _CLEAN if options["exit_zero"] else _exit_code(report, config)
 
 

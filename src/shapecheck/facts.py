@@ -262,7 +262,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Unreached:
-    """A claim that evaluation did not get to, and why."""
+    """A claim that evaluation did not get to, or not wholly, and why."""
 
     path: str
     line: int
@@ -279,6 +279,7 @@ class Summary:
     mismatched: int = 0
     tentative: int = 0
     unreached: int = 0
+    verified_loosely: int = 0  # some name is bound by nothing but the claim itself, so that any size would do
 
 
 @dataclass(frozen=True)
@@ -310,3 +311,5 @@ class Report:
     sources: tuple[tuple[str, tuple[str, ...]], ...] = ()  # path -> source lines, for excerpts
     unparsed: int = 0  # files whose claims nobody could read, so that they are not counted either
     python: str = ""  # the interpreter that evaluated, if one did
+    broken: tuple[str, ...] = ()  # examples that are wrong by themselves, and what to change
+    loose: tuple[Unreached, ...] = ()  # the claims that hold loosely, and the names that nothing binds

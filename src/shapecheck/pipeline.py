@@ -32,7 +32,8 @@ def check(
 ) -> Report:
     """Check files and folders, or the text of `stdin` in place of the file it names.
 
-    Raises ConfigError for what the user must put right first: a wrong example, no usable interpreter.
+    Raises ConfigError for what the user must put right first: no usable interpreter. Wrong examples are told in
+    the report, beside what the others showed.
     """
     texts = _texts(paths, config, stdin)
     modules = {shown: source.read_module(shown, text) for shown, (_, text) in texts.items()}
@@ -109,16 +110,18 @@ def _evaluate(
     }
     supervisor = Supervisor(plans, wanted, settings, timeout=config.timeout, cwd=Path.cwd(), progress=progress)
     try:
-        evaluated = supervisor.run(interpreter.candidates(str(config.python) if config.python else None, files))
+        return supervisor.run(interpreter.candidates(str(config.python) if config.python else None, files))
     except WorkerError as error:
         raise ConfigError(str(error)) from error
+
+
+def _broken(evaluated: Evaluated) -> Iterator[str]:
+    """The examples that are wrong by themselves, in words."""
     for run in evaluated.runs:
         for evaluation in run:
             if evaluation.origin in ("config", "example") and evaluation.status == "failed":
                 line = f":{evaluation.line}" if evaluation.origin == "example" else ""
-                reason = evaluation.reason.removeprefix("example: ")
-                raise ConfigError(f"{evaluation.path}{line}: {evaluation.target}: {reason}")
-    return evaluated
+                yield f"{evaluation.path}{line}: {evaluation.target}: {evaluation.reason.removeprefix('example: ')}"
 
 
 _NEVER_IMPORTED = ("__main__.py", "setup.py", "conftest.py")
@@ -137,7 +140,7 @@ def _report(modules: Mapping[str, Module], evaluated: Evaluated, config: Config)
     sure = report.surely(modules, verdicts, config.strict_comments)
     troubles = _troubles(modules, evaluated.troubles)
     reasons = Reasons(modules, evaluated.runs, troubles, verdicts)
-    summary, unreached = report.tally(modules, verdicts, sure, reasons)
+    summary, unreached, loose = report.tally(modules, verdicts, sure, reasons)
     findings = report.findings(modules, evaluated.runs, verdicts, sure)
     findings += report.stops(modules, evaluated.runs, unreached)
     findings += _trouble_findings(modules, evaluated.troubles)
@@ -159,6 +162,8 @@ def _report(modules: Mapping[str, Module], evaluated: Evaluated, config: Config)
         tuple((path, sources[path]) for path in sorted(sources)),
         sum(not module.parsed for module in modules.values()),
         evaluated.python,
+        tuple(dict.fromkeys(_broken(evaluated))),
+        loose,
     )
 
 

@@ -71,7 +71,8 @@ def sample() -> Report:
     )
     return Report(
         findings=findings,
-        summary=Summary(212, 180, 150, 2, 10, 20),
+        summary=Summary(212, 180, 150, 2, 10, 20, 1),
+        loose=(Unreached("pkg/attn.py", 7, "nothing else binds width"),),
         unreached=(
             Unreached("pkg/b.py", 9, "pkg.b could not be imported: No module named 'flax'"),
             Unreached("pkg/attn.py", 12, "no entry reaches this function"),

@@ -58,9 +58,16 @@ SCHEMA = exact(
     version={"const": 1},
     findings={"type": "array", "items": FINDING},
     claims=exact(
-        total=COUNT, verified=COUNT, verified_for_all_sizes=COUNT, mismatched=COUNT, tentative=COUNT, unreached=COUNT
+        total=COUNT,
+        verified=COUNT,
+        verified_for_all_sizes=COUNT,
+        mismatched=COUNT,
+        tentative=COUNT,
+        unreached=COUNT,
+        verified_loosely=COUNT,
     ),
     unreached={"type": "array", "items": exact(path=TEXT, line=PLACE, reason=TEXT)},
+    loose={"type": "array", "items": exact(path=TEXT, line=PLACE, reason=TEXT)},
     entries={"type": "array", "items": exact(target=TEXT, origin=TEXT, mode=TEXT, status=TEXT, reason=TEXT)},
 )
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from shapecheck.check.calls import CallReader
 from shapecheck.check.comments import read_call
+from shapecheck.check.loose import loose_names
 from shapecheck.check.outcomes import Mismatch, Outcomes
 from shapecheck.check.sampling import Samples
 from shapecheck.facts import ArrayValue, Call, Evaluation, Module, Value
@@ -33,6 +34,8 @@ class Verdicts:
 
     good: set[ClaimKey] = field(default_factory=set)
     for_all_sizes: set[ClaimKey] = field(default_factory=set)
+    firm: set[ClaimKey] = field(default_factory=set)  # good, and every name was bound by something else
+    loose: dict[ClaimKey, tuple[str, ...]] = field(default_factory=dict)  # good, but for these names
     bad: dict[ClaimKey, False_] = field(default_factory=dict)
     unknown: dict[ClaimKey, str] = field(default_factory=dict)
 
@@ -49,6 +52,8 @@ def judge(modules: Mapping[str, Module], runs: Iterable[Sequence[Evaluation]]) -
     for key in verdicts.bad:
         verdicts.good.discard(key)
         verdicts.for_all_sizes.discard(key)
+    for key in verdicts.firm | verdicts.bad.keys():
+        verdicts.loose.pop(key, None)
     return verdicts
 
 
@@ -67,7 +72,11 @@ def _entry(modules: Mapping[str, Module], evaluations: Sequence[Evaluation], ver
             elif result.bad is not None:
                 verdicts.unknown.setdefault(key, MADE_UP)
             elif result.good:
-                good[key] = good.get(key, False) or everywhere
+                good[key] = good.get(key, False) or (everywhere and not result.loose)
+                if result.loose:
+                    verdicts.loose.setdefault(key, result.loose)
+                else:
+                    verdicts.firm.add(key)
     for key, everywhere in good.items():
         verdicts.good.add(key)
         if everywhere and key not in bad:
@@ -94,6 +103,7 @@ class Result:
     good: bool = False
     bad: Mismatch | None = None
     unknown: str = ""
+    loose: tuple[str, ...] = ()
 
 
 def evaluate(modules: Mapping[str, Module], evaluation: Evaluation) -> dict[ClaimKey, Result]:
@@ -133,6 +143,9 @@ def _read(modules: Mapping[str, Module], evaluation: Evaluation, samples: Sample
             outcomes = Outcomes(bad=misfits, unknown=dict.fromkeys(others, MISFIT))
             misfits = {}
         _collect(call.path, outcomes, results)
+        for index, names in loose_names(reader).items():
+            if index in outcomes.good:
+                results[(call.path, index)].loose = names
     return dict(results)
 
 

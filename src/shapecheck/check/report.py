@@ -110,10 +110,11 @@ def stops(
 
 def tally(
     modules: Mapping[str, Module], verdicts: Verdicts, sure: set[ClaimKey], reasons: Reasons
-) -> tuple[Summary, tuple[Unreached, ...]]:
-    """How every claim ended, and why those which nothing reached were not."""
+) -> tuple[Summary, tuple[Unreached, ...], tuple[Unreached, ...]]:
+    """How every claim ended, why those which nothing reached were not, and which hold only loosely."""
     verified = everywhere = mismatched = tentative = total = 0
     missing: list[Unreached] = []
+    loose: list[Unreached] = []
     for path, module in modules.items():
         for index, claim in enumerate(module.claims):
             total += 1
@@ -125,7 +126,17 @@ def tally(
             elif key in verdicts.good:
                 verified += 1
                 everywhere += key in verdicts.for_all_sizes
+                if key in verdicts.loose:
+                    loose.append(Unreached(path, claim.span.line, f"nothing else binds {_listed(verdicts.loose[key])}"))
             else:
                 missing.append(Unreached(path, claim.span.line, reasons.of(claim, index)))
-    summary = Summary(total, verified, everywhere, mismatched, tentative, len(missing))
-    return summary, tuple(sorted(missing, key=lambda u: (u.path, u.line, u.reason)))
+    summary = Summary(total, verified, everywhere, mismatched, tentative, len(missing), len(loose))
+    return summary, _ordered(missing), _ordered(loose)
+
+
+def _ordered(items: Sequence[Unreached]) -> tuple[Unreached, ...]:
+    return tuple(sorted(items, key=lambda u: (u.path, u.line, u.reason)))
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -15,7 +15,8 @@ def render(report: Report, *, show_unreached: bool = False, quiet: bool = False,
     """The summary. If `quiet`, only what must not go unnoticed: what was not checked."""
     lines = list(_warning(report))
     if not quiet:
-        lines = [*_claims(report), *_reasons(report, show_unreached), *lines, *_verdict(report)]
+        loose = _loose(report) if show_unreached else ()
+        lines = [*_claims(report), *_reasons(report, show_unreached), *loose, *lines, *_verdict(report)]
     return paint(lines, color=color)
 
 
@@ -34,9 +35,12 @@ def _claims(report: Report) -> Iterator[tuple[Part, ...]]:
         elif not report.files:
             yield (("No Python files found: nothing was checked.", "warning"),)
         return
-    general = f" ({counts.verified_for_all_sizes} for all sizes)" if counts.verified else ""
+    general = [f"{counts.verified_for_all_sizes} for all sizes"] if counts.verified else []
+    if counts.verified_loosely:
+        general.append(f"{counts.verified_loosely} with a name that nothing else binds")
+    how = f" ({', '.join(general)})" if general else ""
     text = (
-        f"{_count(counts.total, 'claim')}: {counts.verified} verified{general}, {counts.mismatched} mismatched, "
+        f"{_count(counts.total, 'claim')}: {counts.verified} verified{how}, {counts.mismatched} mismatched, "
         f"{counts.tentative} tentative, {counts.unreached} unreached"
     )
     yield ((text, "bold"),)
@@ -64,6 +68,13 @@ def _reasons(report: Report, show_unreached: bool) -> Iterator[tuple[Part, ...]]
     if rest:
         claims = sum(count for _, count in rest)
         yield ((f"  {claims:>{width}}  for {_count(len(rest), 'more reason')}", ""),)
+
+
+def _loose(report: Report) -> Iterator[tuple[Part, ...]]:
+    if report.loose:
+        yield (("Verified, but any size would do in one place:", ""),)
+    for each in report.loose:
+        yield ((f"  {visible(each.path)}:{each.line}: {visible(each.reason)}", ""),)
 
 
 def _warning(report: Report) -> Iterator[tuple[Part, ...]]:

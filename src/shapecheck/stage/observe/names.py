@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from shapecheck.facts import Named
+from shapecheck.stage.observe.constructions import Constructions
 from shapecheck.stage.observe.values import is_array, is_size
 
 _STEP = re.compile(r"\.([^\W\d]\w*)|\[(-?\d+)\]")
@@ -30,14 +32,41 @@ _CONFIGS = frozenset(
 )
 
 
-def visible(names: Sequence[str], variables: Mapping[str, Any], module: Mapping[str, Any]) -> tuple[Named, ...]:
-    """The sizes that `names` have here: locals and closure, `self` and its configs, local configs, the module."""
+def visible(
+    names: Sequence[str],
+    variables: Mapping[str, Any],
+    module: Mapping[str, Any],
+    constructions: Constructions | None = None,
+) -> tuple[Named, ...]:
+    """The sizes that `names` have here: locals and closure, `self` and its configs, local configs, the module.
+
+    A name that means nothing here may be a variable of the constructor of `self`.
+    """
     result: list[Named] = []
     for name in names:
-        for source, value in _candidates(name, variables, module):
-            if is_size(value):
-                result.append(Named(name, str(value), source))
+        found = list(_sizes(name, variables, module))
+        if not found and constructions is not None and "self" in variables:
+            owner = variables["self"]
+            for space in constructions.variables(owner):
+                inside = f"in {type(owner).__name__}.__init__"
+                found += [replace(n, source=f"{n.source} {inside}") for n in _sizes(name, space, {})]
+        result += dict.fromkeys(found)
     return tuple(result)
+
+
+def sizes_among(variables: Mapping[str, Any]) -> dict[str, Any]:
+    """Those variables that a claim may mean: integers, and configs that may hold some."""
+    return {
+        name: value
+        for name, value in variables.items()
+        if is_size(value) or (_is_config(name) and not is_array(value))
+    }
+
+
+def _sizes(name: str, variables: Mapping[str, Any], module: Mapping[str, Any]) -> Iterator[Named]:
+    for source, value in _candidates(name, variables, module):
+        if is_size(value):
+            yield Named(name, str(value), source)
 
 
 def _candidates(name: str, variables: Mapping[str, Any], module: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -68,11 +97,15 @@ def _holders(owner: Any, variables: Mapping[str, Any]) -> Iterator[tuple[str, An
     if owner is not None:
         yield "self", owner
         for key, value in _attributes(owner):
-            if key.lstrip("_") in _CONFIGS or key.lstrip("_").endswith("config"):
+            if _is_config(key):
                 yield f"self.{key}", value
     for key, value in variables.items():
-        if key in _CONFIGS or key.endswith("config"):
+        if _is_config(key):
             yield key, value
+
+
+def _is_config(name: str) -> bool:
+    return name.lstrip("_") in _CONFIGS or name.lstrip("_").endswith("config")
 
 
 def _attributes(owner: Any) -> list[tuple[str, Any]]:

@@ -124,7 +124,14 @@ class _Transformer(ast.NodeTransformer):
         if scope.index in self.probed:
             start = _body_start(node.body)
             node.body.insert(start, self._enter(scope.index, self._outer(scope), _anchor(node.body, start)))
+        if node.name == "__init__" and scope.parameters and self._is_method(scope):
+            start = _body_start(node.body)
+            for place in (start, len(node.body) + 1):
+                node.body.insert(place, self._constructing(scope, _anchor(node.body, place)))
         return node
+
+    def _is_method(self, scope: Scope) -> bool:
+        return scope.parent is not None and self.scopes[scope.parent].kind == "class"
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
         """Observe the fields of what the class constructs, by the outermost decorator."""
@@ -160,6 +167,10 @@ class _Transformer(ast.NodeTransformer):
         call = self._call("enter", [_constant(scope), outer], anchor)
         target = ast.Name(_variable(scope), ast.Store())
         return ast.copy_location(ast.Assign([target], call), anchor)
+
+    def _constructing(self, scope: Scope, anchor: ast.AST) -> ast.stmt:
+        call = self._call("constructing", [_constant(scope.index)], anchor)
+        return ast.copy_location(ast.Expr(call), anchor)
 
     def _read(self, site: Site, anchor: ast.AST) -> ast.stmt:
         call = self._call("named", [self._scope(), _constant(site.index)], anchor)

@@ -6,11 +6,13 @@ import functools
 import itertools
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import FrameType, GeneratorType
 from typing import Any
 
 from shapecheck.facts import Call, Frame, Named, Observation, Scope, Site
-from shapecheck.stage.observe.names import visible
+from shapecheck.stage.observe.constructions import Construction, Constructions
+from shapecheck.stage.observe.names import sizes_among, visible
 from shapecheck.stage.observe.values import describe, is_array
 
 _ITEM_LIMIT = 64
@@ -28,6 +30,14 @@ class Opened:
         self.run = probe.recorder.run
 
 
+@dataclass(frozen=True)
+class Kept:
+    """A part of an evaluation, which others can take in: the construction of a model that is used again."""
+
+    calls: Sequence[Opened] = ()
+    constructions: Sequence[Construction] = ()
+
+
 class Recorder:
     """All calls of the evaluation under way. `paths` maps the user's absolute file names to those in messages."""
 
@@ -37,6 +47,7 @@ class Recorder:
         self.run = 0
         self.count = 0
         self.stages: dict[int, str] = {}
+        self.constructions = Constructions()
         self.entered: set[tuple[str, int]] = set()  # (path, scope) ever entered, in any evaluation
         self.active = True
 
@@ -44,13 +55,20 @@ class Recorder:
         """Forget the calls so far: a new evaluation starts."""
         self.calls = []
         self.stages = {}
+        self.constructions = Constructions()
         self.run += 1
 
-    def again(self, calls: Sequence[Opened]) -> None:
-        """Take calls of an earlier evaluation into this one: the construction of a model that is used again."""
-        for opened in calls:
+    def since(self, start: int) -> Kept:
+        """What happened after the first `start` calls."""
+        return Kept(self.calls[start:], self.constructions.kept())
+
+    def again(self, kept: Kept) -> None:
+        """Take a part of an earlier evaluation into this one."""
+        for opened in kept.calls:
             opened.run = self.run
-        self.calls += calls
+        self.calls += kept.calls
+        for construction in kept.constructions:
+            self.constructions.note(construction)
 
     def finish(self) -> tuple[Call, ...]:
         """The calls since `begin`, equal ones once."""
@@ -145,6 +163,14 @@ class ModuleProbe:
             value = getattr(value, attribute)
         self._note(opened, self.sites[site], value, frame)
 
+    def constructing(self, scope: int) -> None:
+        """Note the sizes that a constructor has: called at its start, and at its end."""
+        variables = sys._getframe(1).f_locals
+        owner = self.scopes[scope].parameters[0]
+        if owner in variables:
+            construction = Construction(variables[owner], (self.path, scope), sizes_among(variables))
+            self.recorder.constructions.note(construction)
+
     def fields(self, scope: int, outer: Opened | None) -> Callable[[Any], Any]:
         """A class decorator that observes the fields of each instance when its construction ends."""
 
@@ -204,7 +230,7 @@ class ModuleProbe:
             return
         names: tuple[Named, ...] = ()
         if site.names:
-            names = visible(site.names, frame.f_locals, frame.f_globals)
+            names = visible(site.names, frame.f_locals, frame.f_globals, self.recorder.constructions)
         opened.observations.append(Observation(site.index, describe(value), names))
 
 

@@ -26,7 +26,11 @@ class Shape:
 
 
 def read_argument(value: Any) -> Any:
-    """`"i32[batch seq]"` becomes an abstract array; other values pass as they are."""
+    """`"i32[batch seq]"` becomes a shape, also inside of tuples and tables; other values pass as they are."""
+    if isinstance(value, tuple):
+        return tuple(read_argument(v) for v in value)
+    if isinstance(value, Mapping):
+        return {k: read_argument(v) for k, v in value.items()}
     if not isinstance(value, str) or "[" not in value:
         return value
     head, _, rest = value.partition("[")
@@ -42,6 +46,11 @@ def read_argument(value: Any) -> Any:
     if spec is None:
         raise ExampleError(f"{value!r} is not a shape: {form}")
     return Shape(dtype, print_spec(spec))
+
+
+def shapes_in(value: Any) -> list[Shape]:
+    """The shapes inside of an argument that `read_argument` gave."""
+    return [leaf for leaf in jax.tree_util.tree_leaves(value) if isinstance(leaf, Shape)]
 
 
 def check_names(function: Any, kwargs: Mapping[str, Any]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import jax
 
 from shapecheck.shapes import parse_spec
-from shapecheck.stage.observe.recorder import Opened, Recorder
+from shapecheck.stage.observe.recorder import Kept, Recorder
 from shapecheck.stage.observe.values import is_array
 from shapecheck.stage.protocol import ConfiguredExample, Described, TimeLimitError
 from shapecheck.stage.search import abstract
@@ -26,6 +26,7 @@ from shapecheck.stage.search.examples import (
     placeholders,
     public_names,
     read_argument,
+    shapes_in,
 )
 from shapecheck.stage.search.failures import describe_error, is_own
 from shapecheck.stage.search.sizes import CONSTRUCTOR_VARIANT, Assignment, free_names
@@ -46,7 +47,7 @@ class Kitchen:
         subclasses: Callable[[type], Sequence[type]],
     ) -> None:
         self.recorder, self.pinned, self.described, self.subclasses = recorder, pinned, described, subclasses
-        self._models: dict[tuple[type, int], tuple[Any, dict[str, int], list[Opened]]] = {}
+        self._models: dict[tuple[type, int], tuple[Any, dict[str, int], Kept]] = {}
         self._made: dict[tuple[type, int], Synthesis] = {}
 
     def model(self, cls: type) -> Recipe:
@@ -90,14 +91,14 @@ class Kitchen:
         function = target
         known: dict[str, int] = dict(self.pinned)
         first: tuple[Any, ...] = ()
-        built: list[Opened] = []
+        built = Kept()
         if example.init is not None and not isinstance(target, type):
             raise ExampleError(f"init is for classes, and {example.call!r} names none")
         if isinstance(target, type):
             check_names(target, example.init or {})
             start = len(self.recorder.calls)
             instance, chosen = self._given(target, example.init or {})
-            built = self.recorder.calls[start:]
+            built = self.recorder.since(start)
             known = {**chosen, **known}
             name = example.method or "__call__"
             function = getattr(target, name, None)
@@ -106,7 +107,7 @@ class Kitchen:
             first = (instance,)
         arguments = [read_argument(a) for a in example.args]
         named = {k: read_argument(v) for k, v in example.kwargs.items()}
-        specs = [a.spec for a in [*arguments, *named.values()] if isinstance(a, Shape)]
+        specs = [shape.spec for shape in shapes_in([arguments, named])]
         made = {"state": None} if first and "state" in inspect.signature(function).parameters else {}
         check_fit(function, [*first, *arguments], {**made, **named})
         invoke = self._method(function) if first else function
@@ -115,10 +116,10 @@ class Kitchen:
             assignment = self._assignment(trial, known, specs)
             self.recorder.again(built)
 
-            def make(a: Any) -> Any:
-                return assignment.array(a.spec, a.dtype, "") if isinstance(a, Shape) else a
+            def make(leaf: Any) -> Any:
+                return assignment.array(leaf.spec, leaf.dtype, "") if isinstance(leaf, Shape) else leaf
 
-            args, kwargs = [make(a) for a in arguments], {k: make(v) for k, v in named.items()}
+            args, kwargs = jax.tree_util.tree_map(make, (arguments, named))
             return Prepared(lambda: abstract.run(invoke, *first, *args, **kwargs), assignment.chosen())
 
         return Recipe(prepare, symbolic=bool(specs), ranks=_ranks(specs))
@@ -139,7 +140,7 @@ class Kitchen:
         if key not in self._models:
             start = len(self.recorder.calls)
             model, known = self._construct(cls, {}, construction)
-            self._models[key] = model, known, self.recorder.calls[start:]
+            self._models[key] = model, known, self.recorder.since(start)
         else:
             self.recorder.again(self._models[key][2])
         return self._models[key][:2]

@@ -1,0 +1,56 @@
+"""Claims that hold loosely: one of their names is bound by nothing but the claim itself, so any size would do.
+
+`h = f(x)  # (seq, d_model)`, where nothing else says what `d_model` is, proves that `h` has two axes. Such a claim is
+verified, since it says nothing false; but it must not look like one whose sizes were all compared.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from shapecheck.check.calls import CallReader
+from shapecheck.facts import Claim
+from shapecheck.shapes import Spec, parse_spec
+
+
+def loose_names(reader: CallReader) -> dict[int, tuple[str, ...]]:
+    """The claims of one call with names that nothing else in sight binds: index -> those names.
+
+    Parameters are left out: where a name enters a function, it is free to mean any size.
+    """
+    formal, other = reader.claims()
+    claims = {**formal, **other}
+    spelled = {index: list(_spelled(claim)) for index, claim in claims.items()}
+    # The members of a union bind together.
+    mentions = Counter(
+        name
+        for names in {
+            claim.group if claim.group is not None else -1 - index: spelled[index] for index, claim in claims.items()
+        }.values()
+        for name in names
+    )
+    found: dict[int, tuple[str, ...]] = {}
+    for index, claim in claims.items():
+        if reader.module.sites[claim.sites[0]].kind == "param":
+            continue
+        alone = tuple(n for n in spelled[index] if mentions[n] == 1 and not _is_told(reader, claim, n))
+        if alone:
+            found[index] = alone
+    return found
+
+
+def _spelled(claim: Claim) -> Iterator[str]:
+    """The names of a claim, as often as it uses them: `n n` compares two axes."""
+    for dim in parse_spec(claim.spec).dims:
+        yield from Spec((dim,)).names()
+
+
+def _is_told(reader: CallReader, claim: Claim, name: str) -> bool:
+    bound = reader.lookup(name)
+    if bound is not None and name.isidentifier() and bound == reader.samples.size(name):
+        return True  # the axis is the very one that the entry's arguments call so
+    if reader.outer is not None and reader.outer.lookup(name) is not None:
+        return True
+    seen = (o for s in claim.sites for o in reader.seen.get(s, ()))
+    return any(named.name == name for o in seen for named in o.names)
