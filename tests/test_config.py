@@ -197,7 +197,7 @@ def test_what_does_not_fit(text: str, message: str, write: Write) -> None:
     ("text", "message"),
     [
         ("select = ['SC211']", "select: there is no rule 'SC211'; did you mean 'SC201'?"),
-        ("ignore = ['sc301']", "ignore: there is no rule 'sc301'; did you mean 'SC301'?"),
+        ("ignore = ['sc311']", "ignore: there is no rule 'sc311'; did you mean 'SC301'?"),
         ("per-file-ignores = {a = ['SC9']}", "per-file-ignores.'a': there is no rule 'SC9'; did you mean"),
         ("select = ['']", "select: there is no rule ''"),
         ("python = 'no-such-python'", "python: there is no Python interpreter 'no-such-python'"),

@@ -83,7 +83,10 @@ def hooks(tmp_path_factory: pytest.TempPathFactory, env: dict[str, str]) -> tupl
 
 @pytest.fixture
 def repository(tmp_path: Path, env: dict[str, str]) -> Path:
-    """A user's repository with one wrong comment."""
+    """A user's repository with one wrong comment, and one in a file that the configuration leaves out."""
+    (tmp_path / "pyproject.toml").write_text('[tool.shapecheck]\nexclude = ["old/"]\n')
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "model.py").write_text("def f(x):\n    y = x.T  # shape: (oops\n    return y\n")
     package = tmp_path / "src" / "pkg"
     package.mkdir(parents=True)
     (package / "__init__.py").touch()
@@ -136,6 +139,7 @@ def test_the_hook_in_an_environment_of_its_own(
 
 def test_only_python_files_are_passed_on(repository: Path, hooks: tuple[Path, str], env: dict[str, str]) -> None:
     shutil.rmtree(repository / "src")
+    shutil.rmtree(repository / "old")
     (repository / "notes.md").write_text("x = y  # shape: (a, b)\n")
     code, output = run(repository, hooks, env, "shapecheck")
     assert code == 0, output

@@ -18,7 +18,7 @@ import click
 from shapecheck import __version__
 from shapecheck.atomic import write_text
 from shapecheck.check import baseline
-from shapecheck.check.rules import RULES, Rule, nearest_code
+from shapecheck.check.rules import RULES, Rule, as_code, nearest_code
 from shapecheck.config import Config, ConfigError, interpreter, load
 from shapecheck.facts import Module, Report
 from shapecheck.report import FORMATS, progress, statistics, summary
@@ -105,6 +105,7 @@ def command() -> None:
 @click.option("--output-file", type=click.Path(path_type=Path), help="Write the findings to a file, not to stdout.")
 @click.option("--select", multiple=True, metavar="CODES", help="Only these rules: SC201, or SC2 for all that begin so.")
 @click.option("--ignore", multiple=True, metavar="CODES", help="Not these rules. The longer beginning of a code wins.")
+@click.option("--force-exclude/--no-force-exclude", default=None, help="Leave out excluded files even if named.")
 @click.option("--baseline", type=click.Path(path_type=Path), help="Do not report the findings recorded in this file.")
 @click.option("--update-baseline", is_flag=True, help="Record the present findings in the baseline, and exit with 0.")
 @click.option("--strict-comments/--no-strict-comments", default=None, help="Report tentative comments too.")
@@ -208,7 +209,7 @@ def claims(paths: tuple[Path, ...], output_format: str, config_file: Path | None
     _need(paths)
     config = load(paths, file=config_file)
     modules = []
-    for file in source.discover(paths, config.exclude, config.root):
+    for file in source.discover(paths, config.exclude, config.root, named_too=config.force_exclude):
         try:
             modules.append(source.read_module(source.shown(file), file.read_bytes()))
         except OSError as error:
@@ -232,7 +233,7 @@ def explain(code: str | None) -> int:
     if code is None:
         _deliver("".join(f"{rule.code}  {rule.severity:<7}  {rule.name}\n" for rule in RULES.values()), None)
         return _CLEAN
-    rule = RULES.get(code.upper()) or next((rule for rule in RULES.values() if rule.name == code.lower()), None)
+    rule = RULES.get(as_code(code) or "")
     if rule is None:
         several = [each for each in RULES if each.startswith(code.upper())] if code else []
         hint = f"did you mean one of {', '.join(several)}?" if several else f"did you mean {nearest_code(code)!r}?"
@@ -252,7 +253,15 @@ def _indented(text: str) -> str:
 
 
 def _config(paths: Sequence[Path], options: dict[str, Any]) -> Config:
-    names = ("output_format", "strict_comments", "fail_on_unreached", "report_unused_ignores", "timeout", "memory")
+    names = (
+        "output_format",
+        "force_exclude",
+        "strict_comments",
+        "fail_on_unreached",
+        "report_unused_ignores",
+        "timeout",
+        "memory",
+    )
     flags = {name: options[name] for name in names}
     for name in ("select", "ignore"):
         codes = tuple(code.strip() for text in options[name] for code in text.split(",") if code.strip())

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 
-from shapecheck.check.rules import is_code, nearest_code
+from shapecheck.check.rules import as_code, nearest_code
 from shapecheck.report import FORMATS
 
 Plain: TypeAlias = "str | int | float | bool | list[Plain] | dict[str, Plain]"
@@ -48,6 +48,7 @@ class Config:
     ignore: tuple[str, ...] = ()
     per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
     exclude: tuple[str, ...] = ()
+    force_exclude: bool = False
     strict_comments: bool = False
     fail_on_unreached: bool = False
     report_unused_ignores: bool = False
@@ -80,8 +81,8 @@ def load(paths: Sequence[Path], *, file: Path | None = None, flags: Mapping[str,
     values.update({name: value for name, value in (flags or {}).items() if value is not None})
     root = file.absolute().parent if file is not None else Path.cwd()
     for name in ("select", "ignore"):
-        for code in values.get(name, ()):
-            check_code(code, f"--{name}" if flags and flags.get(name) is not None else f"{file}: {name}")
+        where = f"--{name}" if flags and flags.get(name) is not None else f"{file}: {name}"
+        values[name] = tuple(read_code(code, where) for code in values.get(name, ()))
     for name in ("timeout", "memory"):
         if not 0 < values.get(name, 1) <= _LARGEST:
             raise ConfigError(f"--{name}: {_NO_LIMIT.format(values[name])}")
@@ -103,10 +104,12 @@ def interpreter(text: str, folder: Path, where: str) -> Path:
     return Path(found).absolute()
 
 
-def check_code(code: str, where: str) -> None:
-    """Raise `ConfigError` unless `code` is a rule's code or the beginning of one."""
-    if not is_code(code):
-        raise ConfigError(f"{where}: there is no rule {code!r}; did you mean {nearest_code(code)!r}?")
+def read_code(text: str, where: str) -> str:
+    """Return the rule's code, or the beginning of some, that `text` means; raise `ConfigError` if there is none."""
+    code = as_code(text)
+    if code is None:
+        raise ConfigError(f"{where}: there is no rule {text!r}; did you mean {nearest_code(text)!r}?")
+    return code
 
 
 def _search(start: Path) -> tuple[Path | None, Mapping[str, object] | None]:
@@ -154,7 +157,7 @@ class _Reader:
 
     def _value(self, key: str, value: object) -> object:
         match key:
-            case "strict-comments" | "fail-on-unreached" | "report-unused-ignores":
+            case "force-exclude" | "strict-comments" | "fail-on-unreached" | "report-unused-ignores":
                 return self._typed(key, value, bool)
             case "select" | "ignore":
                 return self._codes(key, value)
@@ -232,10 +235,7 @@ class _Reader:
         return text
 
     def _codes(self, key: str, value: object) -> tuple[str, ...]:
-        codes = self._strings(key, value)
-        for code in codes:
-            check_code(code, f"{self.file}: {key}")
-        return codes
+        return tuple(read_code(code, f"{self.file}: {key}") for code in self._strings(key, value))
 
     def _strings(self, key: str, value: object) -> tuple[str, ...]:
         items = self._typed(key, value, list)

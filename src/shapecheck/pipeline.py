@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +47,7 @@ def _texts(paths: Sequence[Path], config: Config, stdin: tuple[str, bytes] | Non
     if stdin is not None:
         file = Path(stdin[0]).absolute()
         return {source.shown(file): (file, stdin[1])}
-    files = source.discover(paths, config.exclude, config.root)
+    files = source.discover(paths, config.exclude, config.root, named_too=config.force_exclude)
     return {source.shown(file): (file, _bytes(file)) for file in files}
 
 

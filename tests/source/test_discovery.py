@@ -76,6 +76,14 @@ def test_exclude_patterns(make, monkeypatch):
     assert _found([root / "pkg"], root, ["pkg/c.py"]) == ["pkg/conftest.py"]
 
 
+def test_named_files_are_taken_unless_exclude_is_forced(make, monkeypatch):
+    root = make("a.py", "tests/b.py")
+    monkeypatch.chdir(root)
+    named = [root / "a.py", root / "tests" / "b.py"]
+    assert _found(named, root, ["tests/"]) == ["a.py", "tests/b.py"]
+    assert discover(named, ["tests/"], named_too=True) == [root / "a.py"]
+
+
 def test_symbolic_links_do_not_loop_nor_double(make):
     root = make("pkg/a.py")
     os.symlink(root / "pkg", root / "pkg" / "again")

@@ -213,7 +213,7 @@ def test_a_wrong_example_is_told_beside_what_the_others_show(check_folder) -> No
     assert len(report.broken) == 2
 
 
-_KEEPS_NO_SIZE = '''
+_KEEPS_NO_SIZE = """
 import equinox as eqx
 import jax
 
@@ -228,7 +228,7 @@ class Head(eqx.Module):
         h = jax.vmap(self.out)(x)  # shape: (seq, d_model) ~SC201
         y = jax.vmap(self.out)(x)  # shape: (seq, colours)
         return h + y
-'''
+"""
 
 
 def test_an_example_gives_comments_the_constructor_s_sizes(check_folder) -> None:

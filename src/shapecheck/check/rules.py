@@ -460,9 +460,12 @@ if __name__ == "__main__":
 RULES: Final[Mapping[str, Rule]] = MappingProxyType({rule.code: rule for rule in _ALL})
 
 
-def is_code(text: str) -> bool:
-    """Say whether `text` is a rule's code or the beginning of one ("SC2"), as --select takes them."""
-    return text.startswith("SC") and any(code.startswith(text) for code in RULES)
+def as_code(text: str) -> str | None:
+    """Return the code, or beginning of codes ("SC2"), that `text` is in any case or names (`comment-mismatch`)."""
+    code = text.upper()
+    if code.startswith("SC") and any(known.startswith(code) for known in RULES):
+        return code
+    return next((rule.code for rule in RULES.values() if rule.name == text.lower()), None)
 
 
 def nearest_code(text: str) -> str:

@@ -25,18 +25,22 @@ class ModuleName(NamedTuple):
     dotted: str
 
 
-def discover(paths: Sequence[Path], exclude: Sequence[str] = (), root: Path | None = None) -> list[Path]:
+def discover(
+    paths: Sequence[Path], exclude: Sequence[str] = (), root: Path | None = None, *, named_too: bool = False
+) -> list[Path]:
     """The Python files under `paths`, sorted, each once.
 
-    A file that is named is always taken. A folder is walked for `*.py`, leaving out hidden folders, those in `SKIPPED`,
-    what a .gitignore leaves out, and what matches `exclude` (patterns as in a .gitignore, relative to `root`, the
-    configuration's folder, or to the folder that is walked).
+    A folder is walked for `*.py`, leaving out hidden folders, those in `SKIPPED`, what a .gitignore leaves out, and
+    what matches `exclude` (patterns as in a .gitignore, relative to `root`, the configuration's folder, or to the
+    folder that is walked). A file that is named is always taken, unless `exclude` shall hold for `named_too`.
     """
     excluded = GitIgnoreSpec.from_lines(exclude)
     found: dict[str, Path] = {}
     for path in paths:
         files = _Walk(path, excluded, root or Path.cwd()).files() if path.is_dir() else (path,)
         for file in files:
+            if named_too and excluded.match_file(os.path.relpath(file, root or Path.cwd()).replace(os.sep, "/")):
+                continue
             real = os.path.realpath(file)
             if real not in found or os.path.islink(found[real]):  # its own name, rather than that of a link to it
                 found[real] = file

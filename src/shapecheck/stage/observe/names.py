@@ -57,9 +57,7 @@ def visible(
 def sizes_among(variables: Mapping[str, Any]) -> dict[str, Any]:
     """Those variables that a claim may mean: integers, and configs that may hold some."""
     return {
-        name: value
-        for name, value in variables.items()
-        if is_size(value) or (_is_config(name) and not is_array(value))
+        name: value for name, value in variables.items() if is_size(value) or (_is_config(name) and not is_array(value))
     }
 
 
