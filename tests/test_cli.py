@@ -130,6 +130,12 @@ def test_a_flag_can_switch_off_what_the_file_switches_on(pipeline: Pipeline) -> 
     assert main(["pkg", "--no-fail-on-unreached"]) == 0
 
 
+def test_a_pipe_is_no_source_file(tmp_path: Path, capsys: Capture) -> None:
+    os.mkfifo(tmp_path / "pipe.py")
+    assert main([str(tmp_path / "pipe.py")]) == 2
+    assert "neither a file nor a folder" in capsys.readouterr().err
+
+
 def test_findings_go_to_stdout_and_all_else_to_stderr(pipeline: Pipeline, capsys: Capture) -> None:
     pipeline.result = replace(WRONG, unreached=NOTED.unreached)
     main(["pkg", "--output-format", "json", "--statistics", "--show-unreached", "-v"])

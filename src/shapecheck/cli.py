@@ -292,6 +292,8 @@ def _need(paths: Sequence[Path]) -> None:
             near = difflib.get_close_matches(str(path), command.commands, n=1)
             hint = f" Did you mean the command {near[0]!r}?" if near else ""
             raise click.UsageError(f"There is no file or folder {str(path)!r}.{hint}")
+        if not (path.is_file() or path.is_dir()):  # a pipe would keep us waiting, and nobody could import it
+            raise click.UsageError(f"{str(path)!r} is neither a file nor a folder; `-` reads the text from stdin")
 
 
 def _exit_code(report: Report, config: Config) -> int:

@@ -106,6 +106,7 @@ class Claim:
     marked: bool = False  # has an explicit marker such as "shape:"
     loose: bool = False  # a literal stands in the way of certainty: plain numbers only, no name
     structure: str = ""  # PyTree structure names, as written
+    unread: str = ""  # why only the running program can read it, so that it stays unreached
     each: bool = False  # one shape for a tuple target or a list: that of the whole value, or else of each element
 
 

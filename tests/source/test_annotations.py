@@ -192,9 +192,11 @@ def test_malformed_annotations(read, annotation, reason):
 
 
 @pytest.mark.parametrize("annotation", ['Float[A, f"{g()} b"]', "Float[A, SHAPE]", 'Float[A, "{f(x)} b"]'])
-def test_a_shape_that_is_computed_is_noted(read, annotation):
-    (problem,) = read(f"{ARRAYS}def f(x: {annotation}): ...").problems
-    assert problem.code == ""
+def test_a_computed_shape_is_a_claim_that_nobody_can_read_here(read, annotation):
+    module = read(f"{ARRAYS}def f(x: {annotation}): ...")
+    (claim,) = module.claims
+    assert (module.problems, claim.spec) == ((), "...")
+    assert "computed" in claim.unread or "not evaluated" in claim.unread
 
 
 def test_a_foreign_class_is_never_malformed(read):

@@ -32,6 +32,8 @@ class Reasons:
         """One sentence, without a full stop."""
         if claim.path in self.troubles:
             return self.troubles[claim.path]
+        if claim.unread:
+            return claim.unread
         if "?" in claim.select:
             return "the annotated value is a function, iterator or other object that evaluation cannot look into"
         unknown = self.verdicts.unknown.get((claim.path, index))

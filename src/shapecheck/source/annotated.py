@@ -78,4 +78,5 @@ class AnnotatedCode:
                 each.select,
                 each.group,
                 structure=each.structure,
+                unread=each.unread,
             )

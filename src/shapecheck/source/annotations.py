@@ -34,6 +34,7 @@ class Written:
     select: tuple[Selector, ...]
     group: int | None = None
     structure: str = ""
+    unread: str = ""
 
 
 @dataclass(frozen=True)
@@ -152,6 +153,8 @@ class AnnotationReader:
         if len(speaking) > 1:
             groups = {select: self.new_group() for select in dict.fromkeys(claim.select for claim in result)}
             result = [replace(claim, group=groups[claim.select]) for claim in result]
+        if any(claim.unread for claim in result):  # perhaps it is the one that holds
+            return [replace(claim, select=("?",), group=None) for claim in result]
         silent = [member for member, found in zip(members, read, strict=True) if not found]
         if (len(speaking) > 1 and not same_place) or not all(self._is_plain(member) for member in silent):
             result = [replace(claim, select=("?",), group=None) for claim in result]
@@ -173,8 +176,7 @@ class AnnotationReader:
         text = self.names.text(shape)
         if text is None:
             if isinstance(shape, ast.JoinedStr | ast.BinOp) or (array.certain and isinstance(shape, ast.Name)):
-                text = self._shown(node, place)
-                self._note(shown, f"the shape of {text} is computed, so this annotation is not checked")
+                return [self._unread(node, array, place, "the shape of the annotation is computed")]
             return []
         inner = self._inner(arguments[0], place) if len(arguments) == 2 else None
         if inner is not None:
@@ -182,8 +184,7 @@ class AnnotationReader:
         try:
             spec = parse_spec(text, strict=True)
         except UnsupportedSpec as error:
-            self._note(shown, f"the shape of {self._shown(node, place)} is not evaluated: {error}")
-            return []
+            return [self._unread(node, array, place, f"the shape of the annotation is not evaluated: {error}")]
         except SpecError as error:
             if array.certain:
                 message = f"malformed annotation {self._shown(node, place)}: {error}"
@@ -213,8 +214,10 @@ class AnnotationReader:
         except RecursionError:
             return self.source.segment(place.shown)
 
-    def _note(self, node: ast.expr, message: str) -> None:
-        self.problems.append(Problem("", self.source.span(node), message))
+    def _unread(self, node: ast.Subscript, array: ArrayClass, place: _Place, reason: str) -> Written:
+        """A claim that only the running program can read: it is counted, and stays unreached for that reason."""
+        text = self._shown(node, place)
+        return Written(place.shown or node, text, "...", array.dtype, (), ("?",), unread=reason)
 
 
 def _alternatives(node: ast.expr) -> Iterator[ast.expr]:

@@ -83,7 +83,9 @@ class Supervisor:
         try:
             return Worker(python, self.plans, self.settings, self.culprits, cwd=self.cwd, echo=self.echo)
         except WorkerEndedError as error:
-            raise WorkerError(f"{python} ended while it started ({error.reason})\n{error.tail}".rstrip()) from None
+            remedy = "Name a Python that has JAX with --python, or give it more memory with --memory."
+            text = f"{python} ended while it started ({error.reason}). {remedy}\n{error.tail}"
+            raise WorkerError(text.rstrip()) from None
 
     def _round(self, python: str) -> bool:
         worker = self._worker
