@@ -20,19 +20,20 @@ ALLOWED = {
     "": set(),
     "facts": set(),
     "atomic": set(),
+    "cache": {"cache", "atomic"},
     "shapes": {"shapes"},
     "source": {"source", "shapes", "facts"},
     "stage": {"stage", "shapes", "facts"},
     "check": {"check", "shapes", "facts", "atomic", "config"},
     "report": {"report", "check", "facts", ""},
     "config": {"check", "report"},
-    "pipeline": {"source", "stage", "check", "report", "shapes", "facts", "config"},
-    "cli": {"pipeline", "source", "check", "report", "facts", "config", "atomic", ""},
+    "pipeline": {"source", "stage", "check", "report", "shapes", "facts", "config", "cache"},
+    "cli": {"pipeline", "source", "check", "report", "facts", "config", "atomic", "cache", ""},
     "__main__": {"cli"},
 }
 # rooms of stage/, each of which may import those before it
-STAGE = ("protocol", "observe", "search", "process")
-WORKER_THIRD_PARTY = {"jax", "numpy"}
+STAGE = ("limits", "protocol", "observe", "search", "tests", "process")
+WORKER_THIRD_PARTY = {"jax", "numpy", "pytest"}
 
 
 def layer(file: Path) -> str:

@@ -127,6 +127,20 @@ def command() -> None:
     metavar="SECONDS",
     help=f"For one import or entry.  [default: {Config.timeout:g}]",
 )
+@click.option("--no-tests", is_flag=True, help="Do not evaluate your tests.")
+@click.option(
+    "--test-timeout",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help=f"For one test.  [default: {Config.test_timeout:g}]",
+)
+@click.option(
+    "--budget",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help=f"For the whole run; what it cuts is told.  [default: {Config.budget:g}]",
+)
+@click.option("--jobs", type=click.IntRange(0), metavar="N", help="Workers side by side.  [default: one a core]")
 @click.option(
     "--memory",
     type=click.FloatRange(0, min_open=True),
@@ -266,6 +280,7 @@ def _config(paths: Sequence[Path], options: dict[str, Any]) -> Config:
     for name in ("select", "ignore"):
         codes = tuple(code.strip() for text in options[name] for code in text.split(",") if code.strip())
         flags[name] = codes or None
+    flags["tests"] = () if options["no_tests"] else None
     flags["baseline"] = options["baseline"] and options["baseline"].absolute()
     flags["python"] = options["python"] and interpreter(options["python"], Path.cwd(), "--python")
     named = options["stdin_filename"]

@@ -40,7 +40,10 @@ class Example:
 
 @dataclass(frozen=True)
 class Config:
-    """Everything that a run can be told. Paths are absolute; globs are relative to `root`."""
+    """Everything that a run can be told. Paths are absolute; globs are relative to `root`.
+
+    `tests` are looked for if None. Times are in seconds, `memory` in GiB. `jobs` of 0 means one worker a core.
+    """
 
     root: Path
     file: Path | None = None
@@ -54,6 +57,10 @@ class Config:
     report_unused_ignores: bool = False
     python: Path | None = None
     timeout: float = 60.0
+    tests: tuple[Path, ...] | None = None
+    budget: float = 60.0
+    test_timeout: float = 10.0
+    jobs: int = 0
     memory: float = 8.0
     sizes: Mapping[str, int] = field(default_factory=dict)
     examples: tuple[Example, ...] = ()
@@ -83,9 +90,9 @@ def load(paths: Sequence[Path], *, file: Path | None = None, flags: Mapping[str,
     for name in ("select", "ignore"):
         where = f"--{name}" if flags and flags.get(name) is not None else f"{file}: {name}"
         values[name] = tuple(read_code(code, where) for code in values.get(name, ()))
-    for name in ("timeout", "memory"):
+    for name in ("timeout", "memory", "budget", "test_timeout"):
         if not 0 < values.get(name, 1) <= _LARGEST:
-            raise ConfigError(f"--{name}: {_NO_LIMIT.format(values[name])}")
+            raise ConfigError(f"--{name.replace('_', '-')}: {_NO_LIMIT.format(values[name])}")
     return Config(root=root, file=file.absolute() if file else None, **values)
 
 
@@ -169,8 +176,12 @@ class _Reader:
                 return self._path(self._typed(key, value, str))
             case "python":
                 return interpreter(self._typed(key, value, str), self.file.absolute().parent, f"{self.file}: {key}")
-            case "timeout" | "memory":
+            case "tests":
+                return tuple(self._existing(key, text) for text in self._strings(key, value))
+            case "timeout" | "memory" | "budget" | "test-timeout":
                 return self._positive(key, value)
+            case "jobs":
+                return self._jobs(key, value)
             case "output-format":
                 return self._format(key, value)
             case "per-file-ignores":
@@ -211,6 +222,18 @@ class _Reader:
             case bool() | int() | float() | str():
                 return value
         raise self._error(f"{key}: expected a string, number, boolean, list or table, got {_type(value)}")
+
+    def _existing(self, key: str, text: str) -> Path:
+        path = self._path(text)
+        if not path.exists():
+            raise self._error(f"{key}: there is no file or folder {text!r}")
+        return path
+
+    def _jobs(self, key: str, value: object) -> int:
+        jobs = self._typed(key, value, int)
+        if jobs < 0:
+            raise self._error(f"{key}: expected a number of workers, or 0 for one a core, got {jobs}")
+        return jobs
 
     def _size(self, name: str, value: object) -> int:
         size = self._typed(f"sizes.{name}", value, int)

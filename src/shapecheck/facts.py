@@ -295,6 +295,20 @@ class EntryResult:
 
 
 @dataclass(frozen=True)
+class TestCounts:
+    """What became of the user's tests. `cut` were not evaluated for want of time; `problems` are pytest's."""
+
+    __test__ = False  # no test class of ours
+
+    collected: int = 0
+    ok: int = 0
+    stopped: int = 0
+    skipped: int = 0
+    cut: int = 0
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Report:
     """The result of a run: findings sorted by path, line, column, code.
 
@@ -312,5 +326,8 @@ class Report:
     sources: tuple[tuple[str, tuple[str, ...]], ...] = ()  # path -> source lines, for excerpts
     unparsed: int = 0  # files whose claims nobody could read, so that they are not counted either
     python: str = ""  # the interpreter that evaluated, if one did
+    tests: TestCounts | None = None  # None: none were looked for, or found
+    cut: int = 0  # entries that the budget left out
+    functions: tuple[int, int] = (0, 0)  # how many there are, and how many ran
     broken: tuple[str, ...] = ()  # examples that are wrong by themselves, and what to change
     loose: tuple[Unreached, ...] = ()  # the claims that hold loosely, and the names that nothing binds

@@ -17,7 +17,7 @@ from shapecheck.config import Config, ConfigError
 from shapecheck.facts import EntryResult, Evaluation, Finding, Module, Report
 from shapecheck.stage.process import interpreter
 from shapecheck.stage.process.client import WorkerError
-from shapecheck.stage.process.supervisor import Evaluated, Supervisor, Trouble
+from shapecheck.stage.process.supervisor import Evaluated, Limits, Supervisor, Trouble
 from shapecheck.stage.protocol import ConfiguredExample, Described, ModulePlan
 
 Progress = Callable[[str, int, int], None]
@@ -108,11 +108,25 @@ def _evaluate(
         "examples": examples,
         "config_file": source.shown(config.file) if config.file else "",
     }
-    supervisor = Supervisor(plans, wanted, settings, timeout=config.timeout, cwd=Path.cwd(), progress=progress)
+    tests = config.tests if config.tests is not None else source.find_tests(files)
+    supervisor = Supervisor(
+        plans,
+        wanted,
+        settings,
+        limits=Limits(config.timeout, config.test_timeout, config.budget, config.jobs or _cores()),
+        cwd=Path.cwd(),
+        tests=tests,
+        progress=progress,
+    )
     try:
         return supervisor.run(interpreter.candidates(str(config.python) if config.python else None, files))
     except WorkerError as error:
         raise ConfigError(str(error)) from error
+
+
+def _cores() -> int:
+    """How many workers may run at once: as many as the machine lets this process have cores."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _broken(evaluated: Evaluated) -> Iterator[str]:
@@ -162,9 +176,18 @@ def _report(modules: Mapping[str, Module], evaluated: Evaluated, config: Config)
         tuple((path, sources[path]) for path in sorted(sources)),
         sum(not module.parsed for module in modules.values()),
         evaluated.python,
+        evaluated.tests,
+        evaluated.cut,
+        _functions(modules, evaluated),
         tuple(dict.fromkeys(_broken(evaluated))),
         loose,
     )
+
+
+def _functions(modules: Mapping[str, Module], evaluated: Evaluated) -> tuple[int, int]:
+    """How many functions there are, and how many of them ran."""
+    functions = {(m.path, s.index) for m in modules.values() for s in m.scopes if s.kind == "function"}
+    return len(functions), len(functions & evaluated.touched)
 
 
 def _troubles(modules: Mapping[str, Module], troubles: Sequence[Trouble]) -> dict[str, str]:

@@ -178,6 +178,16 @@ def _relative(folder: Path, home: str, depth: int) -> tuple[str, ...]:
     return tuple(reversed(names)) if all(name.isidentifier() for name in names) else ()
 
 
+def project_root(folder: Path) -> Path | None:
+    """The nearest folder, from `folder` upwards, that has the files of a project; None inside of an installation."""
+    for parent in (folder, *folder.parents):
+        if parent.name in _INSTALLED:
+            return None
+        if _is_project(parent):
+            return parent
+    return None
+
+
 @lru_cache(maxsize=4096)
 def _is_project(folder: Path) -> bool:
     return any((folder / name).exists() for name in _PROJECT_FILES)

@@ -12,10 +12,6 @@ from shapecheck import facts
 from shapecheck.facts import Scope, Site
 
 
-class TimeLimitError(BaseException):
-    """Raised inside the user's code when its time is over. Not an Exception, so that user code lets it pass."""
-
-
 @dataclass(frozen=True)
 class Described:
     """What a comment or docstring says of a parameter: canonical spec text and a jaxtyping dtype name or "".
@@ -67,6 +63,33 @@ class EntryPlan:
     line: int
     scope: int | None
     whole: bool = True  # no other class holds it
+    body: tuple[str, int] | None = None  # (path, scope) of the function that runs, so that others may cover it
+
+
+@dataclass(frozen=True)
+class TestPlan:
+    """One collected test. `names` are the identifiers that its code and its fixtures use; `files` what it lies in."""
+
+    __test__ = False  # no test class of ours
+
+    key: str
+    path: str
+    line: int
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TestResult:
+    """What became of one test, and all that it showed: its own evaluation, then those of functions seen in it."""
+
+    __test__ = False
+
+    key: str
+    status: str  # "ok", "stopped", "skipped"
+    reason: str
+    stepped: int  # statements that were stepped over
+    runs: tuple[tuple[facts.Evaluation, ...], ...]
+    touched: tuple[tuple[str, int], ...]  # (path, scope) of every function that ran
 
 
 _CLASSES: dict[str, Any] = {
@@ -88,6 +111,8 @@ _CLASSES: dict[str, Any] = {
         ModulePlan,
         ConfiguredExample,
         EntryPlan,
+        TestPlan,
+        TestResult,
     )
 }
 _FIELDS = {name: tuple(f.name for f in dataclasses.fields(c)) for name, c in _CLASSES.items()}

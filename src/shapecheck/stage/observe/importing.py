@@ -14,6 +14,7 @@ from typing import Any
 
 from shapecheck.stage.observe.probes import HANDLE, instrument
 from shapecheck.stage.observe.recorder import ModuleProbe, Recorder
+from shapecheck.stage.observe.stepping import STEP, Steps, with_steps
 from shapecheck.stage.protocol import ModulePlan
 
 
@@ -42,6 +43,9 @@ class Importer(importlib.abc.MetaPathFinder):
         self.loaded: dict[str, ModuleType] = {}  # by file
         self.executing: list[str] = []
         self.aside: dict[str, dict[str, ModuleType]] = {}
+        self.cwd = os.getcwd()
+        self.steps: Steps | None = None
+        self.tests: tuple[str, ...] = ()  # folders and files of tests, resolved, whose statements are stepped over
         self.root = ""
         self.tops: dict[str, set[str]] = {}
         for plan in plans:
@@ -54,11 +58,35 @@ class Importer(importlib.abc.MetaPathFinder):
         spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
         if spec is None or spec.origin is None or not isinstance(spec.loader, importlib.machinery.SourceFileLoader):
             return None
-        plan = self.plans.get(os.path.realpath(spec.origin))
-        if plan is None:
+        file = os.path.realpath(spec.origin)
+        plan = self.plans.get(file)
+        if plan is None and not self.is_test(file):
             return None
-        spec.loader = ProbingLoader(fullname, spec.origin, plan, self)
+        spec.loader = ProbingLoader(fullname, spec.origin, plan or self._unclaimed(file, fullname), self)
         return spec
+
+    def is_test(self, file: str) -> bool:
+        """Whether a file (resolved) is one of tests, or stands beside them."""
+        return any(file == test or file.startswith(test + os.sep) for test in self.tests)
+
+    def _unclaimed(self, file: str, name: str) -> ModulePlan:
+        """A file that claims nothing that is checked: a test."""
+        return ModulePlan(file, self.shown(file), "", name, (), ())
+
+    def shown(self, file: str) -> str:
+        """The path as reports show it."""
+        file = os.path.realpath(file)
+        known = self.plans.get(file)
+        if known is not None:
+            return known.path
+        return os.path.relpath(file, self.cwd) if file.startswith(self.cwd + os.sep) else file
+
+    def add_root(self, root: str) -> None:
+        """Let modules of `root` be imported too, without another root's giving way."""
+        self.root = root
+        if root in sys.path:
+            sys.path.remove(root)
+        sys.path.insert(0, root)
 
     def load(self, plan: ModulePlan) -> ModuleType:
         """Import the module of `plan`, once; raises whatever its import raises."""
@@ -126,10 +154,10 @@ class ProbingLoader(importlib.machinery.SourceFileLoader):
 
     def get_code(self, fullname: str) -> CodeType | None:
         """Compile the source with probes around the planned sites."""
-        if not self.plan.sites and not self.plan.source and self.plan.file == self.path:
-            return super().get_code(fullname)
         source = self.plan.source.encode("latin-1") or self.get_data(self.path)
         tree = instrument(source, self.plan.file, self.plan.scopes, self.plan.sites)
+        if self.importer.steps is not None and self.importer.is_test(self.plan.file):
+            tree = with_steps(tree)
         code: Any = compile(tree, self.plan.file, "exec", dont_inherit=True)
         return code  # type: ignore[no-any-return]
 
@@ -140,6 +168,9 @@ class ProbingLoader(importlib.machinery.SourceFileLoader):
             raise WorkerEndedError(importer.culprits[self.plan.file])
         probe = ModuleProbe(importer.recorder, self.plan.path, self.plan.scopes, self.plan.sites)
         setattr(module, HANDLE, probe)
+        if importer.steps is not None:
+            setattr(module, STEP, importer.steps)
+        importer.recorder.paths.setdefault(self.plan.file, self.plan.path)
         importer.loaded[self.plan.file] = module
         importer.executing.append(self.plan.path)
         importer.announce(self.plan.path)

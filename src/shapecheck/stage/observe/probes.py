@@ -7,7 +7,8 @@ For a function with sites the transform gives, in effect,
         y = __shapecheck__.value(__sc_7__, 12, self.proj(x))
         return __shapecheck__.returned(__sc_7__, y)
 
-where 7 is the function's scope, 3 that of the function around it, and 12 a site. Names end in underscores so that
+where 7 is the function's scope, 3 that of the function around it, and 12 a site. A function without sites only tells
+that it ran, and a constructor shows its variables at its start and end. Names end in underscores so that
 class bodies do not mangle them. Lambdas and comprehensions reach their function's scope through their closure.
 """
 
@@ -124,6 +125,10 @@ class _Transformer(ast.NodeTransformer):
         if scope.index in self.probed:
             start = _body_start(node.body)
             node.body.insert(start, self._enter(scope.index, self._outer(scope), _anchor(node.body, start)))
+        else:
+            start = _body_start(node.body)
+            touch = self._call("touch", [_constant(scope.index)], _anchor(node.body, start))
+            node.body.insert(start, ast.copy_location(ast.Expr(touch), _anchor(node.body, start)))
         if node.name == "__init__" and scope.parameters and self._is_method(scope):
             start = _body_start(node.body)
             for place in (start, len(node.body) + 1):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import FrameType, GeneratorType
 from typing import Any
@@ -42,14 +43,24 @@ class Recorder:
     """All calls of the evaluation under way. `paths` maps the user's absolute file names to those in messages."""
 
     def __init__(self, paths: Mapping[str, str]) -> None:
-        self.paths = paths
+        self.paths = dict(paths)
         self.calls: list[Opened] = []
         self.run = 0
         self.count = 0
         self.stages: dict[int, str] = {}
         self.constructions = Constructions()
-        self.entered: set[tuple[str, int]] = set()  # (path, scope) ever entered, in any evaluation
+        self.touched: set[tuple[str, int]] = set()  # (path, scope) of all functions that ran since it was emptied
         self.active = True
+        self.on_enter: Callable[[ModuleProbe, int, FrameType], None] | None = None
+
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """Observe nothing meanwhile."""
+        before, self.active = self.active, False
+        try:
+            yield
+        finally:
+            self.active = before
 
     def begin(self) -> None:
         """Forget the calls so far: a new evaluation starts."""
@@ -126,7 +137,13 @@ class ModuleProbe:
         for site in self.parameters.get(scope, ()):
             if site.name in variables:
                 self._note(opened, site, variables[site.name], frame)
+        if self.recorder.on_enter is not None and self.recorder.active:
+            self.recorder.on_enter(self, scope, frame)
         return opened
+
+    def touch(self, scope: int) -> None:
+        """Note that a function without sites ran."""
+        self.recorder.touched.add((self.path, scope))
 
     def value(self, opened: Opened | None, site: int, value: Any) -> Any:
         """Observe an expression's value, and pass it on."""
@@ -214,7 +231,7 @@ class ModuleProbe:
 
     def _open(self, scope: int, outer: Opened | None) -> Opened:
         recorder = self.recorder
-        recorder.entered.add((self.path, scope))
+        recorder.touched.add((self.path, scope))
         if outer is not None and outer.run != recorder.run:
             # The enclosing call belongs to an earlier evaluation (a factory's): take its bindings along.
             outer.run = recorder.run

@@ -8,6 +8,7 @@ import os
 import platform
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -17,7 +18,9 @@ from shapecheck.stage.observe import checkers
 from shapecheck.stage.observe.importing import Importer, WorkerEndedError
 from shapecheck.stage.observe.recorder import Recorder
 from shapecheck.stage.process import streams
-from shapecheck.stage.protocol import ConfiguredExample, Described, EntryPlan, ModulePlan, TimeLimitError
+from shapecheck.stage.process.suite import Suite
+from shapecheck.stage.limits import TimeLimitError
+from shapecheck.stage.protocol import ConfiguredExample, Described, EntryPlan, ModulePlan, TestResult
 from shapecheck.stage.search import entries
 from shapecheck.stage.search.attempts import Search
 from shapecheck.stage.search.examples import ExampleError
@@ -35,7 +38,7 @@ class TooOldError(Exception):
 
 
 class Session:
-    """The state of one worker: the hook, the recorder, and which scopes were evaluated already."""
+    """The state of one worker: the import hook, the recorder, and what can be evaluated."""
 
     def __init__(
         self,
@@ -43,6 +46,7 @@ class Session:
         settings: Mapping[str, Any],
         culprits: Mapping[str, str],
         send: Callable[[Mapping[str, Any]], None],
+        serve: Callable[[str], None] = lambda end: None,
     ) -> None:
         if tuple(int(p) for p in jax.__version__.split(".")[:2]) < _OLDEST_JAX:
             raise TooOldError(f"its JAX is {jax.__version__}, and 0.5 or newer is needed")
@@ -54,8 +58,9 @@ class Session:
         self.importer = Importer(
             plans, self.recorder, culprits, lambda path: send({"event": "executing", "path": path})
         )
+        self._send, self._serve = send, serve
+        self._suite = Suite(self.importer, self.recorder)
         self.settings = settings
-        self.covered: set[tuple[str, int]] = set()
         self.entries: dict[str, EntryPlan] = {}
         self.classes: dict[str, type] = {}
         self._kitchen = Kitchen(self.recorder, settings.get("sizes", {}), self._described, self._subclasses)
@@ -95,7 +100,9 @@ class Session:
         models: list[tuple[EntryPlan, type]] = []
         functions: list[EntryPlan] = []
         for file, module in list(self.importer.loaded.items()):
-            plan = self.importer.plans[file]
+            plan = self.importer.plans.get(file)
+            if plan is None:  # a test
+                continue
             examples += entries.examples(plan, module)
             models += entries.models(plan, module)
             functions += entries.functions(plan, module)
@@ -103,20 +110,28 @@ class Session:
         self.classes = {entry.key: cls for entry, cls in models}
         modelled = {(e.path, f"{e.target.partition(':')[2]}.__call__") for e in ordered}
         functions = [f for f in functions if (f.path, f.target.partition(":")[2]) not in modelled]
-        result = (*self._configured(), *examples, *ordered, *functions)
+        result = tuple(map(self._with_body, (*self._configured(), *examples, *ordered, *functions)))
         self.entries = {e.key: e for e in result}
         return result
 
-    def evaluate(self, key: str) -> tuple[Evaluation, ...]:
-        """Run one entry; nothing if more trusted ones have reached it already."""
-        entry = self.entries[key]
-        if entry.origin in ("model", "function") and self._is_covered(entry):
-            return ()
-        return self._run(entry)
+    def collect_tests(self, tests: Sequence[str], scratch: str, each: float) -> dict[str, Any]:
+        """Collect tests; the answer comes from inside pytest's run, which lasts until the parent says `end_tests`."""
 
-    def cover(self, scopes: Sequence[Sequence[Any]]) -> None:
-        """Scopes that an earlier worker process evaluated."""
-        self.covered.update((path, scope) for path, scope in scopes)
+        def serve(answer: Mapping[str, Any]) -> None:
+            self._send({"result": answer})
+            self._serve("end_tests")
+
+        return self._suite.collect(tests, scratch, each, serve)
+
+    def run_test(self, key: str) -> TestResult:
+        """Run one test."""
+        return self._suite.run(key)
+
+    def evaluate(self, key: str) -> tuple[tuple[Evaluation, ...], tuple[tuple[str, int], ...]]:
+        """Run one entry: its evaluations, and which functions ran, whatever became of it."""
+        self.recorder.touched = set()
+        runs = self._run(self.entries[key])
+        return runs, tuple(sorted(self.recorder.touched))
 
     def _run(self, entry: EntryPlan) -> tuple[Evaluation, ...]:
         plan = self.plans.get(entry.path)
@@ -124,14 +139,11 @@ class Session:
             self.importer.activate(plan.root)
         try:
             recipe = self._recipe(entry)
-            results = Search(entry, recipe, self.recorder).evaluate()
+            return Search(entry, recipe, self.recorder).evaluate()
         except (CannotSynthesiseError, UnknownSizeError) as error:
             return (self._failed(entry, str(error)),)
         except ExampleError as error:
             return (self._failed(entry, f"example: {error}"),)
-        for result in results:
-            self.covered.update((c.path, c.scope) for c in result.calls)
-        return results
 
     def _recipe(self, entry: EntryPlan) -> Recipe:
         if entry.origin == "config":
@@ -164,13 +176,11 @@ class Session:
             return self._kitchen.construct(owner)
         return self._kitchen.method(owner, function)
 
-    def _is_covered(self, entry: EntryPlan) -> bool:
-        scope = entry.scope
+    def _with_body(self, entry: EntryPlan) -> EntryPlan:
+        """The entry with the function that it runs."""
         if entry.origin == "model":
-            cls = self.classes[entry.key]
-            found = self._scope_of(cls.__call__)
-            return found is not None and found in self.covered
-        return scope is not None and (entry.path, scope) in self.covered
+            return replace(entry, body=self._scope_of(self.classes[entry.key].__call__))
+        return replace(entry, body=(entry.path, entry.scope) if entry.scope is not None else None)
 
     def _described(self, function: Any) -> Descriptions:
         found = self._scope_of(function)
@@ -192,7 +202,7 @@ class Session:
             return None
         path = self.recorder.paths.get(code.co_filename)
         name = getattr(inner, "__qualname__", "").replace(".<locals>", "")
-        if path is None:
+        if path not in self.plans:
             return None
         for scope in self.plans[path].scopes:
             if scope.kind == "function" and scope.qualname.replace(".<locals>", "") == name:

@@ -1,41 +1,40 @@
-"""The parent's conduct of a run: workers one after the other, until every module and entry has had its turn."""
+"""The parent's conduct of a run: first the user's tests, then examples, models and functions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+import os
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shapecheck.facts import Evaluation
 from shapecheck.stage.process.client import Worker, WorkerEndedError, WorkerError
-from shapecheck.stage.protocol import EntryPlan, ModulePlan
+from shapecheck.stage.process.crew import Crew
+from shapecheck.stage.process.entering import Entries, Scopes
+from shapecheck.stage.process.outcome import Conduct, Evaluated, Progress, Trouble
+from shapecheck.stage.process.testing import Tests
+from shapecheck.stage.protocol import ModulePlan
 
-Progress = Callable[[str, int, int], None]
+__all__ = ["Evaluated", "Limits", "Progress", "Supervisor", "Trouble"]
+
+_FOR_TESTS = 0.75  # the part of the budget that tests may use
+_WORTHWHILE = 8  # entries, or tests, for which another start of JAX pays
 
 
 @dataclass(frozen=True)
-class Trouble:
-    """A module that could not be imported (SC303), or that ended the worker (SC304)."""
+class Limits:
+    """Seconds for one import or entry, for one test, and for the whole run; and how many workers."""
 
-    code: str
-    path: str
-    line: int
-    subject: str
-    reason: str
-
-
-@dataclass
-class Evaluated:
-    """All that a run showed: the evaluations of each entry together, and the troubles on the way."""
-
-    runs: list[tuple[Evaluation, ...]] = field(default_factory=list)
-    troubles: list[Trouble] = field(default_factory=list)
-    python: str = ""
+    timeout: float = 60.0
+    test: float = 10.0
+    budget: float = 60.0
+    jobs: int = 1
 
 
 class Supervisor:
-    """Feeds workers. A worker that dies is replaced, and what killed it is left out from then on."""
+    """Conducts one run."""
 
     def __init__(
         self,
@@ -43,118 +42,70 @@ class Supervisor:
         wanted: Sequence[str],
         settings: Mapping[str, Any],
         *,
-        timeout: float,
+        limits: Limits,
         cwd: Path,
+        tests: Sequence[Path] = (),
         progress: Progress | None = None,
         echo: bool = False,
     ) -> None:
-        self.plans, self.wanted, self.settings = plans, wanted, settings
-        self.timeout, self.cwd, self.echo = timeout, cwd, echo
-        self.progress: Progress = progress or (lambda label, done, total: None)
-        self.result = Evaluated()
-        self.culprits: dict[str, str] = {}
-        self.loaded: set[str] = set()
-        self.finished: set[str] = set()
-        self.steps, self.total = 0, len(wanted)
-        self._files = {p.path: p.file for p in plans}
+        self.plans, self.settings, self.limits = plans, settings, limits
+        self.cwd, self.echo, self.tests = cwd, echo, tests
+        show: Progress = progress or (lambda label, done, total: None)
+        self.conduct = Conduct(plans, wanted, settings, limits.timeout, show, total=len(wanted))
+        self.python = ""
 
     def run(self, interpreters: Sequence[str]) -> Evaluated:
         """Evaluate everything; raises WorkerError if no interpreter will do."""
-        python = self._first_working(interpreters)
-        self.result.python = python
-        # Each round ends a module or an entry for good, or everything.
-        while not self._round(python):
-            pass
-        return self.result
+        started = time.monotonic()
+        worker: Worker | None = self._first_working(interpreters)
+        result = self.conduct.result
+        result.python = self.python
+        general: Scopes = set()
+        tested: Scopes = set()
+        if self.tests:
+            phase = self._run_tests(worker, started + _FOR_TESTS * self.limits.budget)
+            worker = None
+            for key in phase.plans or ():
+                if key in phase.results:
+                    runs = phase.results[key].runs
+                    result.runs += runs
+                    general.update((c.path, c.scope) for run in runs[1:] for e in run for c in e.calls)
+                    tested.update((c.path, c.scope) for run in runs[:1] for e in run for c in e.calls)
+            result.tests = phase.counts()
+        entries = Entries(self.conduct, started + self.limits.budget, general, tested)
+        self._crew(entries, worker)
+        modules = [entries.modules[p.path] for p in self.plans if p.path in entries.modules]
+        result.runs = [*modules, *result.runs, *entries.runs]
+        return result
 
-    def _first_working(self, interpreters: Sequence[str]) -> str:
+    def _run_tests(self, worker: Worker | None, deadline: float) -> Tests:
+        with tempfile.TemporaryDirectory(prefix="shapecheck-", ignore_cleanup_errors=True) as scratch:
+            paths = [os.fspath(path) for path in self.tests]
+            phase = Tests(self.conduct, paths, scratch, self.limits.test, deadline)
+            self._crew(phase, worker)
+        return phase
+
+    def _crew(self, phase: Any, first: Worker | None) -> None:
+        crew = Crew(self._start, self.limits.jobs, _WORTHWHILE)
+        crew.lock = self.conduct.lock
+        crew.run(phase, first)
+
+    def _first_working(self, interpreters: Sequence[str]) -> Worker:
         problem: WorkerError | None = None
-        self.progress("starting JAX", 0, max(self.total, 1))
+        self.conduct.progress("starting JAX", 0, max(self.conduct.total, 1))
         for python in interpreters:
+            self.python = python
             try:
-                self._worker = self._start(python)
+                return self._start()
             except WorkerError as error:
                 problem = problem or error
-            else:
-                return python
         raise problem or WorkerError("there is no interpreter to evaluate with")
 
-    def _start(self, python: str) -> Worker:
+    def _start(self) -> Worker:
+        culprits = dict(self.conduct.culprits)
         try:
-            return Worker(python, self.plans, self.settings, self.culprits, cwd=self.cwd, echo=self.echo)
+            return Worker(self.python, self.plans, self.settings, culprits, cwd=self.cwd, echo=self.echo)
         except WorkerEndedError as error:
             remedy = "Name a Python that has JAX with --python, or give it more memory with --memory."
-            text = f"{python} ended while it started ({error.reason}). {remedy}\n{error.tail}"
+            text = f"{self.python} ended while it started ({error.reason}). {remedy}\n{error.tail}"
             raise WorkerError(text.rstrip()) from None
-
-    def _round(self, python: str) -> bool:
-        worker = self._worker
-        with worker:
-            if self._load(worker) and self._evaluate(worker):
-                return True
-        self._worker = self._start(python)
-        return False
-
-    def _load(self, worker: Worker) -> bool:
-        for plan in (p for p in self.plans if p.path in self.wanted and p.file not in self.culprits):
-            first = plan.path not in self.loaded
-            if first:
-                self.steps += 1
-                self.progress(f"importing {plan.name}", self.steps, max(self.total, self.steps))
-            try:
-                answer = worker.ask("load_module", self.timeout, path=plan.path)
-            except WorkerEndedError as error:
-                self._blame(plan, error)
-                return False
-            if first:
-                self.loaded.add(plan.path)
-                self._loaded(plan, answer)
-        return True
-
-    def _loaded(self, plan: ModulePlan, answer: Mapping[str, Any]) -> None:
-        if "error" in answer:
-            code = "SC304" if answer.get("kind") == "timeout" else "SC303"
-            line = int(answer.get("line", 1))
-            self.result.troubles.append(Trouble(code, plan.path, line, plan.name, str(answer["error"])))
-        elif answer["evaluation"] is not None:
-            self.result.runs.append((answer["evaluation"],))
-
-    def _blame(self, plan: ModulePlan, error: WorkerEndedError) -> None:
-        """Leave out the file whose body was running when the process ended (it may be one that `plan` imports)."""
-        path = error.executing or plan.path
-        culprit = next((p for p in self.plans if p.path == path), plan)
-        if culprit.file in self.culprits:
-            culprit = plan
-        self.culprits[culprit.file] = f"{culprit.name} {error.reason}"
-        self.result.troubles.append(Trouble("SC304", culprit.path, 1, culprit.name, error.reason))
-
-    def _evaluate(self, worker: Worker) -> bool:
-        worker.ask("cover", self.timeout, scopes=self._covered())
-        entries: tuple[EntryPlan, ...] = worker.ask("list_entries", self.timeout)
-        waiting = [e for e in entries if e.key not in self.finished]
-        self.total = max(self.total, self.steps + len(waiting))
-        for entry in waiting:
-            self.steps += 1
-            self.progress(f"evaluating {entry.target}", self.steps, self.total)
-            self.finished.add(entry.key)
-            try:
-                answer = worker.ask("evaluate", self.timeout, key=entry.key)
-            except WorkerEndedError as error:
-                self._stopped(entry, error.reason)
-                return False
-            if isinstance(answer, Mapping):
-                self._stopped(entry, str(answer["error"]))
-            elif answer:
-                self.result.runs.append(answer)
-        return True
-
-    def _stopped(self, entry: EntryPlan, reason: str) -> None:
-        self.result.troubles.append(Trouble("SC304", entry.path, entry.line, entry.target, reason))
-        failed = Evaluation(
-            entry.target, entry.origin, entry.path, entry.line, "symbolic", "failed", f"it {reason}", (), tried=0
-        )
-        self.result.runs.append((failed,))
-
-    def _covered(self) -> tuple[tuple[str, int], ...]:
-        calls = (c for run in self.result.runs for e in run if e.status != "failed" for c in e.calls)
-        return tuple(dict.fromkeys((c.path, c.scope) for c in calls))

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import queue
-import signal
 import sys
 import threading
 import traceback
 from collections.abc import Iterator, Mapping
-from types import FrameType
 from typing import Any, BinaryIO
 
 from shapecheck.stage.process.streams import keep_pipes
-from shapecheck.stage.protocol import TimeLimitError, dump, load
+from shapecheck.stage.limits import TimeLimitError, time_limit
+from shapecheck.stage.protocol import dump, load
 
 
 def main() -> None:
@@ -28,43 +27,34 @@ def main() -> None:
         replies.flush()
 
     _limit_memory(plan["settings"].get("memory", 0))
-    session = _start(plan, send)
+    def serve(end: str = "") -> None:
+        """Answer commands, until the one that is named `end`."""
+        while (command := inbox.get())["op"] != end:
+            try:
+                answer = _serve(session, command)
+            except Exception:  # our own bug: the parent shows it as one
+                send({"event": "bug", "text": traceback.format_exc()})
+                os._exit(1)
+            send({"result": answer})
+
+    session = _start(plan, send, serve)
     if session is None:
         return
     send({"event": "hello", **session.versions()})
-    while True:
-        command = inbox.get()
-        try:
-            answer = _serve(session, command)
-        except Exception:  # our own bug: the parent shows it as one
-            send({"event": "bug", "text": traceback.format_exc()})
-            return
-        send({"result": answer})
+    serve()
 
 
 def _serve(session: Any, command: dict[str, Any]) -> Any:
     operation = command.pop("op")
     limit = command.pop("limit")
-    with_alarm = hasattr(signal, "setitimer")
-    if with_alarm:
-        signal.signal(signal.SIGALRM, _on_alarm)
-        signal.setitimer(signal.ITIMER_REAL, limit)
     try:
-        return getattr(session, operation)(**command)
+        with time_limit(limit):
+            return getattr(session, operation)(**command)
     except TimeLimitError:
         return {"error": f"took longer than {limit:g} s (--timeout)", "kind": "timeout"}
-    finally:
-        if with_alarm:
-            signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def _on_alarm(signum: int, frame: FrameType | None) -> None:
-    # Again soon, in case the user's code swallows the first one.
-    signal.setitimer(signal.ITIMER_REAL, 1.0)
-    raise TimeLimitError
-
-
-def _start(plan: Mapping[str, Any], send: Any) -> Any:
+def _start(plan: Mapping[str, Any], send: Any, serve: Any) -> Any:
     """Import JAX (through the hook, in case JAX's friends are what is checked) and open the session."""
     try:
         import jax  # noqa: F401
@@ -81,7 +71,7 @@ def _start(plan: Mapping[str, Any], send: Any) -> Any:
     from shapecheck.stage.process.session import Session, TooOldError
 
     try:
-        return Session(plan["plans"], plan["settings"], plan["culprits"], send)
+        return Session(plan["plans"], plan["settings"], plan["culprits"], send, serve)
     except TooOldError as error:
         send({"event": "refused", "reason": str(error)})
         return None

@@ -11,7 +11,8 @@ import jax
 
 from shapecheck.facts import Evaluation
 from shapecheck.stage.observe.recorder import Recorder
-from shapecheck.stage.protocol import EntryPlan, TimeLimitError
+from shapecheck.stage.limits import TimeLimitError
+from shapecheck.stage.protocol import EntryPlan
 from shapecheck.stage.search.failures import explain, is_own
 from shapecheck.stage.search.repair import proposals
 from shapecheck.stage.search.sizes import SMALLEST, Substitution, UnknownSizeError, substitutions

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 
 from shapecheck.shapes import SpecError, comment_dtype, parse_comment_dims, parse_spec, print_spec
-from shapecheck.stage.protocol import TimeLimitError
+from shapecheck.stage.limits import TimeLimitError
 from shapecheck.stage.search.entries import nearest
 from shapecheck.stage.search.failures import describe_error, is_own
 

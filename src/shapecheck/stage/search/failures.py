@@ -6,7 +6,7 @@ import ast
 import linecache
 import re
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import FrameType
 from typing import Any
 
@@ -40,7 +40,7 @@ def explain(error: BaseException, recorder: Recorder) -> Failure:
     """The failure behind `error`, with the deepest line of the user's code that it came through."""
     frames = [(f, line) for f, line in traceback.walk_tb(error.__traceback__)]
     users = [(f, line) for f, line in frames if f.f_code.co_filename in recorder.paths]
-    kind = _kind(error, frames, recorder)
+    kind = _kind(error, frames, recorder.paths)
     message = _first_line(error)
     if not users:
         return Failure(kind, message, None)
@@ -54,6 +54,11 @@ def explain(error: BaseException, recorder: Recorder) -> Failure:
         tuple((name, text(value)) for name, value in arrays),
         bool(arrays) and all(d.isdigit() for _, value in arrays for d in value.shape),
     )
+
+
+def kind_of(error: BaseException) -> str:
+    """As in `Failure.kind`, where it does not matter whose code raised it."""
+    return str(_kind(error, [(f, line) for f, line in traceback.walk_tb(error.__traceback__)], {}))
 
 
 def text(value: ArrayValue) -> str:
@@ -74,7 +79,7 @@ def _user_frame(recorder: Recorder, frame: FrameType, line: int) -> Any:
     return type(found)(found.path, line, found.function)
 
 
-def _kind(error: BaseException, frames: list[tuple[FrameType, int]], recorder: Recorder) -> Any:
+def _kind(error: BaseException, frames: list[tuple[FrameType, int]], paths: Mapping[str, str]) -> Any:
     name = type(error).__name__
     if isinstance(error, (jax.errors.ConcretizationTypeError, jax.errors.TracerIntegerConversionError)):
         return "value"
@@ -88,7 +93,7 @@ def _kind(error: BaseException, frames: list[tuple[FrameType, int]], recorder: R
         return "other"
     # What the user's own code raises is a check of the user's, and says nothing of JAX's shapes.
     raiser = frames[-1][0] if frames else None
-    if raiser is None or raiser.f_code.co_filename in recorder.paths:
+    if raiser is None or raiser.f_code.co_filename in paths:
         return "other"
     module = str(raiser.f_globals.get("__name__", "")).split(".", 1)[0]
     if module in _LIBRARIES and _SHAPE_WORDS.search(str(error)):

@@ -13,7 +13,8 @@ import jax
 from shapecheck.shapes import parse_spec
 from shapecheck.stage.observe.recorder import Kept, Recorder
 from shapecheck.stage.observe.values import is_array
-from shapecheck.stage.protocol import ConfiguredExample, Described, TimeLimitError
+from shapecheck.stage.limits import TimeLimitError
+from shapecheck.stage.protocol import ConfiguredExample, Described
 from shapecheck.stage.search import abstract
 from shapecheck.stage.search.annotations import annotation_of, is_plain_array
 from shapecheck.stage.search.deferred import Deferred

@@ -1,0 +1,75 @@
+"""Where the user's tests lie: where pytest's configuration says, else in the usual places."""
+
+from __future__ import annotations
+
+import configparser
+import tomllib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from shapecheck.source.discovery import project_root
+
+_FOLDERS = ("tests", "test")
+_INI = (("pytest.ini", "pytest"), (".pytest.ini", "pytest"), ("tox.ini", "pytest"), ("setup.cfg", "tool:pytest"))
+
+
+def find_tests(files: Sequence[Path]) -> list[Path]:
+    """The folders and files of tests that belong to `files`, sorted, each once.
+
+    Of each file's project: the `testpaths` of pytest's configuration, else the folders `tests` and `test`; and, beside
+    the code, `*_test.py` and `test_*.py`. Nothing is imported.
+    """
+    found: dict[Path, None] = {}
+    folders = {file.absolute().parent for file in files}
+    for root in sorted({project_root(folder) for folder in folders} - {None}, key=str):
+        if root is not None:
+            found.update(dict.fromkeys(_of_project(root)))
+    for folder in sorted(folders):
+        beside = [*folder.glob("*_test.py"), *folder.glob("test_*.py")]
+        found.update(dict.fromkeys(file for file in beside if not _is_within(file, found)))
+    return sorted(path for path in found if not _is_within(path, [p for p in found if p != path]))
+
+
+def _of_project(root: Path) -> Iterable[Path]:
+    named = _testpaths(root)
+    if named:
+        return [path for pattern in named for path in sorted(root.glob(pattern)) if path.is_dir() or _is_python(path)]
+    return [root / name for name in _FOLDERS if any((root / name).rglob("*.py"))]
+
+
+def _testpaths(root: Path) -> list[str]:
+    """As pytest reads it: the first file that configures pytest decides."""
+    for name, section in _INI[:2]:
+        if (root / name).is_file():
+            return _from_ini(root / name, section)
+    if (root / "pyproject.toml").is_file():
+        try:
+            tool = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8-sig")).get("tool", {})
+        except (OSError, ValueError):
+            tool = {}
+        options = tool.get("pytest", {}) if isinstance(tool, dict) else {}
+        options = options.get("ini_options", options) if isinstance(options, dict) else {}
+        if options:
+            value = options.get("testpaths", []) if isinstance(options, dict) else []
+            return value.split() if isinstance(value, str) else [str(v) for v in value]
+    for name, section in _INI[2:]:
+        if (root / name).is_file() and (paths := _from_ini(root / name, section)):
+            return paths
+    return []
+
+
+def _from_ini(file: Path, section: str) -> list[str]:
+    parser = configparser.ConfigParser(interpolation=None, strict=False)
+    try:
+        parser.read(file, encoding="utf-8")
+        return parser.get(section, "testpaths", fallback="").split()
+    except (configparser.Error, UnicodeDecodeError, OSError):
+        return []
+
+
+def _is_python(path: Path) -> bool:
+    return path.is_file() and path.suffix == ".py"
+
+
+def _is_within(path: Path, others: Iterable[Path]) -> bool:
+    return any(path.is_relative_to(other) for other in others)

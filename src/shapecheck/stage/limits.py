@@ -1,0 +1,43 @@
+"""A time limit on the user's code, inside the worker."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import time
+from collections.abc import Iterator
+from types import FrameType
+
+_AGAIN = 1.0  # seconds after which the alarm comes again, in case the user's code swallowed it
+
+
+class TimeLimitError(BaseException):
+    """Raised inside the user's code when its time is over. Not an Exception, so that user code lets it pass."""
+
+
+@contextlib.contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise TimeLimitError in the body after `seconds`, and again each second until it ends.
+
+    Limits may be nested: the outer one goes on when the inner one is over. Without POSIX timers there is no limit;
+    the parent process then ends the worker instead.
+    """
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+    started = time.monotonic()
+    handler = signal.signal(signal.SIGALRM, _on_alarm)
+    outer = signal.setitimer(signal.ITIMER_REAL, seconds)[0]
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        if outer:
+            signal.signal(signal.SIGALRM, handler)
+            left = outer - (time.monotonic() - started)
+            signal.setitimer(signal.ITIMER_REAL, max(left, 0.001))
+
+
+def _on_alarm(signum: int, frame: FrameType | None) -> None:
+    signal.setitimer(signal.ITIMER_REAL, _AGAIN)
+    raise TimeLimitError

@@ -1,0 +1,114 @@
+"""Workers side by side: each takes the next task, and is replaced when a task ends its process."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from typing import Protocol, TypeVar
+
+from shapecheck.stage.process.client import Worker, WorkerEndedError
+
+_Task = TypeVar("_Task")
+
+
+class Phase(Protocol[_Task]):
+    """A part of a run, which several workers share. All but `prepare` and `perform` are called under one lock."""
+
+    def prepare(self, worker: Worker) -> bool:
+        """Make a worker ready; False if it has to be replaced. Raises WorkerEndedError if it ended by itself."""
+
+    def size(self) -> int:
+        """How many tasks there are, once a worker is ready."""
+
+    def take(self) -> _Task | None:
+        """The next task, or None if there is none left."""
+
+    def perform(self, worker: Worker, task: _Task) -> None:
+        """Do a task and keep its result; raises WorkerEndedError if it ended the worker."""
+
+    def ended(self, task: _Task, error: WorkerEndedError) -> None:
+        """Keep that a task ended the worker."""
+
+    def finish(self, worker: Worker) -> None:
+        """Let a worker go that nothing is left for."""
+
+
+class Crew:
+    """At most `jobs` workers, the first in the caller's own thread. Nothing outlives `run`, however it ends."""
+
+    def __init__(self, start: Callable[[], Worker], jobs: int, worthwhile: int) -> None:
+        self._start, self.jobs, self.worthwhile = start, jobs, worthwhile
+        self.lock = threading.Lock()
+        self._workers: set[Worker] = set()
+        self._threads: list[threading.Thread] = []
+        self._error: BaseException | None = None
+        self._stop = False
+
+    def run(self, phase: Phase[_Task], first: Worker | None = None) -> None:
+        """Do all tasks of a phase."""
+        try:
+            self._member(phase, first, lead=True)
+        except BaseException:
+            self._stop = True
+            raise
+        finally:
+            if self._stop:
+                for worker in list(self._workers):
+                    worker.close()
+            for thread in self._threads:
+                thread.join()
+            self._threads = []
+        if self._error is not None:
+            raise self._error
+
+    def _member(self, phase: Phase[_Task], worker: Worker | None, *, lead: bool) -> None:
+        while not self._stop:
+            with self._engaged(worker or self._start()) as current:
+                worker = None
+                if not phase.prepare(current):
+                    continue
+                if lead:
+                    self._enlist(phase)
+                    lead = False
+                if self._serve(phase, current):
+                    return
+
+    def _serve(self, phase: Phase[_Task], worker: Worker) -> bool:
+        while not self._stop:
+            with self.lock:
+                task = phase.take()
+            if task is None:
+                phase.finish(worker)
+                return True
+            try:
+                phase.perform(worker, task)
+            except WorkerEndedError as error:
+                if not self._stop:
+                    with self.lock:
+                        phase.ended(task, error)
+                return False
+        return True
+
+    def _enlist(self, phase: Phase[_Task]) -> None:
+        """Others join in where the tasks are worth another start of JAX."""
+        for _ in range(min(self.jobs, phase.size() // self.worthwhile) - 1):
+            thread = threading.Thread(target=self._helper, args=(phase,), daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def _helper(self, phase: Phase[_Task]) -> None:
+        try:
+            self._member(phase, None, lead=False)
+        except BaseException as error:  # noqa: BLE001 - told by the caller's thread
+            self._error = self._error or error
+            self._stop = True
+
+    @contextlib.contextmanager
+    def _engaged(self, worker: Worker) -> Iterator[Worker]:
+        self._workers.add(worker)
+        try:
+            with worker:
+                yield worker
+        finally:
+            self._workers.discard(worker)

@@ -1,0 +1,135 @@
+"""The phase of a run in which modules are imported, and their examples, models and functions evaluated."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from shapecheck.facts import Evaluation
+from shapecheck.stage.process.client import Worker, WorkerEndedError
+from shapecheck.stage.process.outcome import Conduct, Trouble
+from shapecheck.stage.protocol import EntryPlan, ModulePlan
+
+_USERS = ("example", "config")  # what the user asked for is never cut
+Scopes = set[tuple[str, int]]
+
+
+class Entries:
+    """All entries, in order of trust. What a more trusted one reached is not evaluated again by a lesser one.
+
+    Entries are taken in order and their results accepted in order, so that which are left out does not depend on
+    how many workers there are: a result that an earlier one makes needless is thrown away.
+    """
+
+    def __init__(self, conduct: Conduct, deadline: float, covered: Scopes, tested: Scopes) -> None:
+        self.conduct, self.deadline = conduct, deadline
+        self.covered = set(covered)  # evaluated in general
+        self.tested = tested  # seen in tests, with the sizes of these
+        self.modules: dict[str, tuple[Evaluation, ...]] = {}
+        self.loaded: set[str] = set()
+        self.entries: tuple[EntryPlan, ...] | None = None
+        self.next = self.accepted = 0
+        self.results: dict[int, tuple[Evaluation, ...]] = {}
+        self.runs: list[tuple[Evaluation, ...]] = []
+
+    def prepare(self, worker: Worker) -> bool:
+        """Import all modules, and list what can be evaluated."""
+        conduct = self.conduct
+        for plan in [p for p in conduct.plans if p.path in conduct.wanted]:
+            if plan.file in conduct.culprits:
+                continue
+            with conduct.lock:
+                if plan.path not in self.loaded:
+                    conduct.step(f"importing {plan.name}")
+            try:
+                answer = worker.ask("load_module", conduct.timeout, path=plan.path)
+            except WorkerEndedError as error:
+                with conduct.lock:
+                    conduct.blame(error.executing or plan.path, plan, error.reason)
+                return False
+            with conduct.lock:
+                self._loaded(plan, answer)
+        entries = worker.ask("list_entries", conduct.timeout)
+        with conduct.lock:
+            if self.entries is None:
+                self.entries = tuple(entries)
+                conduct.total = max(conduct.total, conduct.steps + len(self.entries))
+        return True
+
+    def size(self) -> int:
+        """How many entries there are."""
+        return len(self.entries or ())
+
+    def take(self) -> int | None:
+        """The number of the next entry that is not covered yet, and for which there is time."""
+        entries = self.entries or ()
+        while self.next < len(entries):
+            index = self.next
+            self.next += 1
+            if self._is_needless(entries[index]):
+                self._accept(index, ())
+            elif time.monotonic() > self.deadline and entries[index].origin not in _USERS:
+                self.conduct.result.cut += 1
+                self._accept(index, (_failed(entries[index], "the time for the whole run was over (--budget)"),))
+            else:
+                self.conduct.step(f"evaluating {entries[index].target}")
+                return index
+        return None
+
+    def perform(self, worker: Worker, task: int) -> None:
+        """Evaluate one entry."""
+        entry = (self.entries or ())[task]
+        answer = worker.ask("evaluate", self.conduct.timeout, key=entry.key)
+        with self.conduct.lock:
+            if isinstance(answer, Mapping):
+                self._stopped(task, str(answer["error"]))
+            else:
+                runs, touched = answer
+                self.conduct.result.touched.update((path, scope) for path, scope in touched)
+                self._accept(task, tuple(runs))
+
+    def ended(self, task: int, error: WorkerEndedError) -> None:
+        """An entry ended the worker."""
+        self._stopped(task, error.reason)
+
+    def finish(self, worker: Worker) -> None:
+        """Nothing is left behind."""
+
+    def _loaded(self, plan: ModulePlan, answer: Mapping[str, Any]) -> None:
+        if plan.path in self.loaded:
+            return
+        self.loaded.add(plan.path)
+        if "error" in answer:
+            code = "SC304" if answer.get("kind") == "timeout" else "SC303"
+            line = int(answer.get("line", 1))
+            self.conduct.result.troubles.append(Trouble(code, plan.path, line, plan.name, str(answer["error"])))
+        elif answer["evaluation"] is not None:
+            self.modules[plan.path] = (answer["evaluation"],)
+
+    def _is_needless(self, entry: EntryPlan) -> bool:
+        return entry.origin in ("model", "function") and entry.body is not None and entry.body in self.covered
+
+    def _accept(self, index: int, result: tuple[Evaluation, ...]) -> None:
+        self.results[index] = result
+        while self.accepted in self.results:
+            entry = (self.entries or ())[self.accepted]
+            found = self.results[self.accepted]
+            self.accepted += 1
+            if self._is_needless(entry):
+                continue
+            if entry.origin not in _USERS and entry.body in self.tested:
+                # The tests call it, so that what does not fit are arguments that were made up.
+                found = tuple(e for e in found if e.status == "ok")
+            if found:
+                self.runs.append(found)
+            self.covered.update((c.path, c.scope) for e in found if e.status != "failed" for c in e.calls)
+
+    def _stopped(self, index: int, reason: str) -> None:
+        entry = (self.entries or ())[index]
+        self.conduct.result.troubles.append(Trouble("SC304", entry.path, entry.line, entry.target, reason))
+        self._accept(index, (_failed(entry, f"it {reason}"),))
+
+
+def _failed(entry: EntryPlan, reason: str) -> Evaluation:
+    return Evaluation(entry.target, entry.origin, entry.path, entry.line, "symbolic", "failed", reason, (), tried=0)

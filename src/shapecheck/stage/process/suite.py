@@ -1,0 +1,88 @@
+"""What the worker does with the user's tests: collect them, then run one after the other as the parent asks."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shapecheck.stage.observe.importing import Importer
+from shapecheck.stage.observe.recorder import Recorder
+from shapecheck.stage.observe.stepping import Steps
+from shapecheck.stage.protocol import TestPlan, TestResult
+from shapecheck.stage.search.failures import kind_of
+
+if TYPE_CHECKING:
+    import pytest
+
+
+class Suite:
+    """The tests of one worker. pytest is the user's own, and imported only if there are tests."""
+
+    def __init__(self, importer: Importer, recorder: Recorder) -> None:
+        self.importer, self.recorder = importer, recorder
+        self.steps = Steps(recorder, kind_of)
+        self.items: dict[str, pytest.Item] = {}
+        self.plans: dict[str, TestPlan] = {}
+        self.playground = ""
+
+    def collect(
+        self, tests: Sequence[str], scratch: str, limit: float, serve: Callable[[Mapping[str, Any]], None]
+    ) -> dict[str, Any]:
+        """Collect, and `serve` from inside pytest's run; the answer is an error if it does not come to that."""
+        try:
+            from shapecheck.stage.tests import collecting  # noqa: PLC0415
+            from shapecheck.stage.tests.running import Runner  # noqa: PLC0415
+        except ImportError as error:
+            return {"error": f"pytest cannot be imported: {error}"}
+        self.runner = Runner(self.recorder, self.steps, limit)
+        self._activate(tests)
+        home = os.getcwd()
+        self.playground = _playground(home, scratch)
+        shown = self.importer.shown
+
+        def ready(items: Sequence[pytest.Item], problems: Sequence[str]) -> None:
+            for item in items:
+                if hasattr(item, "runtest") and item.nodeid not in self.items:
+                    self.items[item.nodeid] = item
+                    self.plans[item.nodeid] = collecting.plan_of(item, shown)
+            serve({"tests": tuple(self.plans.values()), "problems": tuple(problems)})
+
+        try:
+            problems = collecting.collect(tests, scratch, ready)
+        except collecting.CollectionError as error:
+            return {"error": str(error)}
+        finally:
+            os.chdir(home)
+        return {"tests": (), "problems": tuple(problems)}
+
+    def run(self, key: str) -> TestResult:
+        """Run one collected test, in a folder where it can leave what it likes."""
+        plan = self.plans[key]
+        os.chdir(self.playground)
+        self.recorder.touched = set()
+        ran = self.runner.run(self.items[key], plan.path, plan.line)
+        runs = () if ran.evaluation is None else ((ran.evaluation,),)
+        touched = tuple(sorted(self.recorder.touched))
+        return TestResult(key, ran.status, ran.reason, self.steps.count, runs, touched)
+
+    def _activate(self, tests: Sequence[str]) -> None:
+        importer = self.importer
+        importer.steps = self.steps
+        importer.tests = tuple(os.path.realpath(t.partition("::")[0]) for t in tests)
+        roots = Counter(plan.root for plan in importer.plans.values())
+        for root, _ in roots.most_common()[::-1]:
+            importer.add_root(root)
+
+
+def _playground(home: str, scratch: str) -> str:
+    """A folder that looks like the working directory, by links: tests read what they know, and write beside it."""
+    folder = Path(scratch, "here")
+    folder.mkdir(parents=True, exist_ok=True)
+    for entry in os.scandir(home):
+        link = folder / entry.name
+        if not link.is_symlink():
+            link.symlink_to(entry.path)
+    return str(folder)

@@ -1,0 +1,138 @@
+"""The phase of a run in which the user's tests are collected and evaluated."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from shapecheck.facts import TestCounts
+from shapecheck.stage.process.client import Worker, WorkerEndedError
+from shapecheck.stage.process.outcome import Conduct
+from shapecheck.stage.protocol import TestPlan, TestResult
+
+_COLLECTING = 4.0  # times the limit of one import
+_GRACE = 20.0  # seconds, over a test's own limit, for its confirmation by a real run, and for what was seen in it
+_ENDING = 10.0  # seconds for the fixtures of the whole session to end
+
+
+class Tests:
+    """All tests, those first which use what has claims."""
+
+    __test__ = False  # no test class of ours
+
+    def __init__(self, conduct: Conduct, paths: Sequence[str], scratch: str, each: float, deadline: float) -> None:
+        self.conduct, self.paths, self.scratch = conduct, paths, scratch
+        self.each, self.deadline = each, deadline
+        self.plans: dict[str, TestPlan] | None = None
+        self.waiting: list[str] = []
+        self.results: dict[str, TestResult] = {}
+        self.problems: list[str] = []
+        self.cut = 0
+        self._members = 0
+        self._serving: set[Worker] = set()
+
+    def prepare(self, worker: Worker) -> bool:
+        """Have pytest collect."""
+        conduct = self.conduct
+        with conduct.lock:
+            self._members += 1
+            scratch = f"{self.scratch}/{self._members}"
+            if self.plans is None:
+                conduct.progress("collecting tests", 0, 0)
+        limit = max(conduct.timeout, 1.0) * _COLLECTING
+        try:
+            answer = worker.ask("collect_tests", limit, tests=self.paths, scratch=scratch, each=self.each)
+        except WorkerEndedError as error:
+            with conduct.lock:
+                culprit = os.path.realpath(error.executing)
+                self.problems.append(f"{error.executing or 'pytest'} {error.reason}")
+                if not error.executing or culprit in conduct.culprits:
+                    self.plans = self.plans or {}
+                    self.waiting = []
+                else:
+                    conduct.culprits[culprit] = f"{error.executing} {error.reason}"
+            return False
+        with conduct.lock:
+            if "error" in answer:
+                self.problems.append(str(answer["error"]))
+                self.plans = self.plans or {}
+                return True
+            self.problems += answer["problems"]
+            if answer["tests"]:
+                self._serving.add(worker)
+            if self.plans is None:
+                self.plans = {plan.key: plan for plan in answer["tests"]}
+                self.waiting = _ordered(self.plans.values(), conduct)[::-1]
+                conduct.total = max(conduct.total, conduct.steps + len(self.waiting))
+        return True
+
+    def size(self) -> int:
+        """How many tests there are."""
+        return len(self.plans or ())
+
+    def take(self) -> str | None:
+        """The next test, if there is time for it."""
+        if not self.waiting:
+            return None
+        if time.monotonic() > self.deadline:
+            self.cut += len(self.waiting)
+            self.waiting = []
+            return None
+        key = self.waiting.pop()
+        self.conduct.step(f"evaluating {key}")
+        return key
+
+    def perform(self, worker: Worker, task: str) -> None:
+        """Evaluate one test."""
+        answer = worker.ask("run_test", 2 * self.each + _GRACE, key=task)
+        with self.conduct.lock:
+            if isinstance(answer, Mapping):
+                self.results[task] = TestResult(task, "stopped", str(answer["error"]), 0, (), ())
+            else:
+                self.results[task] = answer
+                self.conduct.result.touched.update((path, scope) for path, scope in answer.touched)
+
+    def ended(self, task: str, error: WorkerEndedError) -> None:
+        """A test ended the worker."""
+        self.results[task] = TestResult(task, "stopped", f"it {error.reason}", 0, (), ())
+
+    def finish(self, worker: Worker) -> None:
+        """Let pytest end its session: wider fixtures may have something to put away."""
+        if worker in self._serving:
+            with contextlib.suppress(WorkerEndedError):
+                worker.ask("end_tests", _ENDING)
+
+    def counts(self) -> TestCounts:
+        """What became of them."""
+        by = Counter(result.status for result in self.results.values())
+        problems = tuple(dict.fromkeys(self.problems))
+        return TestCounts(self.size(), by["ok"], by["stopped"], by["skipped"], self.cut, problems)
+
+
+def _ordered(plans: Iterable[TestPlan], conduct: Conduct) -> list[str]:
+    """Tests that use most of what has claims and was not used yet come first; of equal ones the first in the text."""
+    claimed = {
+        name
+        for plan in conduct.plans
+        for index in plan.claimed
+        for name in plan.scopes[index].qualname.split(".")
+        if not name.startswith(("<", "__"))
+    }
+    left = [(plan.key, frozenset(plan.names) & claimed) for plan in plans]
+    ordered: list[str] = []
+    while left:
+        seen: set[str] = set()
+        later: list[tuple[str, frozenset[str]]] = []
+        for key, used in sorted(left, key=lambda each: -len(each[1])):
+            if used - seen:
+                seen |= used
+                ordered.append(key)
+            else:
+                later.append((key, used))
+        if not seen:  # what is left uses nothing that has claims, at least not by name
+            return ordered + [key for key, _ in left]
+        left = later
+    return ordered

@@ -1,0 +1,1 @@
+"""The user's own tests, collected by pytest and evaluated abstractly."""

@@ -1,0 +1,128 @@
+"""Collection by pytest itself, in the worker: with the user's pytest, configuration, plugins and conftest files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import metadata
+from types import CodeType
+from typing import Any
+
+import jax
+import pytest
+
+from shapecheck.stage.protocol import TestPlan
+from shapecheck.stage.search.entries import code_of
+
+# What plugins that are installed must leave undone: another process, a report, a clock or an order of their own.
+_QUIET: Mapping[str, Sequence[str]] = {
+    "xdist": ("-n", "0"),
+    "pytest_cov": ("--no-cov",),
+    "jaxtyping": ("--jaxtyping-packages=",),
+    "benchmark": ("--benchmark-disable",),
+    "timeout": ("--timeout=0",),
+    "randomly": ("-p", "no:randomly"),
+    "random_order": ("-p", "no:random_order"),
+    "rerunfailures": ("--reruns=0",),
+    "typeguard": ("--typeguard-packages=",),
+}
+
+
+class CollectionError(Exception):
+    """pytest cannot collect; the text is what it says."""
+
+
+Serve = Callable[[Sequence[pytest.Item], Sequence[str]], None]
+
+
+def collect(paths: Sequence[str], scratch: str, serve: Serve) -> Sequence[str]:
+    """Collect the tests under `paths`, then `serve` them, and what went wrong with files, from inside pytest's run.
+
+    `scratch` is a folder for what pytest writes. Returns what went wrong; raises CollectionError.
+    """
+    plugin = _Plugin(serve)
+    status = pytest.main([*_arguments(scratch), *paths], plugins=[plugin])
+    if not plugin.served and status != pytest.ExitCode.NO_TESTS_COLLECTED:
+        reasons = "; ".join(plugin.problems) or "`pytest --collect-only` tells why"
+        raise CollectionError(f"pytest ended with exit status {int(status)}: {reasons}")
+    return plugin.problems
+
+
+class _Plugin:
+    """Takes the place of pytest's own loop over the tests."""
+
+    def __init__(self, serve: Serve) -> None:
+        self._serve = serve
+        self.served = False
+        self.problems: list[str] = []
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Leave it to the parent which test runs when."""
+        self.served = True
+        self._serve(session.items, self.problems)
+        return True
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Keep why a file could not be collected."""
+        if report.failed:
+            lines = [line for line in str(report.longrepr).splitlines() if line.startswith("E ")]
+            self.problems.append(f"{report.nodeid}: {lines[-1][1:].strip() if lines else 'could not be collected'}")
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Iterator[None]:
+        """Wider fixtures are made once, and used by many traces: they are made for real, outside of each."""
+        if fixturedef.scope == "function":
+            yield
+        else:
+            with jax.ensure_compile_time_eval():
+                yield
+
+
+def _arguments(scratch: str) -> list[str]:
+    installed = {point.name for point in metadata.entry_points(group="pytest11")}
+    quiet = [argument for name, arguments in _QUIET.items() if name in installed for argument in arguments]
+    return [
+        "--assert=plain",  # test files are compiled by us
+        "-o",
+        f"cache_dir={os.path.join(scratch, 'cache')}",
+        f"--basetemp={os.path.join(scratch, 'temporary')}",
+        "--maxfail=0",
+        "--tb=native",  # the quickest to make, and nobody reads it
+        "-W",
+        "ignore",
+        *quiet,
+    ]
+
+
+def plan_of(item: pytest.Item, shown: Callable[[str], str]) -> TestPlan:
+    """What the parent needs to know of a test."""
+    path, line, _ = item.reportinfo()
+    return TestPlan(item.nodeid, shown(str(path)), (line or 0) + 1, tuple(sorted(_names(item))))
+
+
+def _names(item: pytest.Item) -> set[str]:
+    """The identifiers that a test uses, also through its fixtures and the helpers beside it."""
+    function = getattr(item, "function", None) or getattr(item, "obj", None)
+    space = vars(getattr(item, "module", None)) if hasattr(item, "module") else {}
+    fixtures = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
+    functions = [function, *(d.func for definitions in fixtures.values() for d in definitions)]
+    names: set[str] = set()
+    done: set[str] = set()
+    for own in filter(None, map(code_of, functions)):
+        names.update(_in_code(own))
+    while names - done:
+        name = (names - done).pop()
+        done.add(name)
+        helper = space.get(name)
+        # Of the test's own file only: those of the package are what is looked for.
+        if getattr(helper, "__module__", None) == space.get("__name__") and (code := code_of(helper)) is not None:
+            names.update(_in_code(code))
+    return names
+
+
+def _in_code(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _in_code(constant)
