@@ -243,6 +243,7 @@ class Evaluation:
     guessed: bool = False  # an argument has a shape that nothing speaks for: contradictions prove nothing
     guessed_dtype: bool = False  # an argument has a dtype that nothing speaks for: SC206 proves nothing
     made_up: tuple[int, ...] = ()  # sizes inside of modules that nobody gave, and that no argument had to fit
+    proves: bool = True  # else sizes that were made free may have to follow others, and only what holds is news
 
 
 @dataclass(frozen=True)

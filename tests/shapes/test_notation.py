@@ -195,6 +195,7 @@ COMMENTS = [
     ("3x32x32", "3 32 32"),
     ("..., L, 1, d=D/2", "... L 1 d=D/2"),
     ("…, n", "... n"),
+    ("channels, dim_1, dim_2, ...", "channels ..."),
     ("B, T ...", "B T ..."),
     ("trial, others..., time", "trial *others time"),
     ("tgt_len=1, b", "tgt_len=1 b"),

@@ -69,7 +69,7 @@ def _entry(modules: Mapping[str, Module], evaluations: Sequence[Evaluation], ver
             verdicts.unknown.update({key: result.unknown} if result.unknown else {})
             if result.bad is not None and trusted(evaluation, result.bad):
                 bad.setdefault(key, False_(result.bad, evaluation))
-            elif result.bad is not None:
+            elif result.bad is not None and evaluation.proves:
                 verdicts.unknown.setdefault(key, MADE_UP)
             elif result.good:
                 good[key] = good.get(key, False) or (everywhere and not result.loose)
@@ -88,7 +88,7 @@ def _entry(modules: Mapping[str, Module], evaluations: Sequence[Evaluation], ver
 
 def trusted(evaluation: Evaluation, mismatch: Mismatch) -> bool:
     """Whether a contradiction that this evaluation shows is one. Sizes which do not even evaluate prove nothing."""
-    if evaluation.guessed or (mismatch.reason == "dtype" and evaluation.guessed_dtype):
+    if not evaluation.proves or evaluation.guessed or (mismatch.reason == "dtype" and evaluation.guessed_dtype):
         return False
     if evaluation.status == "ok":
         return True

@@ -56,6 +56,7 @@ def parse_comment_dims(text: str, *, spaces: bool = False) -> Spec | None:
         dims = tuple(dim for piece in pieces for dim in _dims(piece))
     except SpecError:
         return None
+    dims = _without_series(dims)
     if sum(map(is_variadic, dims)) > MAX_VARIADIC or _is_enumeration(dims) or _is_dimensionality(text):
         return None
     return Spec(dims)
@@ -241,6 +242,26 @@ def _subscripts_a_size(path: str) -> bool:
 def _is_dimensionality(text: str) -> bool:
     """Whether the text is `2D` or `3d`, which says how many axes there are."""
     return len(text := text.strip()) == 2 and text[0] in "0123456789" and text[1] in "dD"
+
+
+def _without_series(dims: tuple[Dim, ...]) -> tuple[Dim, ...]:
+    """`dim_1, dim_2, ...` is any number of axes: an array with one of them has no `dim_2`."""
+    for index, dim in enumerate(dims):
+        first = index
+        while isinstance(dim, AnyDims) and first > 1 and _follow_in_number(dims[first - 2], dims[first - 1]):
+            first -= 1
+        if first < index:
+            return (*dims[: first - 1], *dims[index:])
+    return dims
+
+
+def _follow_in_number(before: Dim, after: Dim) -> bool:
+    """Whether two names differ only in their number, by one: `x1` and `x2`."""
+    if not isinstance(before, NamedDim) or not isinstance(after, NamedDim):
+        return False
+    stem = before.name.rstrip("0123456789")
+    numbers = before.name[len(stem) :], after.name[len(stem) :]
+    return after.name.startswith(stem) and all(n.isdigit() for n in numbers) and int(numbers[1]) == int(numbers[0]) + 1
 
 
 def _is_enumeration(dims: tuple[Dim, ...]) -> bool:

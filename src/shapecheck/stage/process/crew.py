@@ -100,7 +100,7 @@ class Crew:
     def _helper(self, phase: Phase[_Task]) -> None:
         try:
             self._member(phase, None, lead=False)
-        except BaseException as error:  # noqa: BLE001 - told by the caller's thread
+        except BaseException as error:
             self._error = self._error or error
             self._stop = True
 

@@ -14,12 +14,12 @@ from typing import Any
 import jax
 
 from shapecheck.facts import Evaluation, Failure
+from shapecheck.stage.limits import TimeLimitError
 from shapecheck.stage.observe import checkers
 from shapecheck.stage.observe.importing import Importer, WorkerEndedError
 from shapecheck.stage.observe.recorder import Recorder
 from shapecheck.stage.process import streams
 from shapecheck.stage.process.suite import Suite
-from shapecheck.stage.limits import TimeLimitError
 from shapecheck.stage.protocol import ConfiguredExample, Described, EntryPlan, ModulePlan, TestResult
 from shapecheck.stage.search import entries
 from shapecheck.stage.search.attempts import Search
@@ -59,7 +59,7 @@ class Session:
             plans, self.recorder, culprits, lambda path: send({"event": "executing", "path": path})
         )
         self._send, self._serve = send, serve
-        self._suite = Suite(self.importer, self.recorder)
+        self._suite = Suite(self.importer, self.recorder, self._described, settings.get("sizes", {}))
         self.settings = settings
         self.entries: dict[str, EntryPlan] = {}
         self.classes: dict[str, type] = {}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from shapecheck.stage.observe.importing import Importer
 from shapecheck.stage.observe.recorder import Recorder
 from shapecheck.stage.observe.stepping import Steps
-from shapecheck.stage.protocol import TestPlan, TestResult
+from shapecheck.stage.protocol import Described, TestPlan, TestResult
 from shapecheck.stage.search.failures import kind_of
 
 if TYPE_CHECKING:
@@ -21,8 +21,14 @@ if TYPE_CHECKING:
 class Suite:
     """The tests of one worker. pytest is the user's own, and imported only if there are tests."""
 
-    def __init__(self, importer: Importer, recorder: Recorder) -> None:
-        self.importer, self.recorder = importer, recorder
+    def __init__(
+        self,
+        importer: Importer,
+        recorder: Recorder,
+        described: Callable[[Any], Mapping[str, Described]],
+        pinned: Mapping[str, int],
+    ) -> None:
+        self.importer, self.recorder, self.described, self.pinned = importer, recorder, described, pinned
         self.steps = Steps(recorder, kind_of)
         self.items: dict[str, pytest.Item] = {}
         self.plans: dict[str, TestPlan] = {}
@@ -34,10 +40,12 @@ class Suite:
         """Collect, and `serve` from inside pytest's run; the answer is an error if it does not come to that."""
         try:
             from shapecheck.stage.tests import collecting  # noqa: PLC0415
+            from shapecheck.stage.tests.generalising import Generaliser  # noqa: PLC0415
             from shapecheck.stage.tests.running import Runner  # noqa: PLC0415
         except ImportError as error:
             return {"error": f"pytest cannot be imported: {error}"}
         self.runner = Runner(self.recorder, self.steps, limit)
+        self.generaliser = Generaliser(self.importer, self.recorder, self.described, self.pinned)
         self._activate(tests)
         home = os.getcwd()
         self.playground = _playground(home, scratch)
@@ -63,8 +71,12 @@ class Suite:
         plan = self.plans[key]
         os.chdir(self.playground)
         self.recorder.touched = set()
-        ran = self.runner.run(self.items[key], plan.path, plan.line)
-        runs = () if ran.evaluation is None else ((ran.evaluation,),)
+        self.generaliser.begin()
+        try:
+            ran = self.runner.run(self.items[key], plan.path, plan.line)
+        finally:
+            self.generaliser.end()
+        runs = () if ran.evaluation is None else ((ran.evaluation,), *self.generaliser.evaluate())
         touched = tuple(sorted(self.recorder.touched))
         return TestResult(key, ran.status, ran.reason, self.steps.count, runs, touched)
 

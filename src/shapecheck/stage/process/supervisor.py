@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from shapecheck.facts import Evaluation
 from shapecheck.stage.process.client import Worker, WorkerEndedError, WorkerError
 from shapecheck.stage.process.crew import Crew
 from shapecheck.stage.process.entering import Entries, Scopes
@@ -65,12 +66,8 @@ class Supervisor:
         if self.tests:
             phase = self._run_tests(worker, started + _FOR_TESTS * self.limits.budget)
             worker = None
-            for key in phase.plans or ():
-                if key in phase.results:
-                    runs = phase.results[key].runs
-                    result.runs += runs
-                    general.update((c.path, c.scope) for run in runs[1:] for e in run for c in e.calls)
-                    tested.update((c.path, c.scope) for run in runs[:1] for e in run for c in e.calls)
+            runs, general, tested = _shown(phase)
+            result.runs += runs
             result.tests = phase.counts()
         entries = Entries(self.conduct, started + self.limits.budget, general, tested)
         self._crew(entries, worker)
@@ -109,3 +106,26 @@ class Supervisor:
             remedy = "Name a Python that has JAX with --python, or give it more memory with --memory."
             text = f"{self.python} ended while it started ({error.reason}). {remedy}\n{error.tail}"
             raise WorkerError(text.rstrip()) from None
+
+
+def _shown(phase: Tests) -> tuple[list[tuple[Evaluation, ...]], Scopes, Scopes]:
+    """What the tests showed, in their own order, and the functions that ran with free sizes, and with the tests'.
+
+    Of a function that several workers generalised the first test's counts, so that it does not matter who was first.
+    """
+    runs: list[tuple[Evaluation, ...]] = []
+    general: Scopes = set()
+    tested: Scopes = set()
+    targets: set[str] = set()
+    for key in phase.plans or ():
+        if key not in phase.results:
+            continue
+        own, *others = phase.results[key].runs or ((),)
+        tested.update((c.path, c.scope) for e in own for c in e.calls)
+        runs += [own] if own else []
+        for run in others:
+            if run[0].target not in targets:
+                targets.add(run[0].target)
+                runs.append(run)
+                general.update((c.path, c.scope) for e in run for c in e.calls)
+    return runs, general, tested

@@ -10,8 +10,8 @@ import traceback
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
-from shapecheck.stage.process.streams import keep_pipes
 from shapecheck.stage.limits import TimeLimitError, time_limit
+from shapecheck.stage.process.streams import keep_pipes
 from shapecheck.stage.protocol import dump, load
 
 
@@ -27,6 +27,7 @@ def main() -> None:
         replies.flush()
 
     _limit_memory(plan["settings"].get("memory", 0))
+
     def serve(end: str = "") -> None:
         """Answer commands, until the one that is named `end`."""
         while (command := inbox.get())["op"] != end:

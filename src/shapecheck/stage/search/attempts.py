@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 import jax
 
 from shapecheck.facts import Evaluation
-from shapecheck.stage.observe.recorder import Recorder
 from shapecheck.stage.limits import TimeLimitError
+from shapecheck.stage.observe.recorder import Recorder
 from shapecheck.stage.protocol import EntryPlan
 from shapecheck.stage.search.failures import explain, is_own
 from shapecheck.stage.search.repair import proposals
@@ -19,9 +19,7 @@ from shapecheck.stage.search.sizes import SMALLEST, Substitution, UnknownSizeErr
 from shapecheck.stage.search.synthesis import ALL_EQUAL, CannotSynthesiseError
 from shapecheck.stage.search.trials import INDEPENDENT, Outcome, Prepared, Recipe, Trial
 
-_MOST_ATTEMPTS = 240
 _MOST_TIES = 6
-_SECONDS = 20.0
 _MOST_GUESSES = 16
 _GUESSING = 1.5  # seconds
 _UNBOUND_AXIS = re.compile(r"unbound axis name:? '?(\w+)")
@@ -191,7 +189,9 @@ class Search:
 
     def _exhausted(self) -> bool:
         # A guess is worth little: what it shows can only confirm.
-        most, seconds = (_MOST_GUESSES, _GUESSING) if self.guessing else (_MOST_ATTEMPTS, _SECONDS)
+        most, seconds = self.recipe.attempts, self.recipe.seconds
+        if self.guessing:
+            most, seconds = _MOST_GUESSES, _GUESSING
         if self.tried > most or time.monotonic() > self.started + seconds:
             self.complete = False
         return not self.complete
@@ -272,6 +272,7 @@ class Search:
             outcome.prepared is not None and outcome.prepared.guessed,
             outcome.prepared is not None and outcome.prepared.guessed_dtype,
             outcome.prepared.made_up if outcome.prepared else (),
+            self.recipe.proves,
         )
 
 

@@ -50,7 +50,7 @@ def functions(plan: ModulePlan, module: ModuleType) -> Iterator[EntryPlan]:
     """Functions and methods with claims, or around some, that can be reached from the module by name."""
     wanted: set[int] = set()
     for index in plan.claimed:
-        outermost = _outermost_function(plan.scopes, index)
+        outermost = outermost_function(plan.scopes, index)
         if outermost is not None:
             wanted.add(outermost)
         elif plan.scopes[index].kind == "class":
@@ -154,7 +154,8 @@ def _own_call(cls: type) -> bool:
     return any("__call__" in vars(c) for c in cls.__mro__ if c.__module__.split(".")[0] != "equinox" or c is cls)
 
 
-def _outermost_function(scopes: Sequence[Scope], index: int) -> int | None:
+def outermost_function(scopes: Sequence[Scope], index: int) -> int | None:
+    """The function that no other function is around, among those around a scope and itself."""
     found: int | None = None
     current: int | None = index
     while current is not None:

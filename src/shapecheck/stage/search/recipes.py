@@ -11,9 +11,9 @@ from typing import Any
 import jax
 
 from shapecheck.shapes import parse_spec
+from shapecheck.stage.limits import TimeLimitError
 from shapecheck.stage.observe.recorder import Kept, Recorder
 from shapecheck.stage.observe.values import is_array
-from shapecheck.stage.limits import TimeLimitError
 from shapecheck.stage.protocol import ConfiguredExample, Described
 from shapecheck.stage.search import abstract
 from shapecheck.stage.search.annotations import annotation_of, is_plain_array
@@ -168,7 +168,7 @@ class Kitchen:
             text = describe_error(error)
             raise CannotSynthesiseError(f"constructing {cls.__name__} with made-up arguments raised {text}") from None
         self._made[cls, construction] = synthesis
-        return model, {**synthesis.kept, **synthesis.chosen, **_integers(model), **_only_integers(init)}
+        return model, {**synthesis.kept, **synthesis.chosen, **integers_of(model), **_onlyintegers_of(init)}
 
     def _constructor(self, cls: type, init: Mapping[str, Any], construction: int) -> tuple[Deferred, Synthesis]:
         if inspect.isabstract(cls):
@@ -300,7 +300,7 @@ def _annotated(annotation: Any) -> Iterator[str]:
         yield from _annotated(leaf)
 
 
-def _integers(model: Any) -> dict[str, int]:
+def integers_of(model: Any) -> dict[str, int]:
     """The integer fields of an instance, and those of its configs."""
     found: dict[str, int] = {}
     for name, value in getattr(model, "__dict__", {}).items():
@@ -311,7 +311,7 @@ def _integers(model: Any) -> dict[str, int]:
     return found
 
 
-def _only_integers(init: Mapping[str, Any]) -> dict[str, int]:
+def _onlyintegers_of(init: Mapping[str, Any]) -> dict[str, int]:
     return {k: v for k, v in init.items() if type(v) is int}
 
 

@@ -52,7 +52,9 @@ class Recipe:
     `relations` lets free names be tied to each other blindly. `tied` says that the user or the names fixed all dims,
     `certain` that annotations or comments describe the arguments, so that a shape error is one of the code. No two
     names of a set in `apart` are made equal: one annotation tells them apart. `described_apart` are those of comments:
-    what evaluates only if they are equal is neither an error nor a proof.
+    what evaluates only if they are equal is neither an error nor a proof. What contradicts a claim is only news if it
+    `proves` anything: not if sizes that were made free may have to follow others. The search ends after so many
+    `attempts`, or `seconds`.
     """
 
     prepare: Callable[[Trial], Prepared]
@@ -64,6 +66,9 @@ class Recipe:
     ranks: tuple[int, ...] = (1,)
     apart: tuple[frozenset[str], ...] = ()
     described_apart: tuple[frozenset[str], ...] = ()
+    proves: bool = True
+    attempts: int = 240
+    seconds: float = 20.0
 
     def allows(self, substitution: Substitution, told: Chosen = ()) -> bool:
         """Whether the ties keep apart what must be: two free names, or one and a name that the constructor fixed."""

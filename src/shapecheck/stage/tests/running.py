@@ -90,7 +90,7 @@ class Runner:
                 run()
         except TimeLimitError as error:
             return error
-        except BaseException as error:  # noqa: BLE001 - tests may raise anything
+        except BaseException as error:
             if is_own(error) or (isinstance(error, KeyboardInterrupt) and not found):
                 raise
             return found[0] if found else error

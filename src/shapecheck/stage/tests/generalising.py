@@ -1,0 +1,111 @@
+"""Functions with claims that a test reached, evaluated again with free sizes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import FrameType
+from typing import Any
+
+from shapecheck.facts import Evaluation
+from shapecheck.stage.limits import TimeLimitError
+from shapecheck.stage.observe.importing import Importer
+from shapecheck.stage.observe.recorder import ModuleProbe, Recorder
+from shapecheck.stage.observe.values import is_size
+from shapecheck.stage.protocol import Described, EntryPlan, ModulePlan
+from shapecheck.stage.search import entries, seen
+from shapecheck.stage.search.attempts import Search
+from shapecheck.stage.search.recipes import integers_of
+from shapecheck.stage.search.sizes import UnknownSizeError
+
+_TRIES = 3  # calls of a function that are tried, in different tests
+
+Key = tuple[str, int]
+
+
+class Generaliser:
+    """Remembers the first call of each function in a test, and evaluates it again when the test is over."""
+
+    def __init__(
+        self,
+        importer: Importer,
+        recorder: Recorder,
+        described: Callable[[Any], Mapping[str, Described]],
+        pinned: Mapping[str, int],
+    ) -> None:
+        self.importer, self.recorder, self.described, self.pinned = importer, recorder, described, pinned
+        self._plans = {plan.path: plan for plan in importer.plans.values()}
+        self._left = {
+            (plan.path, outermost)
+            for plan in importer.plans.values()
+            for index in plan.claimed
+            if (outermost := entries.outermost_function(plan.scopes, index)) is not None
+        }
+        self._tried: Counter[Key] = Counter()
+        self._captured: dict[Key, seen.Seen] = {}
+
+    def begin(self) -> None:
+        """A test begins: note which functions it calls."""
+        self._captured = {}
+        self.recorder.on_enter = self._note
+
+    def end(self) -> None:
+        """The test is over."""
+        self.recorder.on_enter = None
+
+    def evaluate(self) -> list[tuple[Evaluation, ...]]:
+        """The evaluations of what the test called, as far as they came to an end; for each function once for all."""
+        found: list[tuple[Evaluation, ...]] = []
+        for key, call in self._captured.items():
+            plan = self._plans[key[0]]
+            self._tried[key] += 1
+            results = self._again(plan, key[1], call)
+            if results:
+                found.append(results)
+            if results or self._tried[key] >= _TRIES:
+                self._left.discard(key)
+        self._captured = {}
+        return found
+
+    def _again(self, plan: ModulePlan, scope: int, call: seen.Seen) -> tuple[Evaluation, ...]:
+        recipe = seen.recipe(call, self.described(call.function), self.pinned)
+        if recipe is None:
+            return ()
+        name = plan.scopes[scope].qualname
+        position = plan.scopes[scope].position
+        line = position.line if position is not None else 1
+        entry = EntryPlan(f"seen:{plan.path}:{name}", f"{plan.name}:{name}", "seen", plan.path, line, scope)
+        try:
+            results = Search(entry, recipe, self.recorder).evaluate()
+        except (UnknownSizeError, TimeLimitError):
+            return ()
+        # That a dim has the size of a parameter of the model's is no limit: models have numbers.
+        own = call.own_sizes()
+        return tuple(
+            replace(result, sizes=tuple((n, s) for n, s in result.sizes if s not in own))
+            for result in results
+            if result.status == "ok"
+        )
+
+    def _note(self, probe: ModuleProbe, scope: int, frame: FrameType) -> None:
+        key = (probe.path, scope)
+        if key not in self._left or key in self._captured:
+            return
+        plan = self._plans[probe.path]
+        module = self.importer.loaded.get(plan.file)
+        function = entries.resolve(module, plan.scopes, plan.scopes[scope]) if module is not None else None
+        if function is None:
+            self._left.discard(key)
+            return
+        call = seen.capture(function, frame, self._known(frame))
+        if call is not None:
+            self._captured[key] = call
+
+    def _known(self, frame: FrameType) -> dict[str, int]:
+        owner = frame.f_locals.get("self")
+        if owner is None:
+            return {}
+        given = [dict(v) for v in self.recorder.constructions.variables(owner)[:1]]
+        sizes = {n: v for space in given for n, v in space.items() if is_size(v) and isinstance(v, int)}
+        return {**sizes, **integers_of(owner)}
