@@ -220,7 +220,7 @@ WRITER = """
 import itertools, os, sys
 from pathlib import Path
 from shapecheck.cache import Store
-store, filler = Store(Path(sys.argv[1])), os.urandom(400_000).hex()
+store, filler = Store(Path(sys.argv[1])), os.urandom(int(sys.argv[2])).hex()
 for number in itertools.count():
     store.put("slot", f"{number} {filler} {number}")
     if number == 0:
@@ -244,9 +244,10 @@ assert not store._stopped
 """
 
 
-def test_a_writer_that_is_killed_leaves_the_text_before(folder: Path) -> None:
-    for _ in range(8):
-        with run(WRITER, folder) as writer:
+@pytest.mark.parametrize("size", [900, 400_000])
+def test_a_writer_that_is_killed_leaves_the_text_before(folder: Path, size: int) -> None:
+    for _ in range(5):
+        with run(WRITER, folder, size) as writer:
             assert writer.stdout is not None
             assert writer.stdout.readline() == "ready\n"
             time.sleep(random.random() / 20)  # noqa: S311
@@ -255,7 +256,7 @@ def test_a_writer_that_is_killed_leaves_the_text_before(folder: Path) -> None:
         assert text is not None
         first, filler, last = text.split(" ")
         assert first == last
-        assert len(filler) == 800_000
+        assert len(filler) == 2 * size
     assert len(entries(folder)) == 1
     assert clean(folder)  # with the temporary files of those that were killed
     assert not folder.exists()
