@@ -27,8 +27,9 @@ ALLOWED = {
     "check": {"check", "shapes", "facts", "atomic", "config"},
     "report": {"report", "check", "facts", ""},
     "config": {"check", "report"},
-    "pipeline": {"source", "stage", "check", "report", "shapes", "facts", "config", "cache"},
-    "cli": {"pipeline", "source", "check", "report", "facts", "config", "atomic", "cache", ""},
+    "rerun": {"cache", "config", "facts", "stage"},
+    "pipeline": {"rerun", "source", "stage", "check", "report", "shapes", "facts", "config", "cache"},
+    "cli": {"pipeline", "rerun", "source", "check", "report", "facts", "config", "atomic", "cache", ""},
     "__main__": {"cli"},
 }
 # rooms of stage/, each of which may import those before it

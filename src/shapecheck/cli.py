@@ -15,7 +15,7 @@ from typing import Any, TextIO
 
 import click
 
-from shapecheck import __version__
+from shapecheck import __version__, cache
 from shapecheck.atomic import write_text
 from shapecheck.check import baseline
 from shapecheck.check.rules import RULES, Rule, as_code, nearest_code
@@ -140,6 +140,7 @@ def command() -> None:
     metavar="SECONDS",
     help=f"For the whole run; what it cuts is told.  [default: {Config.budget:g}]",
 )
+@click.option("--no-cache", is_flag=True, help="Neither use nor keep the results of earlier runs.")
 @click.option("--jobs", type=click.IntRange(0), metavar="N", help="Workers side by side.  [default: one a core]")
 @click.option(
     "--memory",
@@ -240,6 +241,19 @@ def claims(paths: tuple[Path, ...], output_format: str, config_file: Path | None
     return _CLEAN
 
 
+@command.command(short_help="Remove what earlier runs left behind.")
+@click.argument("paths", nargs=-1, metavar="[PATH...]", type=click.Path(path_type=Path))
+@click.option("--config", "config_file", type=click.Path(path_type=Path), help="Read this file, not a pyproject.toml.")
+def clean(paths: tuple[Path, ...], config_file: Path | None) -> int:
+    """Remove the cache of the project that PATH (else the working directory) belongs to."""
+    from shapecheck import rerun  # noqa: PLC0415  # as in `check`
+
+    _need(paths)
+    folder = load(paths, file=config_file).root / rerun.FOLDER
+    _say(f"Removed {folder}\n" if cache.clean(folder) else f"There is no cache in {folder}\n")
+    return _CLEAN
+
+
 @command.command(short_help="Say what a rule means, or list all rules.")
 @click.argument("code", required=False)
 def explain(code: str | None) -> int:
@@ -280,6 +294,7 @@ def _config(paths: Sequence[Path], options: dict[str, Any]) -> Config:
     for name in ("select", "ignore"):
         codes = tuple(code.strip() for text in options[name] for code in text.split(",") if code.strip())
         flags[name] = codes or None
+    flags["cache"] = False if options["no_cache"] else None
     flags["tests"] = () if options["no_tests"] else None
     flags["baseline"] = options["baseline"] and options["baseline"].absolute()
     flags["python"] = options["python"] and interpreter(options["python"], Path.cwd(), "--python")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,10 @@ from shapecheck.check.rules import RULES
 from shapecheck.check.unreached import Reasons, remedy
 from shapecheck.config import Config, ConfigError
 from shapecheck.facts import EntryResult, Evaluation, Finding, Module, Report
+from shapecheck.rerun import Rerun
 from shapecheck.stage.process import interpreter
 from shapecheck.stage.process.client import WorkerError
+from shapecheck.stage.process.memory import Memory
 from shapecheck.stage.process.supervisor import Evaluated, Limits, Supervisor, Trouble
 from shapecheck.stage.protocol import ConfiguredExample, Described, ModulePlan
 
@@ -36,10 +39,34 @@ def check(
     the report, beside what the others showed.
     """
     texts = _texts(paths, config, stdin)
+    tests = _tests(config, [file for file, _ in texts.values()]) if stdin is None else ()
+    rerun = Rerun(config, texts, tests) if config.cache and stdin is None else None
+    known = rerun.report() if rerun is not None else None
+    if known is not None:
+        return known
     modules = {shown: source.read_module(shown, text) for shown, (_, text) in texts.items()}
     plans = [_plan(file, modules[shown], config, text if stdin else None) for shown, (file, text) in texts.items()]
-    evaluated = _evaluate(plans, modules, config, progress, [file for file, _ in texts.values()])
-    return _report(modules, evaluated, config)
+    memory = rerun.memory(plans) if rerun is not None else None
+    files = [file for file, _ in texts.values()]
+    evaluated = _evaluate(plans, modules, config, Surroundings(files, tests, memory, progress))
+    report = _report(modules, evaluated, config)
+    if rerun is not None and memory is not None:
+        rerun.keep(report, memory)
+    return report
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What an evaluation needs besides plans and settings."""
+
+    files: Sequence[Path]
+    tests: Sequence[Path]
+    memory: Memory | None
+    progress: Progress | None
+
+
+def _tests(config: Config, files: Sequence[Path]) -> Sequence[Path]:
+    return config.tests if config.tests is not None else source.find_tests(files)
 
 
 def _texts(paths: Sequence[Path], config: Config, stdin: tuple[str, bytes] | None) -> Mapping[str, tuple[Path, bytes]]:
@@ -94,8 +121,7 @@ def _evaluate(
     plans: Sequence[ModulePlan],
     modules: Mapping[str, Module],
     config: Config,
-    progress: Progress | None,
-    files: Sequence[Path],
+    around: Surroundings,
 ) -> Evaluated:
     """Nothing is imported where nothing is claimed."""
     wanted = [p.path for p in plans if _worth_importing(modules[p.path])]
@@ -108,18 +134,18 @@ def _evaluate(
         "examples": examples,
         "config_file": source.shown(config.file) if config.file else "",
     }
-    tests = config.tests if config.tests is not None else source.find_tests(files)
     supervisor = Supervisor(
         plans,
         wanted,
         settings,
         limits=Limits(config.timeout, config.test_timeout, config.budget, config.jobs or _cores()),
         cwd=Path.cwd(),
-        tests=tests,
-        progress=progress,
+        tests=around.tests,
+        progress=around.progress,
+        memory=around.memory,
     )
     try:
-        return supervisor.run(interpreter.candidates(str(config.python) if config.python else None, files))
+        return supervisor.run(interpreter.candidates(str(config.python) if config.python else None, around.files))
     except WorkerError as error:
         raise ConfigError(str(error)) from error
 

@@ -67,6 +67,20 @@ SCHEMA = exact(
         verified_loosely=COUNT,
     ),
     unreached={"type": "array", "items": exact(path=TEXT, line=PLACE, reason=TEXT)},
+    tests={
+        "anyOf": [
+            {"type": "null"},
+            exact(
+                collected=COUNT,
+                ok=COUNT,
+                stopped=COUNT,
+                skipped=COUNT,
+                cut=COUNT,
+                problems={"type": "array", "items": TEXT},
+            ),
+        ]
+    },
+    functions=exact(total=COUNT, reached=COUNT),
     loose={"type": "array", "items": exact(path=TEXT, line=PLACE, reason=TEXT)},
     entries={"type": "array", "items": exact(target=TEXT, origin=TEXT, mode=TEXT, status=TEXT, reason=TEXT)},
 )

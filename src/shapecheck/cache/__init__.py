@@ -3,7 +3,8 @@
 `Store` keeps texts under names, `content` and `skeleton` tell whether what a text was computed from is still the same.
 """
 
+from .environment import environment
 from .fingerprints import content, skeleton
 from .store import Store, clean
 
-__all__ = ["Store", "clean", "content", "skeleton"]
+__all__ = ["Store", "clean", "content", "environment", "skeleton"]

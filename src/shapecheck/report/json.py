@@ -17,6 +17,8 @@ def render(report: Report, *, color: bool = False) -> str:
         "claims": asdict(report.summary),
         "unreached": [asdict(each) for each in sorted(report.unreached, key=lambda at: (at.path, at.line, at.reason))],
         "entries": [asdict(each) for each in report.entries],
+        "tests": None if report.tests is None else asdict(report.tests),
+        "functions": {"total": report.functions[0], "reached": report.functions[1]},
         "loose": [asdict(each) for each in report.loose],
     }
     return json.dumps(document, indent=2) + "\n"

@@ -16,7 +16,14 @@ def render(report: Report, *, show_unreached: bool = False, quiet: bool = False,
     lines = list(_warning(report))
     if not quiet:
         loose = _loose(report) if show_unreached else ()
-        lines = [*_claims(report), *_reasons(report, show_unreached), *loose, *lines, *_verdict(report)]
+        lines = [
+            *_claims(report),
+            *_tests(report),
+            *_reasons(report, show_unreached),
+            *loose,
+            *lines,
+            *_verdict(report),
+        ]
     return paint(lines, color=color)
 
 
@@ -44,6 +51,22 @@ def _claims(report: Report) -> Iterator[tuple[Part, ...]]:
         f"{counts.tentative} tentative, {counts.unreached} unreached"
     )
     yield ((text, "bold"),)
+
+
+def _tests(report: Report) -> Iterator[tuple[Part, ...]]:
+    tests = report.tests
+    if tests is not None:
+        parts = [f"{tests.ok} evaluated to the end", f"{tests.stopped} stopped", f"{tests.skipped} skipped"]
+        yield ((f"{_count(tests.collected, 'test')}: {', '.join(parts)}", ""),)
+        for problem in tests.problems[:_GROUPS]:
+            yield ((f"  not collected: {visible(problem)}", "warning"),)
+        if len(tests.problems) > _GROUPS:
+            yield ((f"  and {_count(len(tests.problems) - _GROUPS, 'more problem')}", "warning"),)
+    cut = [_count(tests.cut, "test")] if tests is not None and tests.cut else []
+    cut += [f"{report.cut} models and functions"] if report.cut else []
+    if cut:
+        text = f"The time for the whole run was over before {' and '.join(cut)} (--budget SECONDS allows more)."
+        yield ((text, "warning"),)
 
 
 def _reasons(report: Report, show_unreached: bool) -> Iterator[tuple[Part, ...]]:

@@ -68,7 +68,10 @@ class EntryPlan:
 
 @dataclass(frozen=True)
 class TestPlan:
-    """One collected test. `names` are the identifiers that its code and its fixtures use; `files` what it lies in."""
+    """One collected test. `names` are the identifiers that its code and its fixtures use.
+
+    `files` are its own file and those that its module takes names from, absolute.
+    """
 
     __test__ = False  # no test class of ours
 
@@ -76,20 +79,27 @@ class TestPlan:
     path: str
     line: int
     names: tuple[str, ...]
+    files: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class TestResult:
-    """What became of one test, and all that it showed: its own evaluation, then those of functions seen in it."""
+    """What became of one test, and all that it showed.
+
+    `calls` are the functions with claims that it called, as (path, scope); `again` has the evaluations of those that
+    were evaluated anew with free sizes, empty where that came to no end. `touched` are all functions that ran.
+    """
 
     __test__ = False
 
     key: str
     status: str  # "ok", "stopped", "skipped"
     reason: str
-    stepped: int  # statements that were stepped over
-    runs: tuple[tuple[facts.Evaluation, ...], ...]
-    touched: tuple[tuple[str, int], ...]  # (path, scope) of every function that ran
+    stepped: int = 0  # statements that were stepped over
+    own: tuple[facts.Evaluation, ...] = ()
+    calls: tuple[tuple[str, int], ...] = ()
+    again: tuple[tuple[tuple[str, int], tuple[facts.Evaluation, ...]], ...] = ()
+    touched: tuple[tuple[str, int], ...] = ()
 
 
 _CLASSES: dict[str, Any] = {
@@ -113,6 +123,13 @@ _CLASSES: dict[str, Any] = {
         EntryPlan,
         TestPlan,
         TestResult,
+        facts.Span,
+        facts.Finding,
+        facts.Unreached,
+        facts.Summary,
+        facts.EntryResult,
+        facts.TestCounts,
+        facts.Report,
     )
 }
 _FIELDS = {name: tuple(f.name for f in dataclasses.fields(c)) for name, c in _CLASSES.items()}

@@ -37,9 +37,8 @@ class Phase(Protocol[_Task]):
 class Crew:
     """At most `jobs` workers, the first in the caller's own thread. Nothing outlives `run`, however it ends."""
 
-    def __init__(self, start: Callable[[], Worker], jobs: int, worthwhile: int) -> None:
-        self._start, self.jobs, self.worthwhile = start, jobs, worthwhile
-        self.lock = threading.Lock()
+    def __init__(self, start: Callable[[], Worker], jobs: int, worthwhile: int, lock: threading.Lock) -> None:
+        self._start, self.jobs, self.worthwhile, self.lock = start, jobs, worthwhile, lock
         self._workers: set[Worker] = set()
         self._threads: list[threading.Thread] = []
         self._error: BaseException | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -32,6 +33,19 @@ class Entries:
         self.next = self.accepted = 0
         self.results: dict[int, tuple[Evaluation, ...]] = {}
         self.runs: list[tuple[Evaluation, ...]] = []
+        self.recalled: list[str] = []
+
+    def settle(self) -> bool:
+        """Take what is remembered, in order; whether that is all, so that no worker is needed."""
+        memory = self.conduct.memory
+        if memory is None or memory.entries is None:
+            return False
+        self.entries = memory.entries
+        if self._skip():
+            return False
+        self.modules = dict(memory.modules)
+        self.conduct.result.troubles += memory.troubles
+        return True
 
     def prepare(self, worker: Worker) -> bool:
         """Import all modules, and list what can be evaluated."""
@@ -62,20 +76,33 @@ class Entries:
         return len(self.entries or ())
 
     def take(self) -> int | None:
-        """The number of the next entry that is not covered yet, and for which there is time."""
+        """The number of the next entry that has to be evaluated, if there is time for it."""
+        if not self._skip():
+            return None
+        index = self.next
+        self.next += 1
+        self.conduct.step(f"evaluating {(self.entries or ())[index].target}")
+        return index
+
+    def _skip(self) -> bool:
+        """Pass over entries that are covered or remembered, or for which there is no time; whether one is left."""
         entries = self.entries or ()
         while self.next < len(entries):
-            index = self.next
-            self.next += 1
-            if self._is_needless(entries[index]):
-                self._accept(index, ())
-            elif time.monotonic() > self.deadline and entries[index].origin not in _USERS:
+            entry = entries[self.next]
+            shown = self.conduct.memory.entry(entry) if self.conduct.memory is not None else None
+            if self._is_needless(entry):
+                self._accept(self.next, ())
+            elif shown is not None:
+                self.recalled.append(f"entry:{entry.key}")
+                self.conduct.result.touched.update(shown[1])
+                self._accept(self.next, shown[0])
+            elif time.monotonic() > self.deadline and entry.origin not in _USERS:
                 self.conduct.result.cut += 1
-                self._accept(index, (_failed(entries[index], "the time for the whole run was over (--budget)"),))
+                self._accept(self.next, (_failed(entry, "the time for the whole run was over (--budget)"),))
             else:
-                self.conduct.step(f"evaluating {entries[index].target}")
-                return index
-        return None
+                return True
+            self.next += 1
+        return False
 
     def perform(self, worker: Worker, task: int) -> None:
         """Evaluate one entry."""
@@ -86,15 +113,21 @@ class Entries:
                 self._stopped(task, str(answer["error"]))
             else:
                 runs, touched = answer
-                self.conduct.result.touched.update((path, scope) for path, scope in touched)
-                self._accept(task, tuple(runs))
+                self.conduct.result.touched.update(touched)
+                if self.conduct.memory is not None:
+                    self.conduct.memory.keep_entry(entry, (runs, touched))
+                self._accept(task, runs)
 
     def ended(self, task: int, error: WorkerEndedError) -> None:
         """An entry ended the worker."""
         self._stopped(task, error.reason)
 
     def finish(self, worker: Worker) -> None:
-        """Nothing is left behind."""
+        """Ask what it had loaded."""
+        with contextlib.suppress(WorkerEndedError):
+            files = worker.ask("files", self.conduct.timeout)
+            with self.conduct.lock:
+                self.conduct.saw(files)
 
     def _loaded(self, plan: ModulePlan, answer: Mapping[str, Any]) -> None:
         if plan.path in self.loaded:

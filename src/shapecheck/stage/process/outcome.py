@@ -5,10 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shapecheck.facts import Evaluation, TestCounts
 from shapecheck.stage.protocol import ModulePlan
+
+if TYPE_CHECKING:
+    from shapecheck.stage.process.memory import Memory
 
 Progress = Callable[[str, int, int], None]
 
@@ -47,6 +50,7 @@ class Conduct:
     progress: Progress
     result: Evaluated = field(default_factory=Evaluated)
     culprits: dict[str, str] = field(default_factory=dict)
+    memory: Memory | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
     steps: int = 0
     total: int = 0
@@ -56,6 +60,13 @@ class Conduct:
         self.steps += 1
         self.total = max(self.total, self.steps)
         self.progress(label, self.steps, self.total)
+
+    def saw(self, files: Mapping[str, Any]) -> None:
+        """Remember which files a worker had loaded."""
+        if self.memory is not None:
+            self.memory.files.loaded.update(files["loaded"])
+            self.memory.files.ran.update(files["ran"])
+            self.memory.files.sites = tuple(sorted({*self.memory.files.sites, *files["sites"]}))
 
     def blame(self, path: str, fallback: ModulePlan | None, reason: str) -> None:
         """Leave out the file whose body was running when a process ended."""

@@ -127,6 +127,16 @@ class Session:
         """Run one test."""
         return self._suite.run(key)
 
+    def files(self) -> dict[str, Any]:
+        """The project's files that were imported, those whose functions ran meanwhile, and where packages lie."""
+        sites = sorted({p for p in sys.path if os.path.basename(p) in ("site-packages", "dist-packages")})
+        outside = (*sites, os.path.dirname(os.__file__), os.path.dirname(os.path.dirname(os.path.dirname(__file__))))
+        files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+        loaded = {os.path.realpath(f) for f in files if isinstance(f, str) and f.endswith(".py")}
+        planned = {plan.file for plan in self.plans.values()}
+        own = sorted(f for f in loaded if f in planned or not f.startswith(tuple(o + os.sep for o in outside)))
+        return {"loaded": own, "ran": sorted(self.importer.ran), "sites": sites}
+
     def evaluate(self, key: str) -> tuple[tuple[Evaluation, ...], tuple[tuple[str, int], ...]]:
         """Run one entry: its evaluations, and which functions ran, whatever became of it."""
         self.recorder.touched = set()

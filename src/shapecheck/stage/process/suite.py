@@ -76,9 +76,14 @@ class Suite:
             ran = self.runner.run(self.items[key], plan.path, plan.line)
         finally:
             self.generaliser.end()
-        runs = () if ran.evaluation is None else ((ran.evaluation,), *self.generaliser.evaluate())
-        touched = tuple(sorted(self.recorder.touched))
-        return TestResult(key, ran.status, ran.reason, self.steps.count, runs, touched)
+        touched = set(self.recorder.touched)
+        if ran.evaluation is None:
+            return TestResult(key, ran.status, ran.reason, touched=tuple(sorted(touched)))
+        calls = self.generaliser.calls()
+        stepped = self.steps.count
+        again = self.generaliser.evaluate()
+        touched |= self.recorder.touched
+        return TestResult(key, ran.status, ran.reason, stepped, (ran.evaluation,), calls, again, tuple(sorted(touched)))
 
     def _activate(self, tests: Sequence[str]) -> None:
         importer = self.importer

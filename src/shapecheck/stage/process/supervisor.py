@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shapecheck.facts import Evaluation
 from shapecheck.stage.process.client import Worker, WorkerEndedError, WorkerError
 from shapecheck.stage.process.crew import Crew
 from shapecheck.stage.process.entering import Entries, Scopes
+from shapecheck.stage.process.memory import Memory
 from shapecheck.stage.process.outcome import Conduct, Evaluated, Progress, Trouble
 from shapecheck.stage.process.testing import Tests
 from shapecheck.stage.protocol import ModulePlan
@@ -47,55 +47,74 @@ class Supervisor:
         cwd: Path,
         tests: Sequence[Path] = (),
         progress: Progress | None = None,
+        memory: Memory | None = None,
         echo: bool = False,
     ) -> None:
         self.plans, self.settings, self.limits = plans, settings, limits
         self.cwd, self.echo, self.tests = cwd, echo, tests
+        self._interpreters: Sequence[str] = ()
         show: Progress = progress or (lambda label, done, total: None)
-        self.conduct = Conduct(plans, wanted, settings, limits.timeout, show, total=len(wanted))
+        self.conduct = Conduct(plans, wanted, settings, limits.timeout, show, memory=memory, total=len(wanted))
         self.python = ""
 
     def run(self, interpreters: Sequence[str]) -> Evaluated:
         """Evaluate everything; raises WorkerError if no interpreter will do."""
         started = time.monotonic()
-        worker: Worker | None = self._first_working(interpreters)
-        result = self.conduct.result
-        result.python = self.python
+        conduct, memory = self.conduct, self.conduct.memory
+        self._interpreters = interpreters
+        if memory is not None and memory.python in interpreters:
+            self.python = memory.python
+        result = conduct.result
+        phase: Tests | None = None
         general: Scopes = set()
         tested: Scopes = set()
         if self.tests:
-            phase = self._run_tests(worker, started + _FOR_TESTS * self.limits.budget)
-            worker = None
-            runs, general, tested = _shown(phase)
-            result.runs += runs
+            phase = self._run_tests(started + _FOR_TESTS * self.limits.budget)
+            again = phase.general()
+            own = [phase.results[key].own for key in phase.plans or () if key in phase.results]
+            result.runs += [*filter(None, own), *(again[call] for call in sorted(again))]
+            general.update((c.path, c.scope) for run in again.values() for e in run for c in e.calls)
+            tested.update((c.path, c.scope) for run in own for e in run for c in e.calls)
             result.tests = phase.counts()
-        entries = Entries(self.conduct, started + self.limits.budget, general, tested)
-        self._crew(entries, worker)
+        entries = Entries(conduct, started + self.limits.budget, general, tested)
+        if not entries.settle():
+            self._crew(entries)
+        result.python = self.python
         modules = [entries.modules[p.path] for p in self.plans if p.path in entries.modules]
         result.runs = [*modules, *result.runs, *entries.runs]
+        if memory is not None:
+            plans = tuple((phase.plans or {}).values()) if phase is not None else ()
+            problems = phase.problems if phase is not None else ()
+            recalled = [*(phase.recalled if phase is not None else ()), *entries.recalled]
+            memory.close(
+                self.python, plans, problems, entries.entries or (), entries.modules, result.troubles, recalled
+            )
         return result
 
-    def _run_tests(self, worker: Worker | None, deadline: float) -> Tests:
+    def _run_tests(self, deadline: float) -> Tests:
         with tempfile.TemporaryDirectory(prefix="shapecheck-", ignore_cleanup_errors=True) as scratch:
             paths = [os.fspath(path) for path in self.tests]
             phase = Tests(self.conduct, paths, scratch, self.limits.test, deadline)
-            self._crew(phase, worker)
+            settled = phase.settle()
+            while not settled:
+                self._crew(phase)
+                settled = phase.resettle()
         return phase
 
-    def _crew(self, phase: Any, first: Worker | None) -> None:
-        crew = Crew(self._start, self.limits.jobs, _WORTHWHILE)
-        crew.lock = self.conduct.lock
-        crew.run(phase, first)
+    def _crew(self, phase: Any) -> None:
+        crew = Crew(self._start, self.limits.jobs, _WORTHWHILE, self.conduct.lock)
+        crew.run(phase, self._first_working())
 
-    def _first_working(self, interpreters: Sequence[str]) -> Worker:
+    def _first_working(self) -> Worker:
         problem: WorkerError | None = None
-        self.conduct.progress("starting JAX", 0, max(self.conduct.total, 1))
-        for python in interpreters:
+        self.conduct.progress("starting JAX", self.conduct.steps, max(self.conduct.total, 1))
+        for python in [self.python] if self.python else self._interpreters:
             self.python = python
             try:
                 return self._start()
             except WorkerError as error:
                 problem = problem or error
+        self.python = ""
         raise problem or WorkerError("there is no interpreter to evaluate with")
 
     def _start(self) -> Worker:
@@ -106,26 +125,3 @@ class Supervisor:
             remedy = "Name a Python that has JAX with --python, or give it more memory with --memory."
             text = f"{self.python} ended while it started ({error.reason}). {remedy}\n{error.tail}"
             raise WorkerError(text.rstrip()) from None
-
-
-def _shown(phase: Tests) -> tuple[list[tuple[Evaluation, ...]], Scopes, Scopes]:
-    """What the tests showed, in their own order, and the functions that ran with free sizes, and with the tests'.
-
-    Of a function that several workers generalised the first test's counts, so that it does not matter who was first.
-    """
-    runs: list[tuple[Evaluation, ...]] = []
-    general: Scopes = set()
-    tested: Scopes = set()
-    targets: set[str] = set()
-    for key in phase.plans or ():
-        if key not in phase.results:
-            continue
-        own, *others = phase.results[key].runs or ((),)
-        tested.update((c.path, c.scope) for e in own for c in e.calls)
-        runs += [own] if own else []
-        for run in others:
-            if run[0].target not in targets:
-                targets.add(run[0].target)
-                runs.append(run)
-                general.update((c.path, c.scope) for e in run for c in e.calls)
-    return runs, general, tested

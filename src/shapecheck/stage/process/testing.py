@@ -6,13 +6,14 @@ import contextlib
 import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from shapecheck.facts import TestCounts
+from shapecheck.facts import Evaluation, TestCounts
 from shapecheck.stage.process.client import Worker, WorkerEndedError
 from shapecheck.stage.process.outcome import Conduct
 from shapecheck.stage.protocol import TestPlan, TestResult
 
+TRIES = 3  # calls of a function, in different tests, that are evaluated with free sizes until one comes to an end
 _COLLECTING = 4.0  # times the limit of one import
 _GRACE = 20.0  # seconds, over a test's own limit, for its confirmation by a real run, and for what was seen in it
 _ENDING = 10.0  # seconds for the fixtures of the whole session to end
@@ -27,7 +28,9 @@ class Tests:
         self.conduct, self.paths, self.scratch = conduct, paths, scratch
         self.each, self.deadline = each, deadline
         self.plans: dict[str, TestPlan] | None = None
+        self.order: list[str] = []
         self.waiting: list[str] = []
+        self.recalled: list[str] = []
         self.results: dict[str, TestResult] = {}
         self.problems: list[str] = []
         self.cut = 0
@@ -64,10 +67,64 @@ class Tests:
             if answer["tests"]:
                 self._serving.add(worker)
             if self.plans is None:
-                self.plans = {plan.key: plan for plan in answer["tests"]}
-                self.waiting = _ordered(self.plans.values(), conduct)[::-1]
-                conduct.total = max(conduct.total, conduct.steps + len(self.waiting))
+                self._plan(answer["tests"])
         return True
+
+    def settle(self) -> bool:
+        """Take what is remembered; whether that is all, so that no worker is needed."""
+        memory = self.conduct.memory
+        if memory is None or memory.tests is None:
+            return False
+        self.problems += memory.problems
+        self._plan(memory.tests)
+        return not self.waiting
+
+    def resettle(self) -> bool:
+        """After some tests ran again: whether all functions were evaluated anew in the tests that call them first.
+
+        Else the tests in question wait once more. They were remembered, and an earlier test used to do it for them.
+        """
+        if self.cut:
+            return True
+        self.waiting = [key for key, call in self._first_calls() if call not in dict(self.results[key].again)][::-1]
+        self.waiting = [key for key in dict.fromkeys(self.waiting) if f"test:{key}" in self.recalled]
+        return not self.waiting
+
+    def general(self) -> Mapping[tuple[str, int], tuple[Evaluation, ...]]:
+        """The functions that were evaluated with free sizes, in the first test that this came to an end for."""
+        found: dict[tuple[str, int], tuple[Evaluation, ...]] = {}
+        for key, call in self._first_calls():
+            runs = dict(self.results[key].again).get(call)
+            if runs:
+                found.setdefault(call, runs)
+        return found
+
+    def _first_calls(self) -> Iterator[tuple[str, tuple[str, int]]]:
+        """The first calls of each function, in the order of tests, until one came to an end or there were enough."""
+        tries: Counter[tuple[str, int]] = Counter()
+        done: set[tuple[str, int]] = set()
+        for key in self.order:
+            result = self.results.get(key)
+            for call in result.calls if result is not None else ():
+                if call not in done and tries[call] < TRIES:
+                    tries[call] += 1
+                    yield key, call
+                    if result is not None and dict(result.again).get(call):
+                        done.add(call)
+
+    def _plan(self, plans: Sequence[TestPlan]) -> None:
+        conduct = self.conduct
+        self.plans = {plan.key: plan for plan in plans}
+        self.order = _ordered(self.plans.values(), conduct)
+        for key in self.order:
+            result = conduct.memory.test(self.plans[key]) if conduct.memory is not None else None
+            if result is None:
+                self.waiting.insert(0, key)
+            else:
+                self.results[key] = result
+                self.recalled.append(f"test:{key}")
+                conduct.result.touched.update(result.touched)
+        conduct.total = max(conduct.total, conduct.steps + len(self.waiting))
 
     def size(self) -> int:
         """How many tests there are."""
@@ -90,18 +147,28 @@ class Tests:
         answer = worker.ask("run_test", 2 * self.each + _GRACE, key=task)
         with self.conduct.lock:
             if isinstance(answer, Mapping):
-                self.results[task] = TestResult(task, "stopped", str(answer["error"]), 0, (), ())
+                self.results[task] = TestResult(task, "stopped", str(answer["error"]))
             else:
-                self.results[task] = answer
-                self.conduct.result.touched.update((path, scope) for path, scope in answer.touched)
+                self._keep(task, answer)
+
+    def _keep(self, key: str, result: TestResult) -> None:
+        self.results[key] = result
+        self.conduct.result.touched.update(result.touched)
+        plan = (self.plans or {})[key]
+        if self.conduct.memory is not None and "it took longer" not in result.reason:
+            self.conduct.memory.keep_test(plan, result)
 
     def ended(self, task: str, error: WorkerEndedError) -> None:
         """A test ended the worker."""
-        self.results[task] = TestResult(task, "stopped", f"it {error.reason}", 0, (), ())
+        self.results[task] = TestResult(task, "stopped", f"it {error.reason}")
 
     def finish(self, worker: Worker) -> None:
         """Let pytest end its session: wider fixtures may have something to put away."""
         if worker in self._serving:
+            with contextlib.suppress(WorkerEndedError):
+                files = worker.ask("files", self.conduct.timeout)
+                with self.conduct.lock:
+                    self.conduct.saw(files)
             with contextlib.suppress(WorkerEndedError):
                 worker.ask("end_tests", _ENDING)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import metadata
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import Any
 
 import jax
@@ -98,7 +99,18 @@ def _arguments(scratch: str) -> list[str]:
 def plan_of(item: pytest.Item, shown: Callable[[str], str]) -> TestPlan:
     """What the parent needs to know of a test."""
     path, line, _ = item.reportinfo()
-    return TestPlan(item.nodeid, shown(str(path)), (line or 0) + 1, tuple(sorted(_names(item))))
+    names = tuple(sorted(_names(item)))
+    return TestPlan(item.nodeid, shown(str(path)), (line or 0) + 1, names, (os.path.realpath(path), *_sources(item)))
+
+
+def _sources(item: pytest.Item) -> list[str]:
+    """The files that the test's module takes names from."""
+    values = list(vars(getattr(item, "module", object)).values())
+    modules = {getattr(value, "__module__", None) for value in values if not isinstance(value, ModuleType)}
+    found = [value for value in values if isinstance(value, ModuleType)]
+    found += [sys.modules[name] for name in modules if isinstance(name, str) and name in sys.modules]
+    files = {os.path.realpath(file) for module in found if isinstance(file := getattr(module, "__file__", None), str)}
+    return sorted(file for file in files if os.path.basename(file).startswith("test_") or file.endswith("_test.py"))
 
 
 def _names(item: pytest.Item) -> set[str]:

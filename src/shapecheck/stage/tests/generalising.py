@@ -19,7 +19,7 @@ from shapecheck.stage.search.attempts import Search
 from shapecheck.stage.search.recipes import integers_of
 from shapecheck.stage.search.sizes import UnknownSizeError
 
-_TRIES = 3  # calls of a function that are tried, in different tests
+TRIES = 3  # calls of a function that are tried, in different tests
 
 Key = tuple[str, int]
 
@@ -36,37 +36,42 @@ class Generaliser:
     ) -> None:
         self.importer, self.recorder, self.described, self.pinned = importer, recorder, described, pinned
         self._plans = {plan.path: plan for plan in importer.plans.values()}
-        self._left = {
+        self._claimed = {
             (plan.path, outermost)
             for plan in importer.plans.values()
             for index in plan.claimed
             if (outermost := entries.outermost_function(plan.scopes, index)) is not None
         }
+        self._left = set(self._claimed)
         self._tried: Counter[Key] = Counter()
         self._captured: dict[Key, seen.Seen] = {}
+        self._called: set[Key] = set()
 
     def begin(self) -> None:
         """A test begins: note which functions it calls."""
-        self._captured = {}
+        self._captured, self._called = {}, set()
         self.recorder.on_enter = self._note
 
     def end(self) -> None:
         """The test is over."""
         self.recorder.on_enter = None
 
-    def evaluate(self) -> list[tuple[Evaluation, ...]]:
+    def calls(self) -> tuple[Key, ...]:
+        """The functions with claims that the test called."""
+        return tuple(sorted(self._called))
+
+    def evaluate(self) -> tuple[tuple[Key, tuple[Evaluation, ...]], ...]:
         """The evaluations of what the test called, as far as they came to an end; for each function once for all."""
-        found: list[tuple[Evaluation, ...]] = []
-        for key, call in self._captured.items():
+        found: list[tuple[Key, tuple[Evaluation, ...]]] = []
+        for key, call in sorted(self._captured.items(), key=lambda item: item[0]):
             plan = self._plans[key[0]]
             self._tried[key] += 1
             results = self._again(plan, key[1], call)
-            if results:
-                found.append(results)
-            if results or self._tried[key] >= _TRIES:
+            found.append((key, results))
+            if results or self._tried[key] >= TRIES:
                 self._left.discard(key)
         self._captured = {}
-        return found
+        return tuple(found)
 
     def _again(self, plan: ModulePlan, scope: int, call: seen.Seen) -> tuple[Evaluation, ...]:
         recipe = seen.recipe(call, self.described(call.function), self.pinned)
@@ -90,15 +95,14 @@ class Generaliser:
 
     def _note(self, probe: ModuleProbe, scope: int, frame: FrameType) -> None:
         key = (probe.path, scope)
+        if key in self._claimed:
+            self._called.add(key)
         if key not in self._left or key in self._captured:
             return
         plan = self._plans[probe.path]
         module = self.importer.loaded.get(plan.file)
         function = entries.resolve(module, plan.scopes, plan.scopes[scope]) if module is not None else None
-        if function is None:
-            self._left.discard(key)
-            return
-        call = seen.capture(function, frame, self._known(frame))
+        call = seen.capture(function, frame, self._known(frame)) if function is not None else None
         if call is not None:
             self._captured[key] = call
 

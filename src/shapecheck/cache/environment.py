@@ -1,0 +1,42 @@
+"""What an evaluation depends on besides the project's own files, told without starting the interpreter."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+_VARIABLES = ("JAX", "XLA", "PYTHON", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTEST", "EQX", "JAXTYPING")
+
+
+def environment(python: str, sites: Sequence[str]) -> dict[str, str]:
+    """The interpreter, the state of the folders that packages are installed in, the variables, and our own version.
+
+    Installing or removing a package changes the time of its folder; so one that is edited in place there goes unseen.
+    """
+    found = {f"folder {site}": _time(site) for site in sites}
+    found[f"python {python}"] = f"{os.path.realpath(python)} {_time(os.path.realpath(python))}"
+    found.update({name: value for name, value in os.environ.items() if name.startswith(_VARIABLES)})
+    found["shapecheck"] = _ourselves()
+    return found
+
+
+def _time(path: str) -> str:
+    try:
+        return str(os.stat(path).st_mtime_ns)
+    except OSError:
+        return "gone"
+
+
+@cache
+def _ourselves() -> str:
+    """The newest file of this package, and how many there are."""
+    folder = Path(__file__).parents[1]
+    times = [entry.stat().st_mtime_ns for path in (folder, *_folders(folder)) for entry in os.scandir(path)]
+    return f"{max(times)} {len(times)}"
+
+
+def _folders(folder: Path) -> list[Path]:
+    found = [Path(entry.path) for entry in os.scandir(folder) if entry.is_dir() and entry.name != "__pycache__"]
+    return [*found, *(inner for outer in found for inner in _folders(outer))]

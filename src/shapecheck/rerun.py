@@ -1,0 +1,127 @@
+"""Runs that repeat an earlier one: the same report if nothing has changed, else only what the change concerns."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+import time
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+
+from shapecheck import cache
+from shapecheck.config import Config
+from shapecheck.facts import Report
+from shapecheck.stage.process.memory import Hashing, Memory
+from shapecheck.stage.protocol import ModulePlan, dump, load
+
+FOLDER = ".shapecheck_cache"
+_UNUSED = 30 * 24 * 3600.0  # seconds after which a result that no run asked for is put away
+# What shows only in how a report is told, and where it is kept, or how fast it comes.
+_OUTSIDE = frozenset({"output_format", "fail_on_unreached", "jobs", "root", "baseline", "cache"})
+_CONFIGURE = ("pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg", "conftest.py")
+
+
+class Rerun:
+    """One way to call the checker: files and settings. `files` maps shown paths to the file and its bytes."""
+
+    def __init__(self, config: Config, files: Mapping[str, tuple[Path, bytes]], tests: Sequence[Path]) -> None:
+        self.started = time.time_ns()
+        self.store = cache.Store(config.root / FOLDER)
+        self.config, self.tests = config, tests
+        self._known = {os.path.realpath(file): cache.content(data) for file, data in files.values()}
+        self._bytes = {os.path.realpath(file): data for file, data in files.values()}
+        settings = {f.name: repr(getattr(config, f.name)) for f in dataclasses.fields(config) if f.name not in _OUTSIDE}
+        called = [sorted(files), os.getcwd(), settings, [str(test) for test in tests]]
+        self.name = hashlib.sha256(json.dumps(called).encode()).hexdigest()
+
+    def report(self) -> Report | None:
+        """The report of the last such run, if nothing that it depends on has changed since."""
+        text = self.store.get(f"{self.name}:report")
+        if text is None:
+            return None
+        try:
+            kept = load(text)
+            same = kept["state"] == self._state(kept["python"], kept["sites"], kept["files"])
+            return kept["report"] if same and isinstance(kept["report"], Report) else None
+        except (ValueError, KeyError, TypeError, RecursionError):  # another version's
+            return None
+
+    def memory(self, plans: Sequence[ModulePlan]) -> Memory:
+        """What is remembered of single entries."""
+        hashing = Hashing(self._content, self._skeleton, cache.environment)
+        return Memory(self.store, self.name, hashing, plans, self._listing, self._surroundings)
+
+    def keep(self, report: Report, memory: Memory) -> None:
+        """Remember the report of a run that is worth it: one that came to its end, of files that stayed the same."""
+        cut = report.cut or (report.tests is not None and report.tests.cut)
+        if cut or any(finding.code == "SC304" for finding in report.findings) or self._has_changed(memory):
+            return
+        shown = {finding.path for finding in report.findings}
+        slim = dataclasses.replace(report, sources=tuple(s for s in report.sources if s[0] in shown))
+        files = sorted(memory.files.loaded)
+        sites = list(memory.files.sites)
+        state = self._state(report.python, sites, files)
+        value = {"python": report.python, "sites": sites, "files": files, "state": state, "report": slim}
+        self.store.put(f"{self.name}:report", dump(value))
+        self.store.prune(_UNUSED)
+
+    def _has_changed(self, memory: Memory) -> bool:
+        """Whether a file was written while the run was under way: then nobody knows which text was evaluated."""
+        return any(_time(file) > self.started for file in {*self._known, *memory.files.loaded, *self._listing})
+
+    def _state(self, python: str, sites: Sequence[str], files: Sequence[str]) -> str:
+        parts = {
+            "environment": cache.environment(python, sites),
+            "files": {file: self._content(file) for file in {*files, *self._known}},
+            "tests": self._listing,
+            "surroundings": self._surroundings,
+            "baseline": self._content(str(self.config.baseline)) if self.config.baseline else "",
+        }
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+    @cached_property
+    def _listing(self) -> dict[str, str]:
+        """The files of tests, as pytest names them by default."""
+        return {file: self._content(file) for file in self._beside if _is_test(file)}
+
+    @cached_property
+    def _surroundings(self) -> dict[str, str]:
+        """What else lies with the tests or configures them."""
+        found = [file for file in self._beside if not _is_test(file)]
+        folders = {self.config.root, *(parent for test in self.tests for parent in Path(test).absolute().parents)}
+        found += [str(folder / name) for folder in folders for name in _CONFIGURE]
+        return {file: self._content(file) for file in sorted(found) if os.path.isfile(file)}
+
+    @cached_property
+    def _beside(self) -> list[str]:
+        found = {os.path.realpath(f) for test in self.tests for f in ([test] if test.is_file() else test.rglob("*.py"))}
+        return sorted(found)
+
+    def _content(self, file: str) -> str:
+        if file not in self._known:
+            try:
+                self._known[file] = cache.content(Path(file).read_bytes())
+            except OSError:
+                self._known[file] = ""
+        return self._known[file]
+
+    def _skeleton(self, file: str) -> str:
+        try:
+            return cache.skeleton(self._bytes[file] if file in self._bytes else Path(file).read_bytes())
+        except OSError:
+            return ""
+
+
+def _is_test(file: str) -> bool:
+    name = os.path.basename(file)
+    return name.startswith("test_") or name.endswith("_test.py")
+
+
+def _time(file: str) -> int:
+    try:
+        return os.stat(file).st_mtime_ns
+    except OSError:
+        return 0
