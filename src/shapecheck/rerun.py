@@ -32,6 +32,7 @@ class Rerun:
         self.store = cache.Store(config.root / FOLDER)
         self.config, self.tests = config, tests
         self._known = {os.path.realpath(file): cache.content(data) for file, data in files.values()}
+        self._checked = frozenset(self._known)
         self._bytes = {os.path.realpath(file): data for file, data in files.values()}
         settings = {f.name: repr(getattr(config, f.name)) for f in dataclasses.fields(config) if f.name not in _OUTSIDE}
         called = [sorted(files), os.getcwd(), settings, [str(test) for test in tests]]
@@ -70,12 +71,12 @@ class Rerun:
 
     def _has_changed(self, memory: Memory) -> bool:
         """Whether a file was written while the run was under way: then nobody knows which text was evaluated."""
-        return any(_time(file) > self.started for file in {*self._known, *memory.files.loaded, *self._listing})
+        return any(_time(file) > self.started for file in {*self._checked, *memory.files.loaded, *self._listing})
 
     def _state(self, python: str, sites: Sequence[str], files: Sequence[str]) -> str:
         parts = {
             "environment": cache.environment(python, sites),
-            "files": {file: self._content(file) for file in {*files, *self._known}},
+            "files": {file: self._content(file) for file in {*files, *self._checked}},
             "tests": self._listing,
             "surroundings": self._surroundings,
             "baseline": self._content(str(self.config.baseline)) if self.config.baseline else "",

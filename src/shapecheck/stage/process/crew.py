@@ -7,7 +7,9 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Protocol, TypeVar
 
-from shapecheck.stage.process.client import Worker, WorkerEndedError
+from shapecheck.stage.process.client import Worker, WorkerEndedError, WorkerError
+
+_PATIENCE = 2  # processes that may end while they are made ready, before that is taken for a rule
 
 _Task = TypeVar("_Task")
 
@@ -32,6 +34,38 @@ class Phase(Protocol[_Task]):
 
     def finish(self, worker: Worker) -> None:
         """Let a worker go that nothing is left for."""
+
+
+class Spare:
+    """A worker that starts in the background, for later."""
+
+    def __init__(self) -> None:
+        self._thread: threading.Thread | None = None
+        self._worker: Worker | None = None
+
+    def prepare(self, start: Callable[[], Worker]) -> None:
+        """Begin to start it, unless that was done before."""
+
+        def begin() -> None:
+            with contextlib.suppress(WorkerError):  # told when there is need of it
+                self._worker = start()
+
+        if self._thread is None:
+            self._thread = threading.Thread(target=begin, daemon=True)
+            self._thread.start()
+
+    def take(self) -> Worker | None:
+        """The worker, if there is one that has not ended meanwhile."""
+        if self._thread is not None:
+            self._thread.join()
+        worker, self._worker = self._worker, None
+        return worker
+
+    def close(self) -> None:
+        """End it, if nobody took it."""
+        worker = self.take()
+        if worker is not None:
+            worker.close()
 
 
 class Crew:
@@ -62,10 +96,17 @@ class Crew:
             raise self._error
 
     def _member(self, phase: Phase[_Task], worker: Worker | None, *, lead: bool) -> None:
+        failures = 0
         while not self._stop:
             with self._engaged(worker or self._start()) as current:
                 worker = None
-                if not phase.prepare(current):
+                try:
+                    if not phase.prepare(current):
+                        continue
+                except WorkerEndedError as error:  # not by the user's code
+                    failures += 1
+                    if failures > _PATIENCE:
+                        raise WorkerError(f"the worker {error.reason} again and again\n{error.tail}") from error
                     continue
                 if lead:
                     self._enlist(phase)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from shapecheck.stage.process.client import Worker, WorkerEndedError, WorkerError
-from shapecheck.stage.process.crew import Crew
+from shapecheck.stage.process.crew import Crew, Spare
 from shapecheck.stage.process.entering import Entries, Scopes
 from shapecheck.stage.process.memory import Memory
 from shapecheck.stage.process.outcome import Conduct, Evaluated, Progress, Trouble
@@ -53,12 +53,19 @@ class Supervisor:
         self.plans, self.settings, self.limits = plans, settings, limits
         self.cwd, self.echo, self.tests = cwd, echo, tests
         self._interpreters: Sequence[str] = ()
+        self._spare = Spare()
         show: Progress = progress or (lambda label, done, total: None)
         self.conduct = Conduct(plans, wanted, settings, limits.timeout, show, memory=memory, total=len(wanted))
         self.python = ""
 
     def run(self, interpreters: Sequence[str]) -> Evaluated:
         """Evaluate everything; raises WorkerError if no interpreter will do."""
+        try:
+            return self._run(interpreters)
+        finally:
+            self._spare.close()
+
+    def _run(self, interpreters: Sequence[str]) -> Evaluated:
         started = time.monotonic()
         conduct, memory = self.conduct, self.conduct.memory
         self._interpreters = interpreters
@@ -78,7 +85,7 @@ class Supervisor:
             result.tests = phase.counts()
         entries = Entries(conduct, started + self.limits.budget, general, tested)
         if not entries.settle():
-            self._crew(entries)
+            self._crew(entries, self._spare.take() or self._first_working())
         result.python = self.python
         modules = [entries.modules[p.path] for p in self.plans if p.path in entries.modules]
         result.runs = [*modules, *result.runs, *entries.runs]
@@ -97,13 +104,16 @@ class Supervisor:
             phase = Tests(self.conduct, paths, scratch, self.limits.test, deadline)
             settled = phase.settle()
             while not settled:
-                self._crew(phase)
+                first = self._first_working()
+                if self.limits.jobs > 1:
+                    # Tests change JAX's settings, so that others need a process of their own: it can start meanwhile.
+                    self._spare.prepare(self._start)
+                self._crew(phase, first)
                 settled = phase.resettle()
         return phase
 
-    def _crew(self, phase: Any) -> None:
-        crew = Crew(self._start, self.limits.jobs, _WORTHWHILE, self.conduct.lock)
-        crew.run(phase, self._first_working())
+    def _crew(self, phase: Any, first: Worker) -> None:
+        Crew(self._start, self.limits.jobs, _WORTHWHILE, self.conduct.lock).run(phase, first)
 
     def _first_working(self) -> Worker:
         problem: WorkerError | None = None
