@@ -28,14 +28,16 @@ class Example:
     """One `[[tool.shapecheck.example]]`: `call` names a callable ("pkg.gpt:GPT"), built with `init` if it is a class.
 
     Without `init`, the constructor's arguments are made up. A string among `args` and `kwargs` of the form
-    `i32[batch seq]` is an abstract array.
+    `i32[batch seq]` is an abstract array. Or a `script` (absolute), run as `__main__` with `argv`.
     """
 
-    call: str
+    call: str = ""
     init: Mapping[str, Plain] | None = None
     args: tuple[Plain, ...] = ()
     kwargs: Mapping[str, Plain] = field(default_factory=dict)
     method: str = ""
+    script: str = ""
+    argv: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -197,8 +199,12 @@ class _Reader:
     def _example(self, key: str, value: object) -> Example:
         table = self._typed(key, value, dict)
         self._known(table, [each.name for each in fields(Example)], f"{key}.")
+        if "script" in table:
+            return self._script(key, table)
+        if "argv" in table:
+            raise self._error(f'{key}.argv: is for a script: `script = "train.py"`')
         if "call" not in table:
-            raise self._error(f'{key}: needs `call = "package.module:name"`')
+            raise self._error(f'{key}: needs `call = "package.module:name"`, or `script = "train.py"`')
         call = self._typed(f"{key}.call", table["call"], str)
         module, _, name = call.partition(":")
         if not (module.strip() and name.strip()):
@@ -212,6 +218,15 @@ class _Reader:
             kwargs=self._plain(f"{key}.kwargs", self._typed(f"{key}.kwargs", table.get("kwargs", {}), dict)),
             method=self._typed(f"{key}.method", table.get("method", ""), str),
         )
+
+    def _script(self, key: str, table: Mapping[str, object]) -> Example:
+        for other in table:
+            if other not in ("script", "argv"):
+                raise self._error(f"{key}.{other}: is for `call`, and a script has only `argv`")
+        script = self._path(self._typed(f"{key}.script", table["script"], str))
+        if not script.is_file():
+            raise self._error(f"{key}.script: there is no file {table['script']!r}")
+        return Example(script=str(script), argv=self._strings(f"{key}.argv", table.get("argv", [])))
 
     def _plain(self, key: str, value: object) -> Any:
         """Refuse dates and times, which JSON (the way to the worker) does not know."""

@@ -127,9 +127,12 @@ def _evaluate(
     wanted = [p.path for p in plans if _worth_importing(modules[p.path])]
     if not any(m.claims for m in modules.values()):
         return Evaluated()
-    examples = tuple(ConfiguredExample(e.call, e.init, e.args, e.kwargs, e.method) for e in config.examples)
+    examples = tuple(
+        ConfiguredExample(e.call, e.init, e.args, e.kwargs, e.method, e.script, e.argv) for e in config.examples
+    )
     settings: dict[str, Any] = {
         "memory": config.memory,
+        "script_limit": config.test_timeout,
         "sizes": dict(config.sizes),
         "examples": examples,
         "config_file": source.shown(config.file) if config.file else "",

@@ -43,13 +43,15 @@ class ModulePlan:
 
 @dataclass(frozen=True)
 class ConfiguredExample:
-    """A `[[tool.shapecheck.example]]` table."""
+    """A `[[tool.shapecheck.example]]` table: something to call, or a `script` (absolute) with its arguments."""
 
     call: str
     init: Mapping[str, Any] | None = None
     args: tuple[Any, ...] = ()
     kwargs: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     method: str = ""
+    script: str = ""
+    argv: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

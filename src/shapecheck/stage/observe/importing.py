@@ -63,14 +63,14 @@ class Importer(importlib.abc.MetaPathFinder):
         plan = self.plans.get(file)
         if plan is None and not self.is_test(file):
             return None
-        spec.loader = ProbingLoader(fullname, spec.origin, plan or self._unclaimed(file, fullname), self)
+        spec.loader = ProbingLoader(fullname, spec.origin, plan or self.unclaimed(file, fullname), self)
         return spec
 
     def is_test(self, file: str) -> bool:
         """Whether a file (resolved) is one of tests, or stands beside them."""
         return any(file == test or file.startswith(test + os.sep) for test in self.tests)
 
-    def _unclaimed(self, file: str, name: str) -> ModulePlan:
+    def unclaimed(self, file: str, name: str) -> ModulePlan:
         """A file that claims nothing that is checked: a test."""
         return ModulePlan(file, self.shown(file), "", name, (), ())
 

@@ -79,9 +79,9 @@ class Steps:
         self.recorder.active = self._expecting == 0
 
 
-def with_steps(tree: ast.Module) -> ast.Module:
-    """Wrap the statements of all functions in `tree`."""
-    return ast.fix_missing_locations(_Wrapper().visit(tree))  # type: ignore[no-any-return]
+def with_steps(tree: ast.Module, *, everywhere: bool = False) -> ast.Module:
+    """Wrap the statements of all functions in `tree`, or all statements: those of a script."""
+    return ast.fix_missing_locations(_Wrapper(everywhere).visit(tree))  # type: ignore[no-any-return]
 
 
 _Function = TypeVar("_Function", ast.FunctionDef, ast.AsyncFunctionDef)
@@ -90,8 +90,8 @@ _Function = TypeVar("_Function", ast.FunctionDef, ast.AsyncFunctionDef)
 class _Wrapper(ast.NodeTransformer):
     """One walk over one module. Statements outside of functions run on import, where nothing is abstract."""
 
-    def __init__(self) -> None:
-        self.depth = 0
+    def __init__(self, everywhere: bool) -> None:
+        self.depth = int(everywhere)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         """Go into a function."""

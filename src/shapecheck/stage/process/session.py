@@ -29,6 +29,7 @@ from shapecheck.stage.search.recipes import Descriptions, Kitchen
 from shapecheck.stage.search.sizes import UnknownSizeError
 from shapecheck.stage.search.synthesis import CannotSynthesiseError
 from shapecheck.stage.search.trials import Recipe
+from shapecheck.stage.tests.scripts import run_script
 
 _OLDEST_JAX = (0, 5)
 
@@ -148,6 +149,9 @@ class Session:
         if plan is not None:
             self.importer.activate(plan.root)
         try:
+            if entry.origin == "config" and (example := self._example(entry)).script:
+                limit = float(self.settings.get("script_limit", 10.0))
+                return (run_script(entry, example.script, example.argv, limit, self.importer, self._suite.steps),)
             recipe = self._recipe(entry)
             return Search(entry, recipe, self.recorder).evaluate()
         except (CannotSynthesiseError, UnknownSizeError) as error:
@@ -235,7 +239,7 @@ class Session:
         examples: Sequence[ConfiguredExample] = self.settings.get("examples", ())
         file = self.settings.get("config_file", "")
         return [
-            EntryPlan(f"config:{index}", f"example {index + 1} ({e.call})", "config", file, 1, None)
+            EntryPlan(f"config:{index}", f"example {index + 1} ({e.call or e.script})", "config", file, 1, None)
             for index, e in enumerate(examples)
         ]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shapecheck.stage.observe.importing import Importer
@@ -13,6 +12,7 @@ from shapecheck.stage.observe.recorder import Recorder
 from shapecheck.stage.observe.stepping import Steps
 from shapecheck.stage.protocol import Described, TestPlan, TestResult
 from shapecheck.stage.search.failures import kind_of
+from shapecheck.stage.tests.playground import playground
 
 if TYPE_CHECKING:
     import pytest
@@ -48,7 +48,7 @@ class Suite:
         self.generaliser = Generaliser(self.importer, self.recorder, self.described, self.pinned)
         self._activate(tests)
         home = os.getcwd()
-        self.playground = _playground(home, scratch)
+        self.playground = playground(home, os.path.join(scratch, "here"))
         shown = self.importer.shown
 
         def ready(items: Sequence[pytest.Item], problems: Sequence[str]) -> None:
@@ -92,14 +92,3 @@ class Suite:
         roots = Counter(plan.root for plan in importer.plans.values())
         for root, _ in roots.most_common()[::-1]:
             importer.add_root(root)
-
-
-def _playground(home: str, scratch: str) -> str:
-    """A folder that looks like the working directory, by links: tests read what they know, and write beside it."""
-    folder = Path(scratch, "here")
-    folder.mkdir(parents=True, exist_ok=True)
-    for entry in os.scandir(home):
-        link = folder / entry.name
-        if not link.is_symlink():
-            link.symlink_to(entry.path)
-    return str(folder)

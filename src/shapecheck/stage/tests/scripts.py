@@ -1,0 +1,103 @@
+"""A script that the user gave as an example: run as `__main__`, abstractly, for as long as its time allows."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any
+
+import jax
+
+from shapecheck.facts import Evaluation, Failure
+from shapecheck.stage.limits import TimeLimitError, time_limit
+from shapecheck.stage.observe.importing import Importer
+from shapecheck.stage.observe.probes import HANDLE, instrument
+from shapecheck.stage.observe.recorder import ModuleProbe, Recorder
+from shapecheck.stage.observe.stepping import STEP, Steps, with_steps
+from shapecheck.stage.protocol import EntryPlan, ModulePlan
+from shapecheck.stage.search.examples import ExampleError
+from shapecheck.stage.search.failures import describe_error, explain, is_own
+from shapecheck.stage.tests.playground import playground
+
+
+def run_script(
+    entry: EntryPlan, file: str, argv: Sequence[str], limit: float, importer: Importer, steps: Steps
+) -> Evaluation:
+    """Run the script once under `jax.eval_shape`. What it showed until its end, or that of its time, counts.
+
+    Raises ExampleError if there is no such script, or it is no Python.
+    """
+    recorder = importer.recorder
+    plan = importer.plans.get(os.path.realpath(file)) or importer.unclaimed(os.path.realpath(file), "__main__")
+    recorder.paths.setdefault(plan.file, plan.path)
+    run = _main(plan, recorder, steps)
+    recorder.begin()
+    jax.clear_caches()
+    steps.reset(abstract=True)
+    importer.activate(plan.root or os.path.dirname(plan.file))
+    error = _guarded(run, [file, *argv], limit)
+    failure = _failure(error, recorder, limit)
+    status: Any = "ok" if failure is None else "stopped"
+    reason = failure.message if failure is not None else ""
+    return Evaluation(
+        entry.target, entry.origin, entry.path, entry.line, "sized", status, reason, recorder.finish(), failure
+    )
+
+
+def _main(plan: ModulePlan, recorder: Recorder, steps: Steps) -> Callable[[], None]:
+    """The script with its probes; its statements are stepped over as those of tests are, outside of functions too."""
+    try:
+        with open(plan.file, "rb") as stream:
+            source = stream.read()
+        tree = with_steps(instrument(source, plan.file, plan.scopes, plan.sites), everywhere=True)
+        code: Any = compile(tree, plan.file, "exec", dont_inherit=True)
+    except (OSError, SyntaxError, ValueError) as error:
+        raise ExampleError(f"script = {plan.path!r}: {describe_error(error)}") from None
+
+    def run() -> None:
+        module = ModuleType("__main__")
+        module.__file__ = plan.file
+        setattr(module, HANDLE, ModuleProbe(recorder, plan.path, plan.scopes, plan.sites))
+        setattr(module, STEP, steps)
+        before = sys.modules["__main__"]
+        sys.modules["__main__"] = module
+        try:
+            exec(code, vars(module))  # noqa: S102 - the user asks for this script to be run
+        finally:
+            sys.modules["__main__"] = before
+
+    return run
+
+
+def _guarded(run: Callable[[], None], argv: Sequence[str], limit: float) -> BaseException | None:
+    home, before = os.getcwd(), (sys.argv, list(sys.path))
+    with tempfile.TemporaryDirectory(prefix="shapecheck-", ignore_cleanup_errors=True) as folder:
+        try:
+            os.chdir(playground(home, os.path.join(folder, "here")))
+            sys.argv = list(argv)
+            sys.path.insert(0, os.path.dirname(argv[0]))
+            with time_limit(limit):
+                jax.eval_shape(run)
+        except SystemExit as error:
+            return None if error.code in (None, 0) else error
+        except BaseException as error:  # scripts may raise anything
+            if is_own(error) and not isinstance(error, TimeLimitError):
+                raise
+            return error
+        finally:
+            sys.argv, sys.path[:] = before
+            os.chdir(home)
+    return None
+
+
+def _failure(error: BaseException | None, recorder: Recorder, limit: float) -> Failure | None:
+    if error is None:
+        return None
+    if isinstance(error, TimeLimitError):
+        return Failure("other", f"it took longer than {limit:g} s (--test-timeout)", None)
+    failure = explain(error, recorder)
+    return failure if failure.kind != "other" else dataclasses.replace(failure, message=describe_error(error))
