@@ -46,6 +46,12 @@ memory = 0.5
 baseline = "ci/baseline.json"
 output-format = "concise"
 src = ["src", "lib"]
+force-exclude = true
+tests = ["."]
+budget = 90
+test-timeout = 2
+jobs = 3
+cache = false
 
 [tool.shapecheck.per-file-ignores]
 "tests/**" = ["SC1"]
@@ -86,6 +92,12 @@ method = "decode"
         baseline=root / "ci/baseline.json",
         output_format="concise",
         src=(root / "src", root / "lib"),
+        force_exclude=True,
+        tests=(root / ".",),
+        budget=90.0,
+        test_timeout=2.0,
+        jobs=3,
+        cache=False,
     )
 
 
@@ -102,6 +114,9 @@ def test_every_field_of_the_config_can_be_set_by_key(write: Write) -> None:
         "per-file-ignores": "per-file-ignores = {}",
         "timeout": "timeout = 1",
         "memory": "memory = 1",
+        "budget": "budget = 1",
+        "test-timeout": "test-timeout = 1",
+        "jobs": "jobs = 1",
         "baseline": 'baseline = "b"',
         "output-format": 'output-format = "json"',
         "python": f"python = {str(sys.executable)!r}",
@@ -153,10 +168,14 @@ def test_flags_win_and_absent_flags_do_not(write: Write) -> None:
         ("per-file-ignore = {}", "unknown key 'per-file-ignore'; did you mean 'per-file-ignores'?"),
         ('"" = 1', "unknown key ''; did you mean"),
         (
-            "[[tool.shapecheck.example]]\ncall = 'a:b'\narg = []",
-            "unknown key 'example[0].arg'; did you mean 'example[0].args'?",
+            "[[tool.shapecheck.example]]\ncall = 'a:b'\nargss = []",
+            "unknown key 'example[0].argss'; did you mean 'example[0].args'?",
         ),
-        ("[[tool.shapecheck.example]]\nscript = 'train.py'", "unknown key 'example[0].script'"),
+        ("[[tool.shapecheck.example]]\nscript = 'train.py'", "example[0].script: there is no file 'train.py'"),
+        ("[[tool.shapecheck.example]]\nscript = 'a.py'\ncall = 'a:b'", "example[0].call: is for `call`"),
+        ("[[tool.shapecheck.example]]\ncall = 'a:b'\nargv = []", "example[0].argv: is for a script"),
+        ("tests = ['nowhere']", "tests: there is no file or folder 'nowhere'"),
+        ("jobs = -1", "jobs: expected a number of workers"),
         ("[[tool.shapecheck.example]]\nargs = []", 'example[0]: needs `call = "package.module:name"`'),
         (
             "[[tool.shapecheck.example]]\ncall = 'pkg.gpt.GPT'",

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from shapecheck import source
-from shapecheck.stage.process.supervisor import Supervisor
+from shapecheck.stage.process.supervisor import Limits, Supervisor
 from shapecheck.stage.protocol import ConfiguredExample, ModulePlan
 
 HEAD = """
@@ -188,7 +188,7 @@ def reasons(tmp_path_factory):
         plans.append(ModulePlan(str(file), file.name, str(folder), file.stem, module.scopes, module.sites))
     tables = [ConfiguredExample(**{"call": name, **table}) for name, (table, _) in WRONG.items()]
     settings = {"memory": 8, "sizes": {}, "examples": tables, "config_file": "pyproject.toml"}
-    supervisor = Supervisor(plans, [p.path for p in plans], settings, timeout=60, cwd=folder)
+    supervisor = Supervisor(plans, [p.path for p in plans], settings, limits=Limits(), cwd=folder)
     runs = [run[0] for run in supervisor.run([sys.executable]).runs]
     assert {r.status for r in runs if r.origin in ("config", "example")} == {"failed"}
     configured = dict(zip(WRONG, (r.reason for r in runs if r.origin == "config"), strict=True))

@@ -10,7 +10,7 @@ import pytest
 
 from shapecheck.facts import Scope
 from shapecheck.stage.process.client import Worker, WorkerError
-from shapecheck.stage.process.supervisor import Evaluated, Supervisor
+from shapecheck.stage.process.supervisor import Evaluated, Limits, Supervisor
 from shapecheck.stage.protocol import ModulePlan
 
 MODULE = (Scope(0, "module", "<module>", None, None),)
@@ -30,7 +30,7 @@ def run(folder: Path, files: dict[str, str], *, timeout: float = 20, memory: flo
         plans.append(plan(file, folder))
     wanted = [p.path for p in plans]
     settings = {"memory": memory, "sizes": {}, "examples": (), "config_file": ""}
-    return Supervisor(plans, wanted, settings, timeout=timeout, cwd=folder).run([sys.executable])
+    return Supervisor(plans, wanted, settings, limits=Limits(timeout), cwd=folder).run([sys.executable])
 
 
 def troubles(result: Evaluated) -> dict[str, tuple[str, str]]:
@@ -116,7 +116,7 @@ def test_modules_are_imported_once_and_under_the_users_names(tmp_path: Path) -> 
         for n in files
     ]
     settings = {"memory": 8, "sizes": {}, "examples": (), "config_file": ""}
-    supervisor = Supervisor(plans, list(files), settings, timeout=20, cwd=tmp_path)
+    supervisor = Supervisor(plans, list(files), settings, limits=Limits(20), cwd=tmp_path)
     assert supervisor.run([sys.executable]).troubles == []
 
 
@@ -130,7 +130,7 @@ def test_two_modules_of_one_name_in_different_folders(tmp_path: Path) -> None:
             file = tmp_path / folder / f"{name}.py"
             plans.append(ModulePlan(str(file), f"{folder}/{name}.py", str(file.parent), name, MODULE, ()))
     settings = {"memory": 8, "sizes": {}, "examples": (), "config_file": ""}
-    supervisor = Supervisor(plans, [p.path for p in plans], settings, timeout=20, cwd=tmp_path)
+    supervisor = Supervisor(plans, [p.path for p in plans], settings, limits=Limits(20), cwd=tmp_path)
     assert supervisor.run([sys.executable]).troubles == []
 
 
