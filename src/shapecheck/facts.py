@@ -310,6 +310,18 @@ class TestCounts:
 
 
 @dataclass(frozen=True)
+class Reach:
+    """How many functions there are outside of tests, and how many of them ran; likewise of those with claims."""
+
+    total: int = 0
+    reached: int = 0
+    claimed: int = 0
+    claimed_reached: int = 0
+    annotated: int = 0
+    annotated_reached: int = 0
+
+
+@dataclass(frozen=True)
 class Report:
     """The result of a run: findings sorted by path, line, column, code.
 
@@ -329,6 +341,6 @@ class Report:
     python: str = ""  # the interpreter that evaluated, if one did
     tests: TestCounts | None = None  # None: none were looked for, or found
     cut: int = 0  # entries that the budget left out
-    functions: tuple[int, int] = (0, 0)  # how many there are, and how many ran
+    functions: Reach = Reach()
     broken: tuple[str, ...] = ()  # examples that are wrong by themselves, and what to change
     loose: tuple[Unreached, ...] = ()  # the claims that hold loosely, and the names that nothing binds

@@ -15,7 +15,7 @@ from shapecheck.check.messages import line_span
 from shapecheck.check.rules import RULES
 from shapecheck.check.unreached import Reasons, remedy
 from shapecheck.config import Config, ConfigError
-from shapecheck.facts import EntryResult, Evaluation, Finding, Module, Report
+from shapecheck.facts import EntryResult, Evaluation, Finding, Module, Reach, Report
 from shapecheck.rerun import Rerun
 from shapecheck.stage.process import interpreter
 from shapecheck.stage.process.client import WorkerError
@@ -207,16 +207,28 @@ def _report(modules: Mapping[str, Module], evaluated: Evaluated, config: Config)
         evaluated.python,
         evaluated.tests,
         evaluated.cut,
-        _functions(modules, evaluated),
+        _reach(modules, evaluated),
         tuple(dict.fromkeys(_broken(evaluated))),
         loose,
     )
 
 
-def _functions(modules: Mapping[str, Module], evaluated: Evaluated) -> tuple[int, int]:
-    """How many functions there are, and how many of them ran."""
-    functions = {(m.path, s.index) for m in modules.values() for s in m.scopes if s.kind == "function"}
-    return len(functions), len(functions & evaluated.touched)
+def _reach(modules: Mapping[str, Module], evaluated: Evaluated) -> Reach:
+    """How far evaluation came, in functions."""
+    functions: set[tuple[str, int]] = set()
+    claimed: set[tuple[str, int]] = set()
+    annotated: set[tuple[str, int]] = set()
+    for path, module in modules.items():
+        name = path.rpartition("/")[2]
+        if name.startswith("test_") or name.endswith("_test.py") or name == "conftest.py":
+            continue
+        functions |= {(path, scope.index) for scope in module.scopes if scope.kind == "function"}
+        for claim in module.claims:
+            places = {(path, module.sites[site].scope) for site in claim.sites}
+            claimed |= places
+            annotated |= places if claim.notation == "annotation" else set()
+    found = [functions, claimed & functions, annotated & functions]
+    return Reach(*(len(part) for each in found for part in (each, each & evaluated.touched)))
 
 
 def _troubles(modules: Mapping[str, Module], troubles: Sequence[Trouble]) -> dict[str, str]:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from shapecheck.facts import EntryResult, Finding, Report, Span, Summary, TestCounts, Unreached
+from shapecheck.facts import EntryResult, Finding, Reach, Report, Span, Summary, TestCounts, Unreached
 
 ATTENTION = (
     "import jax",
@@ -73,7 +73,7 @@ def sample() -> Report:
         findings=findings,
         summary=Summary(212, 180, 150, 2, 10, 20, 1),
         tests=TestCounts(40, 30, 6, 2, 2, ("tests/test_b.py: ImportError: no module named b",)),
-        functions=(90, 70),
+        functions=Reach(90, 70, 30, 20, 12, 10),
         loose=(Unreached("pkg/attn.py", 7, "nothing else binds width"),),
         unreached=(
             Unreached("pkg/b.py", 9, "pkg.b could not be imported: No module named 'flax'"),

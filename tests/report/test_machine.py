@@ -80,7 +80,14 @@ SCHEMA = exact(
             ),
         ]
     },
-    functions=exact(total=COUNT, reached=COUNT),
+    functions=exact(
+        total=COUNT,
+        reached=COUNT,
+        claimed=COUNT,
+        claimed_reached=COUNT,
+        annotated=COUNT,
+        annotated_reached=COUNT,
+    ),
     loose={"type": "array", "items": exact(path=TEXT, line=PLACE, reason=TEXT)},
     entries={"type": "array", "items": exact(target=TEXT, origin=TEXT, mode=TEXT, status=TEXT, reason=TEXT)},
 )

@@ -18,7 +18,7 @@ def render(report: Report, *, color: bool = False) -> str:
         "unreached": [asdict(each) for each in sorted(report.unreached, key=lambda at: (at.path, at.line, at.reason))],
         "entries": [asdict(each) for each in report.entries],
         "tests": None if report.tests is None else asdict(report.tests),
-        "functions": {"total": report.functions[0], "reached": report.functions[1]},
+        "functions": asdict(report.functions),
         "loose": [asdict(each) for each in report.loose],
     }
     return json.dumps(document, indent=2) + "\n"

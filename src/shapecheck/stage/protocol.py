@@ -131,6 +131,7 @@ _CLASSES: dict[str, Any] = {
         facts.Summary,
         facts.EntryResult,
         facts.TestCounts,
+        facts.Reach,
         facts.Report,
     )
 }
