@@ -237,6 +237,15 @@ def test_another_configuration_file(pipeline: Pipeline) -> None:
     assert pipeline.config.timeout == 2.0
 
 
+def test_flags_reach_the_configuration(pipeline: Pipeline) -> None:
+    main(["pkg", "--budget", "400", "--test-timeout", "3", "--jobs", "2", "--no-cache", "--no-tests", "--force-exclude"])
+    config = pipeline.config
+    assert (config.budget, config.test_timeout, config.jobs) == (400.0, 3.0, 2)
+    assert (config.cache, config.tests, config.force_exclude) == (False, (), True)
+    main(["pkg"])
+    assert (pipeline.config.cache, pipeline.config.tests) == (True, None)
+
+
 def test_stdin(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"x = 1  # \xff\n")))
     (Path("pkg") / "pyproject.toml").write_text("[tool.shapecheck]\ntimeout = 9")

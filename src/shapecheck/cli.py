@@ -281,15 +281,14 @@ def _indented(text: str) -> str:
 
 
 def _config(paths: Sequence[Path], options: dict[str, Any]) -> Config:
-    names = (
+    names: tuple[str, ...] = (
         "output_format",
         "force_exclude",
         "strict_comments",
         "fail_on_unreached",
         "report_unused_ignores",
-        "timeout",
-        "memory",
     )
+    names += ("timeout", "test_timeout", "budget", "jobs", "memory")
     flags = {name: options[name] for name in names}
     for name in ("select", "ignore"):
         codes = tuple(code.strip() for text in options[name] for code in text.split(",") if code.strip())
