@@ -26,6 +26,7 @@ _QUIET: Mapping[str, Sequence[str]] = {
     "random_order": ("-p", "no:random_order"),
     "rerunfailures": ("--reruns=0",),
     "typeguard": ("--typeguard-packages=",),
+    "hypothesispytest": ("--hypothesis-seed=0",),  # the same sizes in each run
 }
 
 
@@ -42,6 +43,7 @@ def collect(paths: Sequence[str], scratch: str, serve: Serve) -> Sequence[str]:
     `scratch` is a folder for what pytest writes. Returns what went wrong; raises CollectionError.
     """
     plugin = _Plugin(serve)
+    os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = os.path.join(scratch, "hypothesis")
     status = pytest.main([*_arguments(scratch), *paths], plugins=[plugin])
     if not plugin.served and status != pytest.ExitCode.NO_TESTS_COLLECTED:
         reasons = "; ".join(plugin.problems) or "`pytest --collect-only` tells why"
@@ -88,6 +90,9 @@ def _arguments(scratch: str) -> list[str]:
         "-o",
         f"cache_dir={os.path.join(scratch, 'cache')}",
         f"--basetemp={os.path.join(scratch, 'temporary')}",
+        # Of several the last counts: nothing is written where the user's own options say.
+        f"--junitxml={os.path.join(scratch, 'junit.xml')}",
+        f"--log-file={os.path.join(scratch, 'log')}",
         "--maxfail=0",
         "--tb=native",  # the quickest to make, and nobody reads it
         "-W",

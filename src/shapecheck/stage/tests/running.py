@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import unittest
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import pytest
@@ -20,7 +20,7 @@ from shapecheck.stage.search.failures import describe_error, explain, is_own
 
 @dataclasses.dataclass(frozen=True)
 class Ran:
-    """How a test ended. Without `evaluation` it was skipped."""
+    """How a test ended. Without `evaluation` it was skipped at once."""
 
     status: str
     reason: str
@@ -42,16 +42,15 @@ class Runner:
         error = self._abstractly(item)
         failure = self._failure(error) if error is not None else None
         calls = self.recorder.finish()
-        if error is not None and _is_skip(error):
+        skipped = error is not None and _is_skip(error)
+        if skipped and not calls:
             return Ran("skipped", str(error) or "skipped")
         if failure is not None and failure.kind == "shape" and not self._fails_for_real(item, failure):
             failure = dataclasses.replace(failure, kind="other")
-        status = "ok" if failure is None else "stopped"
+        status: Literal["ok", "stopped"] = "ok" if failure is None else "stopped"
         reason = failure.message if failure is not None else ""
-        evaluation = Evaluation(
-            item.nodeid, "test", path, line, "sized", "ok" if failure is None else "stopped", reason, calls, failure
-        )
-        return Ran(status, reason, evaluation)
+        evaluation = Evaluation(item.nodeid, "test", path, line, "sized", status, reason, calls, failure)
+        return Ran("skipped" if skipped else status, reason, evaluation)
 
     def _failure(self, error: BaseException) -> Failure:
         if isinstance(error, TimeLimitError):
@@ -86,24 +85,24 @@ class Runner:
 
     def _guarded(self, item: pytest.Item, run: Callable[[], Any], found: list[BaseException]) -> BaseException | None:
         try:
-            with _torn_down_before(item), time_limit(self.limit):
+            with time_limit(self.limit):
+                _renew(item)
                 run()
         except TimeLimitError as error:
             return error
         except BaseException as error:
-            if is_own(error) or (isinstance(error, KeyboardInterrupt) and not found):
+            if is_own(error):
                 raise
             return found[0] if found else error
         return found[0] if found else None
 
 
-@contextlib.contextmanager
-def _torn_down_before(item: Any) -> Iterator[None]:
+def _renew(item: Any) -> None:
     """End the fixtures of earlier tests that this one does not share, and make the test new if it ran before."""
-    item.session._setupstate.teardown_exact(item)
+    with contextlib.suppress(Exception):  # how others' fixtures end says nothing of this test
+        item.session._setupstate.teardown_exact(item)
     if hasattr(item, "_initrequest"):
         item._initrequest()
-    yield
 
 
 def _protocol(item: Any) -> Iterator[BaseException]:
@@ -119,7 +118,7 @@ def _protocol(item: Any) -> Iterator[BaseException]:
 
 def _phase(item: Any, when: Any, **more: Any) -> list[BaseException]:
     hook = getattr(item.ihook, f"pytest_runtest_{when}")
-    call = pytest.CallInfo.from_call(lambda: hook(item=item, **more), when, reraise=(TimeLimitError, KeyboardInterrupt))
+    call = pytest.CallInfo.from_call(lambda: hook(item=item, **more), when, reraise=(TimeLimitError,))
     item.ihook.pytest_runtest_makereport(item=item, call=call)
     if call.excinfo is None:
         return []
@@ -129,4 +128,4 @@ def _phase(item: Any, when: Any, **more: Any) -> list[BaseException]:
 
 
 def _is_skip(error: BaseException) -> bool:
-    return isinstance(error, (pytest.skip.Exception, unittest.SkipTest))
+    return isinstance(error, (pytest.skip.Exception, pytest.xfail.Exception, unittest.SkipTest))
