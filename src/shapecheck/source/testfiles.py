@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import configparser
+import glob
+import os
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from shapecheck.source.discovery import project_root
 
 _FOLDERS = ("tests", "test")
+_TOML = ("pytest.toml", ".pytest.toml")
 _INI = (("pytest.ini", "pytest"), (".pytest.ini", "pytest"), ("tox.ini", "pytest"), ("setup.cfg", "tool:pytest"))
 
 
@@ -33,29 +37,49 @@ def find_tests(files: Sequence[Path]) -> list[Path]:
 def _of_project(root: Path) -> Iterable[Path]:
     named = _testpaths(root)
     if named:
-        return [path for pattern in named for path in sorted(root.glob(pattern)) if path.is_dir() or _is_python(path)]
+        found = [Path(os.path.normpath(path)) for text in named for path in sorted(_glob(root, text))]
+        return [path for path in found if path.is_dir() or _is_python(path)]
     return [root / name for name in _FOLDERS if any((root / name).rglob("*.py"))]
+
+
+def _glob(root: Path, pattern: str) -> list[str]:
+    """As pytest does it: `.` and absolute paths will do."""
+    return glob.glob(os.path.join(glob.escape(str(root)), pattern), recursive=True)
 
 
 def _testpaths(root: Path) -> list[str]:
     """As pytest reads it: the first file that configures pytest decides."""
+    for name in _TOML:
+        if (root / name).is_file():
+            return _strings(_table(_toml(root / name), "pytest").get("testpaths"))
     for name, section in _INI[:2]:
         if (root / name).is_file():
             return _from_ini(root / name, section)
-    if (root / "pyproject.toml").is_file():
-        try:
-            tool = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8-sig")).get("tool", {})
-        except (OSError, ValueError):
-            tool = {}
-        options = tool.get("pytest", {}) if isinstance(tool, dict) else {}
-        options = options.get("ini_options", options) if isinstance(options, dict) else {}
-        if options:
-            value = options.get("testpaths", []) if isinstance(options, dict) else []
-            return value.split() if isinstance(value, str) else [str(v) for v in value]
+    options = _table(_table(_toml(root / "pyproject.toml"), "tool"), "pytest")
+    if options := _table(options, "ini_options") or options:
+        return _strings(options.get("testpaths"))
     for name, section in _INI[2:]:
         if (root / name).is_file() and (paths := _from_ini(root / name, section)):
             return paths
     return []
+
+
+def _toml(file: Path) -> Mapping[str, Any]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError):
+        return {}
+
+
+def _table(table: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = table.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _strings(value: object) -> list[str]:
+    if isinstance(value, str):
+        return value.split()
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
 
 
 def _from_ini(file: Path, section: str) -> list[str]:
