@@ -10,8 +10,8 @@ from dataclasses import replace
 from shapecheck.check.calls import CallReader
 from shapecheck.check.outcomes import Bound, Mismatch, Outcomes, Reason, dtype_fits
 from shapecheck.check.parts import NothingThereError, Part, described
-from shapecheck.facts import ArrayValue, Claim, Named, Observation
-from shapecheck.shapes import Bindings, FixedDim, NamedDim, Size, Spec, is_variadic, match, parse_spec
+from shapecheck.facts import ArrayValue, Claim, Named, Observation, TreeValue
+from shapecheck.shapes import Bindings, FixedDim, NamedDim, Size, Spec, match, parse_spec
 
 _MOST_READINGS = 32
 
@@ -73,9 +73,26 @@ class CommentReader:
             if outcome is None:
                 self.outcomes.good.add(index)
             elif isinstance(outcome, Mismatch):
-                self.outcomes.bad.setdefault(index, outcome)
+                doubt = self._doubt(claim, observation, outcome)
+                if doubt:
+                    self.outcomes.unknown[index] = doubt
+                else:
+                    self.outcomes.bad.setdefault(index, outcome)
             else:
                 self.outcomes.unknown[index] = outcome
+
+    def _doubt(self, claim: Claim, observation: Observation, mismatch: Mismatch) -> str:
+        """Why a claim that fails may still be meant well; "" if it is plainly false."""
+        value = observation.value
+        if isinstance(value, TreeValue) and value.kind == "node" and not claim.select:
+            leaves = [[part] for part in described(claim, value)[0]]
+            spec = parse_spec(claim.spec)
+            if any(self._part(claim, spec, part, observation.names, -1) is None for (part,) in leaves):
+                return f"it gives one shape for a {value.type} of several arrays, and fits some of them"
+        in_fields = self.reader.module.sites[claim.sites[0]].kind == "field" and claim.notation == "comment"
+        if in_fields and mismatch.reason == "dim" and any(b.name in self.reader.fresh for b in mismatch.bound):
+            return "only the comments of other fields bind its names, and they may each speak for themselves"
+        return ""
 
     def _reading(self, claim: Claim, observation: Observation, epoch: int) -> Mismatch | str | None:
         """None if some reading holds, else the mismatch of the most natural one, or why nothing can be said."""
@@ -242,7 +259,9 @@ def _left_out(reader: CallReader, claims: Mapping[int, Claim]) -> int:
             shape = reader.samples.shape(readings[0][0].value.shape)
             if shape is None:
                 continue
-            if rank is None or len(shape) <= rank or any(map(is_variadic, spec.dims)):
+            if rank is None:  # `...` leaves them open, and does not name them
+                continue
+            if len(shape) <= rank:
                 return 0
             left.add(shape[: len(shape) - rank])
             count += 1

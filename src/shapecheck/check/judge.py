@@ -12,11 +12,12 @@ from shapecheck.check.comments import read_call
 from shapecheck.check.loose import loose_names
 from shapecheck.check.outcomes import Mismatch, Outcomes
 from shapecheck.check.sampling import Samples
-from shapecheck.facts import ArrayValue, Call, Evaluation, Module, Value
+from shapecheck.facts import ArrayValue, Call, Claim, Evaluation, Module, Value
 from shapecheck.shapes import parse_spec
 
 ClaimKey = tuple[str, int]
 MISFIT = "the example's own arguments do not fit the parameters"
+UNEVEN = "it was seen only with sizes for which its division does not come out even"
 MADE_UP = "it fails, but only for made-up arguments, which prove nothing"
 
 
@@ -113,6 +114,9 @@ def evaluate(modules: Mapping[str, Module], evaluation: Evaluation) -> dict[Clai
     evaluation is read again with sizes divisible by the divisors.
     """
     results = _read(modules, evaluation, Samples(evaluation))
+    for (path, index), result in results.items():
+        if result.bad is not None and _comes_out_uneven(modules[path].claims[index], result.bad):
+            result.bad, result.unknown = None, UNEVEN
     failing = {k for k, r in results.items() if r.bad is not None}
     multiple = math.lcm(*(d for k in failing for d in _divisors(modules[k[0]])), 1) if failing else 1
     if multiple > 1:
@@ -180,6 +184,13 @@ def _collect(path: str, outcomes: Outcomes, results: dict[ClaimKey, Result]) -> 
         result.bad = result.bad or mismatch
     for index, reason in outcomes.unknown.items():
         results[(path, index)].unknown = reason
+
+
+def _comes_out_uneven(claim: Claim, mismatch: Mismatch) -> bool:
+    """Whether a number that the claim divides is none that it can be divided by: then it claims nothing."""
+    divisors = parse_spec(claim.spec).divisors()
+    sizes = [int(bound.size) for bound in mismatch.bound if bound.size.isdigit()]
+    return mismatch.reason == "dim" and any(size % divisor for divisor in divisors for size in sizes)
 
 
 def _divisors(module: Module) -> set[int]:

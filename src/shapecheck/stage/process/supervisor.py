@@ -81,7 +81,7 @@ class Supervisor:
             own = [phase.results[key].own for key in phase.plans or () if key in phase.results]
             result.runs += [*filter(None, own), *(again[call] for call in sorted(again))]
             general.update((c.path, c.scope) for run in again.values() for e in run for c in e.calls)
-            tested.update((c.path, c.scope) for run in own for e in run for c in e.calls)
+            tested.update(scope for one in phase.results.values() for scope in one.touched)
             result.tests = phase.counts()
         entries = Entries(conduct, started + self.limits.budget, general, tested)
         if not entries.settle():

@@ -10,7 +10,7 @@ from typing import Any
 
 import jax
 
-from shapecheck.shapes import parse_spec
+from shapecheck.shapes import AnyDims, parse_spec
 from shapecheck.stage.limits import TimeLimitError
 from shapecheck.stage.observe.recorder import Kept, Recorder
 from shapecheck.stage.observe.values import is_array
@@ -191,6 +191,7 @@ class Kitchen:
     def _call(self, function: Any, invoke: Any, cls: type | None) -> Recipe:
         described = self.described(function)
         specs = _specs(function, described)
+        vague = any(map(_says_nothing, specs))
         constants = _constants(function, specs, [d.spec for d in described.values()])
 
         def prepare(trial: Trial) -> Prepared:
@@ -222,8 +223,8 @@ class Kitchen:
         return Recipe(
             prepare,
             relations=cls is None,
-            tied=not free_names(specs),
-            certain=not any(d.vague for d in described.values()),
+            tied=not free_names(specs) and not vague,
+            certain=not any(d.vague for d in described.values()) and not vague,
             constructions=(0,) if cls is None else CONSTRUCTIONS,
             ranks=_ranks(specs),
             apart=tuple(frozenset(parse_spec(s).free_names()) for s in _specs(function, {})),
@@ -277,6 +278,12 @@ def _specs(function: Any, described: Descriptions) -> list[str]:
         if name not in described and parameter.default is parameter.empty and is_plain_array(annotation):
             specs.append(f"*{name}")
     return specs
+
+
+def _says_nothing(text: str) -> bool:
+    """Whether a spec is `...` alone: how many axes there are to be is anybody's guess."""
+    dims = parse_spec(text).dims
+    return len(dims) == 1 and isinstance(dims[0], AnyDims)
 
 
 def _constants(function: Any, specs: Sequence[str], described: Sequence[str]) -> dict[str, int]:
