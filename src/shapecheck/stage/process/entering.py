@@ -13,6 +13,7 @@ from shapecheck.stage.process.outcome import Conduct, Trouble
 from shapecheck.stage.protocol import EntryPlan, ModulePlan
 
 _USERS = ("example", "config")  # what the user asked for is never cut
+_LEAST = 2.0  # seconds that an entry gets which is begun at all
 Scopes = set[tuple[str, int]]
 
 
@@ -107,7 +108,8 @@ class Entries:
     def perform(self, worker: Worker, task: int) -> None:
         """Evaluate one entry."""
         entry = (self.entries or ())[task]
-        answer = worker.ask("evaluate", self.conduct.timeout, key=entry.key)
+        left = self.conduct.timeout if entry.origin in _USERS else max(self.deadline - time.monotonic(), _LEAST)
+        answer = worker.ask("evaluate", self.conduct.timeout, key=entry.key, seconds=left)
         with self.conduct.lock:
             if isinstance(answer, Mapping):
                 self._stopped(task, str(answer["error"]))

@@ -138,13 +138,13 @@ class Session:
         own = sorted(f for f in loaded if f in planned or not f.startswith(tuple(o + os.sep for o in outside)))
         return {"loaded": own, "ran": sorted(self.importer.ran), "sites": sites}
 
-    def evaluate(self, key: str) -> tuple[tuple[Evaluation, ...], tuple[tuple[str, int], ...]]:
-        """Run one entry: its evaluations, and which functions ran, whatever became of it."""
+    def evaluate(self, key: str, seconds: float) -> tuple[tuple[Evaluation, ...], tuple[tuple[str, int], ...]]:
+        """Run one entry, in not many more than `seconds`: its evaluations, and which functions ran in any of them."""
         self.recorder.touched = set()
-        runs = self._run(self.entries[key])
+        runs = self._run(self.entries[key], seconds)
         return runs, tuple(sorted(self.recorder.touched))
 
-    def _run(self, entry: EntryPlan) -> tuple[Evaluation, ...]:
+    def _run(self, entry: EntryPlan, seconds: float) -> tuple[Evaluation, ...]:
         plan = self.plans.get(entry.path)
         if plan is not None:
             self.importer.activate(plan.root)
@@ -153,7 +153,7 @@ class Session:
                 limit = float(self.settings.get("script_limit", 10.0))
                 return (run_script(entry, example.script, example.argv, limit, self.importer, self._suite.steps),)
             recipe = self._recipe(entry)
-            return Search(entry, recipe, self.recorder).evaluate()
+            return Search(entry, recipe, self.recorder, seconds).evaluate()
         except (CannotSynthesiseError, UnknownSizeError) as error:
             return (self._failed(entry, str(error)),)
         except ExampleError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -28,8 +29,9 @@ _UNBOUND_AXIS = re.compile(r"unbound axis name:? '?(\w+)")
 class Search:
     """Runs one entry until its evaluations are known."""
 
-    def __init__(self, entry: EntryPlan, recipe: Recipe, recorder: Recorder) -> None:
+    def __init__(self, entry: EntryPlan, recipe: Recipe, recorder: Recorder, seconds: float = math.inf) -> None:
         self.entry, self.recipe, self.recorder = entry, recipe, recorder
+        self.seconds = min(recipe.seconds, seconds)
         self.tried = 0
         self.complete = True
         self.contrary = False  # some sizes evaluate, but make equal what a comment tells apart
@@ -71,6 +73,8 @@ class Search:
             untied = self._untied(Trial("sized", construction=construction, rank=rank))
             if untied:
                 return (*untied, *self._told_elsewhere(untied))
+        if symbolic is not None and self._exhausted():  # a large model: one look has to do
+            return (symbolic,)
         sized = self._sized(Trial("sized", start, construction=construction, rank=rank))
         if symbolic is not None and (sized or not self._contradicted()):
             sized = (symbolic, *sized)
@@ -189,7 +193,7 @@ class Search:
 
     def _exhausted(self) -> bool:
         # A guess is worth little: what it shows can only confirm.
-        most, seconds = self.recipe.attempts, self.recipe.seconds
+        most, seconds = self.recipe.attempts, self.seconds
         if self.guessing:
             most, seconds = _MOST_GUESSES, _GUESSING
         if self.tried > most or time.monotonic() > self.started + seconds:
