@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import metadata
@@ -12,8 +13,10 @@ from typing import Any
 import jax
 import pytest
 
+from shapecheck.stage.limits import TimeLimitError
 from shapecheck.stage.protocol import TestPlan
 from shapecheck.stage.search.entries import code_of
+from shapecheck.stage.search.failures import describe_error
 
 # What plugins that are installed must leave undone: another process, a report, a clock or an order of their own.
 _QUIET: Mapping[str, Sequence[str]] = {
@@ -44,7 +47,12 @@ def collect(paths: Sequence[str], scratch: str, serve: Serve) -> Sequence[str]:
     """
     plugin = _Plugin(serve)
     os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = os.path.join(scratch, "hypothesis")
-    status = pytest.main([*_arguments(scratch), *paths], plugins=[plugin])
+    try:
+        status = pytest.main([*_arguments(scratch), *paths], plugins=[plugin])
+    except (Exception, SystemExit, KeyboardInterrupt) as error:  # of a plugin, a conftest file, or a closed stream
+        if not plugin.served:
+            raise CollectionError(f"pytest failed: {describe_error(error)}") from None
+        return plugin.problems
     if not plugin.served and status != pytest.ExitCode.NO_TESTS_COLLECTED:
         reasons = "; ".join(plugin.problems) or "`pytest --collect-only` tells why"
         raise CollectionError(f"pytest ended with exit status {int(status)}: {reasons}")
@@ -62,15 +70,22 @@ class _Plugin:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Leave it to the parent which test runs when."""
-        self.served = True
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, 0)  # the time for collecting shall not end in the middle of a test
         self._serve(session.items, self.problems)
+        self.served = True
         return True
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Keep why a file could not be collected."""
         if report.failed:
-            lines = [line for line in str(report.longrepr).splitlines() if line.startswith("E ")]
-            self.problems.append(f"{report.nodeid}: {lines[-1][1:].strip() if lines else 'could not be collected'}")
+            text = [line for line in str(report.longrepr).splitlines() if line.strip()] or ["could not be collected"]
+            reason = ([line for line in text if line.startswith("E ")] or text)[-1].removeprefix("E ").strip()
+            if reason.endswith(TimeLimitError.__name__):
+                reason = "took too long (--timeout)"
+            elif reason.startswith("HINT:"):
+                reason = f"{text[0].strip()} {reason}"
+            self.problems.append(f"{report.nodeid or 'pytest'}: {reason}")
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Iterator[None]:
@@ -87,6 +102,7 @@ def _arguments(scratch: str) -> list[str]:
     quiet = [argument for name, arguments in _QUIET.items() if name in installed for argument in arguments]
     return [
         "--assert=plain",  # test files are compiled by us
+        "--capture=no",  # the worker's output goes nowhere anyway, and a test may close what captures it
         "-o",
         f"cache_dir={os.path.join(scratch, 'cache')}",
         f"--basetemp={os.path.join(scratch, 'temporary')}",
