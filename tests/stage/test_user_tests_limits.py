@@ -1,0 +1,125 @@
+"""No test of the user's can end a run, or leave anything behind."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import pytest
+
+from shapecheck.config import load
+from shapecheck.facts import Report, TestCounts
+from shapecheck.pipeline import check
+from shapecheck.stage.process import client, testing
+
+HEAD = """
+import ctypes
+import os
+import sys
+import time
+import jax.numpy as jnp
+import pytest
+import m
+
+VECTOR = jnp.ones(3)
+"""
+DISASTERS = """
+def test_endless():
+    m.endless(VECTOR)
+    while True:
+        pass
+
+@pytest.fixture
+def endless():
+    yield
+    while True:
+        pass
+
+def test_endless_fixture(endless):
+    m.endless_fixture(VECTOR)
+
+def test_stubborn():
+    while True:
+        try:
+            time.sleep(1)
+        except BaseException:
+            pass
+
+def test_exit():
+    m.exits(VECTOR)
+    sys.exit(3)
+
+def test_pytest_exit():
+    m.pytest_exits(VECTOR)
+    pytest.exit("enough")
+
+def test_interrupt():
+    m.interrupts(VECTOR)
+    raise KeyboardInterrupt
+
+def test_end():
+    os._exit(3)
+
+def test_crash():
+    ctypes.string_at(0)
+"""
+HARMLESS = """
+def test_noise():
+    print("noise")
+    os.write(1, b"more noise")
+    sys.__stdout__.write("noise again")
+    sys.stdout.close()
+    m.noise(VECTOR)
+
+def test_files(tmp_path):
+    number = int(open("data/number.txt").read())
+    os.makedirs("results/deep")
+    open("left", "w").write("x")
+    open("results/deep/left", "w").write("x")
+    os.chdir(tmp_path)
+    open("left", "w").write("x")
+    if number == 7:
+        m.files(VECTOR)
+
+@pytest.mark.parametrize("number", range(6))  # enough tests for two workers
+def test_back_again(number):
+    if os.path.exists("data/number.txt"):
+        m.back_again(VECTOR)
+"""
+REACHED = ["endless", "endless_fixture", "exits", "pytest_exits", "interrupts", "noise", "files", "back_again"]
+MODULE = "".join(f"def {name}(x):\n    y = x + 1  # shape: (n, m)\n    return y\n" for name in REACHED)
+
+
+def run(folder: Path, tests: dict[str, str], **flags: object) -> Report:
+    files = {"pyproject.toml": "", "m.py": MODULE, "data/number.txt": "7", **tests}
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    with contextlib.chdir(folder):
+        report = check([folder], load([folder], flags={"cache": False, "jobs": 2, **flags}))
+    assert {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} == set(files)
+    return report
+
+
+def found(report: Report) -> list[str]:
+    """The functions whose wrong comments were found."""
+    assert {finding.code for finding in report.findings} <= {"SC201"}
+    return [REACHED[finding.span.line // 3] for finding in report.findings]
+
+
+def test_tests_that_end_the_process_or_never_end_cost_no_other_and_nothing_is_left_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(testing, "_GRACE", 0.5)
+    monkeypatch.setattr(client, "_GRACE", 0.5)
+    tests = {"tests/test_a.py": HEAD + DISASTERS, "tests/test_b.py": HEAD + HARMLESS}
+    report = run(tmp_path, tests, test_timeout=1.0)
+    assert found(report) == REACHED
+    assert report.tests == TestCounts(collected=16, ok=8, stopped=8)
+    assert capfd.readouterr().out == ""
+
+
+def test_tests_for_which_there_is_no_time_are_told(tmp_path: Path) -> None:
+    report = run(tmp_path, {"tests/test_b.py": HEAD + HARMLESS}, budget=0.01)
+    assert report.tests == TestCounts(collected=8, cut=8)
+    assert {each.reason for each in report.unreached} == {"the time for the whole run was over (--budget)"}
