@@ -238,7 +238,9 @@ def test_another_configuration_file(pipeline: Pipeline) -> None:
 
 
 def test_flags_reach_the_configuration(pipeline: Pipeline) -> None:
-    main(["pkg", "--budget", "400", "--test-timeout", "3", "--jobs", "2", "--no-cache", "--no-tests", "--force-exclude"])
+    main(
+        ["pkg", "--budget", "400", "--test-timeout", "3", "--jobs", "2", "--no-cache", "--no-tests", "--force-exclude"]
+    )
     config = pipeline.config
     assert (config.budget, config.test_timeout, config.jobs) == (400.0, 3.0, 2)
     assert (config.cache, config.tests, config.force_exclude) == (False, (), True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,6 @@ import pytest
 from shapecheck.config import load
 from shapecheck.facts import Report, TestCounts
 from shapecheck.pipeline import check
-from shapecheck.stage.process import client, testing
 
 HEAD = """
 import ctypes
@@ -110,12 +110,15 @@ def found(report: Report) -> list[str]:
 def test_tests_that_end_the_process_or_never_end_cost_no_other_and_nothing_is_left_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(testing, "_GRACE", 0.5)
-    monkeypatch.setattr(client, "_GRACE", 0.5)
     tests = {"tests/test_a.py": HEAD + DISASTERS, "tests/test_b.py": HEAD + HARMLESS}
     report = run(tmp_path, tests, test_timeout=1.0)
     assert found(report) == REACHED
-    assert report.tests == TestCounts(collected=16, ok=8, stopped=8)
+    assert report.tests is not None
+    assert replace(report.tests, problems=()) == TestCounts(collected=16, ok=8, stopped=8)
+    told = {problem.partition(" ")[0].rpartition("::")[2]: problem for problem in report.tests.problems}
+    assert {"test_end", "test_crash", "test_stubborn"} <= told.keys()
+    assert "exit status 3" in told["test_end"]
+    assert "longer than" in told["test_stubborn"]
     assert capfd.readouterr().out == ""
 
 

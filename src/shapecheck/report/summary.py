@@ -59,7 +59,7 @@ def _tests(report: Report) -> Iterator[tuple[Part, ...]]:
         parts = [f"{tests.ok} evaluated to the end", f"{tests.stopped} stopped", f"{tests.skipped} skipped"]
         yield ((f"{_count(tests.collected, 'test')}: {', '.join(parts)}", ""),)
         for problem in tests.problems[:_GROUPS]:
-            yield ((f"  not collected: {visible(problem)}", "warning"),)
+            yield ((f"  problem: {visible(problem)}", "warning"),)
         if len(tests.problems) > _GROUPS:
             yield ((f"  and {_count(len(tests.problems) - _GROUPS, 'more problem')}", "warning"),)
     cut = [_count(tests.cut, "test")] if tests is not None and tests.cut else []

@@ -15,6 +15,7 @@ SKIPPED = frozenset({"__pycache__", "venv", "node_modules", "build", "dist", "si
 """Folders inside a walked folder that hold nobody's own source; hidden folders are skipped as well."""
 
 _PROJECT_FILES = ("pyproject.toml", "setup.cfg", "setup.py", ".git")
+_TEST_FILES = ("pytest.ini", ".pytest.ini", "pytest.toml", "tox.ini")
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 
 
@@ -183,7 +184,7 @@ def project_root(folder: Path) -> Path | None:
     for parent in (folder, *folder.parents):
         if parent.name in _INSTALLED:
             return None
-        if _is_project(parent):
+        if _is_project(parent) or any((parent / name).is_file() for name in _TEST_FILES):
             return parent
     return None
 

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from shapecheck.stage.limits import STUBBORN
 from shapecheck.stage.protocol import ModulePlan, dump, load
 
 _GRACE = 5.0  # seconds past its time limit that the worker has to end the user's code by itself
@@ -156,6 +157,10 @@ class Worker:
         self.close()
         return WorkerEndedError(_exit_reason(self._process.returncode), executing, self._text())
 
+    def complaint(self) -> str:
+        """The last line on stderr that tells of an error, or nothing."""
+        return next((line.strip() for line in reversed(self._tail) if "error:" in line.lower()), "")
+
     def _text(self) -> str:
         return "\n".join(self._tail)
 
@@ -194,6 +199,8 @@ def _kill_group(process: subprocess.Popen[bytes]) -> None:
 
 
 def _exit_reason(code: int) -> str:
+    if code == STUBBORN:
+        return "took longer than its time, and would not end (--timeout, --test-timeout)"
     if code >= 0:
         return f"ended the process with exit status {code}"
     try:

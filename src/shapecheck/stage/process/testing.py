@@ -60,7 +60,7 @@ class Tests:
             return False
         with conduct.lock:
             if "error" in answer:
-                self.problems.append(str(answer["error"]))
+                self.problems.append(" ".join(filter(None, [str(answer["error"]), worker.complaint()])))
                 self.plans = self.plans or {}
                 return True
             self.problems += answer["problems"]
@@ -161,6 +161,7 @@ class Tests:
     def ended(self, task: str, error: WorkerEndedError) -> None:
         """A test ended the worker."""
         self.results[task] = TestResult(task, "stopped", f"it {error.reason}")
+        self.problems.append(f"{task} {error.reason}")
 
     def finish(self, worker: Worker) -> None:
         """Let pytest end its session: wider fixtures may have something to put away."""
