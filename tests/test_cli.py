@@ -52,6 +52,7 @@ class Pipeline:
         self.paths: Sequence[Path] = ()
         self.config = Config(root=Path())
         self.stdin: tuple[str, bytes] | None = None
+        self.echo = False
 
     def check(
         self,
@@ -60,8 +61,9 @@ class Pipeline:
         *,
         progress: Callable[[str, int, int], None] | None = None,
         stdin: tuple[str, bytes] | None = None,
+        echo: bool = False,
     ) -> Report:
-        self.paths, self.config, self.stdin = paths, config, stdin
+        self.paths, self.config, self.stdin, self.echo = paths, config, stdin, echo
         if progress is not None:
             progress("evaluating", 1, 2)
         if isinstance(self.result, BaseException):
@@ -245,7 +247,9 @@ def test_flags_reach_the_configuration(pipeline: Pipeline) -> None:
     assert (config.budget, config.test_timeout, config.jobs) == (400.0, 3.0, 2)
     assert (config.cache, config.tests, config.force_exclude) == (False, (), True)
     main(["pkg"])
-    assert (pipeline.config.cache, pipeline.config.tests) == (True, None)
+    assert (pipeline.config.cache, pipeline.config.tests, pipeline.echo) == (True, None, False)
+    main(["pkg", "-v"])
+    assert pipeline.echo
 
 
 def test_stdin(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -424,7 +428,7 @@ import sys, time, types
 from dataclasses import replace
 import shapecheck
 from shapecheck.facts import *
-def check(paths, config, *, progress=None, stdin=None):
+def check(paths, config, *, progress=None, stdin=None, echo=False):
     progress("evaluating models", 1, 4)
     time.sleep({seconds})
     finding = Finding("SC201", "error", "a.py", Span(1, 1, 1, 2), "{message}")

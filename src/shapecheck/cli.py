@@ -156,7 +156,7 @@ def command() -> None:
     "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colours.  [default: auto]"
 )
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
-@click.option("-v", "--verbose", is_flag=True, help="Tell what was evaluated.")
+@click.option("-v", "--verbose", is_flag=True, help="Tell what was evaluated, and let your code print.")
 def check(paths: tuple[Path, ...], **options: Any) -> int:
     """Check the claims in files and folders against abstract evaluation.
 
@@ -182,7 +182,8 @@ def check(paths: tuple[Path, ...], **options: Any) -> int:
 
     with progress.Bar(sys.stderr) as bar:
         files = () if stdin is not None else paths
-        report = pipeline.check(files, replace(config, baseline=None) if update else config, progress=bar, stdin=stdin)
+        settings = replace(config, baseline=None) if update else config
+        report = pipeline.check(files, settings, progress=bar, stdin=stdin, echo=options["verbose"])
     if options["verbose"]:
         _say(_story(config, report))
     if update and config.baseline is not None and not report.broken:

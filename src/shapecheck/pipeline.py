@@ -32,8 +32,11 @@ def check(
     *,
     progress: Progress | None = None,
     stdin: tuple[str, bytes] | None = None,
+    echo: bool = False,
 ) -> Report:
     """Check files and folders, or the text of `stdin` in place of the file it names.
+
+    With `echo`, what the user's code prints goes to stderr.
 
     Raises ConfigError for what the user must put right first: no usable interpreter. Wrong examples are told in
     the report, beside what the others showed.
@@ -48,7 +51,7 @@ def check(
     plans = [_plan(file, modules[shown], config, text if stdin else None) for shown, (file, text) in texts.items()]
     memory = rerun.memory(plans) if rerun is not None else None
     files = [file for file, _ in texts.values()]
-    evaluated = _evaluate(plans, modules, config, Surroundings(files, tests, memory, progress))
+    evaluated = _evaluate(plans, modules, config, Surroundings(files, tests, memory, progress, echo))
     report = _report(modules, evaluated, config)
     if rerun is not None and memory is not None:
         rerun.keep(report, memory)
@@ -63,6 +66,7 @@ class Surroundings:
     tests: Sequence[Path]
     memory: Memory | None
     progress: Progress | None
+    echo: bool
 
 
 def _tests(config: Config, files: Sequence[Path]) -> Sequence[Path]:
@@ -146,6 +150,7 @@ def _evaluate(
         tests=around.tests,
         progress=around.progress,
         memory=around.memory,
+        echo=around.echo,
     )
     try:
         return supervisor.run(interpreter.candidates(str(config.python) if config.python else None, around.files))
