@@ -32,11 +32,5 @@ def _time(path: str) -> str:
 @cache
 def _ourselves() -> str:
     """The newest file of this package, and how many there are."""
-    folder = Path(__file__).parents[1]
-    times = [entry.stat().st_mtime_ns for path in (folder, *_folders(folder)) for entry in os.scandir(path)]
+    times = [file.stat().st_mtime_ns for file in Path(__file__).parents[1].rglob("*.py")]
     return f"{max(times)} {len(times)}"
-
-
-def _folders(folder: Path) -> list[Path]:
-    found = [Path(entry.path) for entry in os.scandir(folder) if entry.is_dir() and entry.name != "__pycache__"]
-    return [*found, *(inner for outer in found for inner in _folders(outer))]
