@@ -95,7 +95,7 @@ EDITS = [
 ]
 
 
-SEED, ROUNDS = 20, 4
+SEED, ROUNDS = 20, 2
 
 
 @pytest.fixture
