@@ -76,7 +76,16 @@ def edit(package: Path) -> str:
 def for_real(where: Path, python: str, patience: float) -> str:
     """How long pytest takes for the suite of the project in `where`."""
     start = time.perf_counter()
-    suite = [python, "-m", "pytest", "-q", "--maxfail=10000", "-p", "no:cacheprovider"]
+    suite = [
+        python,
+        "-m",
+        "pytest",
+        "-q",
+        "--maxfail=10000",
+        "--continue-on-collection-errors",
+        "-p",
+        "no:cacheprovider",
+    ]
     if not any((where / name).is_dir() for name in ("test", "tests")):
         suite += sorted(map(str, where.rglob("*_test.py")))
     try:

@@ -35,11 +35,14 @@ class Tests:
         self.problems: list[str] = []
         self.cut = 0
         self._members = 0
+        self._given_up = False
         self._serving: set[Worker] = set()
 
     def prepare(self, worker: Worker) -> bool:
         """Have pytest collect."""
         conduct = self.conduct
+        if self._given_up:
+            return True
         with conduct.lock:
             self._members += 1
             scratch = f"{self.scratch}/{self._members}"
@@ -53,8 +56,7 @@ class Tests:
                 culprit = os.path.realpath(error.executing)
                 self.problems.append(f"{error.executing or 'pytest'} {error.reason}")
                 if not error.executing or culprit in conduct.culprits:
-                    self.plans = self.plans or {}
-                    self.waiting = []
+                    self.plans, self.waiting, self._given_up = self.plans or {}, [], True
                 else:
                     conduct.culprits[culprit] = f"{error.executing} {error.reason}"
             return False
@@ -153,6 +155,8 @@ class Tests:
 
     def _keep(self, key: str, result: TestResult) -> None:
         self.results[key] = result
+        if f"test:{key}" in self.recalled:
+            self.recalled.remove(f"test:{key}")
         self.conduct.result.touched.update(result.touched)
         plan = (self.plans or {})[key]
         if self.conduct.memory is not None and "it took longer" not in result.reason:
