@@ -176,3 +176,19 @@ def test_a_damaged_cache_is_as_good_as_none(project: Path) -> None:
         data = file.read_bytes()
         file.write_bytes((data[: len(data) // 2], data[::-1], b"")[number % 3])
     assert told(run()) == first
+
+
+def test_what_is_edited_while_it_is_evaluated_is_not_remembered(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = project / "pkg" / "layers.py"
+    before = file.read_text()
+    ask = client.Worker.ask
+
+    def edit(self: client.Worker, operation: str, limit: float, **arguments: object) -> object:
+        file.write_text(before.replace("(batch, wide)", "(wide, batch, wide)"))
+        return ask(self, operation, limit, **arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(client.Worker, "ask", edit)
+    run()
+    monkeypatch.setattr(client.Worker, "ask", ask)
+    file.write_text(before)
+    assert not list((project / ".shapecheck_cache").glob("*.shapecheck"))

@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -52,13 +52,13 @@ class Rerun:
 
     def memory(self, plans: Sequence[ModulePlan]) -> Memory:
         """What is remembered of single entries."""
-        hashing = Hashing(self._content, self._skeleton, cache.environment)
+        hashing = Hashing(self._content, self._skeleton, cache.environment, self._has_changed)
         return Memory(self.store, self.name, hashing, plans, self._listing, self._surroundings)
 
     def keep(self, report: Report, memory: Memory) -> None:
         """Remember the report of a run that is worth it: one that came to its end, of files that stayed the same."""
         cut = report.cut or (report.tests is not None and report.tests.cut)
-        if cut or any(finding.code == "SC304" for finding in report.findings) or self._has_changed(memory):
+        if cut or any(finding.code == "SC304" for finding in report.findings) or self._has_changed(memory.files.loaded):
             return
         shown = {finding.path for finding in report.findings}
         slim = dataclasses.replace(report, sources=tuple(s for s in report.sources if s[0] in shown))
@@ -69,9 +69,9 @@ class Rerun:
         self.store.put(f"{self.name}:report", dump(value))
         self.store.prune(_UNUSED)
 
-    def _has_changed(self, memory: Memory) -> bool:
+    def _has_changed(self, loaded: Iterable[str]) -> bool:
         """Whether a file was written while the run was under way: then nobody knows which text was evaluated."""
-        return any(_time(file) > self.started for file in {*self._checked, *memory.files.loaded, *self._listing})
+        return any(_time(file) > self.started for file in {*self._checked, *loaded, *self._listing})
 
     def _state(self, python: str, sites: Sequence[str], files: Sequence[str]) -> str:
         parts = {

@@ -47,6 +47,7 @@ class Hashing:
     content: Callable[[str], str]
     skeleton: Callable[[str], str]
     environment: Callable[[str, Sequence[str]], Mapping[str, str]]
+    written: Callable[[Iterable[str]], bool]  # whether any of these files was written since the run began
 
 
 class Memory:
@@ -128,6 +129,8 @@ class Memory:
         recalled: Iterable[str],
     ) -> None:
         """Write what is new. If all that results lean on has changed, those which were `recalled` are written again."""
+        if self._hashing.written(self.files.loaded):
+            return  # nobody knows which text was evaluated
         base = self._foundation(python, self.files)
         if base != self._base:
             for slot in recalled:
