@@ -67,11 +67,15 @@ def test_wide(x):
 """,
     "tests/test_layers.py": """\
 import jax.numpy as jnp
-from pkg.layers import widen
+from pkg.layers import project, widen
 
 
 def test_widen(x):
     widen(x)
+
+
+def test_project(x):
+    project(x, x)
 """,
     "pyproject.toml": "[tool.shapecheck]\n",
 }
@@ -151,8 +155,41 @@ def test_only_what_ran_through_the_edited_file_runs_again(project: Path, monkeyp
     file = project / "pkg" / "model.py"
     file.write_text(file.read_text().replace("    return y\n", "    y = y + 0\n    return y\n"))
     run()
-    assert "tests/test_layers.py::test_widen" not in asked
+    assert "tests/test_layers.py::test_project" not in asked
     assert "tests/test_model.py::test_wide" in asked
+
+
+def test_tests_that_run_again_find_what_the_others_have_set(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = project / "pkg" / "precise.py"
+    text = 'from jaxtyping import Array, Float64\n\n\ndef double(x: Float64[Array, "n"]):\n    return 2 * x\n'
+    file.write_text(text)
+    uses = "import jax.numpy as jnp\nfrom pkg.precise import double\n\n\ndef test_use():\n    double(jnp.ones(3))\n"
+    (project / "tests" / "test_precise.py").write_text(uses)
+    sets = 'import jax\n\njax.config.update("jax_enable_x64", True)\n'
+    (project / "tests" / "test_sets.py").write_text(
+        f"{sets}\n\ndef test_set():\n    assert jax.numpy.ones(2).sum() == 2\n"
+    )
+    (project / "tests" / "test_devices.py").write_text(
+        "import os\n\nimport jax\n\n\ndef setup_module():\n"
+        '    os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=3"\n\n\n'
+        "def test_devices():\n    if jax.device_count() != 3:\n        raise RuntimeError\n"
+    )
+    monkeypatch.setenv("XLA_FLAGS", "")
+    first = run()
+    assert (first.tests.ok, first.findings) == (first.tests.collected, ())
+    collected: list[object] = []
+    ask = client.Worker.ask
+
+    def listen(self: client.Worker, operation: str, limit: float, **arguments: object) -> object:
+        if operation == "collect_tests":
+            collected.append(arguments["part"])
+        return ask(self, operation, limit, **arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(client.Worker, "ask", listen)
+    file.write_text(text.replace("2 * x", "3 * x"))
+    assert told(run()) == told(first)
+    (part,) = collected
+    assert {Path(path).name for path in part.files} == {"test_precise.py", "test_devices.py"}
 
 
 def test_an_unchanged_run_loads_neither_jax_nor_libcst_nor_starts_a_process(project: Path) -> None:

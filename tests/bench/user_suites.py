@@ -4,7 +4,7 @@
 
 Each argument is a package that is installed with its tests, or `name=folder`, whose project has tests of its own.
 `--python` names the interpreter that has them all. Everything is copied to a temporary folder first. Cold, unchanged
-and edited (a statement put into a function of a module that no other one imports) are one run each, with
+and edited (a statement put into a function of a leaf module) are one run each, with
 the default budget unless `--budget` says otherwise; the last column is the same suite under pytest, for real.
 """
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -59,11 +60,13 @@ def check(where: Path, what: Path, python: str, budget: float) -> tuple[dict[str
 
 
 def edit(package: Path) -> str:
-    """Put a statement into a function of the last module that no other one of the package imports, if there is one."""
+    """Put a statement into a function of a leaf: the module that the fewest others name, `__init__` files aside."""
     files = sorted(f for f in package.rglob("*.py") if "test" not in f.name and f.name != "__init__.py")
     texts = {file: file.read_text("utf-8") for file in files}
-    leaves = [f for f in files if sum(f.stem in text for other, text in texts.items() if other != f) == 0]
-    for file in (*reversed(leaves), *reversed(files)):
+    named = {
+        f: sum(re.search(rf"\b{f.stem}\b", text) is not None for o, text in texts.items() if o != f) for f in files
+    }
+    for file in sorted(files, key=lambda f: named[f]):
         lines = texts[file].splitlines(keepends=True)
         for number, line in enumerate(lines):
             if line.startswith("    return "):

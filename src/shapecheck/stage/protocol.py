@@ -11,6 +11,10 @@ from typing import Any, Union
 from shapecheck import facts
 from shapecheck.facts import Scope, Site
 
+# Calls of a function, in different tests, that are evaluated with free sizes until one comes to an end: the worker
+# counts them, and its parent knows by them which tests were the first.
+TRIES = 3
+
 
 @dataclass(frozen=True)
 class Described:
@@ -69,10 +73,18 @@ class EntryPlan:
 
 
 @dataclass(frozen=True)
+class Part:
+    """The files of tests to collect, absolute, and JAX's settings as all files together leave them."""
+
+    files: tuple[str, ...]
+    settings: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class TestPlan:
     """One collected test. `names` are the identifiers that its code and its fixtures use.
 
-    `files` are its own file and those that its module takes names from, absolute.
+    `files` are absolute: the file that pytest finds it in, then those that it is written in or takes names from.
     """
 
     __test__ = False  # no test class of ours
@@ -82,6 +94,7 @@ class TestPlan:
     line: int
     names: tuple[str, ...]
     files: tuple[str, ...]
+    prepares: bool = False  # whether its module has a set-up of its own
 
 
 @dataclass(frozen=True)
@@ -123,6 +136,7 @@ _CLASSES: dict[str, Any] = {
         ModulePlan,
         ConfiguredExample,
         EntryPlan,
+        Part,
         TestPlan,
         TestResult,
         facts.Span,

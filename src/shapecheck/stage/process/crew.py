@@ -20,8 +20,8 @@ class Phase(Protocol[_Task]):
     def prepare(self, worker: Worker) -> bool:
         """Make a worker ready; False if it has to be replaced. Raises WorkerEndedError if it ended by itself."""
 
-    def size(self) -> int:
-        """How many tasks there are, once a worker is ready."""
+    def left(self) -> int:
+        """How many tasks are left, once a worker is ready."""
 
     def take(self) -> _Task | None:
         """The next task, or None if there is none left."""
@@ -132,7 +132,9 @@ class Crew:
 
     def _enlist(self, phase: Phase[_Task]) -> None:
         """Others join in where the tasks are worth another start of JAX."""
-        for _ in range(min(self.jobs, phase.size() // self.worthwhile) - 1):
+        with self.lock:
+            left = phase.left()
+        for _ in range(min(self.jobs, left // self.worthwhile) - 1):
             thread = threading.Thread(target=self._helper, args=(phase,), daemon=True)
             self._threads.append(thread)
             thread.start()

@@ -9,6 +9,7 @@ from typing import Any
 
 from shapecheck.facts import Evaluation
 from shapecheck.stage.process.client import Worker, WorkerEndedError
+from shapecheck.stage.process.memory import Shown
 from shapecheck.stage.process.outcome import Conduct, Trouble
 from shapecheck.stage.protocol import EntryPlan, ModulePlan
 
@@ -35,6 +36,7 @@ class Entries:
         self.results: dict[int, tuple[Evaluation, ...]] = {}
         self.runs: list[tuple[Evaluation, ...]] = []
         self.recalled: list[str] = []
+        self._recollections: dict[str, Shown | None] = {}
 
     def settle(self) -> bool:
         """Take what is remembered, in order; whether that is all, so that no worker is needed."""
@@ -72,9 +74,10 @@ class Entries:
                 conduct.total = max(conduct.total, conduct.steps + len(self.entries))
         return True
 
-    def size(self) -> int:
-        """How many entries there are."""
-        return len(self.entries or ())
+    def left(self) -> int:
+        """How many entries may have to be evaluated."""
+        rest = (self.entries or ())[self.next :]
+        return sum(not self._is_needless(entry) and self._remembered(entry) is None for entry in rest)
 
     def take(self) -> int | None:
         """The number of the next entry that has to be evaluated, if there is time for it."""
@@ -90,10 +93,9 @@ class Entries:
         entries = self.entries or ()
         while self.next < len(entries):
             entry = entries[self.next]
-            shown = self.conduct.memory.entry(entry) if self.conduct.memory is not None else None
             if self._is_needless(entry):
                 self._accept(self.next, ())
-            elif shown is not None:
+            elif (shown := self._remembered(entry)) is not None:
                 self.recalled.append(f"entry:{entry.key}")
                 self.conduct.result.touched.update(shown[1])
                 self._accept(self.next, shown[0])
@@ -104,6 +106,12 @@ class Entries:
                 return True
             self.next += 1
         return False
+
+    def _remembered(self, entry: EntryPlan) -> Shown | None:
+        if entry.key not in self._recollections:
+            memory = self.conduct.memory
+            self._recollections[entry.key] = memory.entry(entry) if memory is not None else None
+        return self._recollections[entry.key]
 
     def perform(self, worker: Worker, task: int) -> None:
         """Evaluate one entry."""

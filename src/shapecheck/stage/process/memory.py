@@ -41,6 +41,15 @@ class Files:
 
 
 @dataclass(frozen=True)
+class Collected:
+    """The tests that pytest found, what it could not collect, and JAX's settings as importing all of them leaves."""
+
+    tests: tuple[TestPlan, ...] = ()
+    problems: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Hashing:
     """How files and surroundings are told apart; "" is the hash of what cannot be read."""
 
@@ -70,8 +79,7 @@ class Memory:
         self.files = Files()
         self.modules: dict[str, tuple[Evaluation, ...]] = {}
         self.troubles: tuple[Trouble, ...] = ()
-        self.tests: tuple[TestPlan, ...] | None = None
-        self.problems: tuple[str, ...] = ()
+        self.collected: Collected | None = None
         self.entries: tuple[EntryPlan, ...] | None = None
         self._python = ""
         self._base = ""
@@ -86,7 +94,7 @@ class Memory:
             return
         self._base, self._python, self.files = index["base"], index["python"], files
         if index["listing"] == self._listing:
-            self.tests, self.problems = index["tests"], tuple(index["problems"])
+            self.collected = Collected(index["tests"], tuple(index["problems"]), index["settings"])
         if index["claimed"] == self._claimed() and all(
             self._hashing.content(self._plans[path].file) == sha for path, sha in index["module_files"].items()
         ):
@@ -121,8 +129,7 @@ class Memory:
     def close(
         self,
         python: str,
-        tests: Sequence[TestPlan],
-        problems: Sequence[str],
+        collected: Collected,
         entries: Sequence[EntryPlan],
         modules: Mapping[str, tuple[Evaluation, ...]],
         troubles: Sequence[Trouble],
@@ -151,8 +158,9 @@ class Memory:
                 "sites": list(self.files.sites),
                 "listing": self._listing,
                 "claimed": self._claimed(),
-                "tests": list(tests),
-                "problems": list(problems),
+                "tests": list(collected.tests),
+                "problems": list(collected.problems),
+                "settings": dict(collected.settings),
                 "entries": list(entries),
                 "modules": dict(modules),
                 "module_files": {path: self._hashing.content(self._plans[path].file) for path in modules},

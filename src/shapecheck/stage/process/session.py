@@ -20,7 +20,7 @@ from shapecheck.stage.observe.importing import Importer, WorkerEndedError
 from shapecheck.stage.observe.recorder import Recorder
 from shapecheck.stage.process import streams
 from shapecheck.stage.process.suite import Suite
-from shapecheck.stage.protocol import ConfiguredExample, Described, EntryPlan, ModulePlan, TestResult
+from shapecheck.stage.protocol import ConfiguredExample, Described, EntryPlan, ModulePlan, Part, TestResult
 from shapecheck.stage.search import entries
 from shapecheck.stage.search.attempts import Search
 from shapecheck.stage.search.examples import ExampleError
@@ -115,14 +115,19 @@ class Session:
         self.entries = {e.key: e for e in result}
         return result
 
-    def collect_tests(self, tests: Sequence[str], scratch: str, each: float) -> dict[str, Any]:
-        """Collect tests; the answer comes from inside pytest's run, which lasts until the parent says `end_tests`."""
+    def collect_tests(
+        self, tests: Sequence[str], scratch: str, each: float, part: Part | None = None
+    ) -> dict[str, Any]:
+        """Collect tests, perhaps only a part of them.
+
+        The answer comes from inside pytest's run, which lasts until the parent says `end_tests`.
+        """
 
         def serve(answer: Mapping[str, Any]) -> None:
             self._send({"result": answer})
             self._serve("end_tests")
 
-        return self._suite.collect(tests, scratch, each, serve)
+        return self._suite.collect(tests, scratch, each, part, serve)
 
     def run_test(self, key: str) -> TestResult:
         """Run one test."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import jax
+
 from shapecheck.stage.observe.importing import Importer
 from shapecheck.stage.observe.recorder import Recorder
 from shapecheck.stage.observe.stepping import Steps
-from shapecheck.stage.protocol import Described, TestPlan, TestResult
+from shapecheck.stage.protocol import Described, Part, TestPlan, TestResult
 from shapecheck.stage.search.failures import kind_of
 from shapecheck.stage.tests.playground import playground
 
@@ -33,13 +36,19 @@ class Suite:
         self.items: dict[str, pytest.Item] = {}
         self.plans: dict[str, TestPlan] = {}
         self.playground = ""
+        self._begun = False
 
     def collect(
-        self, tests: Sequence[str], scratch: str, limit: float, serve: Callable[[Mapping[str, Any]], None]
+        self,
+        tests: Sequence[str],
+        scratch: str,
+        limit: float,
+        part: Part | None,
+        serve: Callable[[Mapping[str, Any]], None],
     ) -> dict[str, Any]:
-        """Collect, and `serve` from inside pytest's run; the answer is an error if it does not come to that."""
+        """Collect (only a part), and `serve` from inside pytest's run; else the answer is an error."""
         try:
-            from shapecheck.stage.tests import collecting  # noqa: PLC0415
+            from shapecheck.stage.tests import collecting, settings  # noqa: PLC0415
             from shapecheck.stage.tests.generalising import Generaliser  # noqa: PLC0415
             from shapecheck.stage.tests.running import Runner  # noqa: PLC0415
         except ImportError as error:
@@ -50,16 +59,19 @@ class Suite:
         home = os.getcwd()
         self.playground = playground(home, os.path.join(scratch, "here"))
         shown = self.importer.shown
+        before = settings.settings()
 
         def ready(items: Sequence[pytest.Item], problems: Sequence[str]) -> None:
             for item in items:
                 if hasattr(item, "runtest") and item.nodeid not in self.items:
                     self.items[item.nodeid] = item
                     self.plans[item.nodeid] = collecting.plan_of(item, shown)
-            serve({"tests": tuple(self.plans.values()), "problems": tuple(problems)})
+            settings.put_back(part.settings if part is not None else {})
+            left = settings.changed(before)
+            serve({"tests": tuple(self.plans.values()), "problems": tuple(problems), "settings": left})
 
         try:
-            problems = collecting.collect(tests, scratch, ready)
+            problems = collecting.collect(tests, scratch, None if part is None else part.files, ready)
         except collecting.CollectionError as error:
             return {"error": str(error)}
         finally:
@@ -68,7 +80,9 @@ class Suite:
 
     def run(self, key: str) -> TestResult:
         """Run one collected test, in a folder where it can leave what it likes."""
-        plan = self.plans[key]
+        plan = self.plans.get(key)
+        if plan is None:
+            return TestResult(key, "stopped", "pytest did not collect it again: its name depends on chance")
         os.chdir(self.playground)
         self.recorder.touched = set()
         self.generaliser.begin()
@@ -76,6 +90,10 @@ class Suite:
             ran = self.runner.run(self.items[key], plan.path, plan.line)
         finally:
             self.generaliser.end()
+        if not self._begun:
+            self._begun = True
+            with contextlib.suppress(Exception):  # a device that cannot be used: the tests will tell
+                jax.devices()  # whether a later test uses them first must not matter to the others
         touched = set(self.recorder.touched)
         if ran.evaluation is None:
             return TestResult(key, ran.status, ran.reason, touched=tuple(sorted(touched)))

@@ -13,7 +13,7 @@ from typing import Any
 from shapecheck.stage.process.client import Worker, WorkerEndedError, WorkerError
 from shapecheck.stage.process.crew import Crew, Spare
 from shapecheck.stage.process.entering import Entries, Scopes
-from shapecheck.stage.process.memory import Memory
+from shapecheck.stage.process.memory import Collected, Memory
 from shapecheck.stage.process.outcome import Conduct, Evaluated, Progress, Trouble
 from shapecheck.stage.process.testing import Tests
 from shapecheck.stage.protocol import ModulePlan
@@ -90,12 +90,9 @@ class Supervisor:
         modules = [entries.modules[p.path] for p in self.plans if p.path in entries.modules]
         result.runs = [*modules, *result.runs, *entries.runs]
         if memory is not None:
-            plans = tuple((phase.plans or {}).values()) if phase is not None else ()
-            problems = phase.problems if phase is not None else ()
+            collected = phase.collected() if phase is not None else Collected()
             recalled = [*(phase.recalled if phase is not None else ()), *entries.recalled]
-            memory.close(
-                self.python, plans, problems, entries.entries or (), entries.modules, result.troubles, recalled
-            )
+            memory.close(self.python, collected, entries.entries or (), entries.modules, result.troubles, recalled)
         return result
 
     def _run_tests(self, deadline: float) -> Tests:

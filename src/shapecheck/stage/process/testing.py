@@ -7,15 +7,17 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from shapecheck.facts import Evaluation, TestCounts
 from shapecheck.stage.process.client import Worker, WorkerEndedError
+from shapecheck.stage.process.memory import Collected
 from shapecheck.stage.process.outcome import Conduct
-from shapecheck.stage.protocol import TestPlan, TestResult
+from shapecheck.stage.protocol import TRIES, Part, TestPlan, TestResult
 
-TRIES = 3  # calls of a function, in different tests, that are evaluated with free sizes until one comes to an end
 _COLLECTING = 4.0  # times the limit of one import
 _GRACE = 20.0  # seconds, over a test's own limit, for its confirmation by a real run, and for what was seen in it
+_TOO_LONG = "it took longer"  # how the reason of a test begins that had no time to come to its end
 _ENDING = 10.0  # seconds for the fixtures of the whole session to end
 
 
@@ -28,7 +30,9 @@ class Tests:
         self.conduct, self.paths, self.scratch = conduct, paths, scratch
         self.each, self.deadline = each, deadline
         self.plans: dict[str, TestPlan] | None = None
+        self.settings: Mapping[str, Any] = {}
         self.order: list[str] = []
+        self.opening = ""
         self.waiting: list[str] = []
         self.recalled: list[str] = []
         self.results: dict[str, TestResult] = {}
@@ -48,9 +52,12 @@ class Tests:
             scratch = f"{self.scratch}/{self._members}"
             if self.plans is None:
                 conduct.progress("collecting tests", 0, 0)
+            if self.plans is not None and not self.waiting:
+                return True  # others were quicker
+            part = self._part()
         limit = max(conduct.timeout, 1.0) * _COLLECTING
         try:
-            answer = worker.ask("collect_tests", limit, tests=self.paths, scratch=scratch, each=self.each)
+            answer = worker.ask("collect_tests", limit, tests=self.paths, scratch=scratch, each=self.each, part=part)
         except WorkerEndedError as error:
             with conduct.lock:
                 culprit = os.path.realpath(error.executing)
@@ -69,16 +76,52 @@ class Tests:
             if answer["tests"]:
                 self._serving.add(worker)
             if self.plans is None:
+                self.settings = answer["settings"]
                 self._plan(answer["tests"])
+        return self._open(worker)
+
+    def _part(self) -> Part | None:
+        """What a worker has to collect, once all is known."""
+        if self.plans is None:
+            return None
+        keys = {*self.waiting, *filter(None, [self.opening])}
+        return Part(tuple(sorted({self.plans[key].files[0] for key in keys})), self.settings)
+
+    def _open(self, worker: Worker) -> bool:
+        """Begin with the same test in each worker, for whatever runs first may settle much in a process.
+
+        The devices of JAX are an example: the set-up of a module can ask for several only before there are any.
+        """
+        with self.conduct.lock:
+            key = self.opening
+            if not key or time.monotonic() > self.deadline:
+                return True
+            if waits := key in self.waiting:
+                self.waiting.remove(key)
+                self.conduct.step(f"evaluating {key}")
+        try:
+            answer = worker.ask("run_test", 2 * self.each + _GRACE, key=key)
+        except WorkerEndedError as error:
+            with self.conduct.lock:
+                self.opening = ""
+                if waits:
+                    self.ended(key, error)
+            return False
+        with self.conduct.lock:
+            if isinstance(answer, Mapping) or _TOO_LONG in answer.reason:
+                self.opening = ""
+            if waits:
+                self._take_over(key, answer)
         return True
 
     def settle(self) -> bool:
         """Take what is remembered; whether that is all, so that no worker is needed."""
         memory = self.conduct.memory
-        if memory is None or memory.tests is None:
+        if memory is None or memory.collected is None:
             return False
-        self.problems += memory.problems
-        self._plan(memory.tests)
+        self.problems += memory.collected.problems
+        self.settings = memory.collected.settings
+        self._plan(memory.collected.tests)
         return not self.waiting
 
     def resettle(self) -> bool:
@@ -118,6 +161,7 @@ class Tests:
         conduct = self.conduct
         self.plans = {plan.key: plan for plan in plans}
         self.order = _ordered(self.plans.values(), conduct)
+        self.opening = next((key for key in self.order if self.plans[key].prepares), next(iter(self.order), ""))
         for key in self.order:
             result = conduct.memory.test(self.plans[key]) if conduct.memory is not None else None
             if result is None:
@@ -128,9 +172,9 @@ class Tests:
                 conduct.result.touched.update(result.touched)
         conduct.total = max(conduct.total, conduct.steps + len(self.waiting))
 
-    def size(self) -> int:
-        """How many tests there are."""
-        return len(self.plans or ())
+    def left(self) -> int:
+        """How many tests wait."""
+        return len(self.waiting)
 
     def take(self) -> str | None:
         """The next test, if there is time for it."""
@@ -148,18 +192,18 @@ class Tests:
         """Evaluate one test."""
         answer = worker.ask("run_test", 2 * self.each + _GRACE, key=task)
         with self.conduct.lock:
-            if isinstance(answer, Mapping):
-                self.results[task] = TestResult(task, "stopped", str(answer["error"]))
-            else:
-                self._keep(task, answer)
+            self._take_over(task, answer)
 
-    def _keep(self, key: str, result: TestResult) -> None:
+    def _take_over(self, key: str, result: TestResult | Mapping[str, Any]) -> None:
+        if isinstance(result, Mapping):
+            self.results[key] = TestResult(key, "stopped", str(result["error"]))
+            return
         self.results[key] = result
         if f"test:{key}" in self.recalled:
             self.recalled.remove(f"test:{key}")
         self.conduct.result.touched.update(result.touched)
         plan = (self.plans or {})[key]
-        if self.conduct.memory is not None and "it took longer" not in result.reason:
+        if self.conduct.memory is not None and _TOO_LONG not in result.reason:
             self.conduct.memory.keep_test(plan, result)
 
     def ended(self, task: str, error: WorkerEndedError) -> None:
@@ -177,11 +221,15 @@ class Tests:
             with contextlib.suppress(WorkerEndedError):
                 worker.ask("end_tests", _ENDING)
 
+    def collected(self) -> Collected:
+        """What the next run can take over."""
+        return Collected(tuple((self.plans or {}).values()), tuple(self.problems), self.settings)
+
     def counts(self) -> TestCounts:
         """What became of them."""
         by = Counter(result.status for result in self.results.values())
         problems = tuple(dict.fromkeys(self.problems))
-        return TestCounts(self.size(), by["ok"], by["stopped"], by["skipped"], self.cut, problems)
+        return TestCounts(len(self.plans or ()), by["ok"], by["stopped"], by["skipped"], self.cut, problems)
 
 
 def _ordered(plans: Iterable[TestPlan], conduct: Conduct) -> list[str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from importlib import metadata
+from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -40,12 +41,13 @@ class CollectionError(Exception):
 Serve = Callable[[Sequence[pytest.Item], Sequence[str]], None]
 
 
-def collect(paths: Sequence[str], scratch: str, serve: Serve) -> Sequence[str]:
+def collect(paths: Sequence[str], scratch: str, only: Collection[str] | None, serve: Serve) -> Sequence[str]:
     """Collect the tests under `paths`, then `serve` them, and what went wrong with files, from inside pytest's run.
 
-    `scratch` is a folder for what pytest writes. Returns what went wrong; raises CollectionError.
+    `scratch` is a folder for what pytest writes; `only` are the files to collect, absolute, None for all of them.
+    Returns what went wrong; raises CollectionError.
     """
-    plugin = _Plugin(serve)
+    plugin = _Plugin(serve, only)
     os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = os.path.join(scratch, "hypothesis")
     try:
         status = pytest.main([*_arguments(scratch), *paths], plugins=[plugin])
@@ -62,8 +64,8 @@ def collect(paths: Sequence[str], scratch: str, serve: Serve) -> Sequence[str]:
 class _Plugin:
     """Takes the place of pytest's own loop over the tests."""
 
-    def __init__(self, serve: Serve) -> None:
-        self._serve = serve
+    def __init__(self, serve: Serve, only: Collection[str] | None) -> None:
+        self._serve, self._only = serve, only
         self.served = False
         self.problems: list[str] = []
 
@@ -75,6 +77,25 @@ class _Plugin:
         self._serve(session.items, self.problems)
         self.served = True
         return True
+
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Leave out files that were named; the rootdir, and so the names of tests, stay those of all arguments."""
+        if self._only is not None:
+            session.config.args = [
+                arg for arg in session.config.args if not self._is_left_out(Path(arg.partition("::")[0]))
+            ]
+
+    def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
+        """Leave out files in folders."""
+        return True if self._is_left_out(collection_path) else None
+
+    def _is_left_out(self, path: Path) -> bool:
+        return (
+            self._only is not None
+            and path.name != "__init__.py"
+            and path.is_file()
+            and os.path.realpath(path) not in self._only
+        )
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Keep why a file could not be collected."""
@@ -119,9 +140,11 @@ def _arguments(scratch: str) -> list[str]:
 
 def plan_of(item: pytest.Item, shown: Callable[[str], str]) -> TestPlan:
     """What the parent needs to know of a test."""
-    path, line, _ = item.reportinfo()
+    path, line, _ = item.reportinfo()  # of an inherited test this is where it is written
     names = tuple(sorted(_names(item)))
-    return TestPlan(item.nodeid, shown(str(path)), (line or 0) + 1, names, (os.path.realpath(path), *_sources(item)))
+    files = dict.fromkeys(map(os.path.realpath, (item.path, path, *_sources(item))))
+    prepares = any(hasattr(getattr(item, "module", None), name) for name in ("setUpModule", "setup_module"))
+    return TestPlan(item.nodeid, shown(str(path)), (line or 0) + 1, names, tuple(files), prepares)
 
 
 def _sources(item: pytest.Item) -> list[str]:

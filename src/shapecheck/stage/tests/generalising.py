@@ -13,13 +13,11 @@ from shapecheck.stage.limits import TimeLimitError
 from shapecheck.stage.observe.importing import Importer
 from shapecheck.stage.observe.recorder import ModuleProbe, Recorder
 from shapecheck.stage.observe.values import is_size
-from shapecheck.stage.protocol import Described, EntryPlan, ModulePlan
+from shapecheck.stage.protocol import TRIES, Described, EntryPlan, ModulePlan
 from shapecheck.stage.search import entries, seen
 from shapecheck.stage.search.attempts import Search
 from shapecheck.stage.search.recipes import integers_of
 from shapecheck.stage.search.sizes import UnknownSizeError
-
-TRIES = 3  # calls of a function that are tried, in different tests
 
 Key = tuple[str, int]
 
@@ -63,10 +61,10 @@ class Generaliser:
     def evaluate(self) -> tuple[tuple[Key, tuple[Evaluation, ...]], ...]:
         """The evaluations of what the test called, as far as they came to an end; for each function once for all."""
         found: list[tuple[Key, tuple[Evaluation, ...]]] = []
-        for key, call in sorted(self._captured.items(), key=lambda item: item[0]):
-            plan = self._plans[key[0]]
+        for key in sorted(self._called & self._left):
+            call = self._captured.get(key)
             self._tried[key] += 1
-            results = self._again(plan, key[1], call)
+            results = self._again(self._plans[key[0]], key[1], call) if call is not None else ()
             found.append((key, results))
             if results or self._tried[key] >= TRIES:
                 self._left.discard(key)
