@@ -46,6 +46,26 @@ def test_a_script_that_is_never_imported(run) -> None:
     assert reason == "__main__.py is not imported, since it may act at once"
 
 
+OVERLOADED = """
+from typing import overload
+
+
+@overload
+def first(x: Float[Array, "n d"], rows: None = None) -> Float[Array, "d"]: ...
+@overload
+def first(x: Float[Array, "n d"], rows: int) -> Float[Array, "{rows} d"]: ...
+def first(x: Float[Array, "n d"], rows=None):
+    return x[0] if rows is None else x[:rows]
+"""
+
+
+def test_an_overload_is_no_function_that_could_be_reached(run) -> None:
+    report = run({"first.py": OVERLOADED})
+    assert reasons(report) == {"first is an @overload declaration, which never runs"}
+    assert (report.summary.verified, report.summary.unreached) == (1, 4)
+    assert (report.functions.annotated, report.functions.annotated_reached) == (1, 1)
+
+
 def test_where_symbols_stop_is_not_told_if_numbers_go_further(run) -> None:
     text = """
 def f(x: Float[Array, "n d"]):

@@ -30,6 +30,9 @@ class AnnotatedCode:
 
     def _function(self, node: Function) -> Iterator[Claim]:
         scope = self.tables.scope_of[node.lineno, node.col_offset]
+        if any((dotted(d) or "").rpartition(".")[2] == "overload" for d in node.decorator_list):
+            yield from self._declared(node, scope)
+            return
         starred = {id(a) for a in (node.args.vararg, node.args.kwarg) if a is not None}
         for argument in arguments(node):
             select: tuple[Selector, ...] = ("*",) if id(argument) in starred else ()
@@ -39,6 +42,15 @@ class AnnotatedCode:
         if written and is_generator(node):
             written = [replace(each, select=("?",)) for each in written]
         yield from self._claims(written, "the returned value", scope, [Place("return", scope)])
+
+    def _declared(self, node: Function, scope: int) -> Iterator[Claim]:
+        """What an `@overload` says: no call ever enters it."""
+        annotations = [(argument.arg, argument.annotation) for argument in arguments(node)]
+        for target, annotation in (*annotations, ("the returned value", node.returns)):
+            for claim in self._claims(self.reader.read(annotation), target, scope, []):
+                yield replace(
+                    claim, unread=claim.unread or f"{node.name} is an @overload declaration, which never runs"
+                )
 
     def _variable(self, placed: Placed, node: ast.AnnAssign) -> Iterator[Claim]:
         written = self.reader.read(node.annotation)
