@@ -101,6 +101,11 @@ def test_a_path_alone_is_checked(pipeline: Pipeline, capsys: Capture) -> None:
     assert pipeline.paths == (Path("pkg"),)
 
 
+def test_without_a_path_it_is_the_working_directory(pipeline: Pipeline) -> None:
+    assert main(["check", "--select", "SC201"]) == 0
+    assert pipeline.paths == (Path(),)
+
+
 def test_options_may_come_first(pipeline: Pipeline) -> None:
     assert main(["--select", "SC201", "pkg"]) == 0
     assert pipeline.config.select == ("SC201",)
@@ -286,7 +291,6 @@ def test_a_baseline_can_stand_in_the_configuration(pipeline: Pipeline) -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["check"], "Missing argument 'PATH...'"),
         (["missing.py"], "There is no file or folder 'missing.py'."),
         (["explian"], "Did you mean the command 'explain'?"),
         (["pkg", "missing.py"], "There is no file or folder 'missing.py'."),

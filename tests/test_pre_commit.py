@@ -1,4 +1,4 @@
-"""Both hooks, with the real pre-commit, on a small repository. pre-commit gives file names, not packages."""
+"""Both hooks, with the real pre-commit, on a small repository. They check the whole of it, whatever was edited."""
 
 from __future__ import annotations
 
@@ -119,6 +119,11 @@ def complains_then_passes(
     code, output = run(repository, hooks, env, hook, *args, "--fail-on-unreached")
     assert code == 0, output
     assert "Passed" in output
+    # What an edit makes false may stand in another file.
+    (repository / "src" / "pkg" / "layers.py").write_text("def project(x, w):\n    return (x @ w)[:1]\n")
+    git("add", "--all", cwd=repository, env=env)
+    edited = sh(sys.executable, "-m", "pre_commit", "run", "--files", "src/pkg/layers.py", cwd=repository, env=env)
+    assert "src/pkg/model.py:7:" in edited.stdout
 
 
 def test_the_hook_that_runs_the_installed_command(
@@ -137,7 +142,9 @@ def test_the_hook_in_an_environment_of_its_own(
     complains_then_passes(repository, hooks, env, "shapecheck-isolated", "--python", sys.executable)
 
 
-def test_only_python_files_are_passed_on(repository: Path, hooks: tuple[Path, str], env: dict[str, str]) -> None:
+def test_nothing_runs_where_no_python_is_committed(
+    repository: Path, hooks: tuple[Path, str], env: dict[str, str]
+) -> None:
     shutil.rmtree(repository / "src")
     shutil.rmtree(repository / "old")
     (repository / "notes.md").write_text("x = y  # shape: (a, b)\n")

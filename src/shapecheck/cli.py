@@ -98,7 +98,7 @@ def command() -> None:
 
 
 @command.command(short_help="Check files and folders (the default command).")
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path(path_type=Path, allow_dash=True))
+@click.argument("paths", nargs=-1, metavar="[PATH...]", type=click.Path(path_type=Path, allow_dash=True))
 @click.option(
     "--output-format", type=click.Choice(list(FORMATS)), help=f"Of the findings.  [default: {Config.output_format}]"
 )
@@ -160,7 +160,8 @@ def command() -> None:
 def check(paths: tuple[Path, ...], **options: Any) -> int:
     """Check the claims in files and folders against abstract evaluation.
 
-    Findings go to stdout, everything else to stderr. Flags win over [tool.shapecheck] of pyproject.toml.
+    Without PATH, that is the working directory. Findings go to stdout, everything else to stderr. Flags win over
+    [tool.shapecheck] of pyproject.toml.
 
     \b
       shapecheck check src/ --output-format github
@@ -170,6 +171,7 @@ def check(paths: tuple[Path, ...], **options: Any) -> int:
 
     Exit code: 0 clean, 1 findings (notes do not count), 2 could not do its job.
     """
+    paths = paths or (Path(),)
     stdin = _stdin(paths, options["stdin_filename"])
     config = _config(paths, options)
     file = options["output_file"]
