@@ -229,7 +229,7 @@ class Evaluation:
     """What one run of one entry showed. `status`: "ok", "stopped" (observations before the stop count), "failed"."""
 
     target: str
-    origin: str  # "example", "model", "function"
+    origin: str  # "test", "seen" in one; "example", "config", "script"; "model", "function", "module"
     path: str
     line: int
     mode: Mode

@@ -167,7 +167,7 @@ def _broken(evaluated: Evaluated) -> Iterator[str]:
     """The examples that are wrong by themselves, in words."""
     for run in evaluated.runs:
         for evaluation in run:
-            if evaluation.origin in ("config", "example") and evaluation.status == "failed":
+            if evaluation.origin in ("config", "script", "example") and evaluation.status == "failed":
                 line = f":{evaluation.line}" if evaluation.origin == "example" else ""
                 yield f"{evaluation.path}{line}: {evaluation.target}: {evaluation.reason.removeprefix('example: ')}"
 

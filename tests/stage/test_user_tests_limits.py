@@ -15,6 +15,8 @@ from shapecheck.pipeline import check
 HEAD = """
 import ctypes
 import os
+import pathlib
+import shutil
 import sys
 import time
 import jax.numpy as jnp
@@ -81,12 +83,29 @@ def test_files(tmp_path):
     if number == 7:
         m.files(VECTOR)
 
+def test_overwrites():
+    m.overwrites(VECTOR)
+    open("data/number.txt", "w").write("8")
+
+def test_adds():
+    m.adds(VECTOR)
+    open(os.path.join(os.path.dirname(__file__), "left"), "a").write("x")
+
+def test_removes():
+    m.removes(VECTOR)
+    os.remove("data/number.txt")
+
+def test_removes_all():
+    m.removes_all(VECTOR)
+    shutil.rmtree(pathlib.Path(__file__).parent)
+
 @pytest.mark.parametrize("number", range(6))  # enough tests for two workers
 def test_back_again(number):
     if os.path.exists("data/number.txt"):
         m.back_again(VECTOR)
 """
 REACHED = ["endless", "endless_fixture", "exits", "pytest_exits", "interrupts", "noise", "files", "back_again"]
+REACHED += ["overwrites", "adds", "removes", "removes_all"]
 MODULE = "".join(f"def {name}(x):\n    y = x + 1  # shape: (n, m)\n    return y\n" for name in REACHED)
 
 
@@ -97,7 +116,8 @@ def run(folder: Path, tests: dict[str, str], **flags: object) -> Report:
         (folder / name).write_text(text)
     with contextlib.chdir(folder):
         report = check([folder], load([folder], flags={"cache": False, "jobs": 2, **flags}))
-    assert {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} == set(files)
+    left = {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*") if path.is_file()}
+    assert left == files
     return report
 
 
@@ -114,7 +134,7 @@ def test_tests_that_end_the_process_or_never_end_cost_no_other_and_nothing_is_le
     report = run(tmp_path, tests, test_timeout=1.0)
     assert found(report) == REACHED
     assert report.tests is not None
-    assert replace(report.tests, problems=()) == TestCounts(collected=16, ok=8, stopped=8)
+    assert replace(report.tests, problems=()) == TestCounts(collected=20, ok=8, stopped=12)
     told = {problem.partition(" ")[0].rpartition("::")[2]: problem for problem in report.tests.problems}
     assert {"test_end", "test_crash", "test_stubborn"} <= told.keys()
     assert "exit status 3" in told["test_end"]
@@ -124,5 +144,5 @@ def test_tests_that_end_the_process_or_never_end_cost_no_other_and_nothing_is_le
 
 def test_tests_for_which_there_is_no_time_are_told(tmp_path: Path) -> None:
     report = run(tmp_path, {"tests/test_b.py": HEAD + HARMLESS}, budget=0.01)
-    assert report.tests == TestCounts(collected=8, cut=8)
+    assert report.tests == TestCounts(collected=12, cut=12)
     assert {each.reason for each in report.unreached} == {"the time for the whole run was over (--budget)"}

@@ -139,7 +139,7 @@ def _details(mismatch: Mismatch, evaluation: Evaluation) -> list[str]:
         where.append(f"called from {caller.function} ({caller.path}:{caller.line})")
     elif evaluation.origin == "example":
         where.append(f"in example {evaluation.target} ({evaluation.path}:{evaluation.line})")
-    elif evaluation.origin == "config":
+    elif evaluation.origin in ("config", "script"):
         where.append(f"in {evaluation.target} ({evaluation.path})")
     if where:
         details.append(", ".join(where))

@@ -1,4 +1,4 @@
-"""A time limit on the user's code, inside the worker."""
+"""Limits on the user's code, inside the worker: of time, and of what it may write."""
 
 from __future__ import annotations
 
@@ -19,6 +19,10 @@ _alarms = 0
 
 class TimeLimitError(BaseException):
     """Raised inside the user's code when its time is over. Not an Exception, so that user code lets it pass."""
+
+
+class ReadOnlyError(OSError):
+    """Raised inside the user's code where it would change a file that it shall not change, as on a read-only disk."""
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +14,7 @@ from shapecheck.stage.process.memory import Shown
 from shapecheck.stage.process.outcome import Conduct, Trouble
 from shapecheck.stage.protocol import EntryPlan, ModulePlan
 
-_USERS = ("example", "config")  # what the user asked for is never cut
+_USERS = ("example", "config", "script")  # what the user asked for is never cut
 _LEAST = 2.0  # seconds that an entry gets which is begun at all
 Scopes = set[tuple[str, int]]
 
@@ -164,9 +165,14 @@ class Entries:
             if entry.origin not in _USERS and entry.body in self.tested:
                 # The tests call it, so that what does not fit are arguments that were made up.
                 found = tuple(e for e in found if e.status == "ok")
-            if found:
-                self.runs.append(found)
-            self.covered.update((c.path, c.scope) for e in found if e.status != "failed" for c in e.calls)
+            # A script comes with functions that it called, evaluated again.
+            self.runs += [tuple(same) for _, same in itertools.groupby(found, key=lambda each: each.target)]
+            for evaluation in found:
+                scopes = {(call.path, call.scope) for call in evaluation.calls}
+                if evaluation.origin == "script":  # which has sizes of its own, as a test has
+                    self.tested |= scopes
+                elif evaluation.status != "failed":
+                    self.covered |= scopes
 
     def _stopped(self, index: int, reason: str) -> None:
         entry = (self.entries or ())[index]

@@ -29,6 +29,7 @@ from shapecheck.stage.search.recipes import Descriptions, Kitchen
 from shapecheck.stage.search.sizes import UnknownSizeError
 from shapecheck.stage.search.synthesis import CannotSynthesiseError
 from shapecheck.stage.search.trials import Recipe
+from shapecheck.stage.tests.generalising import Generaliser
 from shapecheck.stage.tests.scripts import run_script
 
 _OLDEST_JAX = (0, 5)
@@ -60,7 +61,8 @@ class Session:
             plans, self.recorder, culprits, lambda path: send({"event": "executing", "path": path})
         )
         self._send, self._serve = send, serve
-        self._suite = Suite(self.importer, self.recorder, self._described, settings.get("sizes", {}))
+        self._generaliser = Generaliser(self.importer, self.recorder, self._described, settings.get("sizes", {}))
+        self._suite = Suite(self.importer, self.recorder, self._generaliser)
         self.settings = settings
         self.entries: dict[str, EntryPlan] = {}
         self.classes: dict[str, type] = {}
@@ -154,15 +156,25 @@ class Session:
         if plan is not None:
             self.importer.activate(plan.root)
         try:
-            if entry.origin == "config" and (example := self._example(entry)).script:
-                limit = float(self.settings.get("script_limit", 10.0))
-                return (run_script(entry, example.script, example.argv, limit, self.importer, self._suite.steps),)
+            if entry.origin == "script":
+                return self._script(entry)
             recipe = self._recipe(entry)
             return Search(entry, recipe, self.recorder, seconds).evaluate()
         except (CannotSynthesiseError, UnknownSizeError) as error:
             return (self._failed(entry, str(error)),)
         except ExampleError as error:
             return (self._failed(entry, f"example: {error}"),)
+
+    def _script(self, entry: EntryPlan) -> tuple[Evaluation, ...]:
+        example = self._example(entry)
+        limit = float(self.settings.get("script_limit", 10.0))
+        self._generaliser.renew()
+        self._generaliser.begin()
+        try:
+            ran = run_script(entry, example.script, example.argv, limit, self.importer, self._suite.steps)
+        finally:
+            self._generaliser.end()
+        return (ran, *(again for _, runs in self._generaliser.evaluate() for again in runs))
 
     def _recipe(self, entry: EntryPlan) -> Recipe:
         if entry.origin == "config":
@@ -244,8 +256,9 @@ class Session:
         examples: Sequence[ConfiguredExample] = self.settings.get("examples", ())
         file = self.settings.get("config_file", "")
         return [
-            EntryPlan(f"config:{index}", f"example {index + 1} ({e.call or e.script})", "config", file, 1, None)
+            EntryPlan(f"config:{index}", f"example {index + 1} ({e.call or e.script})", origin, file, 1, None)
             for index, e in enumerate(examples)
+            for origin in ["script" if e.script else "config"]
         ]
 
     def _example(self, entry: EntryPlan) -> ConfiguredExample:

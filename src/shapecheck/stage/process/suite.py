@@ -13,9 +13,11 @@ import jax
 from shapecheck.stage.observe.importing import Importer
 from shapecheck.stage.observe.recorder import Recorder
 from shapecheck.stage.observe.stepping import Steps
-from shapecheck.stage.protocol import Described, Part, TestPlan, TestResult
+from shapecheck.stage.protocol import Part, TestPlan, TestResult
 from shapecheck.stage.search.failures import kind_of
+from shapecheck.stage.tests.generalising import Generaliser
 from shapecheck.stage.tests.playground import playground
+from shapecheck.stage.tests.read_only import read_only
 
 if TYPE_CHECKING:
     import pytest
@@ -24,18 +26,12 @@ if TYPE_CHECKING:
 class Suite:
     """The tests of one worker. pytest is the user's own, and imported only if there are tests."""
 
-    def __init__(
-        self,
-        importer: Importer,
-        recorder: Recorder,
-        described: Callable[[Any], Mapping[str, Described]],
-        pinned: Mapping[str, int],
-    ) -> None:
-        self.importer, self.recorder, self.described, self.pinned = importer, recorder, described, pinned
+    def __init__(self, importer: Importer, recorder: Recorder, generaliser: Generaliser) -> None:
+        self.importer, self.recorder, self.generaliser = importer, recorder, generaliser
         self.steps = Steps(recorder, kind_of)
         self.items: dict[str, pytest.Item] = {}
         self.plans: dict[str, TestPlan] = {}
-        self.playground = ""
+        self.playground = self.scratch = self.home = ""
         self._begun = False
 
     def collect(
@@ -49,14 +45,13 @@ class Suite:
         """Collect (only a part), and `serve` from inside pytest's run; else the answer is an error."""
         try:
             from shapecheck.stage.tests import collecting, settings  # noqa: PLC0415
-            from shapecheck.stage.tests.generalising import Generaliser  # noqa: PLC0415
             from shapecheck.stage.tests.running import Runner  # noqa: PLC0415
         except ImportError as error:
             return {"error": f"pytest cannot be imported: {error}"}
         self.runner = Runner(self.recorder, self.steps, limit)
-        self.generaliser = Generaliser(self.importer, self.recorder, self.described, self.pinned)
         self._activate(tests)
         home = os.getcwd()
+        self.scratch, self.home = scratch, home
         self.playground = playground(home, os.path.join(scratch, "here"))
         shown = self.importer.shown
         before = settings.settings()
@@ -87,7 +82,8 @@ class Suite:
         self.recorder.touched = set()
         self.generaliser.begin()
         try:
-            ran = self.runner.run(self.items[key], plan.path, plan.line)
+            with read_only(self.scratch, self._project()):
+                ran = self.runner.run(self.items[key], plan.path, plan.line)
         finally:
             self.generaliser.end()
         if not self._begun:
@@ -102,6 +98,9 @@ class Suite:
         again = self.generaliser.evaluate()
         touched |= self.recorder.touched
         return TestResult(key, ran.status, ran.reason, stepped, (ran.evaluation,), calls, again, tuple(sorted(touched)))
+
+    def _project(self) -> list[str]:
+        return [self.home, *{plan.root for plan in self.importer.plans.values() if plan.root}]
 
     def _activate(self, tests: Sequence[str]) -> None:
         importer = self.importer

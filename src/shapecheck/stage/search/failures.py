@@ -13,6 +13,7 @@ from typing import Any
 import jax
 
 from shapecheck.facts import ArrayValue, Failure
+from shapecheck.stage.limits import ReadOnlyError
 from shapecheck.stage.observe.recorder import Recorder
 from shapecheck.stage.observe.values import describe, is_array
 from shapecheck.stage.search.sizes import UnknownSizeError
@@ -195,4 +196,4 @@ def is_own(error: BaseException) -> bool:
     """Whether the checker itself raised `error`: then it is a bug of ours, and no finding."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     module = str(frames[-1].f_globals.get("__name__", "")) if frames else ""
-    return module.startswith("shapecheck.") and not isinstance(error, UnknownSizeError)
+    return module.startswith("shapecheck.") and not isinstance(error, (UnknownSizeError, ReadOnlyError))

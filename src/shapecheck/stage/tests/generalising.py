@@ -1,4 +1,4 @@
-"""Functions with claims that a test reached, evaluated again with free sizes."""
+"""Functions with claims that a test or a script reached, evaluated again with free sizes."""
 
 from __future__ import annotations
 
@@ -44,6 +44,11 @@ class Generaliser:
         self._tried: Counter[Key] = Counter()
         self._captured: dict[Key, seen.Seen] = {}
         self._called: set[Key] = set()
+
+    def renew(self) -> None:
+        """Forget what was evaluated."""
+        self._left = set(self._claimed)
+        self._tried.clear()
 
     def begin(self) -> None:
         """A test begins: note which functions it calls."""

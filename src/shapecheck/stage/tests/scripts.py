@@ -22,6 +22,7 @@ from shapecheck.stage.protocol import EntryPlan, ModulePlan
 from shapecheck.stage.search.examples import ExampleError
 from shapecheck.stage.search.failures import describe_error, explain, is_own
 from shapecheck.stage.tests.playground import playground
+from shapecheck.stage.tests.read_only import read_only
 
 
 def run_script(
@@ -80,7 +81,7 @@ def _guarded(run: Callable[[], None], argv: Sequence[str], limit: float) -> Base
             os.chdir(playground(home, os.path.join(folder, "here")))
             sys.argv = list(argv)
             sys.path.insert(0, os.path.dirname(argv[0]))
-            with time_limit(limit):
+            with time_limit(limit), read_only(folder, [home, os.path.dirname(os.path.abspath(argv[0]))]):
                 jax.eval_shape(run)
         except SystemExit as error:
             return None if error.code in (None, 0) else error
