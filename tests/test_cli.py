@@ -297,6 +297,7 @@ def test_a_baseline_can_stand_in_the_configuration(pipeline: Pipeline) -> None:
         (["pkg", "--frobnicate"], "No such option"),
         (["pkg", "--output-format", "xml"], "'xml' is not one of 'full', 'concise'"),
         (["pkg", "--timeout", "0"], "--timeout"),
+        (["pkg", "--budget", "x"], "'x' is not a valid number of seconds"),
         (["pkg", "--select", "SC9"], "--select: there is no rule 'SC9'; did you mean"),
         (["pkg", "--python", "no-such-python"], "--python: there is no Python interpreter 'no-such-python'"),
         (["pkg", "--config", "no.toml"], "no.toml: cannot be read"),

@@ -29,7 +29,7 @@ ALLOWED = {
     "config": {"check", "report"},
     "rerun": {"cache", "config", "facts", "stage"},
     "pipeline": {"rerun", "source", "stage", "check", "report", "shapes", "facts", "config", "cache"},
-    "cli": {"pipeline", "rerun", "source", "check", "report", "facts", "config", "atomic", "cache", ""},
+    "cli": {"cli", "pipeline", "rerun", "source", "check", "report", "facts", "config", "atomic", "cache", ""},
     "__main__": {"cli"},
 }
 # rooms of stage/, each of which may import those before it

@@ -1,0 +1,92 @@
+"""The command line: the only place that prints or exits."""
+
+from __future__ import annotations
+
+import io
+import sys
+import traceback
+from collections.abc import Sequence
+
+import click
+
+from shapecheck import __version__
+from shapecheck.check import baseline
+from shapecheck.cli.checking import check
+from shapecheck.cli.listing import claims, clean, explain
+from shapecheck.cli.terminal import CLEAN, FAILED, INTERRUPTED, say
+from shapecheck.config import ConfigError
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    # not click's own main(): that takes any broken pipe, also one to the worker, for a reader who went away
+    try:
+        with command.make_context("shapecheck", list(sys.argv[1:] if args is None else args)) as context:
+            return int(command.invoke(context) or CLEAN)
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.ClickException as error:
+        error.show()
+        return FAILED
+    except (ConfigError, baseline.BaselineError) as error:
+        say(f"Error: {error}\n")
+        return FAILED
+    except (KeyboardInterrupt, click.Abort):
+        say("\nInterrupted.\n")
+        return INTERRUPTED
+    except Exception:  # the last resort: our own bug must neither look like findings nor like a clean run
+        python = ".".join(str(number) for number in sys.version_info[:3])
+        say(traceback.format_exc())
+        say(f"\nThis is a bug in shapecheck {__version__} (Python {python}). Please report it with the text above.\n")
+        return FAILED
+
+
+class _Group(click.Group):
+    """A group in which `shapecheck pkg/` means `shapecheck check pkg/`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args:
+            say(self.get_help(ctx) + "\n")
+            ctx.exit(FAILED)  # a script whose list of paths came out empty has checked nothing
+        if args[0] not in self.commands and args[0] not in ("-h", "--help", "--version"):
+            args = ["check", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(
+    cls=_Group,
+    commands={each.name or "": each for each in (check, claims, clean, explain)},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, prog_name="shapecheck", message="%(prog)s %(version)s")
+def command() -> None:
+    """Check the shapes that JAX code claims, for every size, before anything runs.
+
+    Claims are jaxtyping annotations, comments such as `# (batch, seq, d_model)`, and docstrings. Models and functions
+    are evaluated abstractly (jax.eval_shape) in a process of their own: nothing computes, no accelerator is needed.
+
+    \b
+      shapecheck src/                      check a package
+      shapecheck model.py train.py         check some files
+      shapecheck src/ --select SC201       only wrong comments
+      shapecheck claims src/               list what would be checked, without importing anything
+      shapecheck explain SC201             what a rule means, with examples
+      shapecheck check --help              all options of a check
+
+    \b
+    Every claim ends in one of three ways, and the summary counts each:
+      verified     it holds, for all sizes or for the sizes seen
+      mismatched   it is wrong in every sensible reading: a finding
+      unreached    it could not be evaluated, with the reason
+    (A comment that may not be a shape is tentative: it can be verified, and is only reported with --strict-comments.)
+
+    \b
+    Exit code: 0 clean, 1 findings, 2 could not do its job (usage, configuration, our own bug).
+
+    \b
+    Configuration: [tool.shapecheck] in the nearest pyproject.toml that has it, upwards from the first path.
+    Suppress a finding with `# shapecheck: ignore[SC201]` on its line, or a file with `# shapecheck: ignore-file`.
+    """
