@@ -16,12 +16,13 @@ from shapecheck.check.rules import RULES
 from shapecheck.check.unreached import Reasons, remedy
 from shapecheck.config import Config, ConfigError
 from shapecheck.facts import EntryResult, Evaluation, Finding, Module, Reach, Report
+from shapecheck.plans import plan
 from shapecheck.rerun import Rerun
 from shapecheck.stage.process import interpreter
 from shapecheck.stage.process.client import WorkerError
 from shapecheck.stage.process.memory import Memory
 from shapecheck.stage.process.supervisor import Evaluated, Limits, Supervisor, Trouble
-from shapecheck.stage.protocol import ConfiguredExample, Described, ModulePlan
+from shapecheck.stage.protocol import ConfiguredExample, ModulePlan
 
 Progress = Callable[[str, int, int], None]
 
@@ -48,7 +49,7 @@ def check(
     if known is not None:
         return known
     modules = {shown: source.read_module(shown, text) for shown, (_, text) in texts.items()}
-    plans = [_plan(file, modules[shown], config, text if stdin else None) for shown, (file, text) in texts.items()]
+    plans = [plan(file, modules[shown], config, text if stdin else None) for shown, (file, text) in texts.items()]
     memory = rerun.memory(plans) if rerun is not None else None
     files = [file for file, _ in texts.values()]
     evaluated = _evaluate(plans, modules, config, Surroundings(files, tests, memory, progress, echo))
@@ -87,38 +88,6 @@ def _bytes(file: Path) -> bytes:
         return file.read_bytes()
     except OSError as error:
         raise ConfigError(f"{source.shown(file)}: cannot be read: {error.strerror}") from error
-
-
-def _plan(file: Path, module: Module, config: Config, text: bytes | None) -> ModulePlan:
-    root, name = source.module_name(file)
-    for folder in config.src:
-        if file.absolute().is_relative_to(folder):
-            root = folder
-            name = ".".join(file.absolute().relative_to(folder).with_suffix("").parts).removesuffix(".__init__")
-    described = tuple(
-        Described(
-            module.sites[s].scope,
-            module.sites[s].name,
-            claim.spec,
-            claim.dtype,
-            claim.group is not None or claim.notation == "docstring",
-        )
-        for claim in module.claims
-        if claim.notation != "annotation" and not claim.select
-        for s in claim.sites[:1]
-        if module.sites[s].kind == "param"
-    )
-    return ModulePlan(
-        os.path.realpath(file),
-        module.path,
-        os.path.realpath(root),
-        name,
-        module.scopes,
-        module.sites,
-        described,
-        tuple(sorted({module.sites[c.sites[0]].scope for c in module.claims if c.sites})),
-        "" if text is None else text.decode("latin-1"),
-    )
 
 
 def _evaluate(

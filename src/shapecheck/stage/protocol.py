@@ -132,6 +132,7 @@ _CLASSES: dict[str, Any] = {
         facts.Call,
         facts.Failure,
         facts.Evaluation,
+        facts.Stage,
         Described,
         ModulePlan,
         ConfiguredExample,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import FrameType, GeneratorType
 from typing import Any
 
-from shapecheck.facts import Call, Frame, Named, Observation, Scope, Site
+from shapecheck.facts import Call, Frame, Named, Observation, Scope, Site, Stage
 from shapecheck.stage.observe.constructions import Construction, Constructions
 from shapecheck.stage.observe.names import sizes_among, visible
 from shapecheck.stage.observe.values import describe, is_array
@@ -39,6 +39,24 @@ class Kept:
     constructions: Sequence[Construction] = ()
 
 
+class Watch:
+    """Notes the stages of models; this one notes none."""
+
+    def begin(self) -> None:
+        """Forget what ran: another evaluation starts."""
+
+    def know(self, name: str, model: Any) -> None:
+        """What is called from outside may be a part of `model`, which is known as `name`."""
+
+    def method(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """`function`, whose first argument is a model, as a stage of its own."""
+        return function
+
+    def finish(self) -> tuple[Stage, ...]:
+        """The stages that ran to their end since `begin`."""
+        return ()
+
+
 class Recorder:
     """All calls of the evaluation under way. `paths` maps the user's absolute file names to those in messages."""
 
@@ -51,6 +69,7 @@ class Recorder:
         self.constructions = Constructions()
         self.touched: set[tuple[str, int]] = set()  # (path, scope) of all functions that ran since it was emptied
         self.active = True
+        self.watch = Watch()
         self.on_enter: Callable[[ModuleProbe, int, FrameType], None] | None = None
 
     @contextlib.contextmanager
@@ -68,6 +87,7 @@ class Recorder:
         self.stages = {}
         self.constructions = Constructions()
         self.run += 1
+        self.watch.begin()
 
     def since(self, start: int) -> Kept:
         """What happened after the first `start` calls."""

@@ -17,7 +17,7 @@ from shapecheck.facts import Evaluation, Failure
 from shapecheck.stage.limits import TimeLimitError
 from shapecheck.stage.observe import checkers
 from shapecheck.stage.observe.importing import Importer, WorkerEndedError
-from shapecheck.stage.observe.recorder import Recorder
+from shapecheck.stage.observe.recorder import Recorder, Watch
 from shapecheck.stage.process import streams
 from shapecheck.stage.process.suite import Suite
 from shapecheck.stage.protocol import ConfiguredExample, Described, EntryPlan, ModulePlan, Part, TestResult
@@ -25,10 +25,13 @@ from shapecheck.stage.search import entries
 from shapecheck.stage.search.attempts import Search
 from shapecheck.stage.search.examples import ExampleError
 from shapecheck.stage.search.failures import describe_error, is_own
-from shapecheck.stage.search.recipes import Descriptions, Kitchen
+from shapecheck.stage.search.recipes import Kitchen
+from shapecheck.stage.search.signatures import Descriptions
 from shapecheck.stage.search.sizes import UnknownSizeError
 from shapecheck.stage.search.synthesis import CannotSynthesiseError
 from shapecheck.stage.search.trials import Recipe
+from shapecheck.stage.staging.targets import recipe, with_batches
+from shapecheck.stage.staging.watching import StageWatch
 from shapecheck.stage.tests.generalising import Generaliser
 from shapecheck.stage.tests.scripts import run_script
 
@@ -150,6 +153,19 @@ class Session:
         self.recorder.touched = set()
         runs = self._run(self.entries[key], seconds)
         return runs, tuple(sorted(self.recorder.touched))
+
+    def template(self, given: ConfiguredExample, seconds: float) -> tuple[Evaluation, ...] | dict[str, str]:
+        """Evaluate what `given` calls, with its stages; the answer is an error that the user can mend."""
+        entry = EntryPlan("template", given.call, "template", "", 1, None)
+        try:
+            target = self._target(given.call)
+            with StageWatch(self.importer.shown) as self.recorder.watch:
+                chosen = recipe(self._kitchen, target, with_batches(given))
+                return Search(entry, chosen, self.recorder, seconds).evaluate()
+        except (CannotSynthesiseError, UnknownSizeError, ExampleError) as error:
+            return {"error": str(error)}
+        finally:
+            self.recorder.watch = Watch()
 
     def _run(self, entry: EntryPlan, seconds: float) -> tuple[Evaluation, ...]:
         plan = self.plans.get(entry.path)

@@ -13,15 +13,18 @@ Rebuild = Callable[[Sequence[Any]], Any]
 
 
 def split(value: Any) -> tuple[list[jax.ShapeDtypeStruct], Rebuild]:
-    """The abstract arrays inside `value`, and a function that puts others in their place."""
-    structs: list[jax.ShapeDtypeStruct] = []
-    return structs, _split(value, structs)
+    """The abstract arrays inside `value`, and a function that puts others in their place.
+
+    One that stands in several places, as shared parameters do, is one array.
+    """
+    structs: dict[int, tuple[int, jax.ShapeDtypeStruct]] = {}
+    rebuild = _split(value, structs)
+    return [struct for _, struct in structs.values()], rebuild
 
 
-def _split(value: Any, structs: list[jax.ShapeDtypeStruct]) -> Rebuild:
+def _split(value: Any, structs: dict[int, tuple[int, jax.ShapeDtypeStruct]]) -> Rebuild:
     if isinstance(value, jax.ShapeDtypeStruct):
-        index = len(structs)
-        structs.append(value)
+        index, _ = structs.setdefault(id(value), (len(structs), value))
         return lambda arrays: arrays[index]
     if isinstance(value, Deferred):
         args = [_split(a, structs) for a in value.args]
@@ -59,14 +62,20 @@ def build(constructor: Deferred) -> Any:
 
     def traced(arrays: Sequence[Any]) -> list[Any]:
         leaves, structure = jax.tree_util.tree_flatten(force(rebuild(arrays)))
-        dynamic = [isinstance(leaf, jax.Array) for leaf in leaves]
-        static[:] = [structure, dynamic, [None if d else leaf for d, leaf in zip(dynamic, leaves, strict=False)]]
-        return [leaf for d, leaf in zip(dynamic, leaves, strict=False) if d]
+        # A parameter that is shared remains one.
+        dynamic = {id(leaf): leaf for leaf in leaves if isinstance(leaf, jax.Array)}
+        places = {key: index for index, key in enumerate(dynamic)}
+        static[:] = [
+            structure,
+            [places.get(id(leaf), leaf) for leaf in leaves],
+            [id(leaf) in places for leaf in leaves],
+        ]
+        return list(dynamic.values())
 
-    shapes = iter(jax.eval_shape(traced, structs))
-    structure, dynamic, leaves = static
+    shapes = jax.eval_shape(traced, structs)
+    structure, leaves, is_dynamic = static
     return jax.tree_util.tree_unflatten(
-        structure, [next(shapes) if d else leaf for d, leaf in zip(dynamic, leaves, strict=False)]
+        structure, [shapes[leaf] if d else leaf for leaf, d in zip(leaves, is_dynamic, strict=True)]
     )
 
 

@@ -219,10 +219,11 @@ class Search:
             if axis is not None and axis.group(1) not in self.axes:
                 self.axes.append(axis.group(1))
                 return self._attempt(trial)
-            outcome = Outcome(trial, self.recorder.finish(), prepared, explain(error, self.recorder))
+            failure = explain(error, self.recorder)
+            outcome = Outcome(trial, self.recorder.finish(), prepared, failure, self.recorder.watch.finish())
             self.failures.append(outcome)
             return outcome
-        return Outcome(trial, self.recorder.finish(), prepared, None)
+        return Outcome(trial, self.recorder.finish(), prepared, None, self.recorder.watch.finish())
 
     def _contradicted(self) -> bool:
         """Whether numbers raised shape errors where symbols did not: JAX does not check every symbolic shape."""
@@ -277,6 +278,7 @@ class Search:
             outcome.prepared is not None and outcome.prepared.guessed_dtype,
             outcome.prepared.made_up if outcome.prepared else (),
             self.recipe.proves,
+            outcome.stages,
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from shapecheck.facts import Call, Failure, Mode
+from shapecheck.facts import Call, Failure, Mode, Stage
 from shapecheck.stage.search.sizes import Substitution
 
 INDEPENDENT = Substitution()
@@ -100,6 +100,7 @@ class Outcome:
     calls: tuple[Call, ...]
     prepared: Prepared | None
     failure: Failure | None
+    stages: tuple[Stage, ...] = ()
 
     @property
     def ok(self) -> bool:

@@ -16,7 +16,7 @@ from shapecheck.stage.observe.values import is_size
 from shapecheck.stage.protocol import TRIES, Described, EntryPlan, ModulePlan
 from shapecheck.stage.search import entries, seen
 from shapecheck.stage.search.attempts import Search
-from shapecheck.stage.search.recipes import integers_of
+from shapecheck.stage.search.signatures import integers_of
 from shapecheck.stage.search.sizes import UnknownSizeError
 
 Key = tuple[str, int]

@@ -1,0 +1,60 @@
+"""`shapecheck template`: the stages of one model."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from shapecheck.cli.terminal import CLEAN, deliver, wants_color
+from shapecheck.config import interpreter, load
+
+
+@click.command(short_help="Show the stages of a model, with their shapes.")
+@click.argument("target")
+@click.option("--init", multiple=True, metavar="NAME=VALUE,...", help="Arguments of the constructor or factory.")
+@click.option(
+    "--arg", "arguments", multiple=True, metavar="SHAPE", help="An argument of the call, in order or by NAME=."
+)
+@click.option(
+    "--format", "form", type=click.Choice(["tree", "json", "markdown"]), default="tree", help="[default: tree]"
+)
+@click.option("--output-file", type=click.Path(path_type=Path), help="Write to a file, not to stdout.")
+@click.option("--python", metavar="PATH", help="The interpreter that your code runs in.")
+@click.option("--config", "config_file", type=click.Path(path_type=Path), help="Read this file, not a pyproject.toml.")
+@click.option(
+    "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colours.  [default: auto]"
+)
+def template(
+    target: str,
+    init: tuple[str, ...],
+    arguments: tuple[str, ...],
+    form: str,
+    output_file: Path | None,
+    python: str | None,
+    config_file: Path | None,
+    color: str,
+) -> int:
+    """Show every stage of a model: its path, type, input, output and parameters. Nothing computes.
+
+    TARGET is path/file.py:name or pkg.mod:name, where the name is that of a module class, an example, an instance, a
+    function that returns a model or (model, *args), or any other function. What is not said is made up from the
+    annotations, comments and names of parameters.
+
+    \b
+      shapecheck template model.py:GPT
+      shapecheck template pkg.model:ViT --init d_model=48,depth=12 --arg "f32[batch 3 28 28]"
+      shapecheck template pkg.model:ViT --arg @batch.npz        .npy, .npz, .safetensors: only headers are read
+      shapecheck template pkg.model:make_model --format json
+    """
+    from shapecheck import templating  # noqa: PLC0415  # --help shall not wait for it
+    from shapecheck.template import FORMATS  # noqa: PLC0415
+
+    flags = {"python": python and interpreter(python, Path.cwd(), "--python")}
+    where = Path(target.rpartition(":")[0])
+    config = load([where if where.is_file() else Path()], file=config_file, flags=flags)
+    found = templating.evaluate(target, init, arguments, config)
+    shown = color == "always" if output_file is not None else wants_color(color, sys.stdout)
+    deliver(FORMATS[form](found, color=shown), output_file)
+    return CLEAN

@@ -1,0 +1,136 @@
+"""What the source holds: scopes, sites and claims."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Union
+
+Notation = Literal["annotation", "comment", "docstring"]
+SiteKind = Literal["param", "return", "value", "name", "field"]
+ScopeKind = Literal["module", "class", "function"]
+Selector = Union[int, str]  # noqa: UP007 - evaluated on Python 3.10
+
+
+@dataclass(frozen=True)
+class Span:
+    """A stretch of source text for people: lines and columns count from 1, columns in characters, the end exclusive."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+@dataclass(frozen=True)
+class Position:
+    """A syntax node as `ast` gives it: lines count from 1, columns count UTF-8 bytes from 0, the end is exclusive."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+@dataclass(frozen=True)
+class Scope:
+    """A function (or class, or the module) whose calls hold bindings.
+
+    `index` is its place in `Module.scopes`, `parent` the index of the scope around it (None for the module).
+    `position` is that of the `def` or `class` statement (None for the module); `parameters` are in order, without
+    stars. Lambdas and comprehensions belong to the function around them.
+    """
+
+    index: int
+    kind: ScopeKind
+    qualname: str
+    parent: int | None
+    position: Position | None
+    parameters: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Site:
+    """A place in the source where a value arises, and which evaluation shall observe.
+
+    - `param`: parameter `name` of the function `scope`, at its entry.
+    - `return`: every value that the function `scope` returns.
+    - `value`: the expression node at `position`.
+    - `name`: the variable or attribute chain `name` (`x`, `self.w`), read `when` "before" or "after" the statement
+      at `position`, or at the start of its "body" (targets of `for` and `with`).
+    - `field`: field `name` of each instance that the class `scope` constructs.
+
+    `scope` is the index of the nearest function (or module; for fields the class). `names` are the identifiers and
+    dotted names whose integer values the claims at this site may mean.
+    """
+
+    index: int
+    kind: SiteKind
+    scope: int
+    position: Position | None
+    name: str
+    when: Literal["", "before", "after", "body"] = ""
+    names: tuple[str, ...] = ()
+    loop: tuple[int, ...] = ()  # lines of the enclosing `for`/`while` statements and comprehensions, outermost first
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What the source says of one value.
+
+    `spec` is canonical text that `shapecheck.shapes.parse_spec` reads back, `dtype` a jaxtyping dtype name ("Float",
+    "Int32", ...) or "" for any. `text` is as written. `sites` lists the readings of where the value stands, the most
+    natural first: the claim holds if it holds for any of them. `select` leads from the observed value to the part
+    that is described: an int takes that element, "*" every element, "leaves" every array leaf of a pytree, "?"
+    something that evaluation cannot look into. Claims that share a `group` at one site are alternatives (a union).
+    A tentative claim (`sure` false) may be verified but is never reported, unless the user asks.
+    """
+
+    path: str
+    span: Span
+    notation: Notation
+    text: str
+    spec: str
+    dtype: str
+    target: str
+    scope: int
+    sites: tuple[int, ...]
+    select: tuple[Selector, ...] = ()
+    group: int | None = None
+    sure: bool = True
+    marked: bool = False  # has an explicit marker such as "shape:"
+    loose: bool = False  # a literal stands in the way of certainty: plain numbers only, no name
+    structure: str = ""  # PyTree structure names, as written
+    unread: str = ""  # why only the running program can read it, so that it stays unreached
+    each: bool = False  # one shape for a tuple target or a list: that of the whole value, or else of each element
+
+
+@dataclass(frozen=True)
+class Suppression:
+    """An ignore comment. `codes` empty means every code; `line` None means the whole file."""
+
+    line: int | None
+    codes: tuple[str, ...]
+    span: Span
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A claim or file that could not be read: `code` is SC101, SC102, or "" for a note about the file."""
+
+    code: str
+    span: Span
+    message: str
+
+
+@dataclass(frozen=True)
+class Module:
+    """All that the source of one file claims."""
+
+    path: str
+    scopes: tuple[Scope, ...]
+    sites: tuple[Site, ...]
+    claims: tuple[Claim, ...]
+    suppressions: tuple[Suppression, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    lines: tuple[str, ...] = ()  # the source text, for carets and excerpts
+    parsed: bool = True  # else there are no claims because nobody could read them: see `problems`

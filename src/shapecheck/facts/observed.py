@@ -1,0 +1,137 @@
+"""What evaluation shows: values at sites, call by call, and the stages of models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Union
+
+Mode = Literal["symbolic", "sized"]
+
+
+@dataclass(frozen=True)
+class ArrayValue:
+    """An observed array: full dtype name, dims as text ("b", "48", "4*d"), sizes of mapped axes outermost first."""
+
+    dtype: str
+    shape: tuple[str, ...]
+    mapped: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class TreeValue:
+    """An observed "tuple", "list", "dict" or "node" (dataclass, namedtuple, Module); `keys` name its parts."""
+
+    kind: str
+    type: str
+    keys: tuple[str, ...]
+    children: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class OtherValue:
+    """An observed value that is no array: its type's name, and the text of its number if it is a Python scalar."""
+
+    type: str
+    number: str = ""
+
+
+Value = Union[ArrayValue, TreeValue, OtherValue]  # noqa: UP007 - as above
+
+
+@dataclass(frozen=True)
+class Named:
+    """An integer visible at a site under a name that a claim uses; `source` says where: "b", "self.config.heads"."""
+
+    name: str
+    size: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Observation:
+    """The value at a site in one call. `site` is an index into `Module.sites`."""
+
+    site: int
+    value: Value
+    names: tuple[Named, ...] = ()
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A line of the user's code, for messages."""
+
+    path: str
+    line: int
+    function: str
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of one scope: its observations in order. `parent` is the `number` of the enclosing function's call."""
+
+    path: str
+    scope: int
+    number: int
+    parent: int | None
+    observations: tuple[Observation, ...]
+    caller: Frame | None = None
+    stage: str = ""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why an evaluation ended early: where in the user's code, what was raised, and the arrays on that line."""
+
+    kind: Literal["shape", "value", "other"]
+    message: str
+    frame: Frame | None
+    operation: str = ""
+    arrays: tuple[tuple[str, str], ...] = ()
+    fixed: bool = False  # the operands' dims are all numbers
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What one run of one entry showed. `status`: "ok", "stopped" (observations before the stop count), "failed"."""
+
+    target: str
+    origin: str  # "test", "seen" in one; "example", "config", "script"; "model", "function", "module"
+    path: str
+    line: int
+    mode: Mode
+    status: Literal["ok", "stopped", "failed"]
+    reason: str
+    calls: tuple[Call, ...]
+    failure: Failure | None = None
+    sizes: tuple[tuple[str, str], ...] = ()  # what was chosen for the free names, for messages
+    tried: int = 1  # assignments of sizes that were tried
+    tied: bool = True  # every dim came from the user or from a name
+    guessed: bool = False  # an argument has a shape that nothing speaks for: contradictions prove nothing
+    guessed_dtype: bool = False  # an argument has a dtype that nothing speaks for: SC206 proves nothing
+    made_up: tuple[int, ...] = ()  # sizes inside of modules that nobody gave, and that no argument had to fit
+    proves: bool = True  # else sizes that were made free may have to follow others, and only what holds is news
+    stages: tuple[Stage, ...] = ()  # where they were asked for
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A step of a model: one call of a part of it. `path` is where the part lies, "" for the whole.
+
+    `call` counts the calls of that path from 0. `under` are JAX's transformations between the stage above and this
+    one, outermost first, with their sizes: `vmap(32)`. `input` and `state` are arguments by name. `params` counts the
+    inexact numbers that the part holds, `param_bytes` their bytes.
+    """
+
+    path: str
+    type: str
+    label: str
+    callable: str
+    call: int
+    under: tuple[str, ...]
+    input: tuple[tuple[str, Value], ...]
+    state: tuple[tuple[str, Value], ...]
+    output: Value
+    params: int
+    param_bytes: int
+    source: Frame | None
+    children: tuple[Stage, ...] = ()

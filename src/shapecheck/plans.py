@@ -1,0 +1,44 @@
+"""What the worker is told of a file: where it is imported from, what to observe in it, what its comments describe."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from shapecheck import source
+from shapecheck.config import Config
+from shapecheck.facts import Module
+from shapecheck.stage.protocol import Described, ModulePlan
+
+
+def plan(file: Path, module: Module, config: Config, text: bytes | None = None) -> ModulePlan:
+    """The plan of a file; `text` stands in its place, if there is one."""
+    root, name = source.module_name(file)
+    for folder in config.src:
+        if file.absolute().is_relative_to(folder):
+            root = folder
+            name = ".".join(file.absolute().relative_to(folder).with_suffix("").parts).removesuffix(".__init__")
+    described = tuple(
+        Described(
+            module.sites[s].scope,
+            module.sites[s].name,
+            claim.spec,
+            claim.dtype,
+            claim.group is not None or claim.notation == "docstring",
+        )
+        for claim in module.claims
+        if claim.notation != "annotation" and not claim.select
+        for s in claim.sites[:1]
+        if module.sites[s].kind == "param"
+    )
+    return ModulePlan(
+        os.path.realpath(file),
+        module.path,
+        os.path.realpath(root),
+        name,
+        module.scopes,
+        module.sites,
+        described,
+        tuple(sorted({module.sites[c.sites[0]].scope for c in module.claims if c.sites})),
+        "" if text is None else text.decode("latin-1"),
+    )

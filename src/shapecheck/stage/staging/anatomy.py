@@ -1,0 +1,72 @@
+"""Where the parts of a model lie: the path of each module inside it, and what it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import jax
+import numpy as np
+
+from shapecheck.stage.observe.values import is_array
+
+
+class Anatomy:
+    """The modules inside `root`, which has the path `path`. A module that stands in two places has the first one's."""
+
+    def __init__(self, root: Any, path: str, base: type) -> None:
+        self.places: dict[int, str] = {}
+        self.modules: dict[str, Any] = {}
+        for where, module in _walk(root, path, base):
+            if id(module) not in self.places:
+                self.places[id(module)] = where
+                self.modules[where] = module
+
+    def path(self, module: Any, taken: Mapping[str, int]) -> str | None:
+        """Where `module` lies; None if nowhere.
+
+        JAX rebuilds modules that go through its transformations. Then it is the place of a module of the same
+        structure: of several, that which was `taken` least.
+        """
+        found = self.places.get(id(module))
+        if found is not None and self.modules[found] is module:
+            return found
+        alike = [where for where, other in self.modules.items() if is_alike(module, other)]
+        return min(alike, key=lambda where: taken.get(where, 0)) if alike else None
+
+
+def is_alike(module: Any, other: Any) -> bool:
+    """Whether two modules differ in their arrays only. What cannot be compared differs."""
+    if type(module) is not type(other):
+        return False
+    try:
+        own: Any = jax.tree_util.tree_structure(module)
+        return bool(own == jax.tree_util.tree_structure(other))
+    except Exception:  # static fields may be anything
+        return False
+
+
+def parameters(module: Any) -> tuple[int, int]:
+    """How many inexact numbers a module holds, and their bytes; an array that it holds twice counts once."""
+    leaves = {id(leaf): leaf for leaf in jax.tree_util.tree_leaves(module) if is_array(leaf)}
+    found = [leaf for leaf in leaves.values() if jax.numpy.issubdtype(leaf.dtype, np.inexact)]
+    return sum(leaf.size for leaf in found), sum(leaf.size * leaf.dtype.itemsize for leaf in found)
+
+
+def _walk(root: Any, path: str, base: type) -> Iterator[tuple[str, Any]]:
+    """All modules with their paths, in the order of fields, containers included."""
+    todo: list[tuple[str, Any]] = [(path, root)]
+    while todo:
+        where, value = todo.pop()
+        if isinstance(value, base):
+            yield where, value
+            inner = [(f"{where}.{name}".lstrip("."), part) for name, part in vars(value).items()]
+        elif isinstance(value, (list, tuple)):
+            names = getattr(value, "_fields", None)
+            steps = [f".{name}" for name in names] if names else [f"[{index}]" for index in range(len(value))]
+            inner = [(f"{where}{step}", part) for step, part in zip(steps, value, strict=True)]
+        elif isinstance(value, dict):
+            inner = [(f"{where}[{key!r}]", part) for key, part in value.items()]
+        else:
+            continue
+        todo += reversed(inner)

@@ -1,0 +1,49 @@
+"""Which of JAX's transformations a stage runs under, as the call stack tells.
+
+JAX has no public way to ask. The names below are those of JAX 0.5 to 0.12; where they do not fit, a stage is shown
+without what it runs under, and nothing else breaks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from types import FrameType
+from typing import Any
+
+# The file and function of a frame -> what it is called, and the local variable that has its size.
+_KNOWN: Mapping[tuple[str, str], tuple[str, str]] = {
+    ("_src/api.py", "vmap_f"): ("vmap", "axis_size_"),
+    ("control_flow/loops.py", "scan"): ("scan", "length"),
+    ("control_flow/loops.py", "while_loop"): ("while_loop", ""),
+    ("control_flow/conditionals.py", "cond"): ("cond", ""),
+    ("control_flow/conditionals.py", "_cond"): ("cond", ""),
+    ("control_flow/conditionals.py", "switch"): ("switch", ""),
+    ("_src/api.py", "value_and_grad_f"): ("grad", ""),
+    ("_src/ad_checkpoint.py", "fun_remat"): ("checkpoint", ""),
+}
+
+
+class Around:
+    """One transformation that is under way: its name with its size, its frame, and the frame inside of it."""
+
+    def __init__(self, text: str, frame: FrameType, inside: FrameType) -> None:
+        self.text, self.frame, self.inside = text, frame, inside
+
+
+def around(frame: FrameType | None, until: Callable[[FrameType], bool]) -> list[Around]:
+    """The transformations between `frame` and the first frame outwards for which `until` holds, outermost first."""
+    return list(_around(frame, until))[::-1]
+
+
+def _around(frame: FrameType | None, until: Callable[[FrameType], bool]) -> Iterator[Around]:
+    inside: FrameType | None = None
+    while frame is not None and not until(frame):
+        name = frame.f_code.co_name
+        for (file, function), (label, size) in _KNOWN.items():
+            if name == function and inside is not None and frame.f_code.co_filename.endswith(file):
+                yield Around(f"{label}({_size(frame, size)})" if size else label, frame, inside)
+        inside, frame = frame, frame.f_back
+
+
+def _size(frame: FrameType, name: str) -> Any:
+    return frame.f_locals.get(name, "?")

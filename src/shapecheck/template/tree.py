@@ -1,0 +1,78 @@
+"""The template of a model: the tree of its stages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from shapecheck.facts import Stage
+from shapecheck.template import shown
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Template:
+    """The stages of `target`, evaluated with the sizes `dims` of its free names (symbols have their own name)."""
+
+    target: str
+    dims: tuple[tuple[str, str], ...]
+    stages: tuple[Stage, ...]
+
+    def __iter__(self) -> Iterator[Stage]:
+        """All stages, each before those inside of it."""
+        todo = list(self.stages[::-1])
+        while todo:
+            stage = todo.pop()
+            yield stage
+            todo += stage.children[::-1]
+
+    def __getitem__(self, path: str) -> Stage:
+        """The first stage at `path`, `blocks[0].attn` for example; raises KeyError if there is none."""
+        for stage in self:
+            if stage.path == path:
+                return stage
+        raise KeyError(path)
+
+    @property
+    def params(self) -> int:
+        """The numbers that the model holds."""
+        return sum(stage.params for stage in self.stages)
+
+    @property
+    def param_bytes(self) -> int:
+        """Their bytes."""
+        return sum(stage.param_bytes for stage in self.stages)
+
+    def to_json(self) -> str:
+        """The template as JSON text, version 1; shapes are text such as `f32[batch,48]` inside of pytrees."""
+        return json.dumps(
+            {
+                "version": VERSION,
+                "target": self.target,
+                "dims": dict(self.dims),
+                "total": {"stages": sum(1 for _ in self), "params": self.params, "param_bytes": self.param_bytes},
+                "stages": [_plain(stage) for stage in self.stages],
+            },
+            indent=2,
+        )
+
+
+def _plain(stage: Stage) -> dict[str, Any]:
+    return {
+        "path": stage.path,
+        "type": stage.type,
+        "label": stage.label,
+        "callable": stage.callable,
+        "call": stage.call,
+        "under": list(stage.under),
+        "input": {name: shown.plain(value) for name, value in stage.input},
+        "state": {name: shown.plain(value) for name, value in stage.state},
+        "output": shown.plain(stage.output),
+        "params": stage.params,
+        "param_bytes": stage.param_bytes,
+        "source": {"path": stage.source.path, "line": stage.source.line} if stage.source is not None else None,
+        "children": [_plain(child) for child in stage.children],
+    }
