@@ -38,3 +38,10 @@ def plain(value: Value) -> Any:
         inner = [plain(part) for part in value.children]
         return inner if value.kind in ("tuple", "list") else dict(zip(value.keys, inner, strict=True))
     return text(value)
+
+
+def holds_arrays(value: Value) -> bool:
+    """Whether there is any array in it."""
+    if isinstance(value, TreeValue):
+        return any(map(holds_arrays, value.children))
+    return isinstance(value, ArrayValue)

@@ -60,7 +60,7 @@ def place(stage: Stage) -> str:
 
 def inputs(stage: Stage) -> str:
     """The arguments that are no random keys."""
-    found = [(name, value) for name, value in stage.input if name not in _KEYS]
+    found = [(name, value) for name, value in stage.input if name not in _KEYS and shown.holds_arrays(value)]
     if len(found) == 1:
         return shown.text(found[0][1])
     return ", ".join(f"{name}={shown.text(value)}" for name, value in found)

@@ -61,7 +61,10 @@ def _children(value: Any) -> tuple[str, Iterable[str], list[Any]] | None:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         names = [f.name for f in dataclasses.fields(value) if hasattr(value, f.name)]
         return "node", names, [getattr(value, n) for n in names]
-    leaves, structure = jax.tree_util.tree_flatten(value, is_leaf=lambda x: x is not value)
+    try:
+        leaves, structure = jax.tree_util.tree_flatten(value, is_leaf=lambda x: x is not value)
+    except Exception:  # of a class of others': Equinox's `State` is not to be looked at once there is a newer one
+        return None
     if jax.tree_util.treedef_is_leaf(structure) and len(leaves) == 1 and leaves[0] is value:
         return None
     return "node", map(str, range(len(leaves))), leaves

@@ -10,9 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FrameType, TracebackType
 from typing import Any
 
-import jax
-
-from shapecheck.facts import Frame, Stage
+from shapecheck.facts import Frame, Stage, Value
 from shapecheck.stage.observe.recorder import Watch
 from shapecheck.stage.observe.values import describe
 from shapecheck.stage.search.entries import module_class
@@ -26,9 +24,9 @@ class Running:
     def __init__(self, path: str, module: Any, around: Sequence[Around], anatomy: Anatomy | None) -> None:
         self.path, self.module, self.around, self.anatomy = path, module, around, anatomy
         self.call = 0
-        self.input: tuple[tuple[str, Any], ...] = ()
-        self.output: Any = None
-        self.ended = False
+        self.input: tuple[tuple[str, Value], ...] = ()
+        self.state: tuple[tuple[str, Value], ...] = ()
+        self.output: Value | None = None  # of a stage that came to its end
         self.children: list[Running] = []
         self.taken: Counter[str] = Counter()  # calls of each place, by this stage
 
@@ -54,7 +52,7 @@ class StageWatch(Watch):
             seen.add(cls)
             todo += type.__subclasses__(cls)
             call = vars(cls).get("__call__")
-            if call is not None and not getattr(call, "__isabstractmethod__", False):
+            if call is not None and not getattr(call, "__isabstractmethod__", False) and not _is_plumbing(cls):
                 self._patched.append((cls, call))
                 type.__setattr__(cls, "__call__", self._watched(call))
         return self
@@ -73,6 +71,7 @@ class StageWatch(Watch):
 
     def know(self, name: str, model: Any) -> None:
         """What is called from outside may be a part of this, which is known as `name`."""
+        self._top = []  # what ran while it was constructed is no stage of it
         base = module_class()
         if base is not None:
             self._roots.append(Anatomy(model, name, base))
@@ -97,14 +96,17 @@ class StageWatch(Watch):
         if self._stack and self._stack[-1].module is module:  # super().__call__(...)
             return call(*args, **kwargs)
         stage = self._opened(module, sys._getframe(2))
-        stage.input = tuple(_named(call, args, kwargs))
+        given = list(_named(call, args, kwargs))
+        # At once: a state cannot be looked at any more when there is a newer one.
+        stage.input = tuple((name, describe(value)) for name, value in given if not _is_state(value))
+        stage.state = tuple((name, describe(value)) for name, value in given if _is_state(value))
         self._stack.append(stage)
         try:
-            stage.output = call(*args, **kwargs)
-            stage.ended = True
-            return stage.output
+            result = call(*args, **kwargs)
         finally:
             self._stack.pop()
+        stage.output = describe(result)
+        return result
 
     def _opened(self, module: Any, frame: FrameType | None) -> Running:
         parent = self._stack[-1] if self._stack else None
@@ -135,7 +137,7 @@ class StageWatch(Watch):
     def _stages(self, found: Sequence[Running]) -> Iterator[Stage]:
         calls: Counter[str] = Counter()
         for running in found:
-            if not running.ended:
+            if running.output is None:
                 continue
             cls = type(running.module)
             count, size = parameters(self._original(running))
@@ -146,9 +148,9 @@ class StageWatch(Watch):
                 f"{cls.__qualname__}.__call__",
                 calls[running.path],
                 tuple(each.text for each in running.around),
-                tuple((name, describe(value)) for name, value in running.input if not _is_state(value)),
-                tuple((name, describe(value)) for name, value in running.input if _is_state(value)),
-                describe(running.output),
+                running.input,
+                running.state,
+                running.output,
                 count,
                 size,
                 self._source(cls),
@@ -178,16 +180,27 @@ def _drop_retraced(siblings: list[Running], found: Sequence[Around]) -> None:
         ]
 
 
+def _is_plumbing(cls: type) -> bool:
+    """Whether a module is one of those that Equinox makes of functions: bound methods, `filter_vmap(f)`."""
+    return cls.__module__.startswith("equinox.") and not cls.__module__.startswith("equinox.nn.")
+
+
 def _named(call: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """The arguments with the names of their parameters; keys for random numbers that are None are left out."""
+    found: dict[str, Any] = {}
     try:
-        bound = inspect.signature(call).bind(*args, **kwargs).arguments
+        signature = inspect.signature(call)
+        for name, value in signature.bind(*args, **kwargs).arguments.items():
+            kind = signature.parameters[name].kind
+            if kind is inspect.Parameter.VAR_POSITIONAL:
+                found.update({f"{name}[{index}]": part for index, part in enumerate(value)})
+            else:
+                found.update(value if kind is inspect.Parameter.VAR_KEYWORD else {name: value})
     except (TypeError, ValueError):
-        bound = {**{str(i): a for i, a in enumerate(args)}, **kwargs}
-    yield from ((name, value) for name, value in bound.items() if value is not None)
+        found = {**{f"[{index}]": part for index, part in enumerate(args)}, **kwargs}
+    yield from ((name, value) for name, value in found.items() if value is not None)
 
 
 def _is_state(value: Any) -> bool:
-    equinox = sys.modules.get("equinox")
-    leaves = jax.tree_util.tree_leaves(value, is_leaf=lambda x: type(x).__name__ == "State")
-    return equinox is not None and bool(leaves) and all(isinstance(leaf, equinox.nn.State) for leaf in leaves)
+    equinox: Any = sys.modules.get("equinox")
+    return equinox is not None and isinstance(value, equinox.nn.State)
