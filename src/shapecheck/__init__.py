@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import FunctionType
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from shapecheck.templates import Template
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "example"]
+__all__ = ["__version__", "example", "template"]
 
 _F = TypeVar("_F", bound=Callable[[], object])
 
@@ -30,3 +33,17 @@ def example(function: _F) -> _F:
         )
     function.__shapecheck_example__ = True  # type: ignore[attr-defined]
     return function
+
+
+def template(model: Any, *args: Any, **kwargs: Any) -> Template:
+    """The stages of `model(*args, **kwargs)` with their shapes; nothing computes.
+
+    Arguments may be arrays, `jax.ShapeDtypeStruct`, or jaxtyping types such as `Float[Array, "batch 48"]`, whose names
+    are free dims. Arguments that are left out are made up from what the model's signature says of them. Raises
+    ValueError for what cannot be evaluated.
+    """
+    from shapecheck.stage.staging.live import evaluate, problems  # noqa: PLC0415 - not for those who only mark examples
+    from shapecheck.templates import of_runs  # noqa: PLC0415
+
+    with problems():
+        return of_runs(getattr(model, "__qualname__", type(model).__qualname__), evaluate(model, args, kwargs))

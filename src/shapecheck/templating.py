@@ -15,7 +15,7 @@ from shapecheck.plans import plan
 from shapecheck.stage.process import interpreter
 from shapecheck.stage.process.client import Worker, WorkerEndedError, WorkerError
 from shapecheck.stage.protocol import ConfiguredExample, ModulePlan
-from shapecheck.template import Template
+from shapecheck.templates import Template, of_runs
 
 _NAME = re.compile(r"[^\W\d]\w*\Z")
 _FORM = "the form is path/file.py:name or pkg.mod:name"
@@ -39,16 +39,10 @@ def evaluate(target: str, init: Sequence[str], arguments: Sequence[str], config:
         raise ConfigError(f"{target} {error.reason}\n{error.tail}".rstrip()) from error
     except WorkerError as error:
         raise ConfigError(str(error)) from error
-    return _template(target, runs)
-
-
-def _template(target: str, runs: Sequence[Evaluation]) -> Template:
-    """With symbols if these went through, else with the first sizes that did."""
-    best = next((run for run in runs if run.status == "ok"), None)
-    if best is None:
-        reasons = "; ".join(dict.fromkeys(run.reason for run in runs)) or "nothing was evaluated"
-        raise ConfigError(f"{target} cannot be evaluated: {reasons}")
-    return Template(target, best.sizes, best.stages)
+    try:
+        return of_runs(target, runs)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
 
 
 def _ask(

@@ -49,7 +49,7 @@ def template(
       shapecheck template pkg.model:make_model --format json
     """
     from shapecheck import templating  # noqa: PLC0415  # --help shall not wait for it
-    from shapecheck.template import FORMATS  # noqa: PLC0415
+    from shapecheck.templates import FORMATS  # noqa: PLC0415
 
     flags = {"python": python and interpreter(python, Path.cwd(), "--python")}
     where = Path(target.rpartition(":")[0])

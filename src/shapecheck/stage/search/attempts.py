@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 
 import jax
 
@@ -29,8 +31,16 @@ _UNBOUND_AXIS = re.compile(r"unbound axis name:? '?(\w+)")
 class Search:
     """Runs one entry until its evaluations are known."""
 
-    def __init__(self, entry: EntryPlan, recipe: Recipe, recorder: Recorder, seconds: float = math.inf) -> None:
+    def __init__(
+        self,
+        entry: EntryPlan,
+        recipe: Recipe,
+        recorder: Recorder,
+        seconds: float = math.inf,
+        renewed: Callable[[], AbstractContextManager[None]] | None = None,
+    ) -> None:
         self.entry, self.recipe, self.recorder = entry, recipe, recorder
+        self.renewed = renewed or _renewed
         self.seconds = min(recipe.seconds, seconds)
         self.tried = 0
         self.complete = True
@@ -201,9 +211,12 @@ class Search:
         return not self.complete
 
     def _attempt(self, trial: Trial) -> Outcome:
-        """Run once. JAX's caches are cleared first: a function traced before would not be seen again."""
+        """Run once, without what JAX has in its caches: a function traced before would not be seen again."""
+        with self.renewed():
+            return self._run(trial)
+
+    def _run(self, trial: Trial) -> Outcome:
         self.tried += 1
-        jax.clear_caches()
         self.recorder.begin()
         prepared: Prepared | None = None
         try:
@@ -218,7 +231,7 @@ class Search:
             axis = _UNBOUND_AXIS.search(str(error)) if isinstance(error, NameError) else None
             if axis is not None and axis.group(1) not in self.axes:
                 self.axes.append(axis.group(1))
-                return self._attempt(trial)
+                return self._run(trial)
             failure = explain(error, self.recorder)
             outcome = Outcome(trial, self.recorder.finish(), prepared, failure, self.recorder.watch.finish())
             self.failures.append(outcome)
@@ -280,6 +293,12 @@ class Search:
             self.recipe.proves,
             outcome.stages,
         )
+
+
+@contextlib.contextmanager
+def _renewed() -> Iterator[None]:
+    jax.clear_caches()
+    yield
 
 
 def _under(axes: Sequence[str], call: Callable[[], None]) -> None:

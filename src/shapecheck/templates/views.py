@@ -10,8 +10,8 @@ from rich.markup import escape
 from rich.tree import Tree
 
 from shapecheck.facts import Stage
-from shapecheck.template import shown
-from shapecheck.template.tree import Template
+from shapecheck.templates import shown
+from shapecheck.templates.tree import Template
 
 _KEYS = frozenset(["key", "rng", "rngs"])  # arguments that are shown in JSON only
 

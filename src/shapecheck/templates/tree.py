@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shapecheck.facts import Stage
-from shapecheck.template import shown
+from shapecheck.facts import Evaluation, Stage
+from shapecheck.templates import shown
 
 VERSION = 1
 
@@ -35,6 +35,12 @@ class Template:
             if stage.path == path:
                 return stage
         raise KeyError(path)
+
+    def __str__(self) -> str:
+        """The tree, as a terminal shows it."""
+        from shapecheck.templates.views import tree  # noqa: PLC0415 - which knows this class
+
+        return tree(self, color=False)
 
     @property
     def params(self) -> int:
@@ -76,3 +82,12 @@ def _plain(stage: Stage) -> dict[str, Any]:
         "source": {"path": stage.source.path, "line": stage.source.line} if stage.source is not None else None,
         "children": [_plain(child) for child in stage.children],
     }
+
+
+def of_runs(target: str, runs: Sequence[Evaluation]) -> Template:
+    """The template of the most general run that came to its end; raises ValueError if none did."""
+    best = next((run for run in runs if run.status == "ok"), None)
+    if best is None:
+        reasons = "; ".join(dict.fromkeys(run.reason for run in runs)) or "nothing was evaluated"
+        raise ValueError(f"{target} cannot be evaluated: {reasons}")
+    return Template(target, best.sizes, best.stages)

@@ -1,0 +1,6 @@
+"""The stages of a model as a template: what it holds, and how it is shown."""
+
+from shapecheck.templates.tree import Template, of_runs
+from shapecheck.templates.views import FORMATS
+
+__all__ = ["FORMATS", "Template", "of_runs"]
