@@ -18,6 +18,7 @@ import os
 import pathlib
 import shutil
 import sys
+import tempfile
 import time
 import jax.numpy as jnp
 import pytest
@@ -76,6 +77,9 @@ def test_noise():
 def test_files(tmp_path):
     number = int(open("data/number.txt").read())
     os.makedirs("results/deep")
+    tempfile.TemporaryFile().write(b"x")
+    with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder, "left").touch()
     open("left", "w").write("x")
     open("results/deep/left", "w").write("x")
     os.chdir(tmp_path)

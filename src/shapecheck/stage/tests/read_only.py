@@ -59,6 +59,7 @@ class _Guard:
         name = os.fsdecode(path)
         folder, last = os.path.split(os.path.abspath(name))
         real = os.path.realpath(name) if follow else os.path.join(os.path.realpath(folder), last)
+        real = os.path.join(real, "")  # a file without a name is opened by that of its folder (O_TMPFILE)
         if real.startswith(self.scratch) or (real.startswith(self.temporary) and not real.startswith(self.project)):
             return
         raise ReadOnlyError(errno.EROFS, "Tests and scripts write in temporary folders only", name)
