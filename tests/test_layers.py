@@ -32,7 +32,21 @@ ALLOWED = {
     "pipeline": {"plans", "rerun", "source", "stage", "check", "report", "shapes", "facts", "config", "cache"},
     "templates": {"templates", "facts"},
     "templating": {"plans", "source", "stage", "templates", "facts", "config"},
-    "cli": {"cli", "templates", "templating", "pipeline", "rerun", "source", "check", "report", "facts", "config", "atomic", "cache", ""},
+    "cli": {
+        "cli",
+        "templates",
+        "templating",
+        "pipeline",
+        "rerun",
+        "source",
+        "check",
+        "report",
+        "facts",
+        "config",
+        "atomic",
+        "cache",
+        "",
+    },
     "__main__": {"cli"},
 }
 # rooms of stage/, each of which may import those before it

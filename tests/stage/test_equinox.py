@@ -233,6 +233,19 @@ class Poly(eqx.Module):
         powers = x[:, None] ** jnp.arange(self.coefficients.shape[0])  # (n, k)
         return powers * self.coefficients  # (k, n)  ~SC201
 """,
+    "static_arrays.py": """
+class Noise(eqx.Module):
+    scale: Float[Array, "d"]
+    shape: jax.ShapeDtypeStruct = eqx.field(static=True)
+
+def halves(x: PyTree[Float[Array, "d"]]) -> PyTree[Float[Array, "d 2"]]:
+    return jax.tree.map(lambda leaf: jnp.stack([leaf, leaf], axis=1), x)
+
+def noisy(scale: Float[Array, "d"]):
+    noise = Noise(scale, jax.ShapeDtypeStruct((7, 9), jnp.float32))
+    both = halves({"noise": noise, "scale": scale})
+    return both["noise"].scale.T  # (d, 2)  ~SC201
+""",
     "recurrent.py": """
 class Rnn(eqx.Module):
     cell: eqx.nn.GRUCell

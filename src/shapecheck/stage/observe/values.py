@@ -58,14 +58,18 @@ def _children(value: Any) -> tuple[str, Iterable[str], list[Any]] | None:
         return "list", map(str, range(len(value))), value
     if isinstance(value, dict):
         return "dict", map(str, value), list(value.values())
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        names = [f.name for f in dataclasses.fields(value) if hasattr(value, f.name)]
-        return "node", names, [getattr(value, n) for n in names]
     try:
         leaves, structure = jax.tree_util.tree_flatten(value, is_leaf=lambda x: x is not value)
     except Exception:  # of a class of others': Equinox's `State` is not to be looked at once there is a newer one
         return None
-    if jax.tree_util.treedef_is_leaf(structure) and len(leaves) == 1 and leaves[0] is value:
+    is_leaf = jax.tree_util.treedef_is_leaf(structure) and len(leaves) == 1 and leaves[0] is value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        names = [f.name for f in dataclasses.fields(value) if hasattr(value, f.name)]
+        if not is_leaf:  # what a static field holds, an abstract array perhaps, is no part of the pytree
+            parts = {id(leaf) for leaf in leaves}
+            names = [name for name in names if id(getattr(value, name)) in parts]
+        return "node", names, [getattr(value, n) for n in names]
+    if is_leaf:
         return None
     return "node", map(str, range(len(leaves))), leaves
 
