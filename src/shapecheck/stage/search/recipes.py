@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -89,7 +90,7 @@ class Kitchen:
     def function(self, function: Any) -> Recipe:
         """Call a plain function (or static method) alone."""
         function = inner_function(function)
-        return self._call(function, function)
+        return self._call(function, self._function(function))
 
     def example(self, function: Callable[[], Any]) -> Recipe:
         """Evaluate a function of the user's that returns `(callable, *args)`."""
@@ -136,7 +137,7 @@ class Kitchen:
         specs = [shape.spec for shape in shapes_in([arguments, named])]
         made = {"state": None} if first and "state" in inspect.signature(function).parameters else {}
         check_fit(function, [*first, *arguments], {**made, **named})
-        invoke = self._method(function) if first else function
+        invoke = self._method(function) if first else self._function(function)
 
         def prepare(trial: Trial) -> Prepared:
             assignment = self._assignment(trial, known, specs)
@@ -207,6 +208,17 @@ class Kitchen:
     def constructing(self, function: Any) -> Assignment:
         """The sizes with which `function` is called to make a model."""
         return Assignment("sized", self.pinned, specs_of(function, {}), variant=CONSTRUCTOR_VARIANT)
+
+    def _function(self, function: Any) -> Callable[..., None]:
+        """A call of a function: models among its arguments are known by the names of its parameters."""
+
+        def invoke(*args: Any, **kwargs: Any) -> None:
+            with contextlib.suppress(TypeError, ValueError):  # built in, and silent about its parameters
+                for name, value in inspect.signature(function).bind(*args, **kwargs).arguments.items():
+                    self.recorder.watch.know(name, value)
+            function(*args, **kwargs)
+
+        return invoke
 
     def _method(self, function: Any) -> Callable[..., None]:
         """A call of a method with its model as first argument: stages get their paths, states are made."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import jax
@@ -22,17 +22,31 @@ class Anatomy:
                 self.places[id(module)] = where
                 self.modules[where] = module
 
-    def path(self, module: Any, taken: Mapping[str, int]) -> str | None:
+    def path(self, module: Any, taken: Mapping[str, int], sizes: Collection[str]) -> str | None:
         """Where `module` lies; None if nowhere.
 
         JAX rebuilds modules that go through its transformations. Then it is the place of a module of the same
-        structure: of several, that which was `taken` least.
+        structure: of several, one with a stack of its arrays that has one of the `sizes` over which JAX maps, or with
+        the same arrays; of several such, that which was `taken` least.
         """
         found = self.places.get(id(module))
         if found is not None and self.modules[found] is module:
             return found
         alike = [where for where, other in self.modules.items() if is_alike(module, other)]
-        return min(alike, key=lambda where: taken.get(where, 0)) if alike else None
+        ranks = {where: _distance(module, self.modules[where], sizes) for where in alike}
+        return min(alike, key=lambda where: (ranks[where], taken.get(where, 0))) if alike else None
+
+
+def _distance(module: Any, other: Any, sizes: Collection[str]) -> int:
+    """0 if `other` is a stack of such modules that is mapped over, 1 if it has the same shapes, else 2."""
+    pairs = [
+        (tuple(own.shape), tuple(there.shape))
+        for own, there in zip(jax.tree_util.tree_leaves(module), jax.tree_util.tree_leaves(other), strict=True)
+        if is_array(own) and is_array(there)
+    ]
+    if all(own == there for own, there in pairs):
+        return 1
+    return 0 if all(own == there[1:] and str(there[0]) in sizes for own, there in pairs) else 2
 
 
 def is_alike(module: Any, other: Any) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from types import FrameType
-from typing import Any
 
 # The file and function of a frame -> what it is called, and the local variable that has its size.
 _KNOWN: Mapping[tuple[str, str], tuple[str, str]] = {
@@ -24,10 +23,11 @@ _KNOWN: Mapping[tuple[str, str], tuple[str, str]] = {
 
 
 class Around:
-    """One transformation that is under way: its name with its size, its frame, and the frame inside of it."""
+    """One transformation that is under way: its name, its size or "", its frame, and the frame inside of it."""
 
-    def __init__(self, text: str, frame: FrameType, inside: FrameType) -> None:
-        self.text, self.frame, self.inside = text, frame, inside
+    def __init__(self, name: str, size: str, frame: FrameType, inside: FrameType) -> None:
+        self.size, self.frame, self.inside = size, frame, inside
+        self.text = f"{name}({size})" if size else name
 
 
 def around(frame: FrameType | None, until: Callable[[FrameType], bool]) -> list[Around]:
@@ -41,9 +41,5 @@ def _around(frame: FrameType | None, until: Callable[[FrameType], bool]) -> Iter
         name = frame.f_code.co_name
         for (file, function), (label, size) in _KNOWN.items():
             if name == function and inside is not None and frame.f_code.co_filename.endswith(file):
-                yield Around(f"{label}({_size(frame, size)})" if size else label, frame, inside)
+                yield Around(label, str(frame.f_locals.get(size, "?")) if size else "", frame, inside)
         inside, frame = frame, frame.f_back
-
-
-def _size(frame: FrameType, name: str) -> Any:
-    return frame.f_locals.get(name, "?")

@@ -71,9 +71,10 @@ class StageWatch(Watch):
 
     def know(self, name: str, model: Any) -> None:
         """What is called from outside may be a part of this, which is known as `name`."""
-        self._top = []  # what ran while it was constructed is no stage of it
+        if not self._stack:
+            self._top = []  # what ran while it was constructed is no stage of it
         base = module_class()
-        if base is not None:
+        if base is not None and isinstance(model, base):
             self._roots.append(Anatomy(model, name, base))
 
     def method(self, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -113,7 +114,7 @@ class StageWatch(Watch):
         found = around(frame, lambda f: f.f_code is StageWatch._run.__code__)
         siblings = parent.children if parent is not None else self._top
         _drop_retraced(siblings, found)
-        path, holder = self._place(module)
+        path, holder = self._place(module, [each.size for each in found])
         if holder is not None:
             holder.taken[path] += 1
         base = module_class()
@@ -121,13 +122,15 @@ class StageWatch(Watch):
         siblings.append(stage)
         return stage
 
-    def _place(self, module: Any) -> tuple[str, Running | None]:
+    def _place(self, module: Any, sizes: Sequence[str]) -> tuple[str, Running | None]:
         for holder in reversed(self._stack):
-            found = holder.anatomy.path(module, holder.taken) if holder.anatomy is not None else None
+            if holder.anatomy is None:
+                continue
+            found = holder.anatomy.path(module, holder.taken, sizes)
             if found is not None:
                 return found, holder
         for anatomy in self._roots:
-            found = anatomy.path(module, self._counts)
+            found = anatomy.path(module, self._counts, sizes)
             if found is not None:
                 self._counts[found] += 1
                 return found, None
@@ -140,12 +143,13 @@ class StageWatch(Watch):
             if running.output is None:
                 continue
             cls = type(running.module)
+            name = cls.__qualname__.rpartition("<locals>.")[2]
             count, size = parameters(self._original(running))
             yield Stage(
                 running.path,
-                cls.__qualname__,
+                name,
                 running.path.rpartition(".")[2],
-                f"{cls.__qualname__}.__call__",
+                f"{name}.__call__",
                 calls[running.path],
                 tuple(each.text for each in running.around),
                 running.input,

@@ -1,0 +1,166 @@
+"""Stages of models in hand: where they lie, what they run under, what they take and give."""
+
+# ruff: noqa: F722, UP037 - dims are no types
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import pytest
+from jaxtyping import Array, Float, Int
+
+import shapecheck
+from shapecheck.templates import FORMATS, Template
+
+KEY = jax.random.PRNGKey(0)
+
+
+def linear(inside: int, out: int) -> eqx.nn.Linear:
+    return eqx.nn.Linear(inside, out, key=KEY)
+
+
+def stages(template: Template) -> dict[str, str]:
+    """Place -> input and output, as the tree shows them."""
+    lines = [line.split("|") for line in FORMATS["markdown"](template).splitlines() if line.startswith("| `")]
+    return {cells[1].strip(" `"): f"{cells[3].strip(' `')} -> {cells[4].strip(' `')}" for cells in lines}
+
+
+class Containers(eqx.Module):
+    layers: list[eqx.nn.Linear]
+    heads: dict[str, tuple[eqx.nn.Linear, eqx.nn.Linear]]
+
+    def __call__(self, x: Float[Array, "4"]) -> Float[Array, "2"]:
+        for layer in self.layers:
+            x = layer(x)
+        first, second = self.heads["out"]
+        return second(first(x))
+
+
+def test_paths_go_through_containers() -> None:
+    model = Containers([linear(4, 5), linear(5, 6)], {"out": (linear(6, 3), linear(3, 2))})
+    assert stages(shapecheck.template(model, jnp.zeros(4))) == {
+        "Containers": "f32[4] -> f32[2]",
+        "layers[0]": "f32[4] -> f32[5]",
+        "layers[1]": "f32[5] -> f32[6]",
+        "heads['out'][0]": "f32[6] -> f32[3]",
+        "heads['out'][1]": "f32[3] -> f32[2]",
+    }
+
+
+class Transformed(eqx.Module):
+    mapped: eqx.nn.Linear
+    stacked: eqx.nn.Linear
+    jitted: eqx.nn.Linear
+    remat: eqx.nn.Linear
+    cell: eqx.nn.GRUCell
+
+    def __init__(self) -> None:
+        self.mapped, self.jitted, self.remat = linear(4, 4), linear(4, 4), linear(4, 4)
+        self.stacked = eqx.filter_vmap(lambda key: eqx.nn.Linear(4, 4, key=key))(jax.random.split(KEY, 3))
+        self.cell = eqx.nn.GRUCell(4, 6, key=KEY)
+
+    def __call__(self, x: Float[Array, "n 4"]) -> Float[Array, "6"]:
+        x = jax.vmap(self.mapped)(x)
+        arrays, static = eqx.partition(self.stacked, eqx.is_array)
+
+        def body(x: Array, part: eqx.nn.Linear) -> tuple[Array, None]:
+            return jax.vmap(eqx.combine(part, static))(x), None
+
+        x, _ = jax.lax.scan(body, x, arrays)
+        x = eqx.filter_jit(lambda layer, rows: jax.vmap(layer)(rows))(self.jitted, x)
+        x = eqx.filter_checkpoint(eqx.filter_vmap(self.remat))(x)
+        return jax.lax.scan(lambda h, row: (self.cell(row, h), None), jnp.zeros(6), x)[0]
+
+
+def test_transformations_are_named_with_their_sizes() -> None:
+    template = shapecheck.template(Transformed(), Float[Array, "n 4"])
+    assert stages(template) == {
+        "Transformed": "f32[n,4] -> f32[6]",
+        "mapped vmap(n)": "f32[4] -> f32[4]",
+        "stacked scan(3) vmap(n)": "f32[4] -> f32[4]",
+        "jitted vmap(n)": "f32[4] -> f32[4]",
+        "remat checkpoint vmap(n)": "f32[4] -> f32[4]",
+        "cell scan(n)": "input=f32[4], hidden=f32[6] -> f32[6]",
+    }
+    assert template.dims == (("n", "n"),)
+    # The stack has the parameters of three layers.
+    assert (template["stacked"].params, template["mapped"].params) == (60, 20)
+
+
+class Shared(eqx.Module):
+    embed: eqx.nn.Embedding
+    head: eqx.nn.Linear
+    twice: eqx.nn.Linear
+
+    def __init__(self) -> None:
+        self.embed = eqx.nn.Embedding(7, 4, key=KEY)
+        head = eqx.nn.Linear(4, 7, use_bias=False, key=KEY)
+        self.head = eqx.tree_at(lambda m: m.weight, head, self.embed.weight)
+        self.twice = linear(4, 4)
+
+    def __call__(self, token: Int[Array, ""]) -> Float[Array, "7"]:
+        return self.head(self.twice(self.twice(self.embed(token))))
+
+
+def test_calls_are_counted_and_shared_parameters_once() -> None:
+    template = shapecheck.template(Shared(), jnp.zeros((), int))
+    assert list(stages(template)) == ["Shared", "embed", "twice", "twice #2", "head"]
+    assert template.params == 7 * 4 + 4 * 4 + 4
+    assert template.param_bytes == 4 * template.params
+
+
+class Stateful(eqx.Module):
+    norm: eqx.nn.BatchNorm
+
+    def __call__(self, x: Float[Array, "4"], state: eqx.nn.State) -> tuple[Array, eqx.nn.State]:
+        return self.norm(x, state)
+
+
+def test_a_state_stands_apart() -> None:
+    model = Stateful(eqx.nn.BatchNorm(4, axis_name="batch", mode="batch"))
+    stage = shapecheck.template(model, jnp.zeros(4))["norm"]
+    assert [name for name, _ in stage.input] == ["x"]
+    assert [name for name, _ in stage.state] == ["state"]
+
+
+def test_what_was_traced_before_is_seen_again() -> None:
+    class Jitted(eqx.Module):
+        layer: eqx.nn.Linear
+
+        @eqx.filter_jit
+        def __call__(self, x: Array) -> Array:
+            return self.layer(x)
+
+    model = Jitted(linear(4, 4))
+    model(jnp.zeros(4))
+    before = [list(stages(shapecheck.template(model, jnp.zeros(4)))) for _ in range(2)]
+    assert before == [["Jitted", "layer"]] * 2
+
+
+def test_models_that_a_function_is_given_have_the_names_of_its_parameters() -> None:
+    def loss(encoder: eqx.nn.Linear, decoder: eqx.nn.Linear, x: Array) -> Array:
+        return decoder(encoder(x)).sum()
+
+    template = shapecheck.template(loss, linear(4, 2), linear(2, 4), jnp.zeros(4))
+    assert list(stages(template)) == ["encoder", "decoder"]
+
+
+class Silent(eqx.Module):
+    def __call__(self, x):
+        return x
+
+
+def test_what_does_not_fit_is_told() -> None:
+    with pytest.raises(ValueError, match=r"got \(5,\) and \(4,\)|\(4,\).*\(5,\)|must have"):
+        shapecheck.template(linear(4, 3), jnp.zeros(5))
+    with pytest.raises(ValueError, match="do not fit"):
+        shapecheck.template(linear(4, 3), jnp.zeros(4), jnp.zeros(4), jnp.zeros(4), jnp.zeros(4))
+    with pytest.raises(ValueError, match="`x` has no annotation"):
+        shapecheck.template(Silent())
+
+
+def test_calls_are_as_before_afterwards() -> None:
+    before = vars(eqx.nn.Linear)["__call__"]
+    shapecheck.template(linear(4, 3), jnp.zeros(4))
+    assert vars(eqx.nn.Linear)["__call__"] is before
