@@ -19,6 +19,7 @@ from shapecheck.stage.observe import checkers
 from shapecheck.stage.observe.importing import Importer, WorkerEndedError
 from shapecheck.stage.observe.recorder import Recorder, Watch
 from shapecheck.stage.process import streams
+from shapecheck.stage.process.named import named
 from shapecheck.stage.process.suite import Suite
 from shapecheck.stage.protocol import ConfiguredExample, Described, EntryPlan, ModulePlan, Part, TestResult
 from shapecheck.stage.search import entries
@@ -158,7 +159,7 @@ class Session:
         """Evaluate what `given` calls, with its stages; the answer is an error that the user can mend."""
         entry = EntryPlan("template", given.call, "template", "", 1, None)
         try:
-            target = self._target(given.call)
+            target = named(given.call, self.importer, installed=True)
             with StageWatch(self.importer.shown) as self.recorder.watch:
                 chosen = recipe(self._kitchen, target, with_batches(given))
                 return Search(entry, chosen, self.recorder, seconds).evaluate()
@@ -195,7 +196,11 @@ class Session:
     def _recipe(self, entry: EntryPlan) -> Recipe:
         if entry.origin == "config":
             example = self._example(entry)
-            return self._kitchen.configured(example, self._target(example.call))
+            try:
+                target = named(example.call, self.importer)
+            except ExampleError as error:
+                raise ExampleError(f"call = {example.call!r}: {error}") from None
+            return self._kitchen.configured(example, target)
         plan = self.plans[entry.path]
         module = self.importer.loaded[plan.file]
         if entry.origin == "example":
@@ -280,24 +285,6 @@ class Session:
     def _example(self, entry: EntryPlan) -> ConfiguredExample:
         example: ConfiguredExample = self.settings["examples"][int(entry.key.partition(":")[2])]
         return example
-
-    def _target(self, call: str) -> Any:
-        """The object that `pkg.mod:name` or `path/file.py:name` names."""
-        where, _, name = call.rpartition(":")
-        plan = next((p for p in self.plans.values() if where in (p.name, p.path)), None)
-        if plan is None:
-            near = entries.nearest(where, [p.name for p in self.plans.values()])
-            form = near or ' (the form is "pkg.mod:name")'
-            raise ExampleError(f"call = {call!r}: no checked file is the module {where!r}{form}")
-        self.importer.activate(plan.root)
-        module = self.importer.load(plan)
-        value: Any = module
-        for part in name.split("."):
-            value = getattr(value, part, None)
-            if value is None:
-                near = entries.nearest(part, [n for n in vars(module) if not n.startswith("_")])
-                raise ExampleError(f"call = {call!r}: {where} has no {name!r}{near}")
-        return value
 
     @staticmethod
     def _failed(entry: EntryPlan, reason: str) -> Evaluation:

@@ -1,0 +1,49 @@
+"""The object that `pkg.mod:name` or `path/file.py:name` names."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from shapecheck.stage.limits import TimeLimitError
+from shapecheck.stage.observe.importing import Importer
+from shapecheck.stage.search.entries import nearest
+from shapecheck.stage.search.examples import ExampleError
+from shapecheck.stage.search.failures import describe_error, is_own
+
+
+def named(call: str, importer: Importer, *, installed: bool = False) -> Any:
+    """Import the module and look the name up; with `installed`, of other modules than the planned ones too.
+
+    Raises ExampleError for what is not there, with the nearest name that is.
+    """
+    where, _, name = call.rpartition(":")
+    plan = next((p for p in importer.plans.values() if where in (p.name, p.path)), None)
+    if plan is not None:
+        importer.activate(plan.root)
+        module = _imported(where, lambda: importer.load(plan))
+    elif installed:
+        module = _imported(where, lambda: importlib.import_module(where))
+    else:
+        near = nearest(where, [p.name for p in importer.plans.values()]) or ' (the form is "pkg.mod:name")'
+        raise ExampleError(f"no checked file is the module {where!r}{near}")
+    value: Any = module
+    for part in name.split("."):
+        value = getattr(value, part, None)
+        if value is None:
+            near = nearest(part, [n for n in vars(module) if not n.startswith("_")])
+            raise ExampleError(f"{where} has no {name!r}{near}")
+    return value
+
+
+def _imported(where: str, load: Callable[[], ModuleType]) -> ModuleType:
+    try:
+        return load()
+    except TimeLimitError:
+        raise
+    except BaseException as error:  # a module body may raise anything
+        if is_own(error):
+            raise
+        raise ExampleError(f"importing {where} raised {describe_error(error)}") from None

@@ -1,0 +1,100 @@
+"""`shapecheck template TARGET`, as it is typed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shapecheck.cli import main
+
+MODEL = """\
+import equinox as eqx
+import jax
+from jaxtyping import Array, Float, PRNGKeyArray
+
+
+class Net(eqx.Module):
+    hidden: eqx.nn.Linear
+    out: eqx.nn.Linear
+
+    def __init__(self, d_in: int, d_model: int, *, key: PRNGKeyArray):
+        k1, k2 = jax.random.split(key)
+        self.hidden = eqx.nn.Linear(d_in, d_model, key=k1)
+        self.out = eqx.nn.Linear(d_model, 3, key=k2)
+
+    def __call__(self, x: Float[Array, "batch d_in"]) -> Float[Array, "batch 3"]:
+        return jax.vmap(self.out)(jax.nn.relu(jax.vmap(self.hidden)(x)))
+
+
+def make(width: int = 5):
+    return Net(4, width, key=jax.random.PRNGKey(0))
+
+
+VERSION = 3
+"""
+
+
+@pytest.fixture
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("net.py").write_text(MODEL)
+    Path("broken.py").write_text("import nowhere\n")
+
+
+@pytest.mark.parametrize(
+    ("args", "root", "hidden"),
+    [
+        (["net.py:Net", "--init", "d_in=4,d_model=6"], "f32[batch,4]", "f32[6]"),
+        (["net:Net", "--init", "d_in=4", "--init", "d_model=6", "--arg", "f32[8 4]"], "f32[8,4]", "f32[6]"),
+        (["net.py:Net", "--init", "d_in=4,d_model=6", "--arg", "x=@batch.npy"], "f32[7,4]", "f32[6]"),
+        (["net.py:make"], "f32[batch,4]", "f32[5]"),
+    ],
+)
+def test_a_target_is_evaluated(
+    args: list[str], root: str, hidden: str, model: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    np.save("batch.npy", np.zeros((7, 4)))
+    assert main(["template", *args, "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    (stage,) = found["stages"]
+    assert (stage["type"], stage["input"]["x"], stage["source"]) == ("Net", root, {"path": "net.py", "line": 15})
+    assert [(c["path"], c["output"]) for c in stage["children"]] == [("hidden", hidden), ("out", "f32[3]")]
+    assert found["total"]["stages"] == 3
+    assert found["total"]["param_bytes"] == 4 * found["total"]["params"]
+
+
+def test_an_installed_model(model: None, capsys: pytest.CaptureFixture[str]) -> None:
+    sizes = "in_size=3,out_size=2,width_size=4,depth=1"
+    assert main(["template", "equinox.nn:MLP", "--init", sizes, "--arg", "f32[3]", "--format", "markdown"]) == 0
+    assert "| `layers[1]` | Linear | `f32[4]` | `f32[2]` | 10 |" in capsys.readouterr().out
+
+
+def test_the_tree_of_a_made_up_model(model: None, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["template", "net.py:Net"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("net.py:Net  with batch\n└── Net  f32[batch,")
+    assert "├── hidden Linear vmap(batch)  f32[" in out
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["net.py"], "'net.py' names no model: the form is path/file.py:name or pkg.mod:name"),
+        (["nets.py:Net"], "There is no file 'nets.py'."),
+        (["net.py:Nett"], "net has no 'Nett'; did you mean 'Net'?"),
+        (["broken.py:Net"], "importing broken raised ModuleNotFoundError: No module named 'nowhere'"),
+        (["no.such.module:Net"], "importing no.such.module raised ModuleNotFoundError: No module named 'no'"),
+        (["net.py:VERSION"], "net:VERSION is of type int, which cannot be called"),
+        (["net.py:Net", "--init", "width=3"], "Net has no parameter 'width'"),
+        (["net.py:Net", "--init", "d_in"], "--init d_in: the form is name=value"),
+        (["net.py:Net", "--arg", "f32[4"], "'f32[4' is not a shape"),
+        (["net.py:Net", "--arg", "@batch.csv"], "@batch.csv: .csv is not .npy, .npz, .safetensors"),
+        (["net.py:Net", "--init", "d_in=4,d_model=6", "--arg", "f32[8 5]"], "net.py:Net cannot be evaluated: "),
+    ],
+)
+def test_what_is_wrong_is_told(args: list[str], message: str, model: None, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["template", *args]) == 2
+    assert f"Error: {message}" in capsys.readouterr().err
