@@ -10,6 +10,8 @@ import click
 from shapecheck.cli.terminal import CLEAN, deliver, wants_color
 from shapecheck.config import interpreter, load
 
+_MANY = 40  # stages, which no terminal shows at once
+
 
 @click.command(short_help="Show the stages of a model, with their shapes.")
 @click.argument("target")
@@ -19,6 +21,11 @@ from shapecheck.config import interpreter, load
 )
 @click.option(
     "--format", "form", type=click.Choice(["tree", "json", "markdown"]), default="tree", help="[default: tree]"
+)
+@click.option("--depth", type=click.IntRange(0), metavar="N", help="Only N levels below the whole.")
+@click.option("--filter", "glob", metavar="GLOB", help="Only stages with such a path, and those around them.")
+@click.option(
+    "--collapse/--no-collapse", default=None, help="Fold equal neighbours.  [default: on a terminal, if there are many]"
 )
 @click.option("--output-file", type=click.Path(path_type=Path), help="Write to a file, not to stdout.")
 @click.option("--python", metavar="PATH", help="The interpreter that your code runs in.")
@@ -31,6 +38,9 @@ def template(
     init: tuple[str, ...],
     arguments: tuple[str, ...],
     form: str,
+    depth: int | None,
+    glob: str | None,
+    collapse: bool | None,
     output_file: Path | None,
     python: str | None,
     config_file: Path | None,
@@ -49,12 +59,16 @@ def template(
       shapecheck template pkg.model:make_model --format json
     """
     from shapecheck import templating  # noqa: PLC0415  # --help shall not wait for it
-    from shapecheck.templates import FORMATS  # noqa: PLC0415
+    from shapecheck.templates import FORMATS, down_to, folded, matching  # noqa: PLC0415
 
     flags = {"python": python and interpreter(python, Path.cwd(), "--python")}
     where = Path(target.rpartition(":")[0])
     config = load([where if where.is_file() else Path()], file=config_file, flags=flags)
     found = templating.evaluate(target, init, arguments, config)
+    if collapse or (collapse is None and form == "tree" and sys.stdout.isatty() and found.count > _MANY):
+        found = folded(found)
+    found = matching(found, glob) if glob is not None else found
+    found = down_to(found, depth) if depth is not None else found
     shown = color == "always" if output_file is not None else wants_color(color, sys.stdout)
     deliver(FORMATS[form](found, color=shown), output_file)
     return CLEAN

@@ -15,19 +15,19 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class Template:
-    """The stages of `target`, evaluated with the sizes `dims` of its free names (symbols have their own name)."""
+    """The stages of `target`, evaluated with the sizes `dims` of its free names (symbols have their own name).
+
+    `count` is the number of all stages of the model, of which a part may be left out.
+    """
 
     target: str
     dims: tuple[tuple[str, str], ...]
     stages: tuple[Stage, ...]
+    count: int
 
     def __iter__(self) -> Iterator[Stage]:
         """All stages, each before those inside of it."""
-        todo = list(self.stages[::-1])
-        while todo:
-            stage = todo.pop()
-            yield stage
-            todo += stage.children[::-1]
+        return _all(self.stages)
 
     def __getitem__(self, path: str) -> Stage:
         """The first stage at `path`, `blocks[0].attn` for example; raises KeyError if there is none."""
@@ -59,7 +59,7 @@ class Template:
                 "version": VERSION,
                 "target": self.target,
                 "dims": dict(self.dims),
-                "total": {"stages": sum(1 for _ in self), "params": self.params, "param_bytes": self.param_bytes},
+                "total": {"stages": self.count, "params": self.params, "param_bytes": self.param_bytes},
                 "stages": [_plain(stage) for stage in self.stages],
             },
             indent=2,
@@ -90,4 +90,12 @@ def of_runs(target: str, runs: Sequence[Evaluation]) -> Template:
     if best is None:
         reasons = "; ".join(dict.fromkeys(run.reason for run in runs)) or "nothing was evaluated"
         raise ValueError(f"{target} cannot be evaluated: {reasons}")
-    return Template(target, best.sizes, best.stages)
+    return Template(target, best.sizes, best.stages, sum(1 for _ in _all(best.stages)))
+
+
+def _all(stages: Sequence[Stage]) -> Iterator[Stage]:
+    todo = list(stages[::-1])
+    while todo:
+        stage = todo.pop()
+        yield stage
+        todo += stage.children[::-1]

@@ -24,7 +24,7 @@ def tree(template: Template, *, color: bool, width: int = 160) -> str:
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=color, no_color=not color, width=width, highlight=False)
     console.print(top, soft_wrap=True)
-    total = f"{sum(1 for _ in template)} stages, {count(template.params)} parameters, {size(template.param_bytes)}"
+    total = f"{template.count} stages, {count(template.params)} parameters, {size(template.param_bytes)}"
     return f"{stream.getvalue()}{total}\n"
 
 
