@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -21,9 +20,8 @@ from shapecheck.stage.search.recipes import Kitchen
 from shapecheck.stage.search.sizes import UnknownSizeError
 from shapecheck.stage.search.synthesis import CannotSynthesiseError
 from shapecheck.stage.staging.targets import recipe
+from shapecheck.stage.staging.transforms import renewed
 from shapecheck.stage.staging.watching import StageWatch
-
-_numbers = itertools.count()
 
 
 def evaluate(model: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Evaluation, ...]:
@@ -39,7 +37,7 @@ def evaluate(model: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tupl
     given = ConfiguredExample(name, None, tuple(jax.tree_util.tree_map(_abstract, value) for value in args), abstract)
     with StageWatch(os.path.relpath) as recorder.watch:
         entry = EntryPlan("template", name, "template", "", 1, None)
-        return Search(entry, recipe(kitchen, model, given), recorder, renewed=_renewed).evaluate()
+        return Search(entry, recipe(kitchen, model, given), recorder, renewed=renewed).evaluate()
 
 
 @contextlib.contextmanager
@@ -60,17 +58,3 @@ def _abstract(value: Any) -> Any:
             raise ExampleError(f"{text!r} is not a shape: {error}") from None
         return Shape(vars(value)["dtype"].__name__, text)
     return jax.ShapeDtypeStruct(value.shape, value.dtype) if is_array(value) else value
-
-
-@contextlib.contextmanager
-def _renewed() -> Iterator[None]:
-    """See functions anew that JAX has traced before, and leave the user's caches alone: they know the metadata."""
-    metadata: Callable[..., Any]
-    try:
-        from jax.experimental.xla_metadata import set_xla_metadata as metadata  # noqa: PLC0415
-    except ImportError:
-        jax.clear_caches()
-        yield
-        return
-    with metadata(shapecheck=str(next(_numbers))):
-        yield

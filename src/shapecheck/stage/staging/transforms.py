@@ -1,4 +1,4 @@
-"""Which of JAX's transformations a stage runs under, as the call stack tells.
+"""Which of JAX's transformations a stage runs under, as the call stack tells; and how to see through `jit`.
 
 JAX has no public way to ask. The names below are those of JAX 0.5 to 0.12; where they do not fit, a stage is shown
 without what it runs under, and nothing else breaks.
@@ -6,8 +6,15 @@ without what it runs under, and nothing else breaks.
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from types import FrameType
+from typing import Any
+
+import jax
+
+_numbers = itertools.count()
 
 # The file and function of a frame -> what it is called, and the local variable that has its size.
 _KNOWN: Mapping[tuple[str, str], tuple[str, str]] = {
@@ -43,3 +50,17 @@ def _around(frame: FrameType | None, until: Callable[[FrameType], bool]) -> Iter
             if name == function and inside is not None and frame.f_code.co_filename.endswith(file):
                 yield Around(label, str(frame.f_locals.get(size, "?")) if size else "", frame, inside)
         inside, frame = frame, frame.f_back
+
+
+@contextlib.contextmanager
+def renewed() -> Iterator[None]:
+    """See functions anew that JAX has traced before, and leave the user's caches alone: they know the metadata."""
+    metadata: Callable[..., Any]
+    try:
+        from jax.experimental.xla_metadata import set_xla_metadata as metadata  # noqa: PLC0415
+    except ImportError:
+        jax.clear_caches()
+        yield
+        return
+    with metadata(shapecheck=str(next(_numbers))):
+        yield

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import functools
 import inspect
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from types import FrameType, TracebackType
 from typing import Any
 
-from shapecheck.facts import Frame, Stage, Value
+from shapecheck.facts import ArrayValue, Frame, Stage, TreeValue, Value
 from shapecheck.stage.observe.recorder import Watch
 from shapecheck.stage.observe.values import describe
 from shapecheck.stage.search.entries import module_class
 from shapecheck.stage.staging.anatomy import Anatomy, parameters
-from shapecheck.stage.staging.transforms import Around, around
+from shapecheck.stage.staging.once import Once
+from shapecheck.stage.staging.transforms import Around, around, renewed
+
+_JIT = "_JitWrapper"  # the class of what `equinox.filter_jit` makes
 
 
 class Running:
@@ -30,6 +35,14 @@ class Running:
         self.children: list[Running] = []
         self.taken: Counter[str] = Counter()  # calls of each place, by this stage
 
+    def moved(self, old: str, new: str) -> Running:
+        """The same, inside of another stage: with `new` in place of the beginning `old` of its path."""
+        other = copy.copy(self)
+        inside = self.path.startswith(f"{old}.") if old else True
+        other.path = f"{new}.{self.path.removeprefix(f'{old}.')}".lstrip(".") if inside else self.path
+        other.children = [child.moved(old, new) for child in self.children]
+        return other
+
 
 class StageWatch(Watch):
     """While it is entered, the calls of all modules are noted. `show` gives the paths of files in messages."""
@@ -41,6 +54,8 @@ class StageWatch(Watch):
         self._top: list[Running] = []
         self._roots: list[Anatomy] = []
         self._counts: Counter[str] = Counter()
+        self._once = Once()
+        self._by_key: dict[Hashable, Running] = {}
 
     def __enter__(self) -> StageWatch:
         base = module_class()
@@ -52,9 +67,14 @@ class StageWatch(Watch):
             seen.add(cls)
             todo += type.__subclasses__(cls)
             call = vars(cls).get("__call__")
-            if call is not None and not getattr(call, "__isabstractmethod__", False) and not _is_plumbing(cls):
+            if call is None or getattr(call, "__isabstractmethod__", False):
+                continue
+            if not _is_plumbing(cls):
                 self._patched.append((cls, call))
                 type.__setattr__(cls, "__call__", self._watched(call))
+            elif cls.__name__ == _JIT:
+                self._patched.append((cls, call))
+                type.__setattr__(cls, "__call__", _renewing(call))
         return self
 
     def __exit__(
@@ -68,6 +88,8 @@ class StageWatch(Watch):
         """Forget what ran: another evaluation starts."""
         self._stack, self._top, self._roots = [], [], []
         self._counts = Counter()
+        self._once = Once()
+        self._by_key = {}
 
     def know(self, name: str, model: Any) -> None:
         """What is called from outside may be a part of this, which is known as `name`."""
@@ -88,26 +110,47 @@ class StageWatch(Watch):
     def _watched(self, call: Any) -> Callable[..., Any]:
         watch = self
 
+        def plain(module: Any, /, *args: Any, **kwargs: Any) -> Any:
+            watch._entered(module)
+            return call.__get__(module, type(module))(*args, **kwargs)
+
         def watched(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-            return watch._run(self, call.__get__(self, type(self)), args, kwargs)
+            return watch._run(self, plain, call, args, kwargs)
 
         return functools.wraps(call)(watched)
 
-    def _run(self, module: Any, call: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def _run(
+        self, module: Any, plain: Callable[..., Any], call: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> Any:
         if self._stack and self._stack[-1].module is module:  # super().__call__(...)
-            return call(*args, **kwargs)
+            return plain(module, *args, **kwargs)
         stage = self._opened(module, sys._getframe(2))
-        given = list(_named(call, args, kwargs))
+        given = list(_named(call, (module, *args), kwargs))[1:]
         # At once: a state cannot be looked at any more when there is a newer one.
-        stage.input = tuple((name, describe(value)) for name, value in given if not _is_state(value))
-        stage.state = tuple((name, describe(value)) for name, value in given if _is_state(value))
+        stage.input = tuple((name, _described(value)) for name, value in given if not _is_state(value))
+        stage.state = tuple((name, _described(value)) for name, value in given if _is_state(value))
         self._stack.append(stage)
         try:
-            result = call(*args, **kwargs)
+            result, key = self._once.call(plain, (module, *args), kwargs)
         finally:
             self._stack.pop()
-        stage.output = describe(result)
+        stage.output = _described(result)
+        self._recall(stage, key)
         return result
+
+    def _entered(self, module: Any) -> None:
+        """JAX may have rebuilt the module, and so those inside of it."""
+        stage, base = self._stack[-1] if self._stack else None, module_class()
+        if stage is not None and stage.module is not module and base is not None:
+            stage.module, stage.anatomy = module, Anatomy(module, stage.path, base)
+
+    def _recall(self, stage: Running, key: Hashable) -> None:
+        """What ran inside an equal stage ran inside this one, if JAX had no need to look again."""
+        if key is None:
+            return
+        earlier = self._by_key.setdefault(key, stage)
+        if earlier is not stage and not stage.children:
+            stage.children = [child.moved(earlier.path, stage.path) for child in earlier.children]
 
     def _opened(self, module: Any, frame: FrameType | None) -> Running:
         parent = self._stack[-1] if self._stack else None
@@ -182,6 +225,27 @@ def _drop_retraced(siblings: list[Running], found: Sequence[Around]) -> None:
         siblings[:] = [
             s for s in siblings if not s.around or s.around[0].frame is not frame or s.around[0].inside is inside
         ]
+
+
+def _renewing(call: Any) -> Callable[..., Any]:
+    """A jitted function that JAX traces each time: equal stages go through one and the same."""
+
+    def traced(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        with renewed():
+            return call.__get__(self, type(self))(*args, **kwargs)
+
+    return functools.wraps(call)(traced)
+
+
+def _described(value: Any) -> Value:
+    """What a stage sees of a value: not the axes over which it is mapped."""
+    return _unmapped(describe(value))
+
+
+def _unmapped(value: Value) -> Value:
+    if isinstance(value, TreeValue):
+        return dataclasses.replace(value, children=tuple(map(_unmapped, value.children)))
+    return dataclasses.replace(value, mapped=()) if isinstance(value, ArrayValue) and value.mapped else value
 
 
 def _is_plumbing(cls: type) -> bool:

@@ -1,0 +1,120 @@
+"""Depth for free: a stage that repeats an earlier one is not evaluated again.
+
+From the second time on, a stage is called through `jax.jit`, whose cache goes by the shapes, dtypes and weak types of
+its arrays; one jitted function stands for one class with one static structure. So vmap, grad, scan and their kin treat
+the call as JAX treats any jitted function. Where such a boundary could matter, a stage is evaluated each time: if it
+has arrays with values, a `State`, static parts that cannot be compared, functions that hold tracers, or effects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+Signature = tuple[tuple[tuple[Any, ...], str, bool], ...]
+
+
+class EffectError(Exception):
+    """A stage has effects, which must happen each time."""
+
+
+class Split:
+    """The arguments of one call: its tracers, and all the rest, which is static."""
+
+    def __init__(self, value: Any) -> None:
+        leaves, self.tree = jax.tree_util.tree_flatten(value)
+        self.is_tracer = tuple(isinstance(leaf, jax.core.Tracer) for leaf in leaves)
+        self.tracers = [leaf for leaf, traced in zip(leaves, self.is_tracer, strict=True) if traced]
+        self.static = tuple(None if traced else leaf for leaf, traced in zip(leaves, self.is_tracer, strict=True))
+
+    def whole(self, tracers: Sequence[Any]) -> Any:
+        """The value, with other tracers."""
+        left = iter(tracers)
+        leaves = [next(left) if traced else leaf for leaf, traced in zip(self.static, self.is_tracer, strict=True)]
+        return jax.tree_util.tree_unflatten(self.tree, leaves)
+
+    def key(self) -> Hashable:
+        """What is equal for calls that differ in their tracers only; None where that cannot be known."""
+        if not all(map(_is_plain, self.static)):
+            return None
+        key = (self.tree, self.is_tracer, tuple((type(leaf), leaf) for leaf in self.static))
+        try:
+            hash(key)
+        except Exception:  # static parts may be anything
+            return None
+        return key
+
+    def signature(self) -> Signature:
+        """The shapes, dtypes and weak types of the tracers."""
+        return _signature(self.tracers)
+
+
+class Once:
+    """Remembers which calls were made, for one evaluation."""
+
+    def __init__(self) -> None:
+        self._seen: set[Hashable] = set()
+        self._apart: set[Hashable] = set()  # those for which a boundary would matter
+        self._jitted: dict[Hashable, Any] = {}
+        self._results: dict[Hashable, Split] = {}
+
+    def call(
+        self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> tuple[Any, Hashable]:
+        """The result of `function(*args, **kwargs)`, and the call's key (None if it is unlike any other)."""
+        given = Split((list(args), dict(kwargs)))
+        static = given.key()
+        key = None if static is None or _has_state((args, kwargs)) else ((function, static), given.signature())
+        if key is None or key in self._apart:
+            return function(*args, **kwargs), key
+        if key not in self._seen:
+            self._seen.add(key)
+            return function(*args, **kwargs), key
+        try:
+            return self._again(function, given, (function, static), key), key
+        except Exception:
+            # The boundary may be to blame: where it is not, the call raises the same again.
+            self._apart.add(key)
+            return function(*args, **kwargs), key
+
+    def _again(self, function: Callable[..., Any], given: Split, static: Hashable, key: Hashable) -> Any:
+        if static not in self._jitted:
+
+            def traced(tracers: Sequence[Any]) -> Sequence[Any]:
+                args, kwargs = given.whole(tracers)
+                result = Split(function(*args, **kwargs))
+                self._results[static, _signature(tracers)] = result
+                return result.tracers
+
+            self._jitted[static] = jax.jit(traced)
+        jitted = self._jitted[static]
+        if key not in self._results and jitted.trace(given.tracers).jaxpr.effects:
+            raise EffectError
+        return self._results[key].whole(jitted(given.tracers))
+
+
+def _signature(tracers: Sequence[Any]) -> Signature:
+    return tuple((tuple(t.shape), str(t.dtype), bool(getattr(t, "weak_type", False))) for t in tracers)
+
+
+def _is_plain(leaf: Any) -> bool:
+    """Whether a static leaf has no arrays, and no function with tracers in its closure."""
+    if isinstance(leaf, (jax.Array, np.ndarray, np.generic)):
+        return False
+    cells = getattr(leaf, "__closure__", None) or ()
+    return not any(isinstance(_inside(cell), jax.core.Tracer) for cell in cells)
+
+
+def _inside(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # not filled yet
+        return None
+
+
+def _has_state(value: Any) -> bool:
+    found = jax.tree_util.tree_leaves(value, is_leaf=lambda part: type(part).__name__ == "State")
+    return any(type(part).__name__ == "State" for part in found)

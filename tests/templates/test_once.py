@@ -1,0 +1,118 @@
+"""Stages that repeat each other are evaluated at most twice, where that makes no difference, and only there."""
+
+# ruff: noqa: UP037 - dims are no types
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jaxtyping import Array, Float
+
+import shapecheck
+from shapecheck.stage.staging.once import Split
+from shapecheck.templates import Template
+
+KEY = jax.random.PRNGKey(0)
+ran: list[str] = []
+
+
+class Block(eqx.Module):
+    layer: eqx.nn.Linear
+    kind: str = eqx.field(static=True)
+
+    def __call__(self, x: Float[Array, "4"], extra: object = None) -> Float[Array, "4"]:
+        ran.append(self.kind)
+        if self.kind == "effect":
+            jax.debug.print("{}", x.sum())
+        elif self.kind == "value" and extra[0] > 0:
+            x = x[::-1]
+        elif self.kind == "closure":
+            x = extra(x)
+        return self.layer(x)
+
+
+class Deep(eqx.Module):
+    blocks: list[Block]
+    how: Callable = eqx.field(static=True)
+
+    def __call__(self, x: Float[Array, "4"]) -> Array:
+        for block in self.blocks:
+            x = self.how(block, x)
+        return x
+
+
+class Counting(eqx.Module):
+    index: eqx.nn.StateIndex
+
+    def __call__(self, x: Array, state: eqx.nn.State) -> tuple[Array, eqx.nn.State]:
+        ran.append("state")
+        return x, state.set(self.index, state.get(self.index) + 1)
+
+
+class Repeated(eqx.Module):
+    counting: Counting
+
+    def __call__(self, x: Float[Array, "4"], state: eqx.nn.State) -> tuple[Array, eqx.nn.State]:
+        for _ in range(5):
+            x, state = self.counting(x, state)
+        return x, state
+
+
+def plainly(block: Block, x: Array) -> Array:
+    return block(x)
+
+
+def differentiated(block: Block, x: Array) -> Array:
+    return jax.grad(lambda y: block(y).sum())(x)
+
+
+def mapped(block: Block, x: Array) -> Array:
+    return jax.vmap(block)(jnp.stack([x, x, x])).sum(0)
+
+
+def scanned(block: Block, x: Array) -> Array:
+    return jax.lax.scan(lambda h, _: (block(h), None), x, None, length=3)[0]
+
+
+def jitted(block: Block, x: Array) -> Array:
+    return eqx.filter_jit(block)(x)
+
+
+def deep(how: Callable, kind: str = "") -> Template:
+    ran.clear()
+    model = eqx.filter_eval_shape(lambda: Deep([Block(eqx.nn.Linear(4, 4, key=KEY), kind) for _ in range(5)], how))
+    return shapecheck.template(model, jax.ShapeDtypeStruct((4,), jnp.float32))
+
+
+@pytest.mark.parametrize("how", [plainly, differentiated, mapped, scanned, jitted])
+def test_equal_stages_show_the_same_as_when_each_is_evaluated(how: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    template = deep(how)
+    few = len(ran)
+    monkeypatch.setattr(Split, "key", lambda self: None)
+    assert deep(how) == template
+    assert few <= 2 * len(ran) // 5 or how is jitted  # where each jit is traced anew
+    assert [stage.path for stage in template][-2:] == ["blocks[4]", "blocks[4].layer"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "how"),
+    [
+        ("effect", plainly),
+        ("value", lambda block, x: block(x, np.ones(3))),
+        ("closure", lambda block, x: block(x, lambda y: y + x)),
+    ],
+)
+def test_where_it_could_make_a_difference_each_is_evaluated(kind: str, how: Callable) -> None:
+    deep(how, kind)
+    assert len(ran) >= 5
+
+
+def test_stages_with_a_state_are_evaluated_each_time() -> None:
+    ran.clear()
+    shapecheck.template(Repeated(Counting(eqx.nn.StateIndex(jnp.zeros(())))), jax.ShapeDtypeStruct((4,), jnp.float32))
+    assert len(ran) == 5
