@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import functools
 import inspect
+import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -215,7 +216,10 @@ class StageWatch(Watch):
     def _source(self, cls: type) -> Frame | None:
         function = inspect.unwrap(vars(cls).get("__call__") or cls.__call__)
         code = getattr(function, "__code__", None)
-        return Frame(self._show(code.co_filename), code.co_firstlineno, cls.__qualname__) if code is not None else None
+        if code is None:
+            return None
+        path = self._show(code.co_filename).rpartition(f"site-packages{os.sep}")[2]  # the same on all machines
+        return Frame(path, code.co_firstlineno, cls.__qualname__)
 
 
 def _drop_retraced(siblings: list[Running], found: Sequence[Around]) -> None:
