@@ -159,6 +159,32 @@ def test_only_what_ran_through_the_edited_file_runs_again(project: Path, monkeyp
     assert "tests/test_model.py::test_wide" in asked
 
 
+def test_what_took_too_long_is_tried_again_after_an_edit(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = project / "pkg" / "slow.py"
+    head = "from jaxtyping import Array, Float\n\n\n"
+    file.write_text(f'{head}def slow(x: Float[Array, "n"]) -> Float[Array, "n"]:\n    while True:\n        x = x + 1\n')
+    asked: list[str] = []
+    ask = client.Worker.ask
+
+    def listen(self: client.Worker, operation: str, limit: float, **arguments: object) -> object:
+        asked.append(str(arguments.get("key")))
+        return ask(self, operation, limit, **arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(client.Worker, "ask", listen)
+
+    def evaluate() -> Report:
+        return check([Path("pkg")], replace(load([Path("pkg")]), jobs=1, timeout=4.0, tests=()))
+
+    first = evaluate()
+    assert "took longer than 4 s" in next(f.message for f in first.findings if f.code == "SC304")
+    asked.clear()
+    assert told(evaluate()) == told(first)
+    assert asked == []
+    (project / "pkg" / "sizes.py").write_text(FILES["pkg/sizes.py"].replace("2 * n", "2 * n + 0"))
+    evaluate()
+    assert "function:pkg/slow.py:slow" in asked
+
+
 def test_tests_that_run_again_find_what_the_others_have_set(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = project / "pkg" / "precise.py"
     text = 'from jaxtyping import Array, Float64\n\n\ndef double(x: Float64[Array, "n"]):\n    return 2 * x\n'

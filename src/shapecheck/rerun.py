@@ -58,7 +58,7 @@ class Rerun:
     def keep(self, report: Report, memory: Memory) -> None:
         """Remember the report of a run that is worth it: one that came to its end, of files that stayed the same."""
         cut = report.cut or (report.tests is not None and report.tests.cut)
-        if cut or any(finding.code == "SC304" for finding in report.findings) or self._has_changed(memory.files.loaded):
+        if cut or not memory.complete or self._has_changed(memory.files.loaded):
             return
         shown = {finding.path for finding in report.findings}
         slim = dataclasses.replace(report, sources=tuple(s for s in report.sources if s[0] in shown))

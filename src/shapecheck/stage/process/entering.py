@@ -99,6 +99,8 @@ class Entries:
             elif (shown := self._remembered(entry)) is not None:
                 self.recalled.append(f"entry:{entry.key}")
                 self.conduct.result.touched.update(shown[1])
+                if shown[2]:
+                    self._trouble(entry, shown[2])
                 self._accept(self.next, shown[0])
             elif time.monotonic() > self.deadline and entry.origin not in _USERS:
                 self.conduct.result.cut += 1
@@ -126,7 +128,7 @@ class Entries:
                 runs, touched = answer
                 self.conduct.result.touched.update(touched)
                 if self.conduct.memory is not None:
-                    self.conduct.memory.keep_entry(entry, (runs, touched))
+                    self.conduct.memory.keep_entry(entry, (runs, touched, ""))
                 self._accept(task, runs)
 
     def ended(self, task: int, error: WorkerEndedError) -> None:
@@ -176,8 +178,14 @@ class Entries:
 
     def _stopped(self, index: int, reason: str) -> None:
         entry = (self.entries or ())[index]
+        runs = (_failed(entry, f"it {reason}"),)
+        self._trouble(entry, reason)
+        if self.conduct.memory is not None:
+            self.conduct.memory.keep_entry(entry, (runs, (), reason))
+        self._accept(index, runs)
+
+    def _trouble(self, entry: EntryPlan, reason: str) -> None:
         self.conduct.result.troubles.append(Trouble("SC304", entry.path, entry.line, entry.target, reason))
-        self._accept(index, (_failed(entry, f"it {reason}"),))
 
 
 def _failed(entry: EntryPlan, reason: str) -> Evaluation:

@@ -18,7 +18,8 @@ from shapecheck.facts import Evaluation
 from shapecheck.stage.process.outcome import Trouble
 from shapecheck.stage.protocol import EntryPlan, ModulePlan, TestPlan, TestResult, dump, load
 
-Shown = tuple[tuple[Evaluation, ...], tuple[tuple[str, int], ...]]
+Shown = tuple[tuple[Evaluation, ...], tuple[tuple[str, int], ...], str]
+"""What an entry showed, the functions that ran for it, and what ended its worker or took too long, if anything did."""
 
 
 class Texts(Protocol):
@@ -81,6 +82,7 @@ class Memory:
         self.troubles: tuple[Trouble, ...] = ()
         self.collected: Collected | None = None
         self.entries: tuple[EntryPlan, ...] | None = None
+        self.complete = False  # whether all was written that another run needs
         self._python = ""
         self._base = ""
         self._open()
@@ -115,15 +117,17 @@ class Memory:
     def entry(self, plan: EntryPlan) -> Shown | None:
         """What an entry showed, if that still holds."""
         found = self._valid(f"entry:{plan.key}")
-        return None if found is None else (found[0], found[1])
+        return None if found is None else (found[0], found[1], found[2])
 
-    def keep_test(self, plan: TestPlan, result: TestResult) -> None:
-        """Remember a test."""
-        self._new[f"test:{plan.key}"] = {"deps": self._deps(result.touched, plan.files), "result": result}
+    def keep_test(self, plan: TestPlan, result: TestResult, *, ended: bool = False) -> None:
+        """Remember a test. Of one that did not come to its own end nobody knows which files it needs: of all."""
+        own = [*plan.files, *(self._everything() if ended else ())]
+        self._new[f"test:{plan.key}"] = {"deps": self._deps(result.touched, own), "result": result}
 
     def keep_entry(self, plan: EntryPlan, shown: Shown) -> None:
         """Remember an entry."""
         own = [self._plans[plan.path].file] if plan.path in self._plans else []
+        own += self._everything() if shown[2] else []
         self._new[f"entry:{plan.key}"] = {"deps": self._deps(shown[1], own), "result": list(shown)}
 
     def close(
@@ -147,7 +151,8 @@ class Memory:
         for slot, value in self._new.items():
             self._write(slot, {**value, "base": base})
         if any(trouble.code == "SC304" for trouble in troubles):
-            return  # what ended a worker, or took too long, may do better the next time
+            return  # an import that ended a worker, or took too long, may do better the next time
+        self.complete = True
         self._write(
             "index",
             {
@@ -177,6 +182,9 @@ class Memory:
         if any(self._hashing.content(file) != sha for file, sha in found["deps"].items()):
             return None
         return found["result"]
+
+    def _everything(self) -> list[str]:
+        return [plan.file for plan in self._plans.values()]
 
     def _deps(self, touched: Iterable[tuple[str, int]], own: Iterable[str]) -> dict[str, str]:
         files = {self._plans[path].file for path, _ in touched if path in self._plans} | set(own)

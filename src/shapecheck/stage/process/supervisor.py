@@ -92,7 +92,8 @@ class Supervisor:
         if memory is not None:
             collected = phase.collected() if phase is not None else Collected()
             recalled = [*(phase.recalled if phase is not None else ()), *entries.recalled]
-            memory.close(self.python, collected, entries.entries or (), entries.modules, result.troubles, recalled)
+            imports = [t for t in result.troubles if ":" not in t.subject]  # those of entries are remembered with them
+            memory.close(self.python, collected, entries.entries or (), entries.modules, imports, recalled)
         return result
 
     def _run_tests(self, deadline: float) -> Tests:

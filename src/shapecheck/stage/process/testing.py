@@ -203,8 +203,8 @@ class Tests:
             self.recalled.remove(f"test:{key}")
         self.conduct.result.touched.update(result.touched)
         plan = (self.plans or {})[key]
-        if self.conduct.memory is not None and _TOO_LONG not in result.reason:
-            self.conduct.memory.keep_test(plan, result)
+        if self.conduct.memory is not None:
+            self.conduct.memory.keep_test(plan, result, ended=_TOO_LONG in result.reason)
 
     def ended(self, task: str, error: WorkerEndedError) -> None:
         """A test ended the worker."""
