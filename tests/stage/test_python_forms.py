@@ -16,6 +16,17 @@ from beartype import beartype
 """
 
 CASES = {
+    "hooks.py": """
+from jaxtyping import install_import_hook
+hook = install_import_hook("no_package_at_all", "beartype.beartype")
+hook.uninstall()
+with install_import_hook("no_package_at_all", None):
+    pass
+
+def gram(x: Float[Array, "n d"]) -> Float[Array, "d d"]:
+    wrong = x.T @ x  # (n, n)  ~SC201
+    return wrong
+""",
     "plain.py": """
 def gram(x: Float[Array, "n d"]) -> Float[Array, "d d"]:
     centred = x - x.mean(axis=0)  # (n, d)

@@ -42,6 +42,7 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("net.py").write_text(MODEL)
     Path("broken.py").write_text("import nowhere\n")
+    np.save("objects.npy", np.array([{}], dtype=object))
 
 
 @pytest.mark.parametrize(
@@ -50,6 +51,8 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (["net.py:Net", "--init", "d_in=4,d_model=6"], "f32[batch,4]", "f32[6]"),
         (["net:Net", "--init", "d_in=4", "--init", "d_model=6", "--arg", "f32[8 4]"], "f32[8,4]", "f32[6]"),
         (["net.py:Net", "--init", "d_in=4,d_model=6", "--arg", "x=@batch.npy"], "f32[7,4]", "f32[6]"),
+        (["net.py:Net", "--init", "d_in=4,d_model=6", "--arg", "@batch.npz"], "f32[7,4]", "f32[6]"),
+        (["net.py:Net", "--init", "d_in=4,d_model=6", "--arg", "@batch.safetensors"], "f32[7,4]", "f32[6]"),
         (["net.py:make"], "f32[batch,4]", "f32[5]"),
     ],
 )
@@ -57,6 +60,9 @@ def test_a_target_is_evaluated(
     args: list[str], root: str, hidden: str, model: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     np.save("batch.npy", np.zeros((7, 4)))
+    np.savez("batch.npz", x=np.zeros((7, 4)))
+    header = json.dumps({"x": {"dtype": "F32", "shape": [7, 4], "data_offsets": [0, 112]}}).encode()
+    Path("batch.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + bytes(112))
     assert main(["template", *args, "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     (stage,) = found["stages"]
@@ -92,6 +98,8 @@ def test_the_tree_of_a_made_up_model(model: None, capsys: pytest.CaptureFixture[
         (["net.py:Net", "--init", "d_in"], "--init d_in: the form is name=value"),
         (["net.py:Net", "--arg", "f32[4"], "'f32[4' is not a shape"),
         (["net.py:Net", "--arg", "@batch.csv"], "@batch.csv: .csv is not .npy, .npz, .safetensors"),
+        (["net.py:Net", "--arg", "@objects.npy"], "@objects.npy: its header cannot be read (JAX has no object)"),
+        (["net.py:Net", "--filter", "nets"], "--filter: net.py:Net has no stage with such a path as 'nets'"),
         (["net.py:Net", "--init", "d_in=4,d_model=6", "--arg", "f32[8 5]"], "net.py:Net cannot be evaluated: "),
     ],
 )

@@ -68,6 +68,8 @@ def template(
     if collapse or (collapse is None and form == "tree" and sys.stdout.isatty() and found.count > _MANY):
         found = folded(found)
     found = matching(found, glob) if glob is not None else found
+    if glob is not None and not found.stages:
+        raise click.UsageError(f"--filter: {target} has no stage with such a path as {glob!r}")
     found = down_to(found, depth) if depth is not None else found
     shown = color == "always" if output_file is not None else wants_color(color, sys.stdout)
     deliver(FORMATS[form](found, color=shown), output_file)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -129,8 +130,8 @@ def _note_alias(names: Names, node: ast.stmt, assigned: dict[str, int]) -> None:
         target, value = node.targets[0], node.value
     elif isinstance(node, ast.AnnAssign):
         target, value = node.target, node.value
-    elif type(node).__name__ == "TypeAlias":  # a statement since Python 3.12
-        target, value = node.name, node.value  # type: ignore[attr-defined]
+    elif sys.version_info >= (3, 12) and isinstance(node, ast.TypeAlias):
+        target, value = node.name, node.value
     if not isinstance(target, ast.Name) or value is None:
         return
     assigned[target.id] = assigned.get(target.id, 0) + 1

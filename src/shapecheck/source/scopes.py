@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from shapecheck.facts import Scope
+from shapecheck.facts import Scope, ScopeKind
 from shapecheck.source.reading import position_of
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -172,11 +172,9 @@ def _open_scope(tables: Tables, node: Function | ast.ClassDef, parent: int) -> i
     index = len(tables.scopes)
     outer = tables.scopes[parent]
     prefix = "" if outer.kind == "module" else f"{outer.qualname}."
-    kind = "class" if isinstance(node, ast.ClassDef) else "function"
+    kind: ScopeKind = "class" if isinstance(node, ast.ClassDef) else "function"
     parameters = tuple(a.arg for a in arguments(node)) if isinstance(node, Function) else ()
-    tables.scopes.append(
-        Scope(index, kind, prefix + node.name, parent, position_of(node), parameters)  # type: ignore[arg-type]
-    )
+    tables.scopes.append(Scope(index, kind, prefix + node.name, parent, position_of(node), parameters))
     tables.nodes.append(node)
     tables.scope_of[node.lineno, node.col_offset] = index
     return index

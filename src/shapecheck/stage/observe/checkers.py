@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
@@ -13,20 +12,20 @@ def stand_aside() -> None:
     """Make the decorators and import hooks of jaxtyping, beartype and typeguard do nothing."""
     jaxtyping = _installed("jaxtyping")
     if jaxtyping is not None:
-        jaxtyping.install_import_hook = _no_hook  # type: ignore[attr-defined]
+        _replace(jaxtyping, "install_import_hook", _NoHook)
         config = getattr(jaxtyping, "config", None)
         if config is not None:
             config.update("jaxtyping_disable", True)
     beartype = _installed("beartype")
     if beartype is not None:
-        beartype.beartype = _identity  # type: ignore[attr-defined]
+        _replace(beartype, "beartype", _identity)
         claw = _installed("beartype.claw")
         for name in ("beartype_this_package", "beartype_package", "beartype_packages", "beartype_all"):
             if claw is not None and hasattr(claw, name):
-                setattr(claw, name, _nothing)
+                _replace(claw, name, _nothing)
     typeguard = _installed("typeguard")
     if typeguard is not None:
-        typeguard.typechecked = _identity  # type: ignore[attr-defined]
+        _replace(typeguard, "typechecked", _identity)
 
 
 def _installed(name: str) -> ModuleType | None:
@@ -45,9 +44,18 @@ def _nothing(*args: Any, **kwargs: Any) -> None:
     """An import hook that hooks nothing."""
 
 
-@contextlib.contextmanager
-def _no_hook(*args: Any, **kwargs: Any) -> Iterator[None]:
-    yield
+def _replace(module: ModuleType, name: str, value: Any) -> None:
+    setattr(module, name, value)
 
 
-_no_hook.uninstall = _nothing  # type: ignore[attr-defined]
+class _NoHook(contextlib.AbstractContextManager[None]):
+    """What jaxtyping's `install_import_hook` gives: to be left as a context manager, or by its method."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def uninstall(self) -> None:
+        """Nothing was installed."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from shapecheck.facts import Position, Scope, Site
 
@@ -66,7 +66,8 @@ class _Transformer(ast.NodeTransformer):
     def visit(self, node: ast.AST) -> ast.AST:
         """Visit a node, then wrap it if it is the expression of a site."""
         if not isinstance(node, ast.expr):
-            return super().visit(node)  # type: ignore[no-any-return]
+            other: ast.AST = super().visit(node)
+            return other
         readable = isinstance(getattr(node, "ctx", ast.Load()), ast.Load) and not isinstance(node, ast.Starred)
         found = self.values.pop(_node_key(node), ()) if readable else ()
         result: ast.expr = super().visit(node)
@@ -79,9 +80,9 @@ class _Transformer(ast.NodeTransformer):
         result: list[ast.stmt] = []
         for statement in body:
             sites = self.names.get(_node_key(statement), ())
-            visited = self.visit(statement)
+            visited = cast("ast.stmt", self.visit(statement))
             result += [self._read(s, statement) for s in sites if s.when == "before"]
-            result.append(visited)  # type: ignore[arg-type]
+            result.append(visited)
             inner = [self._read(s, statement) for s in sites if s.when == "body"]
             if inner and isinstance(visited, (ast.For, ast.AsyncFor, ast.With, ast.AsyncWith)):
                 visited.body[:0] = inner
@@ -117,8 +118,8 @@ class _Transformer(ast.NodeTransformer):
         if scope is None:
             return self.generic_visit(node)
         # Decorators and defaults belong to the scope around the function.
-        node.decorator_list = [self.visit(item) for item in node.decorator_list]  # type: ignore[misc]
-        node.args = self.visit(node.args)  # type: ignore[assignment]
+        node.decorator_list = [cast("ast.expr", self.visit(item)) for item in node.decorator_list]
+        node.args = cast("ast.arguments", self.visit(node.args))
         self.stack.append(scope.index)
         node.body = self.visit_stmt_list(node.body)
         self.stack.pop()

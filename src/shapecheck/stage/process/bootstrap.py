@@ -10,18 +10,20 @@ import os
 import sys
 
 
-def _package(folder):  # type: ignore[no-untyped-def]
+def _package(folder: str) -> None:
     if "shapecheck" in sys.modules:
         return
     spec = importlib.util.spec_from_file_location(
         "shapecheck", os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]
     )
-    module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
+    if spec is None or spec.loader is None:
+        raise ImportError("shapecheck is not where it was: " + folder)
+    module = importlib.util.module_from_spec(spec)
     sys.modules["shapecheck"] = module
-    spec.loader.exec_module(module)  # type: ignore[union-attr]
+    spec.loader.exec_module(module)
 
 
-def _main():  # type: ignore[no-untyped-def]
+def _main() -> None:
     # Python puts this script's folder first on sys.path, where its files would shadow the user's modules.
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [p for p in sys.path if os.path.abspath(p or ".") != here]
@@ -30,11 +32,11 @@ def _main():  # type: ignore[no-untyped-def]
         text = "it is Python %s, and the models must run on Python 3.10 or newer" % version
         sys.stdout.write(json.dumps({"!": "", "v": {"event": "refused", "reason": text}}) + "\n")
         return
-    _package(os.path.dirname(os.path.dirname(here)))  # type: ignore[no-untyped-call]
+    _package(os.path.dirname(os.path.dirname(here)))
     from shapecheck.stage.process.worker import main
 
     main()
 
 
 if __name__ == "__main__":
-    _main()  # type: ignore[no-untyped-call]
+    _main()

@@ -13,7 +13,7 @@ import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from shapecheck.stage.limits import STUBBORN
 from shapecheck.stage.protocol import ModulePlan, dump, load
@@ -71,9 +71,8 @@ class Worker:
         except OSError as error:
             raise WorkerError(f"cannot start {python}: {error.strerror}. Name an interpreter with --python.") from error
         # With pipes asked for, these are there; the type does not say so.
-        self._stdin: IO[bytes] = self._process.stdin  # type: ignore[assignment]
-        self._stdout: IO[bytes] = self._process.stdout  # type: ignore[assignment]
-        self._stderr: IO[bytes] = self._process.stderr  # type: ignore[assignment]
+        pipes = (self._process.stdin, self._process.stdout, self._process.stderr)
+        self._stdin, self._stdout, self._stderr = cast("tuple[IO[bytes], IO[bytes], IO[bytes]]", pipes)
         self._readers = [
             threading.Thread(target=self._read_replies, daemon=True),
             threading.Thread(target=self._read_stderr, daemon=True),

@@ -180,8 +180,10 @@ class Entries:
         entry = (self.entries or ())[index]
         runs = (_failed(entry, f"it {reason}"),)
         self._trouble(entry, reason)
-        if self.conduct.memory is not None:
+        if self.conduct.memory is not None and "longer than" in reason:  # a crash may come from the machine
             self.conduct.memory.keep_entry(entry, (runs, (), reason))
+        elif self.conduct.memory is not None:
+            self.conduct.memory.lasting = False
         self._accept(index, runs)
 
     def _trouble(self, entry: EntryPlan, reason: str) -> None:

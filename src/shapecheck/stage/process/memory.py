@@ -82,6 +82,7 @@ class Memory:
         self.troubles: tuple[Trouble, ...] = ()
         self.collected: Collected | None = None
         self.entries: tuple[EntryPlan, ...] | None = None
+        self.lasting = True  # whether nothing happened that may not happen again
         self.complete = False  # whether all was written that another run needs
         self._python = ""
         self._base = ""
@@ -152,7 +153,7 @@ class Memory:
             self._write(slot, {**value, "base": base})
         if any(trouble.code == "SC304" for trouble in troubles):
             return  # an import that ended a worker, or took too long, may do better the next time
-        self.complete = True
+        self.complete = self.lasting
         self._write(
             "index",
             {

@@ -24,5 +24,5 @@ def renew() -> None:
     # They live as long as the process, and closing one must leave its descriptor open.
     sys.stdin = open(0, closefd=False, encoding="utf-8")  # noqa: SIM115
     for name, descriptor in (("stdout", 1), ("stderr", 2)):
-        options = {"closefd": False, "encoding": "utf-8", "errors": "backslashreplace", "buffering": 1}
-        setattr(sys, name, open(descriptor, "w", **options))  # type: ignore[call-overload]  # noqa: SIM115
+        stream = open(descriptor, "w", 1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
+        setattr(sys, name, stream)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -77,23 +77,3 @@ def build(constructor: Deferred) -> Any:
     return jax.tree_util.tree_unflatten(
         structure, [shapes[leaf] if d else leaf for leaf, d in zip(leaves, is_dynamic, strict=True)]
     )
-
-
-def stage_paths(model: Any, base: type | None) -> Mapping[int, str]:
-    """`id` of each Equinox module inside `model` -> its path, such as `blocks[3].attn`."""
-    paths: dict[int, str] = {}
-    if base is None or not isinstance(model, base):
-        return paths
-    todo: list[tuple[str, Any]] = [("", model)]
-    while todo:
-        path, value = todo.pop()
-        if isinstance(value, base):
-            if id(value) in paths:
-                continue
-            paths[id(value)] = path
-            todo += [(f"{path}.{k}".lstrip("."), v) for k, v in vars(value).items()]
-        elif isinstance(value, (list, tuple)):
-            todo += [(f"{path}[{i}]", v) for i, v in enumerate(value)]
-        elif isinstance(value, dict):
-            todo += [(f"{path}[{k!r}]", v) for k, v in value.items()]
-    return paths

@@ -20,6 +20,25 @@ def module_class() -> type | None:
     return getattr(equinox, "Module", None)
 
 
+def modules_in(root: Any, path: str, base: type) -> Iterator[tuple[str, Any]]:
+    """All modules of the class `base` with their paths, such as `blocks[3].attn`, the outer ones first."""
+    todo: list[tuple[str, Any]] = [(path, root)]
+    while todo:
+        where, value = todo.pop()
+        if isinstance(value, base):
+            yield where, value
+            inner = [(f"{where}.{name}".lstrip("."), part) for name, part in vars(value).items()]
+        elif isinstance(value, (list, tuple)):
+            names = getattr(value, "_fields", None)
+            steps = [f".{name}" for name in names] if names else [f"[{index}]" for index in range(len(value))]
+            inner = [(f"{where}{step}", part) for step, part in zip(steps, value, strict=True)]
+        elif isinstance(value, dict):
+            inner = [(f"{where}[{key!r}]", part) for key, part in value.items()]
+        else:
+            continue
+        todo += reversed(inner)
+
+
 def examples(plan: ModulePlan, module: ModuleType) -> Iterator[EntryPlan]:
     """Functions under `@shapecheck.example`."""
     for name, value in list(vars(module).items()):

@@ -16,7 +16,7 @@ from shapecheck.stage.observe.recorder import Kept, Recorder
 from shapecheck.stage.protocol import ConfiguredExample
 from shapecheck.stage.search import abstract
 from shapecheck.stage.search.deferred import Deferred
-from shapecheck.stage.search.entries import module_class, nearest
+from shapecheck.stage.search.entries import module_class, modules_in, nearest
 from shapecheck.stage.search.examples import (
     ExampleError,
     Shape,
@@ -231,7 +231,10 @@ class Kitchen:
         return invoke
 
     def _stages_of(self, model: Any) -> None:
-        self.recorder.stages = dict(abstract.stage_paths(model, module_class()))
+        self.recorder.stages = {}
+        base = module_class()
+        for path, module in modules_in(model, "", base) if base is not None else ():
+            self.recorder.stages.setdefault(id(module), path)
         self.recorder.watch.know("", model)
 
     def _call(self, function: Any, invoke: Any, instance: Callable[[int], Instance] | None = None) -> Recipe:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import jax
 import numpy as np
 
 from shapecheck.stage.observe.values import is_array
+from shapecheck.stage.search.entries import modules_in
 
 
 class Anatomy:
@@ -17,7 +18,7 @@ class Anatomy:
     def __init__(self, root: Any, path: str, base: type) -> None:
         self.places: dict[int, str] = {}
         self.modules: dict[str, Any] = {}
-        for where, module in _walk(root, path, base):
+        for where, module in modules_in(root, path, base):
             if id(module) not in self.places:
                 self.places[id(module)] = where
                 self.modules[where] = module
@@ -65,22 +66,3 @@ def parameters(module: Any) -> tuple[int, int]:
     leaves = {id(leaf): leaf for leaf in jax.tree_util.tree_leaves(module) if is_array(leaf)}
     found = [leaf for leaf in leaves.values() if jax.numpy.issubdtype(leaf.dtype, np.inexact)]
     return sum(leaf.size for leaf in found), sum(leaf.size * leaf.dtype.itemsize for leaf in found)
-
-
-def _walk(root: Any, path: str, base: type) -> Iterator[tuple[str, Any]]:
-    """All modules with their paths, in the order of fields, containers included."""
-    todo: list[tuple[str, Any]] = [(path, root)]
-    while todo:
-        where, value = todo.pop()
-        if isinstance(value, base):
-            yield where, value
-            inner = [(f"{where}.{name}".lstrip("."), part) for name, part in vars(value).items()]
-        elif isinstance(value, (list, tuple)):
-            names = getattr(value, "_fields", None)
-            steps = [f".{name}" for name in names] if names else [f"[{index}]" for index in range(len(value))]
-            inner = [(f"{where}{step}", part) for step, part in zip(steps, value, strict=True)]
-        elif isinstance(value, dict):
-            inner = [(f"{where}[{key!r}]", part) for key, part in value.items()]
-        else:
-            continue
-        todo += reversed(inner)

@@ -23,22 +23,26 @@ _MOST = 100_000_000  # bytes of a header, as safetensors has it
 
 
 def batch(file: str) -> Shape | dict[str, Shape]:
-    """The shape of one array, or those of several by name. Raises ExampleError if the file tells none."""
+    """The shape of the only array, or those of several by name. Raises ExampleError if the file tells none."""
     try:
         if file.endswith(".npy"):
             with open(file, "rb") as stream:
                 return _of_header(stream)
         if file.endswith(".npz"):
             with zipfile.ZipFile(file) as archive:
-                return dict(_members(archive))
+                return _only(dict(_members(archive)))
         if file.endswith(".safetensors"):
             with open(file, "rb") as stream:
-                return dict(_safe(stream))
+                return _only(dict(_safe(stream)))
     except (OSError, ValueError, zipfile.BadZipFile, KeyError, TypeError) as error:
         raise ExampleError(f"@{file}: its header cannot be read ({error})") from None
     raise ExampleError(
         f"@{file}: {os.path.splitext(file)[1] or 'a file without ending'} is not .npy, .npz, .safetensors"
     )
+
+
+def _only(found: dict[str, Shape]) -> Shape | dict[str, Shape]:
+    return next(iter(found.values())) if len(found) == 1 else found
 
 
 def _members(archive: zipfile.ZipFile) -> Iterator[tuple[str, Shape]]:
@@ -68,5 +72,7 @@ def _safe(stream: IO[bytes]) -> Iterator[tuple[str, Shape]]:
 
 def _shape(dtype: str, shape: Any) -> Shape:
     """As JAX takes such an array: without its 64-bit mode, `float64` becomes `float32`."""
-    name = str(jax.dtypes.canonicalize_dtype(jax.numpy.dtype(dtype)))
-    return Shape(comment_dtype(name) or "", " ".join(str(int(size)) for size in shape))
+    name = comment_dtype(str(jax.dtypes.canonicalize_dtype(jax.numpy.dtype(dtype))))
+    if name is None:
+        raise ValueError(f"JAX has no {dtype}")
+    return Shape(name, " ".join(str(int(size)) for size in shape))

@@ -8,6 +8,7 @@ has arrays with values, a `State`, static parts that cannot be compared, functio
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
@@ -115,6 +116,11 @@ def _inside(cell: Any) -> Any:
         return None
 
 
+def is_state(value: Any) -> bool:
+    """Whether it is a `State` of Equinox's."""
+    equinox: Any = sys.modules.get("equinox")
+    return equinox is not None and isinstance(value, equinox.nn.State)
+
+
 def _has_state(value: Any) -> bool:
-    found = jax.tree_util.tree_leaves(value, is_leaf=lambda part: type(part).__name__ == "State")
-    return any(type(part).__name__ == "State" for part in found)
+    return any(map(is_state, jax.tree_util.tree_leaves(value, is_leaf=is_state)))

@@ -18,7 +18,7 @@ from shapecheck.stage.observe.recorder import Watch
 from shapecheck.stage.observe.values import describe
 from shapecheck.stage.search.entries import module_class
 from shapecheck.stage.staging.anatomy import Anatomy, parameters
-from shapecheck.stage.staging.once import Once
+from shapecheck.stage.staging.once import Once, is_state
 from shapecheck.stage.staging.transforms import Around, around, renewed
 
 _JIT = "_JitWrapper"  # the class of what `equinox.filter_jit` makes
@@ -128,8 +128,8 @@ class StageWatch(Watch):
         stage = self._opened(module, sys._getframe(2))
         given = list(_named(call, (module, *args), kwargs))[1:]
         # At once: a state cannot be looked at any more when there is a newer one.
-        stage.input = tuple((name, _described(value)) for name, value in given if not _is_state(value))
-        stage.state = tuple((name, _described(value)) for name, value in given if _is_state(value))
+        stage.input = tuple((name, _described(value)) for name, value in given if not is_state(value))
+        stage.state = tuple((name, _described(value)) for name, value in given if is_state(value))
         self._stack.append(stage)
         try:
             result, key = self._once.call(plain, (module, *args), kwargs)
@@ -271,8 +271,3 @@ def _named(call: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, A
     except (TypeError, ValueError):
         found = {**{f"[{index}]": part for index, part in enumerate(args)}, **kwargs}
     yield from ((name, value) for name, value in found.items() if value is not None)
-
-
-def _is_state(value: Any) -> bool:
-    equinox: Any = sys.modules.get("equinox")
-    return equinox is not None and isinstance(value, equinox.nn.State)
