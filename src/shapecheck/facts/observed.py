@@ -119,7 +119,9 @@ class Stage:
 
     `call` counts the calls of that path from 0. `under` are JAX's transformations between the stage above and this
     one, outermost first, with their sizes: `vmap(32)`. `input` and `state` are arguments by name. `params` counts the
-    inexact numbers that the part holds, `param_bytes` their bytes.
+    inexact numbers that the part holds, `param_bytes` their bytes. `owner` is the type of the model that has this as
+    a step with a label of its own, `intervenors` are what acts on the state after it. `flops` estimates the arithmetic
+    operations, as text where free sizes enter.
     """
 
     path: str
@@ -135,3 +137,6 @@ class Stage:
     param_bytes: int
     source: Frame | None
     children: tuple[Stage, ...] = ()
+    owner: str = ""
+    intervenors: tuple[str, ...] = ()
+    flops: int | str | None = None  # None: not asked for

@@ -80,6 +80,9 @@ def _plain(stage: Stage) -> dict[str, Any]:
         "params": stage.params,
         "param_bytes": stage.param_bytes,
         "source": {"path": stage.source.path, "line": stage.source.line} if stage.source is not None else None,
+        **({"owner": stage.owner} if stage.owner else {}),
+        **({"intervenors": list(stage.intervenors)} if stage.intervenors else {}),
+        **({"flops": stage.flops} if stage.flops is not None else {}),
         "children": [_plain(child) for child in stage.children],
     }
 
