@@ -14,10 +14,14 @@ from shapecheck.stage.search.examples import ExampleError
 from shapecheck.stage.search.failures import describe_error, is_own
 
 
+class GoneError(ExampleError):
+    """The module is there, and has no such name."""
+
+
 def named(call: str, importer: Importer, *, installed: bool = False) -> Any:
     """Import the module and look the name up; with `installed`, of other modules than the planned ones too.
 
-    Raises ExampleError for what is not there, with the nearest name that is.
+    Raises ExampleError for what is not there, with the nearest name that is: GoneError if only the name is missing.
     """
     where, _, name = call.rpartition(":")
     plan = next((p for p in importer.plans.values() if where in (p.name, p.path)), None)
@@ -34,7 +38,7 @@ def named(call: str, importer: Importer, *, installed: bool = False) -> Any:
         value = getattr(value, part, None)
         if value is None:
             near = nearest(part, [n for n in vars(module) if not n.startswith("_")])
-            raise ExampleError(f"{where} has no {name!r}{near}")
+            raise GoneError(f"{where} has no {name!r}{near}")
     return value
 
 

@@ -19,7 +19,7 @@ from shapecheck.stage.observe import checkers
 from shapecheck.stage.observe.importing import Importer, WorkerEndedError
 from shapecheck.stage.observe.recorder import Recorder, Watch
 from shapecheck.stage.process import streams
-from shapecheck.stage.process.named import named
+from shapecheck.stage.process.named import GoneError, named
 from shapecheck.stage.process.suite import Suite
 from shapecheck.stage.protocol import ConfiguredExample, Described, EntryPlan, ModulePlan, Part, TestResult
 from shapecheck.stage.search import entries
@@ -28,7 +28,7 @@ from shapecheck.stage.search.examples import ExampleError
 from shapecheck.stage.search.failures import describe_error, is_own
 from shapecheck.stage.search.recipes import Kitchen
 from shapecheck.stage.search.signatures import Descriptions
-from shapecheck.stage.search.sizes import UnknownSizeError
+from shapecheck.stage.search.sizes import Made, UnknownSizeError
 from shapecheck.stage.search.synthesis import CannotSynthesiseError
 from shapecheck.stage.search.trials import Recipe
 from shapecheck.stage.staging.targets import recipe, with_batches
@@ -70,7 +70,9 @@ class Session:
         self.settings = settings
         self.entries: dict[str, EntryPlan] = {}
         self.classes: dict[str, type] = {}
-        self._kitchen = Kitchen(self.recorder, settings.get("sizes", {}), self._described, self._subclasses)
+        self._made = Made(**settings.get("made", {}))
+        sizes = settings.get("sizes", {})
+        self._kitchen = Kitchen(self.recorder, sizes, self._described, self._subclasses, self._made)
         sys.meta_path.insert(0, self.importer)
         sys.path.append(os.getcwd())
 
@@ -164,9 +166,13 @@ class Session:
                 chosen = recipe(self._kitchen, target, with_batches(given))
                 return Search(entry, chosen, self.recorder, seconds).evaluate()
         except (CannotSynthesiseError, UnknownSizeError, ExampleError) as error:
-            return {"error": str(error)}
+            return {"error": str(error), **({"gone": "yes"} if isinstance(error, GoneError) else {})}
         finally:
             self.recorder.watch = Watch()
+
+    def made(self) -> dict[str, int]:
+        """The integers that were made up for the template."""
+        return dict(self._made.chosen)
 
     def _run(self, entry: EntryPlan, seconds: float) -> tuple[Evaluation, ...]:
         plan = self.plans.get(entry.path)

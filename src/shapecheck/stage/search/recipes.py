@@ -41,7 +41,7 @@ from shapecheck.stage.search.signatures import (
     wants_state,
     with_state,
 )
-from shapecheck.stage.search.sizes import CONSTRUCTOR_VARIANT, Assignment, free_names
+from shapecheck.stage.search.sizes import CONSTRUCTOR_VARIANT, Assignment, Made, free_names
 from shapecheck.stage.search.synthesis import CONSTRUCTIONS, CannotSynthesiseError, Synthesis
 from shapecheck.stage.search.trials import Prepared, Recipe, Trial
 
@@ -58,8 +58,10 @@ class Kitchen:
         pinned: Mapping[str, int],
         described: Callable[[Any], Descriptions],
         subclasses: Callable[[type], Sequence[type]],
+        made: Made | None = None,
     ) -> None:
         self.recorder, self.pinned, self.described, self.subclasses = recorder, pinned, described, subclasses
+        self.made = made or Made()
         self._models: dict[tuple[type, int], tuple[Any, dict[str, int], Kept]] = {}
         self._made: dict[tuple[type, int], Synthesis] = {}
 
@@ -199,6 +201,7 @@ class Kitchen:
     def _constructor(self, cls: type, init: Mapping[str, Any], construction: int) -> tuple[Deferred, Synthesis]:
         if inspect.isabstract(cls):
             raise CannotSynthesiseError(f"{cls.__name__} is abstract")
+        self.made.chosen.clear()  # of a construction that came to nothing
         synthesis = Synthesis(
             self.constructing(cls), variant=construction, pinned=self.pinned, subclasses=self.subclasses
         )
@@ -207,7 +210,7 @@ class Kitchen:
 
     def constructing(self, function: Any) -> Assignment:
         """The sizes with which `function` is called to make a model."""
-        return Assignment("sized", self.pinned, specs_of(function, {}), variant=CONSTRUCTOR_VARIANT)
+        return Assignment("sized", self.pinned, specs_of(function, {}), variant=CONSTRUCTOR_VARIANT, made=self.made)
 
     def _function(self, function: Any) -> Callable[..., None]:
         """A call of a function: models among its arguments are known by the names of its parameters."""
@@ -281,4 +284,4 @@ class Kitchen:
         )
 
     def _assignment(self, trial: Trial, known: Mapping[str, int], specs: Sequence[str]) -> Assignment:
-        return Assignment(trial.mode, known, specs, trial.substitution, trial.variant, trial.rank)
+        return Assignment(trial.mode, known, specs, trial.substitution, trial.variant, trial.rank, self.made)

@@ -6,7 +6,7 @@ import itertools
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
@@ -85,6 +85,17 @@ class Substitution:
 _INDEPENDENT = Substitution()
 
 
+@dataclass
+class Made:
+    """Numbers that nobody gave. Where an earlier evaluation had some, they are taken again: what is made up for a
+    name shall not depend on which other names there are. `chosen` are the `integers` of this one.
+    """
+
+    integers: Mapping[str, int] = field(default_factory=dict)
+    dims: Mapping[str, int] = field(default_factory=dict)
+    chosen: dict[str, int] = field(default_factory=dict)
+
+
 class Assignment:
     """What each dim name stands for in one attempt.
 
@@ -100,8 +111,10 @@ class Assignment:
         substitution: Substitution = _INDEPENDENT,
         variant: int = 0,
         rank: int = 1,
+        made: Made | None = None,
     ) -> None:
         self.mode = mode
+        self.made = made or Made()
         self.known = dict(known)
         self.ties = dict(substitution.ties)
         self.variadic_rank = rank
@@ -114,9 +127,11 @@ class Assignment:
         if mode == "symbolic":
             self._sizes.update(_symbols([*free, *_anonymous()]))
         else:
-            pool = SIZE_VARIANTS[variant % len(SIZE_VARIANTS)]
-            names = [*self.free, *_anonymous()]
+            before = self.made.dims if variant == 0 else {}
+            pool = [size for size in SIZE_VARIANTS[variant % len(SIZE_VARIANTS)] if size not in before.values()]
+            names = [n for n in (*self.free, *_anonymous()) if n not in before]
             self._sizes.update({n: pool[i % len(pool)] + 16 * (i // len(pool)) for i, n in enumerate(names)})
+            self._sizes.update(before)
         self._anonymous = iter(_anonymous()[3:])  # the first three are the axes of variadic dims
 
     def know(self, name: str, size: int) -> None:

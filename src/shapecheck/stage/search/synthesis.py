@@ -258,14 +258,18 @@ class Synthesis:
             size = self.pinned[name]
         elif name in self.chosen:
             size = self.chosen[name]
+        elif self.variant == 0 and name in self.assignment.made.integers:
+            size = self.assignment.made.chosen[name] = self.assignment.made.integers[name]
         elif (particular := hints.particular_size(name)) is not None:
-            size = particular
+            size = self.assignment.made.chosen[name] = particular
         elif self.variant == ALL_EQUAL:
             size = hints.CONSTRUCTOR_SIZES[0]
         else:
-            free = [s for s in hints.CONSTRUCTOR_SIZES if s not in self._used]
+            taken = {*self._used, *self.assignment.made.integers.values()}
+            free = [s for s in hints.CONSTRUCTOR_SIZES if s not in taken]
             size = free[0] if free else hints.CONSTRUCTOR_SIZES[-1] + 16 * len(self._used)
             self._used.add(size)
+            self.assignment.made.chosen[name] = size
         self.chosen.setdefault(name, size)
         return size
 
