@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import io
+import logging
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from shapecheck.cli.terminal import CLEAN, deliver, wants_color
 from shapecheck.config import interpreter, load
+
+if TYPE_CHECKING:
+    from shapecheck.templates import Template
 
 _MANY = 40  # stages, which no terminal shows at once
 
@@ -20,14 +26,18 @@ _MANY = 40  # stages, which no terminal shows at once
     "--arg", "arguments", multiple=True, metavar="SHAPE", help="An argument of the call, in order or by NAME=."
 )
 @click.option(
-    "--format", "form", type=click.Choice(["tree", "json", "markdown"]), default="tree", help="[default: tree]"
+    "--format",
+    "form",
+    type=click.Choice(["tree", "log", "json", "html", "markdown"]),
+    default="tree",
+    help="A tree; a log record for each stage; JSON; a page to search; a table.  [default: tree]",
 )
 @click.option("--depth", type=click.IntRange(0), metavar="N", help="Only N levels below the whole.")
 @click.option("--filter", "glob", metavar="GLOB", help="Only stages with such a path, and those around them.")
 @click.option(
     "--collapse/--no-collapse", default=None, help="Fold equal neighbours.  [default: on a terminal, if there are many]"
 )
-@click.option("--output-file", type=click.Path(path_type=Path), help="Write to a file, not to stdout.")
+@click.option("--output-file", type=click.Path(path_type=Path), help="Write to a file, not to stdout; a log to both.")
 @click.option("--python", metavar="PATH", help="The interpreter that your code runs in.")
 @click.option("--config", "config_file", type=click.Path(path_type=Path), help="Read this file, not a pyproject.toml.")
 @click.option(
@@ -71,6 +81,30 @@ def template(
     if glob is not None and not found.stages:
         raise click.UsageError(f"--filter: {target} has no stage with such a path as {glob!r}")
     found = down_to(found, depth) if depth is not None else found
-    shown = color == "always" if output_file is not None else wants_color(color, sys.stdout)
-    deliver(FORMATS[form](found, color=shown), output_file)
+    if form == "log":
+        text = _logged(found)
+        if output_file is not None:
+            deliver(text, output_file)
+        deliver(text, None)  # in either case: it is a log, which people read there
+    else:
+        shown = color == "always" if output_file is not None else wants_color(color, sys.stdout)
+        deliver(FORMATS[form](found, color=shown), output_file)
     return CLEAN
+
+
+def _logged(found: Template) -> str:
+    """What a handler for the records of the stages writes."""
+    from shapecheck.templates import log  # noqa: PLC0415  # as above
+
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(logging.Formatter(log.FORM))
+    level = log.LOGGER.level
+    log.LOGGER.addHandler(handler)
+    log.LOGGER.setLevel(logging.INFO)
+    try:
+        log.emit(found)
+    finally:
+        log.LOGGER.removeHandler(handler)
+        log.LOGGER.setLevel(level)
+    return stream.getvalue()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -30,11 +31,12 @@ class Template:
         return _all(self.stages)
 
     def __getitem__(self, path: str) -> Stage:
-        """The first stage at `path`, `blocks[0].attn` for example; raises KeyError if there is none."""
+        """The first call at `path`, `blocks[0].attn` for example; KeyError names the nearest if there is none."""
         for stage in self:
             if stage.path == path:
                 return stage
-        raise KeyError(path)
+        near = difflib.get_close_matches(path, dict.fromkeys(stage.path for stage in self), n=3)
+        raise KeyError(f"{path}; there is {', '.join(near)}" if near else path)
 
     def __str__(self) -> str:
         """The tree, as a terminal shows it."""
@@ -64,6 +66,28 @@ class Template:
             },
             indent=2,
         )
+
+    @classmethod
+    def from_json(cls, text: str) -> Template:
+        """The template that `to_json` made this text of; raises ValueError for a text that is none.
+
+        What JSON does not tell is lost: tuples are lists, dataclasses dicts, and functions have the callable's name.
+        """
+        from shapecheck.templates.reading import of_json  # noqa: PLC0415 - as above
+
+        return of_json(text)
+
+    def to_html(self) -> str:
+        """A page of its own that needs nothing else: a tree to fold and to search, in light and dark."""
+        from shapecheck.templates.html import html  # noqa: PLC0415 - as above
+
+        return html(self)
+
+    def _repr_html_(self) -> str:
+        """The page, inside of a notebook's cell."""
+        from shapecheck.templates.html import cell  # noqa: PLC0415 - as above
+
+        return cell(self)
 
 
 def _plain(stage: Stage) -> dict[str, Any]:

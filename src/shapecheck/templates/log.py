@@ -1,0 +1,61 @@
+"""Stages as records of a log: one each, in the order in which they end. Who wants to see them attaches a handler."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from shapecheck.facts import Stage, Value
+from shapecheck.templates import shown, words
+from shapecheck.templates.tree import Template
+
+LOGGER: Final = logging.getLogger("shapecheck.template")
+FORM: Final = "%(asctime)s [%(levelname)s] %(name)s\n%(message)s\n"
+"""The form of a record for a handler, with its time; the message has many lines."""
+
+
+def emit(template: Template) -> None:
+    """Log every stage at level INFO, after those inside of it; the record has it as `stage`, for handlers."""
+    if not LOGGER.isEnabledFor(logging.INFO):
+        return
+    for stage, model in _ended(template.stages, ""):
+        LOGGER.info("%s", _message(stage, model), extra={"stage": stage})
+
+
+def _ended(stages: Sequence[Stage], model: str) -> Iterator[tuple[Stage, str]]:
+    """Stages with the type of the model that runs them."""
+    for stage in stages:
+        yield from _ended(stage.children, stage.type)
+        yield stage, stage.owner or model or stage.type
+
+
+def _message(stage: Stage, model: str) -> str:
+    return shown.indented("\n".join(_lines(stage, model)))
+
+
+def _lines(stage: Stage, model: str) -> Iterator[str]:
+    yield f"Model type: {model}"
+    yield f'Stage: "{stage.label or stage.type}"{words.call(stage)}{_at(stage)}'
+    yield f"Callable: {' '.join([stage.callable, *_source(stage)])}"
+    if stage.under:
+        yield f"Under: {', '.join(stage.under)}"
+    yield _values("Input", words.arguments(stage))
+    yield _values("Substate", (("", stage.output), *stage.state))
+    if stage.intervenors:
+        yield f"Intervenors: {', '.join(stage.intervenors)}"
+
+
+def _at(stage: Stage) -> str:
+    """Where it lies, if that says more than its label."""
+    return f" at {stage.path}" if stage.path not in ("", stage.label) else ""
+
+
+def _source(stage: Stage) -> Iterator[str]:
+    if stage.source is not None:
+        yield f"({stage.source.path}:{stage.source.line})"
+
+
+def _values(title: str, values: Sequence[tuple[str, Value]]) -> str:
+    texts = (f"{name} = {shown.pretty(value)}" if name else shown.pretty(value) for name, value in values)
+    return "\n".join([f"{title}:", *map(shown.indented, texts)]) if values else f"{title}: none"

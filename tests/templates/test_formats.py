@@ -1,0 +1,177 @@
+"""What each format for people tells of a template."""
+
+from __future__ import annotations
+
+import logging
+import re
+from pathlib import Path
+
+import pytest
+
+from shapecheck.cli import main
+from shapecheck.facts import ArrayValue, OtherValue, Stage, TreeValue
+from shapecheck.templates import FORMATS, Template, log, shown, words
+
+NET = "NetworkState(hidden=f32[50], output=f32[6], encoding=NoneType)"
+
+
+def test_the_tree(body: Template) -> None:
+    assert FORMATS["tree"](body, color=False).splitlines() == [
+        "pkg/model.py:Net  with batch, d=7",
+        "└── Iterator  f32[batch,4*d] -> SimpleFeedbackState(...) 27k",
+        "    ├── step SimpleFeedback scan(100)  f32[batch,48] -> SimpleFeedbackState(...) "
+        "state SimpleFeedbackState(...) 27k",
+        "    │   ├── step.feedback Channel of SimpleFeedback vmap(3)  f32[batch,48] -> f32[4]",
+        f"    │   ├── step.net SimpleStagedNetwork of SimpleFeedback  f32[batch,48] -> {NET} state {NET} "
+        "then CurlField, AddNoise 13.5k 2*batch*13500 flops",
+        "    │   │   └── step.net.hidden GRUCell  f32[batch,48] -> f32[50] 13.5k 27k flops",
+        f"    │   └── step.net #2 SimpleStagedNetwork  f32[batch,48] -> {NET} 13.5k",
+        "    └── heads['a.b'] <lambda>  f32[batch,48] -> [f32[]]",
+        "7 stages, 27k parameters, 105 KiB",
+    ]
+    assert "\x1b[" in FORMATS["tree"](body, color=True)
+
+
+def test_the_table_has_the_columns_in_which_anything_stands(body: Template, many: Template) -> None:
+    lines = FORMATS["markdown"](body).splitlines()
+    assert lines[2] == "| stage | type | input | output | parameters | state | flops | model | intervenors |"
+    assert lines[7] == (
+        f"| `step.net` | SimpleStagedNetwork | `f32[batch,48]` | `{NET}` | 13.5k | `{NET}` | `2*batch*13500` "
+        "| SimpleFeedback | CurlField, AddNoise |"
+    )
+    assert "| &lt;lambda&gt; |" in lines[10]
+    assert lines[-2:] == ["", "7 stages, 27k parameters, 105 KiB"]
+    assert "| stage | type | input | output | parameters |" in FORMATS["markdown"](many).splitlines()
+
+
+def test_the_table_stays_a_table(hostile: Template) -> None:
+    odd = "a|b `c` ``d\n| e"
+    inner = Stage(odd, odd, odd, odd, 0, (), (), (), OtherValue(odd), 0, 0, None)
+    lines = FORMATS["markdown"](Template("t", (), (inner,), 1)).splitlines()
+    assert re.split(r"(?<!\\)\|", lines[4])[1:3] == [r" ``` a\|b `c` ``d \| e ``` ", r" a\|b `c` ``d \| e "]
+    assert "<img" not in re.sub("`[^`]*`", "", FORMATS["markdown"](hostile))
+
+
+@pytest.mark.parametrize(
+    ("number", "count", "size"),
+    [
+        (0, "0", "0 B"),
+        (999, "999", "999 B"),
+        (1010, "1.01k", "1010 B"),
+        (12_345, "12.3k", "12.1 KiB"),
+        (999_999, "1M", "977 KiB"),
+        (1_034_000, "1.03M", "1010 KiB"),
+        (4_928_307, "4.93M", "4.7 MiB"),
+        (10**16, "10P", "9095 TiB"),
+    ],
+)
+def test_numbers_for_people(number: int, count: str, size: str) -> None:
+    assert (words.count(number), words.size(number)) == (count, size)
+
+
+def test_one_stage_is_no_stages() -> None:
+    leaf = Stage("", "A", "", "A", 0, (), (), (), OtherValue("int", "3"), 1, 4, None)
+    assert words.total(Template("t", (), (leaf,), 1)) == "1 stage, 1 parameters, 4 B"
+
+
+def test_a_large_value_takes_a_line_for_each_part() -> None:
+    row = ArrayValue("float32", ("batch", "48"))
+    inner = TreeValue("node", "Inner", ("a", "b"), (row, OtherValue("int", "3")))
+    value = TreeValue("node", "Outer", ("first", "rest"), (inner, TreeValue("tuple", "tuple", ("0",), (inner,))))
+    assert shown.pretty(value, 200) == shown.text(value)
+    assert shown.pretty(value, 40).splitlines() == [
+        "Outer(",
+        "  first=Inner(a=f32[batch,48], b=3),",
+        "  rest=(Inner(a=f32[batch,48], b=3),),",
+        ")",
+    ]
+    assert shown.brief(value) == "Outer(first=Inner(...), rest=(...))"
+    assert shown.brief(value, 20) == "Outer(...)"
+
+
+def test_a_record_for_each_stage_after_those_inside_of_it(body: Template, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, logger="shapecheck.template"):
+        log.emit(body)
+    assert {(record.name, record.levelname) for record in caplog.records} == {("shapecheck.template", "INFO")}
+    places = [(record.stage.path, record.stage.call) for record in caplog.records]
+    assert places == [
+        ("step.feedback", 0),
+        ("step.net.hidden", 0),
+        ("step.net", 0),
+        ("step.net", 1),
+        ("step", 0),
+        ("heads['a.b']", 0),
+        ("", 0),
+    ]
+    assert caplog.messages[2].splitlines() == [
+        "  Model type: SimpleFeedback",
+        '  Stage: "net" at step.net',
+        "  Callable: SimpleStagedNetwork.__call__ (pkg/model.py:12)",
+        "  Input:",
+        "    x = f32[batch,48]",
+        "  Substate:",
+        f"    {NET}",
+        f"    state = {NET}",
+        "  Intervenors: CurlField, AddNoise",
+    ]
+    # whose model says nothing of its steps: the one that called it
+    assert caplog.messages[1].startswith("  Model type: SimpleStagedNetwork\n")
+    assert "  Substate:\n    SimpleFeedbackState(\n      mechanics=MechanicsState(" in caplog.messages[-1]
+
+
+def test_nobody_who_listens_is_no_work(
+    body: Template, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shown, "pretty", lambda value: pytest.fail("nobody asked"))
+    with caplog.at_level(logging.WARNING, logger="shapecheck.template"):
+        log.emit(body)
+
+
+def test_a_path_that_is_none_comes_with_those_near_to_it(body: Template) -> None:
+    assert body["step.net"].call == 0
+    with pytest.raises(KeyError, match=r"step\.nett; there is step\.net, "):
+        body["step.nett"]
+    with pytest.raises(KeyError, match=r"^'quite_else'$"):
+        body["quite_else"]
+
+
+MODEL = """\
+import equinox as eqx
+import jax
+from jaxtyping import Array, Float
+
+
+class Net(eqx.Module):
+    out: eqx.nn.Linear
+
+    def __call__(self, x: Float[Array, "batch 4"]) -> Float[Array, "batch 3"]:
+        return jax.vmap(self.out)(x)
+
+
+def make():
+    return Net(eqx.nn.Linear(4, 3, key=jax.random.PRNGKey(0)))
+"""
+TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}"
+
+
+@pytest.fixture
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("net.py").write_text(MODEL)
+
+
+def test_the_log_goes_to_the_terminal_and_to_the_file(model: None, capsys: pytest.CaptureFixture[str]) -> None:
+    before = list(log.LOGGER.handlers), log.LOGGER.level
+    assert main(["template", "net.py:make", "--format", "log", "--output-file", "stages.log"]) == 0
+    out = capsys.readouterr().out
+    assert Path("stages.log").read_text() == out
+    assert re.match(rf"{TIME} \[INFO\] shapecheck\.template\n  Model type: Net\n  Stage: \"out\"\n", out)
+    assert len(re.findall(TIME, out)) == 2
+    assert "  Under: vmap(batch)\n  Input:\n    x = f32[4]\n  Substate:\n    f32[3]\n\n" in out
+    assert (log.LOGGER.handlers, log.LOGGER.level) == before
+
+
+def test_the_page_goes_to_a_file(model: None, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["template", "net.py:make", "--format", "html", "--output-file", "net.html"]) == 0
+    assert capsys.readouterr().out == ""
+    assert Path("net.html").read_text().startswith("<!doctype html>")
