@@ -182,7 +182,8 @@ def _parameters(stage: Stage, params: int) -> str:
 
 
 def _flops(stage: Stage, params: int) -> str:
-    return _cell("flops number", f"<div>{escape(words.flops(stage))}</div>" if stage.flops is not None else "")
+    content = f"<div>{escape(words.flops(stage))}</div>" if stage.flops is not None else ""
+    return _cell("flops number", content, name="flops")
 
 
 def _source(stage: Stage, params: int) -> str:
