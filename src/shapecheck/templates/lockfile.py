@@ -1,0 +1,151 @@
+"""The text of `shapes.lock`: TOML with a line for each stage, so that differences and merges go by stages."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from shapecheck.templates.lock import Locked, Making, Shapes
+from shapecheck.templates.repeats import Place
+
+VERSION = 1
+_HEAD = f"""\
+# The shapes of models, as `shapecheck template --write-lock` found them. `shapecheck check` tells what has changed.
+# Not to be edited by hand; of a merge conflict take either side, then run `shapecheck template --write-lock`.
+version = {VERSION}
+"""
+_BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
+_MARKER = re.compile(r"(<{7}|\|{7}|={7}|>{7})( |$)")
+_CALLS = re.compile(r"(\d+)(?:\.\.(\d+))?\Z")
+
+
+class LockError(Exception):
+    """The text is no lock that we can read; the message has the line, the reason and the remedy."""
+
+
+def dump(templates: Iterable[Locked]) -> str:
+    """The text of templates. Raises LockError for names that TOML cannot hold."""
+    text = "".join([_HEAD, *(line for each in templates for line in _template(each))])
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise LockError(f"a lock is UTF-8, and cannot hold {text[error.start : error.end]!r}") from None
+    return text
+
+
+def parse(text: str, name: str) -> tuple[Locked, ...]:
+    """The templates of a text, which messages call `name`; raises LockError."""
+    lines = text.replace("\r\n", "\n").split("\n")  # not at the other ends of lines that strings may hold
+    marker = next((number for number, line in enumerate(lines, 1) if _MARKER.match(line)), None)
+    if marker is not None:
+        remedy = "take either side of each, then run `shapecheck template --write-lock`, which evaluates anew"
+        raise LockError(f"{name}:{marker}: a merge conflict is not resolved: {remedy}")
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise LockError(f"{name}: is not valid TOML: {error}; restore it, or delete it and write it anew") from None
+    version = document.pop("version", None)
+    if isinstance(version, int) and version > VERSION:
+        raise LockError(f"{name}: a newer shapecheck wrote it (version {version}, this one reads {VERSION}): upgrade")
+    if version != VERSION:
+        raise LockError(f"{name}: is no lock of shapecheck: it needs `version = {VERSION}`")
+    places = _places(lines)
+    found = []
+    for target, table in document.items():
+        head, stages = places.get(target, (1, []))
+        try:
+            found.append(_read(target, table, head, stages))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            remedy = f"delete this part, and run `shapecheck template {target} --write-lock`"
+            raise LockError(f"{name}:{head}: {target}: is damaged ({error}): {remedy}") from None
+    return tuple(found)
+
+
+def _template(each: Locked) -> Iterator[str]:
+    yield f"\n[{_text(each.target)}]\n"
+    for key, texts in (("init", each.making.init), ("args", each.making.args)):
+        if texts:
+            yield f"{key} = {_value(texts)}\n"
+    for key, sizes in (("made_up", each.making.integers), ("dims", each.making.dims)):
+        if sizes:
+            yield f"{key} = {_value(dict(sorted(sizes.items())))}\n"
+    yield "stages = [\n"
+    for place, shapes in each.stages:
+        yield f"  {_value(_line(place, shapes))},\n"
+    yield "]\n"
+
+
+def _line(place: Place, shapes: Shapes) -> Mapping[str, Any]:
+    calls = f"{place.first}" if place.first == place.last else f"{place.first}..{place.last}"
+    return {
+        "path": place.path,
+        **({"calls": calls} if place.last > 1 else {}),
+        "type": shapes.type,
+        **({"under": shapes.under} if shapes.under else {}),
+        **({"input": shapes.input} if shapes.input else {}),
+        **({"state": shapes.state} if shapes.state else {}),
+        "output": shapes.output,
+        **({"params": shapes.params, "bytes": shapes.bytes} if shapes.params or shapes.bytes else {}),
+    }
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        pairs = ", ".join(f"{_key(key)} = {_value(part)}" for key, part in value.items())
+        return f"{{ {pairs} }}" if pairs else "{}"
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, Sequence):
+        return f"[{', '.join(map(_value, value))}]"
+    return str(value)
+
+
+def _key(text: str) -> str:
+    return text if _BARE.match(text) else _text(text)
+
+
+def _text(text: str) -> str:
+    """As a basic string, which is one of JSON but for DEL."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _read(target: str, table: Mapping[str, Any], head: int, lines: Sequence[int]) -> Locked:
+    sizes = [{str(k): int(v) for k, v in table.get(key, {}).items()} for key in ("made_up", "dims")]
+    making = Making(tuple(map(str, table.get("init", ()))), tuple(map(str, table.get("args", ()))), *sizes)
+    stages = tuple(_stage(stage) for stage in table["stages"])
+    return Locked(target, making, stages, head, tuple(lines) if len(lines) == len(stages) else ())
+
+
+def _stage(stage: Mapping[str, Any]) -> tuple[Place, Shapes]:
+    calls = _CALLS.match(stage.get("calls", "1"))
+    if calls is None:
+        raise ValueError(f"calls = {stage['calls']!r}")
+    shapes = Shapes(
+        stage["type"],
+        tuple(stage.get("under", ())),
+        dict(stage.get("input", {})),
+        dict(stage.get("state", {})),
+        stage["output"],
+        int(stage.get("params", 0)),
+        int(stage.get("bytes", 0)),
+    )
+    return Place(stage["path"], int(calls[1]), int(calls[2] or calls[1])), shapes
+
+
+def _places(lines: Sequence[str]) -> Mapping[str, tuple[int, list[int]]]:
+    """The line of each target's head, and those of its stages, where they stand as we write them."""
+    found: dict[str, tuple[int, list[int]]] = {}
+    stages: list[int] = []
+    for number, line in enumerate(lines, 1):
+        if line.startswith("["):
+            stages = []
+            try:
+                found[next(iter(tomllib.loads(line)))] = number, stages
+            except tomllib.TOMLDecodeError:  # written by hand, over several lines
+                continue
+        elif line.lstrip().startswith("{ path = "):
+            stages.append(number)
+    return found
