@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,28 +23,75 @@ _NAME = re.compile(r"[^\W\d]\w*\Z")
 _FORM = "the form is path/file.py:name or pkg.mod:name"
 
 
+class GoneError(ConfigError):
+    """There is no such file, or it has no such name any more."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A target, with `--init` and `--arg` as they are written. `made` are numbers that were made up for it before.
+
+    Paths are relative to `folder`, where it is evaluated.
+    """
+
+    target: str
+    init: tuple[str, ...] = ()
+    args: tuple[str, ...] = ()
+    folder: Path = field(default_factory=Path.cwd)
+    made: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+    @property
+    def file(self) -> Path | None:
+        """The file of the target, None if it is installed; raises ConfigError if the text names no target."""
+        where, _, name = self.target.rpartition(":")
+        if not where or not name:
+            raise ConfigError(f"{self.target!r} names no model: {_FORM}")
+        return _file(where, self.folder)
+
+
+@dataclass(frozen=True)
+class Found:
+    """A template, the numbers that were made up for it, and what it leans on: files, interpreter, packages' folders."""
+
+    template: Template
+    integers: Mapping[str, int]
+    files: tuple[str, ...]
+    python: str
+    sites: tuple[str, ...]
+
+
 def evaluate(target: str, init: Sequence[str], arguments: Sequence[str], config: Config) -> Template:
     """Evaluate a target with its stages. Raises ConfigError, with the remedy, for what cannot be evaluated."""
+    return find(Wanted(target, tuple(init), tuple(arguments)), config).template
+
+
+def find(wanted: Wanted, config: Config) -> Found:
+    """As `evaluate`. Raises GoneError where only the name, or its file, is not there."""
+    file, target = wanted.file, wanted.target
     where, _, name = target.rpartition(":")
-    if not where or not name:
-        raise ConfigError(f"{target!r} names no model: {_FORM}")
-    file = _file(where)
-    planned = plan(file, source.read_module(source.shown(file), file.read_bytes()), config) if file else None
+    planned = _plan(file, wanted.folder, config) if file else None
     given = ConfiguredExample(
-        f"{planned.name if planned is not None else where}:{name}", dict(_pairs(init)), *_given(arguments)
+        f"{planned.name if planned is not None else where}:{name}", dict(_pairs(wanted.init)), *_given(wanted.args)
     )
-    settings: Mapping[str, Any] = {"memory": config.memory, "sizes": dict(config.sizes)}
-    found = interpreter.candidates(str(config.python) if config.python else None, [file] if file is not None else [])
+    settings: dict[str, Any] = {"memory": config.memory, "sizes": dict(config.sizes), "made": dict(wanted.made)}
+    plans = [planned] if planned is not None else []
     try:
-        runs = _ask(found, [planned] if planned is not None else [], settings, given, config.timeout)
+        return _ask(candidates(wanted, config), plans, settings, given, config.timeout, wanted)
     except WorkerEndedError as error:
         raise ConfigError(f"{target} {error.reason}\n{error.tail}".rstrip()) from error
     except WorkerError as error:
         raise ConfigError(str(error)) from error
-    try:
-        return of_runs(target, runs)
-    except ValueError as error:
-        raise ConfigError(str(error)) from None
+
+
+def candidates(wanted: Wanted, config: Config) -> list[str]:
+    """The interpreters to try for a target."""
+    file = wanted.file
+    return interpreter.candidates(str(config.python) if config.python else None, [file] if file is not None else [])
+
+
+def pairs(texts: Sequence[str]) -> tuple[str, ...]:
+    """Each `name=value` of `--init` by itself."""
+    return tuple(part.strip() for text in texts for part in _parted(text))
 
 
 def _ask(
@@ -51,30 +100,48 @@ def _ask(
     settings: Mapping[str, Any],
     given: ConfiguredExample,
     limit: float,
-) -> Sequence[Evaluation]:
+    wanted: Wanted,
+) -> Found:
     problem: WorkerError | None = None
     for python in found:
         try:
-            worker = Worker(python, plans, settings, {}, cwd=Path.cwd())
+            worker = Worker(python, plans, settings, {}, cwd=wanted.folder)
         except WorkerError as error:
             problem = problem or error
             continue
         with worker:
             answer = worker.ask("template", limit, given=given, seconds=limit)
-        if isinstance(answer, Mapping):
-            raise ConfigError(str(answer["error"]))
-        return tuple(answer)
+            if isinstance(answer, Mapping):
+                raise (GoneError if "gone" in answer else ConfigError)(str(answer["error"]))
+            template = _template(wanted.target, answer)
+            made = worker.ask("made", limit)
+            files = worker.ask("files", limit)
+        loaded = {*files["loaded"], *(p.file for p in plans)}
+        return Found(template, made, tuple(sorted(loaded)), python, tuple(files["sites"]))
     raise problem or WorkerError("There is no Python interpreter; name one with --python.")
 
 
-def _file(where: str) -> Path | None:
-    """The file that a path or a module's name means, in the working directory or its `src`; None if it is elsewhere."""
+def _template(target: str, runs: Sequence[Evaluation]) -> Template:
+    try:
+        return of_runs(target, runs)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+
+
+def _plan(file: Path, folder: Path, config: Config) -> ModulePlan:
+    absolute = Path(os.path.normpath(file.absolute()))
+    shown = absolute.relative_to(folder).as_posix() if absolute.is_relative_to(folder) else absolute.as_posix()
+    return plan(file, source.read_module(shown, file.read_bytes()), config)
+
+
+def _file(where: str, folder: Path) -> Path | None:
+    """The file that a path or a module's name means, in the folder or its `src`; None if it is elsewhere."""
     if where.endswith(".py"):
-        if not Path(where).is_file():
-            raise ConfigError(f"There is no file {where!r}.")
-        return Path(where)
+        if not (folder / where).is_file():
+            raise GoneError(f"There is no file {where!r}.")
+        return folder / where
     parts = Path(*where.split("."))
-    for root in (Path(), Path("src")):
+    for root in (folder, folder / "src"):
         for path in (root / parts.with_suffix(".py"), root / parts / "__init__.py"):
             if path.is_file():
                 return path
@@ -98,12 +165,16 @@ def _given(arguments: Sequence[str]) -> tuple[tuple[Any, ...], dict[str, Any]]:
 
 def _pairs(texts: Sequence[str]) -> Iterator[tuple[str, Any]]:
     for text in texts:
-        # Commas inside of brackets and quotes do not part the names.
-        for part in re.split(r",(?=\s*[^\W\d]\w*\s*=)", text):
+        for part in _parted(text):
             name, sign, value = part.partition("=")
             if not sign or not _NAME.match(name.strip()):
                 raise ConfigError(f"--init {part.strip()}: the form is name=value, as in d_model=48,depth=12")
             yield name.strip(), _value(value)
+
+
+def _parted(text: str) -> list[str]:
+    """By the commas in front of a name; not by those inside of brackets and quotes."""
+    return re.split(r",(?=\s*[^\W\d]\w*\s*=)", text)
 
 
 def _value(text: str) -> Any:
