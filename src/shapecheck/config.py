@@ -64,6 +64,7 @@ class Config:
     test_timeout: float = 10.0
     jobs: int = 0
     cache: bool = True
+    lock: bool = True
     memory: float = 8.0
     sizes: Mapping[str, int] = field(default_factory=dict)
     examples: tuple[Example, ...] = ()
@@ -167,7 +168,7 @@ class _Reader:
 
     def _value(self, key: str, value: object) -> object:
         match key:
-            case "cache" | "force-exclude" | "strict-comments" | "fail-on-unreached" | "report-unused-ignores":
+            case "cache" | "lock" | "force-exclude" | "strict-comments" | "fail-on-unreached" | "report-unused-ignores":
                 return self._typed(key, value, bool)
             case "select" | "ignore":
                 return self._codes(key, value)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shapecheck import source
 from shapecheck.check import baseline, report, suppress
@@ -16,6 +16,7 @@ from shapecheck.check.rules import RULES
 from shapecheck.check.unreached import Reasons, remedy
 from shapecheck.config import Config, ConfigError
 from shapecheck.facts import EntryResult, Evaluation, Finding, Module, Reach, Report
+from shapecheck.locking.where import lock_file
 from shapecheck.plans import plan
 from shapecheck.rerun import Rerun
 from shapecheck.stage.process import interpreter
@@ -23,6 +24,9 @@ from shapecheck.stage.process.client import WorkerError
 from shapecheck.stage.process.memory import Memory
 from shapecheck.stage.process.supervisor import Evaluated, Limits, Supervisor, Trouble
 from shapecheck.stage.protocol import ConfiguredExample, ModulePlan
+
+if TYPE_CHECKING:
+    from shapecheck.locking.checking import Checked
 
 Progress = Callable[[str, int, int], None]
 
@@ -44,7 +48,8 @@ def check(
     """
     texts = _texts(paths, config, stdin)
     tests = _tests(config, [file for file, _ in texts.values()]) if stdin is None else ()
-    rerun = Rerun(config, texts, tests) if config.cache and stdin is None else None
+    lock = lock_file(config, paths[0]) if config.lock and stdin is None and paths else None
+    rerun = Rerun(config, texts, tests, lock) if config.cache and stdin is None else None
     known = rerun.report() if rerun is not None else None
     if known is not None:
         return known
@@ -53,9 +58,13 @@ def check(
     memory = rerun.memory(plans) if rerun is not None else None
     files = [file for file, _ in texts.values()]
     evaluated = _evaluate(plans, modules, config, Surroundings(files, tests, memory, progress, echo))
-    report = _report(modules, evaluated, config)
+    locked = _locked(lock, paths, config, progress)
+    report = _report(modules, evaluated, locked, config)
     if rerun is not None and memory is not None:
-        rerun.keep(report, memory)
+        if locked is None:
+            rerun.keep(report, memory, report.python)
+        elif locked.complete:
+            rerun.keep(report, memory, report.python or locked.python, locked.files, locked.sites)
     return report
 
 
@@ -152,7 +161,18 @@ def _worth_importing(module: Module) -> bool:
     return bool(module.claims) or any("shapecheck" in line and "example" in line for line in module.lines)
 
 
-def _report(modules: Mapping[str, Module], evaluated: Evaluated, config: Config) -> Report:
+def _locked(lock: Path | None, paths: Sequence[Path], config: Config, progress: Progress | None) -> Checked | None:
+    """The lock's templates of what lies under the paths against what is, if anybody wants to know."""
+    codes = ("SC501", "SC502", "SC503")
+    if lock is None or not lock.is_file() or not any(suppress.wants(code, config) for code in codes):
+        return None
+    from shapecheck.locking import checking, place  # noqa: PLC0415 - most projects have no lock
+
+    kept = [each for each in place.read(lock) if place.lies_under(each, lock, paths)]
+    return checking.check(lock, kept, config, progress) if kept else None
+
+
+def _report(modules: Mapping[str, Module], evaluated: Evaluated, locked: Checked | None, config: Config) -> Report:
     verdicts = judge(modules, evaluated.runs)
     sure = report.surely(modules, verdicts, config.strict_comments)
     troubles = _troubles(modules, evaluated.troubles)
@@ -161,8 +181,10 @@ def _report(modules: Mapping[str, Module], evaluated: Evaluated, config: Config)
     findings = report.findings(modules, evaluated.runs, verdicts, sure)
     findings += report.stops(modules, evaluated.runs, unreached)
     findings += _trouble_findings(modules, evaluated.troubles)
+    findings += locked.findings if locked is not None else []
     outcome = suppress.apply(findings, list(modules.values()), config, unreached)
     sources = {path: module.lines for path, module in modules.items()}
+    sources = {**(locked.lines if locked is not None else {}), **sources}
     kept, baselined = tuple(sorted({*outcome.findings, *outcome.unused}, key=_order)), 0
     if config.baseline is not None:
         kept, baselined = baseline.filter(kept, sources, config.baseline)
@@ -171,7 +193,10 @@ def _report(modules: Mapping[str, Module], evaluated: Evaluated, config: Config)
         kept,
         summary,
         unreached,
-        tuple(_entry(e) for run in evaluated.runs for e in run if e.origin != "module"),
+        (
+            *(_entry(e) for run in evaluated.runs for e in run if e.origin != "module"),
+            *(locked.entries if locked is not None else ()),
+        ),
         len(modules),
         remedy(modules, troubles, evaluated.python) if nothing else "",
         outcome.suppressed,
@@ -182,8 +207,9 @@ def _report(modules: Mapping[str, Module], evaluated: Evaluated, config: Config)
         evaluated.tests,
         evaluated.cut,
         _reach(modules, evaluated),
-        tuple(dict.fromkeys(_broken(evaluated))),
+        (*dict.fromkeys(_broken(evaluated)), *(locked.broken if locked is not None else ())),
         loose,
+        locked.counts if locked is not None else None,
     )
 
 

@@ -27,10 +27,16 @@ _CONFIGURE = ("pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.c
 class Rerun:
     """One way to call the checker: files and settings. `files` maps shown paths to the file and its bytes."""
 
-    def __init__(self, config: Config, files: Mapping[str, tuple[Path, bytes]], tests: Sequence[Path]) -> None:
+    def __init__(
+        self,
+        config: Config,
+        files: Mapping[str, tuple[Path, bytes]],
+        tests: Sequence[Path],
+        lock: Path | None = None,
+    ) -> None:
         self.started = time.time_ns()
         self.store = cache.Store(config.root / FOLDER)
-        self.config, self.tests = config, tests
+        self.config, self.tests, self.lock = config, tests, lock
         self._known = {os.path.realpath(file): cache.content(data) for file, data in files.values()}
         self._checked = frozenset(self._known)
         self._bytes = {os.path.realpath(file): data for file, data in files.values()}
@@ -55,17 +61,22 @@ class Rerun:
         hashing = Hashing(self._content, self._skeleton, cache.environment, self._has_changed)
         return Memory(self.store, self.name, hashing, plans, self._listing, self._surroundings)
 
-    def keep(self, report: Report, memory: Memory) -> None:
-        """Remember the report of a run that is worth it: one that came to its end, of files that stayed the same."""
+    def keep(
+        self, report: Report, memory: Memory, python: str, files: Iterable[str] = (), sites: Iterable[str] = ()
+    ) -> None:
+        """Remember the report of a run that is worth it: one that came to its end, of files that stayed the same.
+
+        It leans on `files` and `sites` too, which the lock's templates lean on.
+        """
         cut = report.cut or (report.tests is not None and report.tests.cut)
-        if cut or not memory.complete or self._has_changed(memory.files.loaded):
+        loaded = {*memory.files.loaded, *files}
+        if cut or not memory.complete or self._has_changed(loaded):
             return
         shown = {finding.path for finding in report.findings}
         slim = dataclasses.replace(report, sources=tuple(s for s in report.sources if s[0] in shown))
-        files = sorted(memory.files.loaded)
-        sites = list(memory.files.sites)
-        state = self._state(report.python, sites, files)
-        value = {"python": report.python, "sites": sites, "files": files, "state": state, "report": slim}
+        folders = sorted({*memory.files.sites, *sites})
+        state = self._state(python, folders, sorted(loaded))
+        value = {"python": python, "sites": folders, "files": sorted(loaded), "state": state, "report": slim}
         self.store.put(f"{self.name}:report", dump(value))
         self.store.prune(_UNUSED)
 
@@ -79,6 +90,7 @@ class Rerun:
             "files": {file: self._content(file) for file in {*files, *self._checked}},
             "tests": self._listing,
             "surroundings": self._surroundings,
+            "lock": self._content(str(self.lock)) if self.lock is not None else "",
             "baseline": self._content(str(self.config.baseline)) if self.config.baseline else "",
         }
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

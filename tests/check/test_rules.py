@@ -71,6 +71,10 @@ def test_the_examples_give_what_they_promise(tmp_path: Path) -> None:
     for rule in RULES.values():
         (tmp_path / f"{rule.code}_bad.py").write_text(rule.bad)
         (tmp_path / f"{rule.code}_good.py").write_text(rule.good)
+    kept = [
+        rule.lock.replace("model.py", f"{rule.code}_{one}.py") for rule in RULES.values() for one in ("bad", "good")
+    ]
+    (tmp_path / "shapes.lock").write_text("\n".join(["version = 1", *kept]))
     command = [sys.executable, "-m", "shapecheck", ".", "--output-format", "json", "--report-unused-ignores"]
     environment = {**os.environ, "PYTHONPATH": str(Path(shapecheck.__file__).parent.parent)}
     result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)

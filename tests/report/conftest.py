@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from shapecheck.facts import EntryResult, Finding, Reach, Report, Span, Summary, TestCounts, Unreached
+from shapecheck.facts import EntryResult, Finding, LockCounts, Reach, Report, Span, Summary, TestCounts, Unreached
 
 ATTENTION = (
     "import jax",
@@ -88,4 +88,5 @@ def sample() -> Report:
         suppressed=3,
         baselined=1,
         sources=(("pkg/attn.py", ATTENTION),),
+        lock=LockCounts("shapes.lock", 2, 41, 1),
     )

@@ -89,6 +89,7 @@ SCHEMA = exact(
         annotated_reached=COUNT,
     ),
     loose={"type": "array", "items": exact(path=TEXT, line=PLACE, reason=TEXT)},
+    lock={"anyOf": [{"type": "null"}, exact(path=TEXT, templates=COUNT, stages=COUNT, differences=COUNT)]},
     entries={"type": "array", "items": exact(target=TEXT, origin=TEXT, mode=TEXT, status=TEXT, reason=TEXT)},
 )
 

@@ -54,6 +54,12 @@ def apply(
     return Outcome(tuple(kept), suppressed, unused)
 
 
+def wants(code: str, config: Config) -> bool:
+    """Say whether --select and --ignore let any finding of a rule through."""
+    wanted = _longest(code, config.select) if config.select else 0
+    return wanted > _longest(code, config.ignore)
+
+
 def _covers(suppression: Suppression, finding: Finding) -> bool:
     span = finding.span
     # a span that ends before the first character of a line has its last character on the line before
@@ -107,9 +113,7 @@ class _Ignores:
 
         Of --select and --ignore the longer beginning of a code wins, --ignore where they are equal.
         """
-        select, ignore = self.config.select, self.config.ignore
-        wanted = _longest(finding.code, select) if select else 0
-        return wanted > _longest(finding.code, ignore) and _longest(finding.code, self._per_file(finding.path)) < 0
+        return wants(finding.code, self.config) and _longest(finding.code, self._per_file(finding.path)) < 0
 
     def ignored(self, finding: Finding) -> bool:
         """Say whether --ignore or per-file-ignores name the finding's code, whatever --select says."""

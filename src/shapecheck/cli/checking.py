@@ -71,6 +71,7 @@ _SECONDS, _GIBIBYTES = _Amount("seconds"), _Amount("GiB")
     metavar="SECONDS",
     help=f"For the whole run; what it cuts is told.  [default: {Config.budget:g}]",
 )
+@click.option("--no-lock", is_flag=True, help="Do not evaluate the templates of shapes.lock.")
 @click.option("--no-cache", is_flag=True, help="Neither use nor keep the results of earlier runs.")
 @click.option("--jobs", type=click.IntRange(0), metavar="N", help="Workers side by side.  [default: one a core]")
 @click.option(
@@ -160,6 +161,7 @@ def _config(paths: Sequence[Path], options: dict[str, Any]) -> Config:
     for name in ("select", "ignore"):
         codes = tuple(code.strip() for text in options[name] for code in text.split(",") if code.strip())
         flags[name] = codes or None
+    flags["lock"] = False if options["no_lock"] else None
     flags["cache"] = False if options["no_cache"] else None
     flags["tests"] = () if options["no_tests"] else None
     flags["baseline"] = options["baseline"] and options["baseline"].absolute()

@@ -71,7 +71,9 @@ def explain(code: str | None) -> int:
 
 def _explanation(rule: Rule) -> str:
     head = f"{rule.code} {rule.name} ({rule.severity})\n\n{click.wrap_text(rule.why, 100)}\n\n    {rule.message}\n"
-    examples = (("Gives it", rule.bad), ("Gives nothing", rule.good))
+    examples = [("Gives it", rule.bad), ("Gives nothing", rule.good)]
+    if rule.lock:
+        examples.append(("Where shapes.lock has", rule.lock))
     return head + "".join(f"\n{title}:\n\n{_indented(text)}" for title, text in examples)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from shapecheck.cli import locks
 from shapecheck.cli.terminal import CLEAN, deliver, wants_color
 from shapecheck.config import interpreter, load
 
@@ -20,7 +21,7 @@ _MANY = 40  # stages, which no terminal shows at once
 
 
 @click.command(short_help="Show the stages of a model, with their shapes.")
-@click.argument("target")
+@click.argument("target", required=False)
 @click.option("--init", multiple=True, metavar="NAME=VALUE,...", help="Arguments of the constructor or factory.")
 @click.option(
     "--arg", "arguments", multiple=True, metavar="SHAPE", help="An argument of the call, in order or by NAME=."
@@ -38,13 +39,18 @@ _MANY = 40  # stages, which no terminal shows at once
     "--collapse/--no-collapse", default=None, help="Fold equal neighbours.  [default: on a terminal, if there are many]"
 )
 @click.option("--output-file", type=click.Path(path_type=Path), help="Write to a file, not to stdout; a log to both.")
+@click.option("--write-lock", is_flag=True, help="Keep the template in shapes.lock. Without TARGET: all that are kept.")
+@click.option("--check-lock", is_flag=True, help="Compare with shapes.lock, and exit with 1 if there is a difference.")
+@click.option(
+    "--diff", "pair", nargs=2, metavar="A B", help="Compare two targets or locks (old/shapes.lock, ...#model.py:GPT)."
+)
 @click.option("--python", metavar="PATH", help="The interpreter that your code runs in.")
 @click.option("--config", "config_file", type=click.Path(path_type=Path), help="Read this file, not a pyproject.toml.")
 @click.option(
     "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colours.  [default: auto]"
 )
 def template(
-    target: str,
+    target: str | None,
     init: tuple[str, ...],
     arguments: tuple[str, ...],
     form: str,
@@ -52,6 +58,9 @@ def template(
     glob: str | None,
     collapse: bool | None,
     output_file: Path | None,
+    write_lock: bool,
+    check_lock: bool,
+    pair: tuple[str, str] | None,
     python: str | None,
     config_file: Path | None,
     color: str,
@@ -67,13 +76,27 @@ def template(
       shapecheck template pkg.model:ViT --init d_model=48,depth=12 --arg "f32[batch 3 28 28]"
       shapecheck template pkg.model:ViT --arg @batch.npz        .npy, .npz, .safetensors: only headers are read
       shapecheck template pkg.model:make_model --format json
+      shapecheck template model.py:GPT --init d_model=48 --write-lock
+      shapecheck template --diff /tmp/old.lock model.py:GPT
     """
+    if (write_lock, check_lock, pair is not None).count(True) > 1 or (pair is not None and target is not None):
+        raise click.UsageError("only one of --write-lock, --check-lock and --diff A B, which has no other TARGET")
+    lock_only = write_lock or check_lock or pair is not None
+    if target is None and not lock_only:
+        raise click.UsageError("Missing argument 'TARGET'.")
+    if lock_only and (form != "tree" or depth is not None or glob is not None or collapse):
+        raise click.UsageError("--format, --depth, --filter and --collapse are for showing a template, not for locks")
+    flags = {"python": python and interpreter(python, Path.cwd(), "--python")}
+    where = Path((target or "").rpartition(":")[0])
+    config = load([where if where.is_file() else Path()], file=config_file, flags=flags)
+    asked = locks.Asked(target, init, arguments, config, output_file, color)
+    if pair is not None:
+        return locks.diff(*pair, asked)
+    if target is None or lock_only:
+        return locks.write(asked) if write_lock else locks.check(asked)
     from shapecheck import templating  # noqa: PLC0415  # --help shall not wait for it
     from shapecheck.templates import FORMATS, down_to, folded, matching  # noqa: PLC0415
 
-    flags = {"python": python and interpreter(python, Path.cwd(), "--python")}
-    where = Path(target.rpartition(":")[0])
-    config = load([where if where.is_file() else Path()], file=config_file, flags=flags)
     found = templating.evaluate(target, init, arguments, config)
     if collapse or (collapse is None and form == "tree" and sys.stdout.isatty() and found.count > _MANY):
         found = folded(found)

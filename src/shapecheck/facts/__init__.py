@@ -32,7 +32,17 @@ from shapecheck.facts.observed import (
     TreeValue,
     Value,
 )
-from shapecheck.facts.report import EntryResult, Finding, Reach, Report, Severity, Summary, TestCounts, Unreached
+from shapecheck.facts.report import (
+    EntryResult,
+    Finding,
+    LockCounts,
+    Reach,
+    Report,
+    Severity,
+    Summary,
+    TestCounts,
+    Unreached,
+)
 
 __all__ = [
     "ArrayValue",
@@ -43,6 +53,7 @@ __all__ = [
     "Failure",
     "Finding",
     "Frame",
+    "LockCounts",
     "Mode",
     "Module",
     "Named",

@@ -75,6 +75,16 @@ class TestCounts:
 
 
 @dataclass(frozen=True)
+class LockCounts:
+    """The lock at `path`: how many of its templates were evaluated again, their stages, and how often they differ."""
+
+    path: str
+    templates: int = 0
+    stages: int = 0
+    differences: int = 0
+
+
+@dataclass(frozen=True)
 class Reach:
     """How many functions there are outside of tests, and how many of them ran; likewise of those with claims."""
 
@@ -109,3 +119,4 @@ class Report:
     functions: Reach = Reach()
     broken: tuple[str, ...] = ()  # examples that are wrong by themselves, and what to change
     loose: tuple[Unreached, ...] = ()  # the claims that hold loosely, and the names that nothing binds
+    lock: LockCounts | None = None  # None: there is none for what was checked

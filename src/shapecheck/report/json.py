@@ -20,6 +20,7 @@ def render(report: Report, *, color: bool = False) -> str:
         "tests": None if report.tests is None else asdict(report.tests),
         "functions": asdict(report.functions),
         "loose": [asdict(each) for each in report.loose],
+        "lock": None if report.lock is None else asdict(report.lock),
     }
     return json.dumps(document, indent=2) + "\n"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from shapecheck.facts import Report
+from shapecheck.facts import LockCounts, Report
 from shapecheck.report.paint import Part, paint, visible
 
 _GROUPS = 8
@@ -19,12 +19,18 @@ def render(report: Report, *, show_unreached: bool = False, quiet: bool = False,
         lines = [
             *_claims(report),
             *_tests(report),
+            *(_lock(report.lock) if report.lock is not None else ()),
             *_reasons(report, show_unreached),
             *loose,
             *lines,
             *_verdict(report),
         ]
     return paint(lines, color=color)
+
+
+def of_lock(lock: LockCounts, *, color: bool = False) -> str:
+    """How the lock compares, on a line of its own."""
+    return paint([*_lock(lock)], color=color)
 
 
 def nothing_verified(report: Report) -> bool:
@@ -67,6 +73,15 @@ def _tests(report: Report) -> Iterator[tuple[Part, ...]]:
     if cut:
         text = f"The time for the whole run was over before {' and '.join(cut)} (--budget SECONDS allows more)."
         yield ((text, "warning"),)
+
+
+def _lock(lock: LockCounts) -> Iterator[tuple[Part, ...]]:
+    text = f"{_count(lock.templates, 'template')} in {lock.path}: {_count(lock.stages, 'stage')}, "
+    if lock.differences:
+        hint = "(if they are meant: shapecheck template --write-lock)"
+        yield ((f"{text}{_count(lock.differences, 'difference')} {hint}", "warning"),)
+    else:
+        yield ((f"{text}no difference", ""),)
 
 
 def _reasons(report: Report, show_unreached: bool) -> Iterator[tuple[Part, ...]]:

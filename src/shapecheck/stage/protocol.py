@@ -147,6 +147,7 @@ _CLASSES: dict[str, Any] = {
         facts.EntryResult,
         facts.TestCounts,
         facts.Reach,
+        facts.LockCounts,
         facts.Report,
     )
 }

@@ -10,11 +10,14 @@ from typing import Final
 from shapecheck.check.rules.evaluation import EVALUATION
 from shapecheck.check.rules.mismatches import MISMATCHES
 from shapecheck.check.rules.rule import Rule
+from shapecheck.check.rules.templates import TEMPLATES
 from shapecheck.check.rules.written import WRITTEN
 
 __all__ = ["RULES", "Rule", "as_code", "nearest_code"]
 
-RULES: Final[Mapping[str, Rule]] = MappingProxyType({rule.code: rule for rule in (*WRITTEN, *MISMATCHES, *EVALUATION)})
+RULES: Final[Mapping[str, Rule]] = MappingProxyType(
+    {rule.code: rule for rule in (*WRITTEN, *MISMATCHES, *EVALUATION, *TEMPLATES)}
+)
 
 
 def as_code(text: str) -> str | None:

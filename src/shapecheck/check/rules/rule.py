@@ -12,7 +12,8 @@ class Rule:
     """What one code means.
 
     `message` is the template of a finding's first line. `bad` and `good` are whole files: checked, `bad` gives exactly
-    this code and `good` gives nothing (for SC100, with unused suppressions reported).
+    this code and `good` gives nothing (for SC100, with unused suppressions reported). `lock` is what shapes.lock keeps
+    of both, if it needs a lock: that of model.py.
     """
 
     code: str
@@ -22,3 +23,4 @@ class Rule:
     why: str
     bad: str
     good: str
+    lock: str = ""
