@@ -71,7 +71,9 @@ def find(wanted: Wanted, config: Config) -> Found:
     where, _, name = target.rpartition(":")
     planned = _plan(file, wanted.folder, config) if file else None
     given = ConfiguredExample(
-        f"{planned.name if planned is not None else where}:{name}", dict(_pairs(wanted.init)), *_given(wanted.args)
+        f"{planned.name if planned is not None else where}:{name}",
+        dict(_pairs(wanted.init)) or None,
+        *_given(wanted.args),
     )
     settings: dict[str, Any] = {"memory": config.memory, "sizes": dict(config.sizes), "made": dict(wanted.made)}
     plans = [planned] if planned is not None else []

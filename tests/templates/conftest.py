@@ -1,11 +1,13 @@
-"""Templates to show, with everything in them that a stage can have."""
+"""Templates to show, with everything in them that a stage can have, and how templates are compared."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import pytest
 
 from shapecheck.facts import ArrayValue, Frame, OtherValue, Stage, TreeValue, Value
-from shapecheck.templates import Template
+from shapecheck.templates import FORMATS, Template
 
 BAD = '</script><script>document.title = "owned"</script><img src=x onerror="document.title=1">&lt;'
 
@@ -107,3 +109,18 @@ def many() -> Template:
 
     blocks = [block(f"blocks[{index}]") for index in range(200)]
     return template(stage("", "Net", shape, *blocks), dims=(("batch", "batch"),))
+
+
+@pytest.fixture
+def shown() -> Callable[[Template], dict[str, str]]:
+    """Place and type -> input and output, as the table for a pull request shows them."""
+
+    def rows(template: Template) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for line in FORMATS["markdown"](template).splitlines():
+            cells = [cell.strip(" `") for cell in line.split("|")]
+            if line.startswith("| `"):
+                found[f"{cells[1]}: {cells[2]}"] = f"{cells[3]} -> {cells[4]}"
+        return found
+
+    return rows

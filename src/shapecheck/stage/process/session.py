@@ -31,6 +31,7 @@ from shapecheck.stage.search.signatures import Descriptions
 from shapecheck.stage.search.sizes import Made, UnknownSizeError
 from shapecheck.stage.search.synthesis import CannotSynthesiseError
 from shapecheck.stage.search.trials import Recipe
+from shapecheck.stage.staging.frameworks import ALL, scopes
 from shapecheck.stage.staging.targets import recipe, with_batches
 from shapecheck.stage.staging.watching import StageWatch
 from shapecheck.stage.tests.generalising import Generaliser
@@ -73,6 +74,7 @@ class Session:
         self._made = Made(**settings.get("made", {}))
         sizes = settings.get("sizes", {})
         self._kitchen = Kitchen(self.recorder, sizes, self._described, self._subclasses, self._made)
+        self._stages = StageWatch(ALL, self.importer.shown)
         sys.meta_path.insert(0, self.importer)
         sys.path.append(os.getcwd())
 
@@ -161,8 +163,9 @@ class Session:
         """Evaluate what `given` calls, with its stages; the answer is an error that the user can mend."""
         entry = EntryPlan("template", given.call, "template", "", 1, None)
         try:
-            target = named(given.call, self.importer, installed=True)
-            with StageWatch(self.importer.shown) as self.recorder.watch:
+            with scopes.watching(self._stages):  # functions that it decorates while it is imported
+                target = named(given.call, self.importer, installed=True)
+            with self._stages as self.recorder.watch, scopes.watching(self._stages):
                 chosen = recipe(self._kitchen, target, with_batches(given))
                 return Search(entry, chosen, self.recorder, seconds).evaluate()
         except (CannotSynthesiseError, UnknownSizeError, ExampleError) as error:

@@ -21,6 +21,20 @@ MISSING = inspect.Parameter.empty
 _SILENT = (None, MISSING, Any, "Any")
 
 
+def signature_of(function: Any) -> inspect.Signature:
+    """The parameters of a function or class: where a metaclass hides them, as Flax's do, those of `__init__`.
+
+    Raises TypeError or ValueError where they cannot be read.
+    """
+    found = inspect.signature(function)
+    if isinstance(function, type) and type(function) is not type:
+        kinds = {p.kind for p in found.parameters.values()}
+        if kinds == {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}:
+            own = inspect.signature(inspect.getattr_static(function, "__init__"))
+            return own.replace(parameters=list(own.parameters.values())[1:])
+    return found
+
+
 def annotation_of(function: Any, name: str, raw: Any) -> Any:
     """The annotation, resolved if it is a string; left out if it cannot be."""
     if isinstance(function, type):

@@ -20,6 +20,17 @@ def module_class() -> type | None:
     return getattr(equinox, "Module", None)
 
 
+def nnx_class() -> type | None:
+    """`flax.nnx.Module`, if the user's code has imported it."""
+    return getattr(sys.modules.get("flax.nnx"), "Module", None)
+
+
+def model_classes() -> tuple[type, ...]:
+    """The classes of modules that are called with arrays, of the frameworks that the user's code has imported."""
+    linen = getattr(sys.modules.get("flax.linen"), "Module", None)
+    return tuple(cls for cls in (module_class(), nnx_class(), linen) if cls is not None)
+
+
 def modules_in(root: Any, path: str, base: type) -> Iterator[tuple[str, Any]]:
     """All modules of the class `base` with their paths, such as `blocks[3].attn`, the outer ones first."""
     todo: list[tuple[str, Any]] = [(path, root)]

@@ -10,6 +10,7 @@ import jax
 
 from shapecheck.shapes import SpecError, comment_dtype, parse_comment_dims, parse_spec, print_spec
 from shapecheck.stage.limits import TimeLimitError
+from shapecheck.stage.search.annotations import signature_of
 from shapecheck.stage.search.entries import nearest
 from shapecheck.stage.search.failures import describe_error, is_own
 
@@ -55,7 +56,7 @@ def shapes_in(value: Any) -> list[Shape]:
 
 def check_names(function: Any, kwargs: Mapping[str, Any]) -> None:
     """Raises ExampleError for a keyword that `function` does not take."""
-    parameters = inspect.signature(function).parameters
+    parameters = signature_of(function).parameters
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return
     for name in kwargs:

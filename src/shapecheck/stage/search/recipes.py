@@ -16,7 +16,7 @@ from shapecheck.stage.observe.recorder import Kept, Recorder
 from shapecheck.stage.protocol import ConfiguredExample
 from shapecheck.stage.search import abstract
 from shapecheck.stage.search.deferred import Deferred
-from shapecheck.stage.search.entries import module_class, modules_in, nearest
+from shapecheck.stage.search.entries import model_classes, module_class, modules_in, nearest
 from shapecheck.stage.search.examples import (
     ExampleError,
     Shape,
@@ -105,8 +105,9 @@ class Kitchen:
 
             def call(given: Mapping[str, Any]) -> None:
                 target, *args = function()
-                self._stages_of(target)
-                target(*(given.get(str(i), a) for i, a in enumerate(args)))
+                owner = getattr(target, "__self__", target)  # the model whose method it is, or itself
+                self._stages_of(owner)
+                self._function(target)(*(given.get(str(i), a) for i, a in enumerate(args)))
 
             return Prepared(lambda: abstract.run(call, arrays), assignment.chosen())
 
@@ -131,13 +132,13 @@ class Kitchen:
             if function is None:
                 raise ExampleError(f"{target.__name__} has no method {name!r}{nearest(name, public_names(target))}")
             first = (instance,)
-        elif isinstance(target, module_class() or ()):
+        elif isinstance(target, model_classes()):
             function, first = type(target).__call__, (target,)
             known = {**integers_of(target), **known}
         arguments = [read_argument(a) for a in example.args]
         named = {k: read_argument(v) for k, v in example.kwargs.items()}
         specs = [shape.spec for shape in shapes_in([arguments, named])]
-        made = {"state": None} if first and "state" in inspect.signature(function).parameters else {}
+        made = {"state": None} if first and wants_state(function, first[0]) else {}
         check_fit(function, [*first, *arguments], {**made, **named})
         invoke = self._method(function) if first else self._function(function)
 

@@ -26,6 +26,7 @@ from shapecheck.stage.search.annotations import (
     is_jaxtyped,
     is_plain_array,
     preference,
+    signature_of,
 )
 from shapecheck.stage.search.deferred import Deferred, activation, promised
 from shapecheck.stage.search.sizes import Assignment
@@ -190,6 +191,8 @@ class Synthesis:
             return 0.5
         if isinstance(annotation, type) and issubclass(annotation, enum.Enum):
             return next(iter(annotation))
+        if label == "Rngs" and isinstance(annotation, type) and annotation.__module__.startswith("flax."):
+            return Deferred(annotation, [0], {})
         if label in ("PRNGKeyArray", "KeyArray") or hints.is_key(name):
             return self._key(annotation)
         if label in ("DTypeLike", "DType", "dtype"):
@@ -308,7 +311,7 @@ class Synthesis:
 
 def _signature(function: Callable[..., Any]) -> inspect.Signature:
     try:
-        return inspect.signature(function)
+        return signature_of(function)
     except (TypeError, ValueError) as error:
         raise CannotSynthesiseError(f"its parameters cannot be read ({error})") from None
 

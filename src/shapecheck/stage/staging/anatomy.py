@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import sys
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import jax
 import numpy as np
 
 from shapecheck.stage.observe.values import is_array
-from shapecheck.stage.search.entries import modules_in
+from shapecheck.stage.search.entries import module_class, modules_in, nnx_class
 
 
 class Anatomy:
     """The modules inside `root`, which has the path `path`. A module that stands in two places has the first one's."""
 
-    def __init__(self, root: Any, path: str, base: type) -> None:
+    def __init__(self, root: Any, path: str) -> None:
         self.places: dict[int, str] = {}
         self.modules: dict[str, Any] = {}
-        for where, module in modules_in(root, path, base):
+        for where, module in _parts(root, path):
             if id(module) not in self.places:
                 self.places[id(module)] = where
                 self.modules[where] = module
@@ -61,8 +62,42 @@ def is_alike(module: Any, other: Any) -> bool:
         return False
 
 
+def is_module(value: Any) -> bool:
+    """Whether `value` is a module of Equinox or of Flax's nnx, which knows its parts."""
+    return isinstance(value, (module_class() or (), nnx_class() or ()))
+
+
+def _parts(root: Any, path: str) -> Iterator[tuple[str, Any]]:
+    equinox, nnx = module_class(), nnx_class()
+    if equinox is not None and isinstance(root, equinox):
+        yield from modules_in(root, path, equinox)
+    elif nnx is not None and isinstance(root, nnx):
+        found = [(_joined(path, steps), part) for steps, part in _graph(root) if isinstance(part, nnx)]
+        yield from sorted(found, key=lambda each: len(each[0]))  # the outer ones first
+
+
+def _graph(root: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """The nodes of an nnx module, with the steps that lead to them."""
+    nnx: Any = sys.modules["flax.nnx"]
+    yield from nnx.iter_graph(root)
+
+
+def _joined(path: str, steps: tuple[Any, ...]) -> str:
+    for step in steps:
+        path += f"[{step}]" if isinstance(step, int) else f".{step}"
+    return path.lstrip(".")
+
+
 def parameters(module: Any) -> tuple[int, int]:
     """How many inexact numbers a module holds, and their bytes; an array that it holds twice counts once."""
-    leaves = {id(leaf): leaf for leaf in jax.tree_util.tree_leaves(module) if is_array(leaf)}
+    nnx: Any = sys.modules.get("flax.nnx")
+    if nnx is not None and isinstance(module, nnx.Module):
+        module = nnx.state(module, nnx.Param)
+    return numbers(module)
+
+
+def numbers(tree: Any) -> tuple[int, int]:
+    """How many inexact numbers a pytree holds, and their bytes; an array that it holds twice counts once."""
+    leaves = {id(leaf): leaf for leaf in jax.tree_util.tree_leaves(tree) if is_array(leaf)}
     found = [leaf for leaf in leaves.values() if jax.numpy.issubdtype(leaf.dtype, np.inexact)]
     return sum(leaf.size for leaf in found), sum(leaf.size * leaf.dtype.itemsize for leaf in found)

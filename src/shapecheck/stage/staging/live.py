@@ -19,6 +19,7 @@ from shapecheck.stage.search.examples import ExampleError, Shape
 from shapecheck.stage.search.recipes import Kitchen
 from shapecheck.stage.search.sizes import UnknownSizeError
 from shapecheck.stage.search.synthesis import CannotSynthesiseError
+from shapecheck.stage.staging.frameworks import ALL, scopes
 from shapecheck.stage.staging.targets import recipe
 from shapecheck.stage.staging.transforms import renewed
 from shapecheck.stage.staging.watching import StageWatch
@@ -35,7 +36,7 @@ def evaluate(model: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tupl
     name = getattr(model, "__qualname__", type(model).__qualname__)
     abstract = {key: jax.tree_util.tree_map(_abstract, value) for key, value in kwargs.items()}
     given = ConfiguredExample(name, None, tuple(jax.tree_util.tree_map(_abstract, value) for value in args), abstract)
-    with StageWatch(os.path.relpath) as recorder.watch:
+    with StageWatch((*ALL, scopes.watching), os.path.relpath) as recorder.watch:
         entry = EntryPlan("template", name, "template", "", 1, None)
         return Search(entry, recipe(kitchen, model, given), recorder, renewed=renewed).evaluate()
 

@@ -1,0 +1,86 @@
+"""Equinox: each call of a module is a stage, each call of a function that a module holds, and labelled steps."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from shapecheck.stage.search.entries import module_class
+from shapecheck.stage.staging.frameworks.classes import patched, subclasses
+from shapecheck.stage.staging.frameworks.functions import watched_functions
+from shapecheck.stage.staging.frameworks.labels import argument_of, with_labels
+from shapecheck.stage.staging.once import is_state
+from shapecheck.stage.staging.running import Step, arguments, described, short
+from shapecheck.stage.staging.transforms import renewed
+from shapecheck.stage.staging.watching import StageWatch
+
+_JIT = "_JitWrapper"  # the class of what `equinox.filter_jit` makes
+
+
+@contextlib.contextmanager
+def watching(watch: StageWatch) -> Iterator[None]:
+    """Note the stages of Equinox modules in `watch` meanwhile."""
+    base = module_class()
+    watch.wrap(lambda function: _watched(watch, function))
+    with contextlib.ExitStack() as stack:
+        for cls in subclasses(base) if base is not None else ():
+            own = vars(cls)
+            call = own.get("__call__")
+            if "model_spec" in own:
+                stack.enter_context(patched(cls, "model_spec", with_labels(watch, own["model_spec"], is_plumbing)))
+            if call is None or getattr(call, "__isabstractmethod__", False):
+                continue
+            if not is_plumbing(cls):
+                stack.enter_context(patched(cls, "__call__", _watched(watch, call)))
+            elif cls.__name__ == _JIT:
+                stack.enter_context(patched(cls, "__call__", _renewing(call)))
+        yield
+
+
+def is_plumbing(cls: type) -> bool:
+    """Whether a module is one of those that Equinox makes of functions: bound methods, `filter_vmap(f)`."""
+    return cls.__module__.startswith("equinox.") and not cls.__module__.startswith("equinox.nn.")
+
+
+def _watched(watch: StageWatch, call: Any) -> Callable[..., Any]:
+    def plain(module: Any, /, *args: Any, **kwargs: Any) -> Any:
+        module = watched_functions(watch, module)
+        watch.rebuilt(module)
+        return call.__get__(module, type(module))(*args, **kwargs)
+
+    def watched(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        top = watch.top()
+        if not isinstance(self, module_class() or ()):
+            return call(self, *args, **kwargs)
+        if top is not None and top.part is self:  # super().__call__(...)
+            return call.__get__(self, type(self))(*args, **kwargs)
+        return watch.run(_step(watch, self, call, args, kwargs), plain, (self, *args), kwargs, once=True)
+
+    return functools.wraps(call)(watched)
+
+
+def _step(watch: StageWatch, module: Any, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Step:
+    cls, label = type(module), watch.expected(module)
+    name = short(cls)
+    given = list(arguments(call, (module, *args), kwargs))[1:]
+    # At once: a state cannot be looked at any more when there is a newer one.
+    taken = tuple((n, described(value)) for n, value in given if not is_state(value))
+    state = tuple((n, described(value)) for n, value in given if is_state(value))
+    if label is not None and len(args) > 1:
+        taken, state = (("input", described(argument_of(args[0]))),), (("substate", described(args[1])),)
+    own = vars(cls).get("__call__") or cls.__call__
+    source = watch.origin(inspect.unwrap(own), cls.__qualname__)
+    return Step(name, f"{name}.__call__", module, source, None, label, taken, state)
+
+
+def _renewing(call: Any) -> Callable[..., Any]:
+    """A jitted function that JAX traces each time: equal stages go through one and the same."""
+
+    def traced(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        with renewed():
+            return call.__get__(self, type(self))(*args, **kwargs)
+
+    return functools.wraps(call)(traced)

@@ -1,0 +1,78 @@
+"""Flax's linen: each call of a module is a stage, under the name that Flax gives it.
+
+By its public interceptors: https://flax.readthedocs.io/en/stable/api_reference/flax.linen/module.html#flax.linen.intercept_methods
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import jax
+
+from shapecheck.stage.staging.anatomy import numbers
+from shapecheck.stage.staging.running import Step, arguments, described, short
+from shapecheck.stage.staging.watching import StageWatch
+
+
+@contextlib.contextmanager
+def watching(watch: StageWatch) -> Iterator[None]:
+    """Note the stages of linen modules in `watch` meanwhile."""
+    linen: Any = sys.modules.get("flax.linen")
+    if linen is None:
+        yield
+        return
+
+    wholes: list[dict[str, Any]] = []  # what the models hold that are running: known when they have run
+
+    def intercept(run: Callable[..., Any], args: Any, kwargs: Any, context: Any) -> Any:
+        module, method = context.module, context.method_name
+        top, cls = watch.top(), type(module)
+        own = getattr(cls, method, None)  # Flax has methods of its own that stand in no class
+        if own is None or method == "setup" or method.startswith("_") != (method == "__call__"):
+            return run(*args, **kwargs)
+        if top is not None and top.part is module:  # a method that calls another
+            return run(*args, **kwargs)
+        taken = tuple((n, described(v)) for n, v in list(arguments(own, (module, *args), kwargs))[1:])
+        name, path = short(cls), ".".join(module.path)
+        source = watch.origin(own, cls.__qualname__)
+        first = bool(module.is_initializing())
+        if not module.path:
+            wholes.append({})
+        whole = wholes[-1] if wholes else dict(module.variables)
+        steps = module.path if wholes else ()
+        step = Step(name, f"{name}.{method}", module, source, path, None, taken, (), lambda: _held(whole, steps), first)
+        try:
+            return watch.run(step, run, args, kwargs)
+        finally:
+            if not module.path:
+                whole.update(module.variables)
+                wholes.pop()
+
+    watch.wrap(lambda function: _initialised(linen, function))
+    with linen.intercept_methods(intercept):
+        yield
+
+
+def _initialised(linen: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of a model, called with parameters that are made for it."""
+
+    @functools.wraps(function)
+    def called(model: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance(model, linen.Module) or model.scope is not None:
+            return function(model, *args, **kwargs)
+        keys = {name: jax.random.PRNGKey(0) for name in ("params", "dropout")}
+        return model.init_with_output(keys, *args, method=function.__name__, **kwargs)
+
+    return called
+
+
+def _held(variables: Mapping[str, Any], steps: Sequence[str]) -> tuple[int, int]:
+    """The parameters of the module at the end of these steps, inside of what the whole holds."""
+    found: Any = variables.get("params", {})
+    for step in steps:
+        found = found.get(step, {})
+    return numbers(found)

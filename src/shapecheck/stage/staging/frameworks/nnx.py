@@ -1,0 +1,41 @@
+"""Flax's nnx: each call of a module is a stage (https://flax.readthedocs.io/en/stable/nnx_basics.html)."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from shapecheck.stage.search.entries import nnx_class
+from shapecheck.stage.staging.frameworks.classes import patched, subclasses
+from shapecheck.stage.staging.running import Step, arguments, described, short
+from shapecheck.stage.staging.watching import StageWatch
+
+
+@contextlib.contextmanager
+def watching(watch: StageWatch) -> Iterator[None]:
+    """Note the stages of nnx modules in `watch` meanwhile. Calls change what modules hold, so none is left out."""
+    base = nnx_class()
+    with contextlib.ExitStack() as stack:
+        for cls in subclasses(base) if base is not None else ():
+            call = vars(cls).get("__call__")
+            if call is not None:
+                stack.enter_context(patched(cls, "__call__", _watched(watch, call)))
+        yield
+
+
+def _watched(watch: StageWatch, call: Any) -> Callable[..., Any]:
+    @functools.wraps(call)
+    def watched(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        top = watch.top()
+        if top is not None and top.part is self:  # super().__call__(...)
+            return call(self, *args, **kwargs)
+        cls = type(self)
+        given = list(arguments(call, (self, *args), kwargs))[1:]
+        taken = tuple((name, described(value)) for name, value in given)
+        name = short(cls)
+        step = Step(name, f"{name}.__call__", self, watch.origin(call, cls.__qualname__), input=taken)
+        return watch.run(step, call, (self, *args), kwargs)
+
+    return watched

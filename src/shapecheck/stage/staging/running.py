@@ -1,0 +1,153 @@
+"""A stage while it runs, and what it comes to."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import inspect
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from shapecheck.facts import ArrayValue, Frame, Stage, TreeValue, Value
+from shapecheck.stage.observe.values import describe
+from shapecheck.stage.staging.anatomy import Anatomy
+from shapecheck.stage.staging.transforms import Around
+
+Given = tuple[tuple[str, Value], ...]
+
+
+@dataclass(frozen=True)
+class Label:
+    """What a staged model says of one of its steps: its name, its owner's type, what acts on the state after it."""
+
+    name: str
+    owner: str
+    intervenors: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Step:
+    """What is about to run: a part of a model, or a function.
+
+    `path` is where it lies, absolute, if its framework says so; else it is found by the `part` itself. `count` gives
+    the numbers of its parameters and their bytes, when all has run. A `first` run is one that makes the parameters.
+    """
+
+    type: str
+    callable: str
+    part: Any
+    source: Frame | None = None
+    path: str | None = None
+    label: Label | None = None
+    input: Given = ()
+    state: Given = ()
+    count: Callable[[], tuple[int, int]] | None = None
+    first: bool = False
+
+
+class Running:
+    """A stage while it runs. `lies` is the place of its part in the model, `path` the name of that, or its label's."""
+
+    def __init__(self, step: Step, lies: str, path: str, around: Sequence[Around], anatomy: Anatomy | None) -> None:
+        self.step, self.lies, self.path, self.around, self.anatomy = step, lies, path, around, anatomy
+        self.part = step.part  # as it is now: JAX may have rebuilt it
+        self.output: Value | None = None  # of a stage that came to its end
+        self.children: list[Running] = []
+        self.taken: Counter[str] = Counter()  # calls of each place, by this stage
+
+    def moved(self, old: str, new: str) -> Running:
+        """The same, inside of another stage: with `new` in place of the beginning `old` of its path."""
+        other = copy.copy(self)
+        other.path, other.lies = _moved(self.path, old, new), _moved(self.lies, old, new)
+        other.children = [child.moved(old, new) for child in self.children]
+        return other
+
+
+def _moved(path: str, old: str, new: str) -> str:
+    inside = path.startswith(f"{old}.") if old else True
+    return f"{new}.{path.removeprefix(f'{old}.')}".strip(".") if inside else path
+
+
+def stages(found: Sequence[Running], count: Callable[[Running], tuple[int, int]]) -> Iterator[Stage]:
+    """Those that came to their end; `count` gives the parameters that each holds.
+
+    Where a model is run for its parameters first, and then with them, the second time counts.
+    """
+    ended = [running for running in found if running.output is not None]
+    if not all(running.step.first for running in ended):
+        ended = [running for running in ended if not running.step.first]
+    calls: Counter[str] = Counter()
+    for running in ended:
+        step = running.step
+        number, size = count(running)
+        yield Stage(
+            running.path,
+            step.type,
+            step.label.name if step.label is not None else running.path.rpartition(".")[2],
+            step.callable,
+            calls[running.path],
+            tuple(each.text for each in running.around),
+            step.input,
+            step.state,
+            running.output,  # type: ignore[arg-type]
+            number,
+            size,
+            step.source,
+            tuple(stages(running.children, count)),
+            step.label.owner if step.label is not None else "",
+            step.label.intervenors if step.label is not None else (),
+        )
+        calls[running.path] += 1
+
+
+def described(value: Any) -> Value:
+    """What a stage sees of a value: not the axes over which it is mapped."""
+    return _unmapped(describe(value))
+
+
+def _unmapped(value: Value) -> Value:
+    if isinstance(value, TreeValue):
+        return dataclasses.replace(value, children=tuple(map(_unmapped, value.children)))
+    return dataclasses.replace(value, mapped=()) if isinstance(value, ArrayValue) and value.mapped else value
+
+
+def arguments(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> Iterator[tuple[str, Any]]:
+    """The arguments with the names of their parameters; those that are None are left out."""
+    found: dict[str, Any] = {}
+    try:
+        signature = inspect.signature(function)
+        for name, value in signature.bind(*args, **kwargs).arguments.items():
+            kind = signature.parameters[name].kind
+            if kind is inspect.Parameter.VAR_POSITIONAL:
+                found.update({f"{name}[{index}]": part for index, part in enumerate(value)})
+            else:
+                found.update(value if kind is inspect.Parameter.VAR_KEYWORD else {name: value})
+    except (TypeError, ValueError):
+        found = {**{f"[{index}]": part for index, part in enumerate(args)}, **kwargs}
+    yield from ((name, value) for name, value in found.items() if value is not None)
+
+
+def origin(function: Any, name: str, show: Callable[[str], str]) -> Frame | None:
+    """Where a function is written; `show` gives the path of a file in messages."""
+    try:
+        code = getattr(inspect.unwrap(function), "__code__", None)
+    except ValueError:  # it claims to wrap itself
+        return None
+    if code is None:
+        return None
+    return Frame(shown(code.co_filename, show), code.co_firstlineno, name)
+
+
+def shown(file: str, show: Callable[[str], str]) -> str:
+    """The path of a file: that of an installed one is the same on all machines."""
+    return show(file).rpartition(f"site-packages{os.sep}")[2]
+
+
+def short(cls: type) -> str:
+    """The name of a class, as far as the reader knows it."""
+    return cls.__qualname__.rpartition("<locals>.")[2]
