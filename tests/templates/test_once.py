@@ -116,3 +116,54 @@ def test_stages_with_a_state_are_evaluated_each_time() -> None:
     ran.clear()
     shapecheck.template(Repeated(Counting(eqx.nn.StateIndex(jnp.zeros(())))), jax.ShapeDtypeStruct((4,), jnp.float32))
     assert len(ran) == 5
+
+
+class Made(eqx.Module):
+    weight: Array
+    shared: Array
+    number: int = eqx.field(static=True)
+    index: eqx.nn.StateIndex | None = None
+
+    def __init__(self, shared: Array, key: Array, *, kind: str = "plain"):
+        ran.append(kind)
+        self.weight = jax.random.normal(key, (4, 4))
+        self.shared = shared
+        self.number = len(ran) if kind == "counted" else 0
+        self.index = eqx.nn.StateIndex(jnp.zeros(3)) if kind == "state" else None
+
+    def __call__(self, x: Array) -> Array:
+        return self.shared + self.weight @ x
+
+
+class Row(eqx.Module):
+    parts: list[Made]
+
+    def __init__(self, kind: str):
+        shared = jnp.zeros(4)
+        self.parts = [Made(shared, key, kind=kind) for key in jax.random.split(KEY, 9)]
+
+    def __call__(self, x: Array) -> Array:
+        for part in self.parts:
+            x = part(x)
+        return x
+
+
+@pytest.mark.parametrize(("kind", "most"), [("plain", 3), ("counted", 9), ("state", 9)])
+def test_what_is_constructed_alike_is_constructed_three_times_at_most(kind: str, most: int) -> None:
+    ran.clear()
+    seen: list[Row] = []
+
+    def make() -> Row:
+        seen.append(Row(kind))
+        return seen[-1]
+
+    template = shapecheck.template(make, jax.ShapeDtypeStruct((4,), "float32"))
+    assert len(ran) == most
+    assert [stage.path for stage in template] == ["", *(f"parts[{index}]" for index in range(9))]
+    # An array that all parts share counts once, and each has a weight of its own.
+    assert template.params == 9 * 16 + 4
+    assert len({id(part.weight) for part in seen[0].parts}) == 9
+    numbers = {part.number for part in seen[0].parts}
+    assert len(numbers) == (9 if kind == "counted" else 1)
+    if kind == "state":
+        assert len({id(part.index.marker) for part in seen[0].parts if part.index is not None}) == 9

@@ -98,6 +98,9 @@ def parameters(module: Any) -> tuple[int, int]:
 
 def numbers(tree: Any) -> tuple[int, int]:
     """How many inexact numbers a pytree holds, and their bytes; an array that it holds twice counts once."""
-    leaves = {id(leaf): leaf for leaf in jax.tree_util.tree_leaves(tree) if is_array(leaf)}
+    # The first value of a state, which its index holds, is no parameter.
+    index = getattr(getattr(sys.modules.get("equinox"), "nn", None), "StateIndex", ())
+    found_leaves = jax.tree_util.tree_leaves(tree, is_leaf=lambda value: isinstance(value, index))
+    leaves = {id(leaf): leaf for leaf in found_leaves if is_array(leaf)}
     found = [leaf for leaf in leaves.values() if jax.numpy.issubdtype(leaf.dtype, np.inexact)]
     return sum(leaf.size for leaf in found), sum(leaf.size * leaf.dtype.itemsize for leaf in found)

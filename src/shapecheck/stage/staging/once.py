@@ -1,9 +1,12 @@
-"""Depth for free: a stage that repeats an earlier one is not evaluated again.
+"""Depth for free: a stage that repeats an earlier one is not evaluated again, nor is the construction of a module.
 
 From the second time on, a stage is called through `jax.jit`, whose cache goes by the shapes, dtypes and weak types of
 its arrays; one jitted function stands for one class with one static structure. So vmap, grad, scan and their kin treat
 the call as JAX treats any jitted function. Where such a boundary could matter, a stage is evaluated each time: if it
 has arrays with values, a `State`, static parts that cannot be compared, functions that hold tracers, or effects.
+
+Modules are constructed so from the third time on, if the first two came out alike: what makes something of its own
+each time, as the index of a state is, never does.
 """
 
 from __future__ import annotations
@@ -60,7 +63,8 @@ class Once:
         self._seen: set[Hashable] = set()
         self._apart: set[Hashable] = set()  # those for which a boundary would matter
         self._jitted: dict[Hashable, Any] = {}
-        self._results: dict[Hashable, Split] = {}
+        self._results: dict[Hashable, tuple[Split, list[tuple[bool, int]]]] = {}
+        self._made: dict[Hashable, Hashable] = {}  # what the first construction came to
 
     def call(
         self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
@@ -81,20 +85,49 @@ class Once:
             self._apart.add(key)
             return function(*args, **kwargs), key
 
+    def make(self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """The result of `function(*args, **kwargs)`, a construction."""
+        given = Split((list(args), dict(kwargs)))
+        static = given.key()
+        key = None if static is None or not given.tracers else ((function, static), given.signature())
+        if key is None or key in self._apart:
+            return function(*args, **kwargs)
+        if key in self._seen:
+            try:
+                return self._again(function, given, (function, static), key)
+            except Exception:
+                self._apart.add(key)
+                return function(*args, **kwargs)
+        result = function(*args, **kwargs)
+        made = Split(result)
+        form = (made.key(), made.signature())
+        if form[0] is None or self._made.setdefault(key, form) != form:
+            self._apart.add(key)
+        elif self._made[key] is not form:
+            self._seen.add(key)
+        return result
+
     def _again(self, function: Callable[..., Any], given: Split, static: Hashable, key: Hashable) -> Any:
         if static not in self._jitted:
 
             def traced(tracers: Sequence[Any]) -> Sequence[Any]:
                 args, kwargs = given.whole(tracers)
                 result = Split(function(*args, **kwargs))
-                self._results[static, _signature(tracers)] = result
-                return result.tracers
+                # What was given comes back itself, and what stands in two places remains one.
+                places = {id(tracer): index for index, tracer in enumerate(tracers)}
+                new = {id(tracer): tracer for tracer in result.tracers if id(tracer) not in places}
+                numbers = {name: index for index, name in enumerate(new)}
+                sources = [(id(t) in places, {**numbers, **places}[id(t)]) for t in result.tracers]
+                self._results[static, _signature(tracers)] = result, sources
+                return list(new.values())
 
             self._jitted[static] = jax.jit(traced)
         jitted = self._jitted[static]
         if key not in self._results and jitted.trace(given.tracers).jaxpr.effects:
             raise EffectError
-        return self._results[key].whole(jitted(given.tracers))
+        new = jitted(given.tracers)
+        result, sources = self._results[key]
+        return result.whole([given.tracers[index] if own else new[index] for own, index in sources])
 
 
 def _signature(tracers: Sequence[Any]) -> Signature:

@@ -130,6 +130,10 @@ class StageWatch(Watch):
         while self._stack and self._stack.pop() is not stage:
             pass
 
+    def make(self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """The result of a construction, which is not run again if it repeats earlier ones."""
+        return self._once.make(function, args, kwargs)
+
     def rebuilt(self, part: Any) -> None:
         """The innermost stage runs with `part`: JAX may have rebuilt it, and so those inside of it."""
         stage = self.top()

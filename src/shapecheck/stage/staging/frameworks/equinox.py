@@ -26,6 +26,8 @@ def watching(watch: StageWatch) -> Iterator[None]:
     base = module_class()
     watch.wrap(lambda function: _watched(watch, function))
     with contextlib.ExitStack() as stack:
+        if base is not None and "__call__" in vars(type(base)):
+            stack.enter_context(patched(type(base), "__call__", _making(watch, vars(type(base))["__call__"])))
         for cls in subclasses(base) if base is not None else ():
             own = vars(cls)
             call = own.get("__call__")
@@ -60,6 +62,18 @@ def _watched(watch: StageWatch, call: Any) -> Callable[..., Any]:
         return watch.run(_step(watch, self, call, args, kwargs), plain, (self, *args), kwargs, once=True)
 
     return functools.wraps(call)(watched)
+
+
+def _making(watch: StageWatch, construct: Callable[..., Any]) -> Callable[..., Any]:
+    """The construction of modules, of which equal ones are not run again."""
+
+    @functools.wraps(construct)
+    def made(cls: type, /, *args: Any, **kwargs: Any) -> Any:
+        if is_plumbing(cls):
+            return construct(cls, *args, **kwargs)
+        return watch.make(construct, (cls, *args), kwargs)
+
+    return made
 
 
 def _step(watch: StageWatch, module: Any, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Step:
