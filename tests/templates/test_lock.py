@@ -229,3 +229,14 @@ def test_parameters_are_told_where_they_are_not_around() -> None:
     assert told(drift(of({"a": LINEAR}), dtype)) == [
         ("changed", "a", (("number of parameters", "40 (160 bytes)", "40 (80 bytes)"),))
     ]
+
+
+def test_a_size_in_place_of_a_free_dim_is_no_drift() -> None:
+    under = ("vmap(b)",)
+    free = of({"a": stage(["f32[b,4*b + 1,floordiv(b, 2)]", "f32[seq,48]"], under=under)})
+    number = of({"a": stage(["f32[68,273,34]", "f32[seq,48]"], under=("vmap(68)",))})
+    chosen = replace(number, making=Making(dims={"b": 68}))
+    assert drift(free, chosen) == drift(chosen, free) == []
+    assert [p.name for p in drift(free, number)[0].parts] == ["output[0]", "transformation"]
+    other = replace(of({"a": stage(["f32[68,272,34]", "f32[seq,48]"], under=under)}), making=chosen.making)
+    assert told(drift(free, other)) == [("changed", "a", (("output[0]", "f32[68,273,34]", "f32[68,272,34]"),))]

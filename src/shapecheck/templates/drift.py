@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from shapecheck.templates.lock import Locked, Shapes
 from shapecheck.templates.repeats import Place, folded, lies_in
+from shapecheck.templates.sized import sized
 
 Kind = Literal["changed", "added", "removed"]
 _PARAMETERS = "number of parameters"
@@ -41,8 +42,12 @@ _Told = tuple[Kind, str, tuple[Part, ...], str, int]
 
 
 def drift(was: Locked, now: Locked) -> list[Drift]:
-    """All differences, sorted by place; what repeats itself is told once."""
-    before, after = was.each(), now.each()
+    """All differences, sorted by place; what repeats itself is told once.
+
+    Where only one of the two had to be evaluated for some size of a free dim, that is no difference.
+    """
+    sizes = {**was.making.dims, **now.making.dims}
+    before, after = sized(was, sizes).each(), sized(now, sizes).each()
     found: dict[Place, _Told] = {}
     for place in before.keys() & after.keys():
         parts = tuple(_parts(before[place], after[place]))
