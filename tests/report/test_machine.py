@@ -89,7 +89,9 @@ SCHEMA = exact(
         annotated_reached=COUNT,
     ),
     loose={"type": "array", "items": exact(path=TEXT, line=PLACE, reason=TEXT)},
-    lock={"anyOf": [{"type": "null"}, exact(path=TEXT, templates=COUNT, stages=COUNT, differences=COUNT)]},
+    lock={
+        "anyOf": [{"type": "null"}, exact(path=TEXT, templates=COUNT, stages=COUNT, differences=COUNT, failed=COUNT)]
+    },
     entries={"type": "array", "items": exact(target=TEXT, origin=TEXT, mode=TEXT, status=TEXT, reason=TEXT)},
 )
 

@@ -76,12 +76,16 @@ class TestCounts:
 
 @dataclass(frozen=True)
 class LockCounts:
-    """The lock at `path`: how many of its templates were evaluated again, their stages, and how often they differ."""
+    """The lock at `path`: how many of its templates were compared, their stages, and how often they differ.
+
+    `failed` are those that cannot be evaluated.
+    """
 
     path: str
     templates: int = 0
     stages: int = 0
     differences: int = 0
+    failed: int = 0
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,8 @@ def check(lock: Path, templates: Sequence[Locked], config: Config, progress: Pro
             result.sites.update(found.sites)
             result.python = found.python
         result.entries.append(EntryResult(kept.target, "lock", "symbolic", status, reason))
-    result.counts = LockCounts(shown(lock), len(templates), stages, len(result.findings))
+    failed = len(result.broken)
+    result.counts = LockCounts(shown(lock), len(templates) - failed, stages, len(result.findings), failed)
     return result
 
 

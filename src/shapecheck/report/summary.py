@@ -77,6 +77,10 @@ def _tests(report: Report) -> Iterator[tuple[Part, ...]]:
 
 def _lock(lock: LockCounts) -> Iterator[tuple[Part, ...]]:
     text = f"{_count(lock.templates, 'template')} in {lock.path}: {_count(lock.stages, 'stage')}, "
+    if lock.failed:
+        yield ((f"{_count(lock.failed, 'template')} in {lock.path} cannot be evaluated.", "error"),)
+    if not lock.templates:
+        return
     if lock.differences:
         hint = "(if they are meant: shapecheck template --write-lock)"
         yield ((f"{text}{_count(lock.differences, 'difference')} {hint}", "warning"),)
