@@ -46,18 +46,23 @@ class Constructions:
         Instances are rebuilt on their way through JAX's transformations. Then it is what the constructors of
         instances like it had, or, where vmap and scan have changed the parameters' shapes, of any of its class.
         """
-        if not self._all:
-            return ()
-        if not self._by_type:
-            # By the type at the end of construction: Equinox constructs an instance of a subclass first.
-            for construction in self._all.values():
-                self._by_type.setdefault(type(construction.instance), []).append(construction)
-        found = self._by_type.get(type(instance), [])
+        found = self._alike(instance)
         same = [c for c in found if c.instance is instance]
         if not same and len({id(c.instance) for c in found}) > 1:
             looks = _looks(instance)
             same = [c for c in found if _looks(c.instance) == looks]
         return [c.variables for c in same or found]
+
+    def own(self, instance: Any) -> Sequence[Mapping[str, Any]]:
+        """What the constructor of this very instance had; nothing if JAX has rebuilt it."""
+        return [c.variables for c in self._alike(instance) if c.instance is instance]
+
+    def _alike(self, instance: Any) -> Sequence[Construction]:
+        if not self._by_type:
+            # By the type at the end of construction: Equinox constructs an instance of a subclass first.
+            for construction in self._all.values():
+                self._by_type.setdefault(type(construction.instance), []).append(construction)
+        return self._by_type.get(type(instance), [])
 
 
 def _looks(instance: Any) -> object:

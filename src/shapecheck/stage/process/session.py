@@ -32,6 +32,7 @@ from shapecheck.stage.search.sizes import Made, UnknownSizeError
 from shapecheck.stage.search.synthesis import CannotSynthesiseError
 from shapecheck.stage.search.trials import Recipe
 from shapecheck.stage.staging.frameworks import ALL, scopes
+from shapecheck.stage.staging.repeats import Repeats
 from shapecheck.stage.staging.targets import recipe, with_batches
 from shapecheck.stage.staging.watching import StageWatch
 from shapecheck.stage.tests.generalising import Generaliser
@@ -74,6 +75,7 @@ class Session:
         self._made = Made(**settings.get("made", {}))
         sizes = settings.get("sizes", {})
         self._kitchen = Kitchen(self.recorder, sizes, self._described, self._subclasses, self._made)
+        self._repeats = Repeats(self.recorder)
         self._stages = StageWatch(ALL, self.importer.shown)
         sys.meta_path.insert(0, self.importer)
         sys.path.append(os.getcwd())
@@ -185,11 +187,14 @@ class Session:
             if entry.origin == "script":
                 return self._script(entry)
             recipe = self._recipe(entry)
-            return Search(entry, recipe, self.recorder, seconds).evaluate()
+            with self._repeats as self.recorder.watch:
+                return Search(entry, recipe, self.recorder, seconds).evaluate()
         except (CannotSynthesiseError, UnknownSizeError) as error:
             return (self._failed(entry, str(error)),)
         except ExampleError as error:
             return (self._failed(entry, f"example: {error}"),)
+        finally:
+            self.recorder.watch = Watch()
 
     def _script(self, entry: EntryPlan) -> tuple[Evaluation, ...]:
         example = self._example(entry)

@@ -11,8 +11,11 @@ each time, as the index of a state is, never does.
 
 from __future__ import annotations
 
+import contextlib
 import sys
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import jax
@@ -59,7 +62,12 @@ class Split:
 class Once:
     """Remembers which calls were made, for one evaluation."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self, plainly: int = 1, quiet: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext
+    ) -> None:
+        """So many calls are made `plainly` at first. What is traced again, for its boundary, is so under `quiet()`."""
+        self._plainly, self._quiet = plainly, quiet
+        self._times: Counter[Hashable] = Counter()
         self._seen: set[Hashable] = set()
         self._apart: set[Hashable] = set()  # those for which a boundary would matter
         self._jitted: dict[Hashable, Any] = {}
@@ -67,19 +75,28 @@ class Once:
         self._made: dict[Hashable, Hashable] = {}  # what the first construction came to
 
     def call(
-        self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+        self,
+        function: Callable[..., Any],
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        tell: Callable[[Sequence[Any]], Hashable] = lambda tracers: None,
     ) -> tuple[Any, Hashable]:
-        """The result of `function(*args, **kwargs)`, and the call's key (None if it is unlike any other)."""
+        """The result of `function(*args, **kwargs)`, and the call's key (None if it is unlike any other).
+
+        What is to be told apart in calls that JAX cannot tell apart, `tell` gives for their tracers.
+        """
         given = Split((list(args), dict(kwargs)))
         static = given.key()
-        key = None if static is None or _has_state((args, kwargs)) else ((function, static), given.signature())
+        key: Hashable = None
+        if static is not None and not _has_state((args, kwargs)):
+            key = ((function, static), given.signature(), tell(given.tracers))
         if key is None or key in self._apart:
             return function(*args, **kwargs), key
-        if key not in self._seen:
-            self._seen.add(key)
+        self._times[key] += 1
+        if self._times[key] <= self._plainly:
             return function(*args, **kwargs), key
         try:
-            return self._again(function, given, (function, static), key), key
+            return self._again(function, given, (function, static)), key
         except Exception:
             # The boundary may be to blame: where it is not, the call raises the same again.
             self._apart.add(key)
@@ -94,7 +111,7 @@ class Once:
             return function(*args, **kwargs)
         if key in self._seen:
             try:
-                return self._again(function, given, (function, static), key)
+                return self._again(function, given, (function, static))
             except Exception:
                 self._apart.add(key)
                 return function(*args, **kwargs)
@@ -107,12 +124,14 @@ class Once:
             self._seen.add(key)
         return result
 
-    def _again(self, function: Callable[..., Any], given: Split, static: Hashable, key: Hashable) -> Any:
+    def _again(self, function: Callable[..., Any], given: Split, static: Hashable) -> Any:
+        key = static, given.signature()
         if static not in self._jitted:
 
             def traced(tracers: Sequence[Any]) -> Sequence[Any]:
                 args, kwargs = given.whole(tracers)
-                result = Split(function(*args, **kwargs))
+                with self._quiet():
+                    result = Split(function(*args, **kwargs))
                 # What was given comes back itself, and what stands in two places remains one.
                 places = {id(tracer): index for index, tracer in enumerate(tracers)}
                 new = {id(tracer): tracer for tracer in result.tracers if id(tracer) not in places}

@@ -1,0 +1,71 @@
+"""Depth for free where claims are checked: equal calls of modules are observed once, and not evaluated again."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+from shapecheck.stage.observe.recorder import Recorder, Watch
+from shapecheck.stage.observe.values import mapped_axes
+from shapecheck.stage.search.entries import module_class
+from shapecheck.stage.staging.frameworks.classes import patched, subclasses
+from shapecheck.stage.staging.frameworks.equinox import is_plumbing
+from shapecheck.stage.staging.once import Once
+
+
+class Repeats(Watch):
+    """While it is entered, calls of Equinox modules that repeat earlier ones of the same evaluation run once.
+
+    Two calls are equal only if a claim sees the same in both: also the axes over which JAX maps, and the sizes that
+    the module's constructor had, though the module may not hold them.
+    """
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._wrapped: dict[Any, Callable[..., Any]] = {}
+        self._entered = contextlib.ExitStack()
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget what ran: another evaluation starts."""
+        self._once = Once(2, self._recorder.paused)
+
+    def __enter__(self) -> Repeats:
+        base = module_class()
+        with contextlib.ExitStack() as stack:
+            for cls in subclasses(base) if base is not None else ():
+                call = vars(cls).get("__call__")
+                if call is not None and not getattr(call, "__isabstractmethod__", False) and not is_plumbing(cls):
+                    stack.enter_context(patched(cls, "__call__", self._once_each(call)))
+            self._entered = stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._entered.close()
+
+    def _once_each(self, call: Any) -> Callable[..., Any]:
+        if call not in self._wrapped:
+            self._wrapped[call] = self._wrapper(call)
+        return self._wrapped[call]
+
+    def _wrapper(self, call: Any) -> Callable[..., Any]:
+        def plain(module: Any, /, *args: Any, **kwargs: Any) -> Any:
+            return call.__get__(module, type(module))(*args, **kwargs)
+
+        def called(self_: Any, /, *args: Any, **kwargs: Any) -> Any:
+            def tell(tracers: Sequence[Any]) -> Hashable:
+                return tuple(map(mapped_axes, tracers)), self._told(self_)
+
+            return self._once.call(plain, (self_, *args), kwargs, tell)[0]
+
+        return functools.wraps(call)(called)
+
+    def _told(self, module: Any) -> Hashable:
+        """The sizes that the constructor of a module had; of one that JAX has rebuilt, what it holds tells them."""
+        found: Sequence[Mapping[str, Any]] = self._recorder.constructions.own(module)
+        return tuple(tuple((n, v) for n, v in variables.items() if type(v) is int) for variables in found)
