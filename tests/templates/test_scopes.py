@@ -97,11 +97,11 @@ def test_functions_in_fields_are_stages(shown: Rows) -> None:
     mlp = eqx.nn.MLP(4, 3, 5, 1, activation=jax.nn.gelu, key=KEY)
     tail = [jax.nn.relu, functools.partial(jnp.reshape, shape=(3, 1)), eqx.nn.Lambda(jnp.sin)]
     rows = shown(shapecheck.template(Holding(mlp, tail, {"out": jax.jit(lambda x: x[:, 0])}), jnp.zeros(4)))
-    assert rows["mlp.activation vmap(5): function"] == "f32[] -> f32[]"
-    assert rows["tail[0]: function"] == "f32[3] -> f32[3]"
-    assert rows["tail[1]: function"] == "f32[3] -> f32[3,1]"
-    assert rows["tail[2].fn: function"] == "f32[3,1] -> f32[3,1]"
-    assert rows["head['out']: function"] == "f32[3,1] -> f32[3]"
+    assert rows["mlp.activation vmap(5): gelu"] == "f32[] -> f32[]"
+    assert rows["tail[0]: relu"] == "f32[3] -> f32[3]"
+    assert rows["tail[1]: partial(reshape)"] == "f32[3] -> f32[3,1]"
+    assert rows["tail[2].fn: sin"] == "f32[3,1] -> f32[3,1]"
+    assert rows["head['out']: &lt;lambda&gt;"] == "f32[3,1] -> f32[3]"
 
 
 def test_a_module_cannot_tell_that_its_functions_are_watched() -> None:

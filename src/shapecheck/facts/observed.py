@@ -117,11 +117,11 @@ class Evaluation:
 class Stage:
     """A step of a model: one call of a part of it. `path` is where the part lies, "" for the whole.
 
-    `call` counts the calls of that path from 0. `under` are JAX's transformations between the stage above and this
-    one, outermost first, with their sizes: `vmap(32)`. `input` and `state` are arguments by name. `params` counts the
-    inexact numbers that the part holds, `param_bytes` their bytes. `owner` is the type of the model that has this as
-    a step with a label of its own, `intervenors` are what acts on the state after it. `flops` estimates the arithmetic
-    operations, as text where free sizes enter.
+    `type` is the name of its class, or of its function. `call` counts the calls of that path from 0. `under` are JAX's
+    transformations between the stage above and this one, outermost first, with their sizes: `vmap(32)`. `input` and
+    `state` are arguments by name. `params` counts the inexact numbers that the part holds, `param_bytes` their bytes.
+    `owner` is the type of the model that has this as a step with a label of its own, `intervenors` are what acts on
+    the state after it. `flops` estimates the arithmetic operations, as text where free sizes enter.
     """
 
     path: str

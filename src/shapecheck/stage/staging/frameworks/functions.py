@@ -30,7 +30,7 @@ class Held:
         if (top is not None and top.part is self) or not any(_has_arrays(value) for _, value in given):
             return function(*args, **kwargs)
         source = self._watch.origin(function, name)
-        return self._watch.run(Step("function", name, None, source, self._path, input=given), function, args, kwargs)
+        return self._watch.run(Step(name, name, None, source, self._path, input=given), function, args, kwargs)
 
     def __eq__(self, other: object) -> bool:
         return bool(self._function == (other._function if isinstance(other, Held) else other))

@@ -58,7 +58,7 @@ def _watched(watch: StageWatch, step: Any, name: str, is_plumbing: Callable[[typ
             given, before = (("input", described(input)),), (("substate", described(state)),)
             # What takes no state is wrapped, and the wrapper says so: then it is what it wraps.
             part = getattr(found, "__wrapped__", None)
-            kind, title = _kind(part or found), function_name(part or found)
+            kind = title = function_name(part or found)
             if is_module(part) and not is_plumbing(type(part)):
                 kind, title = short(type(part)), f"{short(type(part))}.__call__"
             run = Step(kind, title, part, watch.origin(part or found, title), None, label, given, before)
@@ -76,7 +76,3 @@ def _intervenors(model: Any, step: Any, name: str) -> Iterator[str]:
     own = getattr(model, "intervenors", None)
     for found in (getattr(step, "intervenors", ()), own.get(name, ()) if isinstance(own, Mapping) else ()):
         yield from (short(type(each)) for each in (found.values() if isinstance(found, Mapping) else found))
-
-
-def _kind(function: Any) -> str:
-    return "method" if getattr(function, "__func__", None) is not None else "function"
