@@ -60,13 +60,12 @@ class Found:
     sites: tuple[str, ...]
 
 
-def evaluate(target: str, init: Sequence[str], arguments: Sequence[str], config: Config) -> Template:
-    """Evaluate a target with its stages. Raises ConfigError, with the remedy, for what cannot be evaluated."""
-    return find(Wanted(target, tuple(init), tuple(arguments)), config).template
-
-
 def find(wanted: Wanted, config: Config) -> Found:
-    """As `evaluate`. Raises GoneError where only the name, or its file, is not there."""
+    """Evaluate a target with its stages.
+
+    Raises ConfigError, with the remedy, for what cannot be evaluated; GoneError where only the name, or its file, is
+    not there.
+    """
     file, target = wanted.file, wanted.target
     where, _, name = target.rpartition(":")
     planned = _plan(file, wanted.folder, config) if file else None

@@ -106,3 +106,13 @@ def test_the_tree_of_a_made_up_model(model: None, capsys: pytest.CaptureFixture[
 def test_what_is_wrong_is_told(args: list[str], message: str, model: None, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["template", *args]) == 2
     assert f"Error: {message}" in capsys.readouterr().err
+
+
+def test_defaults_stay_as_they_are_and_what_is_made_up_is_told(model: None, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("deep.py").write_text(MODEL.replace("d_in: int, d_model: int, *, key", "d_in: int, d_model: int = 20, *, key"))
+    assert main(["template", "deep.py:Net", "--format", "markdown"]) == 0
+    told = capsys.readouterr()
+    assert "| `hidden vmap(batch)` | Linear | `f32[48]` | `f32[20]` |" in told.out
+    assert "Made up, for nobody gave them: d_in=48." in told.err
+    assert main(["template", "deep.py:Net", "--init", "d_in=4"]) == 0
+    assert "Made up" not in capsys.readouterr().err

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from shapecheck.cli import locks
-from shapecheck.cli.terminal import CLEAN, deliver, wants_color
+from shapecheck.cli.terminal import CLEAN, deliver, say, wants_color
 from shapecheck.config import interpreter, load
 
 if TYPE_CHECKING:
@@ -97,7 +97,12 @@ def template(
     from shapecheck import templating  # noqa: PLC0415  # --help shall not wait for it
     from shapecheck.templates import FORMATS, down_to, folded, matching  # noqa: PLC0415
 
-    found = templating.evaluate(target, init, arguments, config)
+    wanted = templating.Wanted(target, tuple(init), tuple(arguments))
+    evaluated = templating.find(wanted, config)
+    if evaluated.integers:
+        made_up = ", ".join(f"{name}={size}" for name, size in sorted(evaluated.integers.items()))
+        say(f"Made up, for nobody gave them: {made_up}. --init and --arg choose others.\n")
+    found = evaluated.template
     if collapse or (collapse is None and form == "tree" and sys.stdout.isatty() and found.count > _MANY):
         found = folded(found)
     found = matching(found, glob) if glob is not None else found

@@ -19,8 +19,9 @@ from shapecheck.stage.observe import checkers
 from shapecheck.stage.observe.importing import Importer, WorkerEndedError
 from shapecheck.stage.observe.recorder import Recorder, Watch
 from shapecheck.stage.process import streams
-from shapecheck.stage.process.named import GoneError, named
+from shapecheck.stage.process.named import named
 from shapecheck.stage.process.suite import Suite
+from shapecheck.stage.process.templates import Templates
 from shapecheck.stage.protocol import ConfiguredExample, Described, EntryPlan, ModulePlan, Part, TestResult
 from shapecheck.stage.search import entries
 from shapecheck.stage.search.attempts import Search
@@ -28,13 +29,10 @@ from shapecheck.stage.search.examples import ExampleError
 from shapecheck.stage.search.failures import describe_error, is_own
 from shapecheck.stage.search.recipes import Kitchen
 from shapecheck.stage.search.signatures import Descriptions
-from shapecheck.stage.search.sizes import Made, UnknownSizeError
+from shapecheck.stage.search.sizes import UnknownSizeError
 from shapecheck.stage.search.synthesis import CannotSynthesiseError
 from shapecheck.stage.search.trials import Recipe
-from shapecheck.stage.staging.frameworks import ALL, scopes
 from shapecheck.stage.staging.repeats import Repeats
-from shapecheck.stage.staging.targets import recipe, with_batches
-from shapecheck.stage.staging.watching import StageWatch
 from shapecheck.stage.tests.generalising import Generaliser
 from shapecheck.stage.tests.scripts import run_script
 
@@ -72,11 +70,9 @@ class Session:
         self.settings = settings
         self.entries: dict[str, EntryPlan] = {}
         self.classes: dict[str, type] = {}
-        self._made = Made(**settings.get("made", {}))
-        sizes = settings.get("sizes", {})
-        self._kitchen = Kitchen(self.recorder, sizes, self._described, self._subclasses, self._made)
+        self._kitchen = Kitchen(self.recorder, settings.get("sizes", {}), self._described, self._subclasses)
+        self._templates = Templates(self.importer, self.recorder, settings, self._described, self._subclasses)
         self._repeats = Repeats(self.recorder)
-        self._stages = StageWatch(ALL, self.importer.shown)
         sys.meta_path.insert(0, self.importer)
         sys.path.append(os.getcwd())
 
@@ -163,21 +159,11 @@ class Session:
 
     def template(self, given: ConfiguredExample, seconds: float) -> tuple[Evaluation, ...] | dict[str, str]:
         """Evaluate what `given` calls, with its stages; the answer is an error that the user can mend."""
-        entry = EntryPlan("template", given.call, "template", "", 1, None)
-        try:
-            with scopes.watching(self._stages):  # functions that it decorates while it is imported
-                target = named(given.call, self.importer, installed=True)
-            with self._stages as self.recorder.watch, scopes.watching(self._stages):
-                chosen = recipe(self._kitchen, target, with_batches(given))
-                return Search(entry, chosen, self.recorder, seconds).evaluate()
-        except (CannotSynthesiseError, UnknownSizeError, ExampleError) as error:
-            return {"error": str(error), **({"gone": "yes"} if isinstance(error, GoneError) else {})}
-        finally:
-            self.recorder.watch = Watch()
+        return self._templates.evaluate(given, seconds)
 
     def made(self) -> dict[str, int]:
         """The integers that were made up for the template."""
-        return dict(self._made.chosen)
+        return self._templates.made()
 
     def _run(self, entry: EntryPlan, seconds: float) -> tuple[Evaluation, ...]:
         plan = self.plans.get(entry.path)

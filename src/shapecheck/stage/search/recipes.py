@@ -59,9 +59,10 @@ class Kitchen:
         described: Callable[[Any], Descriptions],
         subclasses: Callable[[type], Sequence[type]],
         made: Made | None = None,
+        constructions: tuple[int, ...] = CONSTRUCTIONS,
     ) -> None:
         self.recorder, self.pinned, self.described, self.subclasses = recorder, pinned, described, subclasses
-        self.made = made or Made()
+        self.made, self.constructions = made or Made(), constructions
         self._models: dict[tuple[type, int], tuple[Any, dict[str, int], Kept]] = {}
         self._made: dict[tuple[type, int], Synthesis] = {}
 
@@ -162,7 +163,7 @@ class Kitchen:
             call = functools.partial(abstract.run, lambda instance: None, deferred)
             return Prepared(call, guessed=synthesis.guessed, made_up=tuple(sorted(synthesis.made_up)))
 
-        return Recipe(prepare, symbolic=False, certain=False, constructions=CONSTRUCTIONS)
+        return Recipe(prepare, symbolic=False, certain=False, constructions=self.constructions)
 
     def instance(self, cls: type, construction: int, init: Mapping[str, Any] | None = None) -> Instance:
         """An abstract instance of `cls`. What its construction showed is kept."""
@@ -178,7 +179,7 @@ class Kitchen:
     def _given(self, cls: type, init: Mapping[str, Any]) -> tuple[Any, dict[str, int]]:
         """An abstract instance with the arguments that the user gave, the others made up."""
         problem: CannotSynthesiseError | None = None
-        for construction in CONSTRUCTIONS:
+        for construction in self.constructions:
             try:
                 return self._construct(cls, init, construction)
             except CannotSynthesiseError as error:
@@ -278,7 +279,7 @@ class Kitchen:
             relations=instance is None,
             tied=not free_names(specs) and not vague,
             certain=not any(d.vague for d in described.values()) and not vague,
-            constructions=(0,) if instance is None else CONSTRUCTIONS,
+            constructions=(0,) if instance is None else self.constructions,
             ranks=ranks_of(specs),
             apart=tuple(frozenset(parse_spec(s).free_names()) for s in specs_of(function, {})),
             described_apart=tuple(frozenset(parse_spec(d.spec).free_names()) for d in described.values()),

@@ -35,6 +35,9 @@ ALL_EQUAL = 2
 CONSTRUCTIONS = (0, 1, 3, ALL_EQUAL)
 """How integers of constructors are chosen, in the order of trying. See `Synthesis`."""
 
+DEFAULTS_FIRST = (1, 0, 3, ALL_EQUAL)
+"""The same for what is to be shown as it is: integers that have defaults keep them if that goes."""
+
 _DEPTH = 6
 
 

@@ -18,7 +18,7 @@ from shapecheck.stage.search.attempts import Search
 from shapecheck.stage.search.examples import ExampleError, Shape
 from shapecheck.stage.search.recipes import Kitchen
 from shapecheck.stage.search.sizes import UnknownSizeError
-from shapecheck.stage.search.synthesis import CannotSynthesiseError
+from shapecheck.stage.search.synthesis import DEFAULTS_FIRST, CannotSynthesiseError
 from shapecheck.stage.staging.frameworks import ALL, scopes
 from shapecheck.stage.staging.targets import recipe
 from shapecheck.stage.staging.transforms import renewed
@@ -32,7 +32,7 @@ def evaluate(model: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tupl
     arguments that do not fit, CannotSynthesiseError for those that are missing and cannot be made up.
     """
     recorder = Recorder({})
-    kitchen = Kitchen(recorder, {}, lambda function: {}, lambda cls: [])
+    kitchen = Kitchen(recorder, {}, lambda function: {}, lambda cls: [], constructions=DEFAULTS_FIRST)
     name = getattr(model, "__qualname__", type(model).__qualname__)
     abstract = {key: jax.tree_util.tree_map(_abstract, value) for key, value in kwargs.items()}
     given = ConfiguredExample(name, None, tuple(jax.tree_util.tree_map(_abstract, value) for value in args), abstract)

@@ -90,7 +90,12 @@ def _applied(pair: Any, init: Any) -> Callable[..., Any]:
 
 def _made(kitchen: Kitchen, function: Any, given: ConfiguredExample) -> Any:
     """What a factory makes, abstractly; None if it is none, or does not run with made-up arguments."""
-    synthesis = Synthesis(kitchen.constructing(function), pinned=kitchen.pinned, subclasses=kitchen.subclasses)
+    synthesis = Synthesis(
+        kitchen.constructing(function),
+        variant=kitchen.constructions[0],
+        pinned=kitchen.pinned,
+        subclasses=kitchen.subclasses,
+    )
     try:
         args, kwargs = synthesis.arguments(function, {}, given.init or {}, constructing=True)
         return abstract.build(Deferred(function, args, kwargs))

@@ -1,0 +1,57 @@
+"""The part of a session that evaluates models with their stages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from shapecheck.facts import Evaluation
+from shapecheck.stage.observe.importing import Importer
+from shapecheck.stage.observe.recorder import Recorder, Watch
+from shapecheck.stage.process.named import GoneError, named
+from shapecheck.stage.protocol import ConfiguredExample, EntryPlan
+from shapecheck.stage.search.attempts import Search
+from shapecheck.stage.search.examples import ExampleError
+from shapecheck.stage.search.recipes import Kitchen
+from shapecheck.stage.search.signatures import Descriptions
+from shapecheck.stage.search.sizes import Made, UnknownSizeError
+from shapecheck.stage.search.synthesis import DEFAULTS_FIRST, CannotSynthesiseError
+from shapecheck.stage.staging.frameworks import ALL, scopes
+from shapecheck.stage.staging.targets import recipe, with_batches
+from shapecheck.stage.staging.watching import StageWatch
+
+
+class Templates:
+    """Evaluates what is named. Where `settings` have numbers that an earlier evaluation made up, they serve again."""
+
+    def __init__(
+        self,
+        importer: Importer,
+        recorder: Recorder,
+        settings: Mapping[str, Any],
+        described: Callable[[Any], Descriptions],
+        subclasses: Callable[[type], Sequence[type]],
+    ) -> None:
+        self._importer, self._recorder = importer, recorder
+        self._made = Made(**settings.get("made", {}))
+        sizes = settings.get("sizes", {})
+        self._kitchen = Kitchen(recorder, sizes, described, subclasses, self._made, DEFAULTS_FIRST)
+        self._stages = StageWatch(ALL, importer.shown)
+
+    def evaluate(self, given: ConfiguredExample, seconds: float) -> tuple[Evaluation, ...] | dict[str, str]:
+        """Evaluate what `given` calls, with its stages; the answer is an error that the user can mend."""
+        entry = EntryPlan("template", given.call, "template", "", 1, None)
+        try:
+            with scopes.watching(self._stages):  # functions that it decorates while it is imported
+                target = named(given.call, self._importer, installed=True)
+            with self._stages as self._recorder.watch, scopes.watching(self._stages):
+                chosen = recipe(self._kitchen, target, with_batches(given))
+                return Search(entry, chosen, self._recorder, seconds).evaluate()
+        except (CannotSynthesiseError, UnknownSizeError, ExampleError) as error:
+            return {"error": str(error), **({"gone": "yes"} if isinstance(error, GoneError) else {})}
+        finally:
+            self._recorder.watch = Watch()
+
+    def made(self) -> dict[str, int]:
+        """The integers that were made up."""
+        return dict(self._made.chosen)
