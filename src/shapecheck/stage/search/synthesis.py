@@ -264,7 +264,7 @@ class Synthesis:
             size = self.pinned[name]
         elif name in self.chosen:
             size = self.chosen[name]
-        elif self.variant == 0 and name in self.assignment.made.integers:
+        elif self.variant in (0, 1) and name in self.assignment.made.integers:
             size = self.assignment.made.chosen[name] = self.assignment.made.integers[name]
         elif (particular := hints.particular_size(name)) is not None:
             size = self.assignment.made.chosen[name] = particular
