@@ -1,32 +1,15 @@
-"""The whole run: read the claims, evaluate the code, compare, report."""
+"""The whole run: the files, what is remembered of an earlier run; else read the claims, evaluate, compare, report."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from shapecheck import source
-from shapecheck.check import baseline, report, suppress
-from shapecheck.check.judge import judge
-from shapecheck.check.messages import line_span
-from shapecheck.check.rules import RULES
-from shapecheck.check.unreached import Reasons, remedy
+from shapecheck import files
 from shapecheck.config import Config, ConfigError
-from shapecheck.facts import EntryResult, Evaluation, Finding, Module, Reach, Report
+from shapecheck.facts import Report
 from shapecheck.locking.where import lock_file
-from shapecheck.plans import plan
 from shapecheck.rerun import Rerun
-from shapecheck.stage.process import interpreter
-from shapecheck.stage.process.client import WorkerError
-from shapecheck.stage.process.memory import Memory
-from shapecheck.stage.process.supervisor import Evaluated, Limits, Supervisor, Trouble
-from shapecheck.stage.protocol import ConfiguredExample, ModulePlan
-
-if TYPE_CHECKING:
-    from shapecheck.locking.checking import Checked
 
 Progress = Callable[[str, int, int], None]
 
@@ -53,215 +36,41 @@ def check(
     known = rerun.report() if rerun is not None else None
     if known is not None:
         return known
-    modules = {shown: source.read_module(shown, text) for shown, (_, text) in texts.items()}
+    # What most runs of a day do not need: they find nothing changed.
+    from shapecheck.evaluating import Around, evaluate, locked, report  # noqa: PLC0415
+    from shapecheck.plans import plan  # noqa: PLC0415
+    from shapecheck.source import read_module  # noqa: PLC0415
+
+    modules = {shown: read_module(shown, text) for shown, (_, text) in texts.items()}
     plans = [plan(file, modules[shown], config, text if stdin else None) for shown, (file, text) in texts.items()]
     memory = rerun.memory(plans) if rerun is not None else None
-    files = [file for file, _ in texts.values()]
-    evaluated = _evaluate(plans, modules, config, Surroundings(files, tests, memory, progress, echo))
-    locked = _locked(lock, paths, config, progress)
-    report = _report(modules, evaluated, locked, config)
+    around = Around([file for file, _ in texts.values()], tests, memory, progress, echo)
+    evaluated = evaluate(plans, modules, config, around)
+    kept = locked(lock, paths, config, progress)
+    found = report(modules, evaluated, kept, config)
     if rerun is not None and memory is not None:
-        if locked is None:
-            rerun.keep(report, memory, report.python)
-        elif locked.complete:
-            rerun.keep(report, memory, report.python or locked.python, locked.files, locked.sites)
-    return report
+        if kept is None:
+            rerun.keep(found, memory, found.python)
+        elif kept.complete:
+            rerun.keep(found, memory, found.python or kept.python, kept.files, kept.sites)
+    return found
 
 
-@dataclass(frozen=True)
-class Surroundings:
-    """What an evaluation needs besides plans and settings."""
-
-    files: Sequence[Path]
-    tests: Sequence[Path]
-    memory: Memory | None
-    progress: Progress | None
-    echo: bool
-
-
-def _tests(config: Config, files: Sequence[Path]) -> Sequence[Path]:
-    return config.tests if config.tests is not None else source.find_tests(files)
+def _tests(config: Config, checked: Sequence[Path]) -> Sequence[Path]:
+    return config.tests if config.tests is not None else files.find_tests(checked)
 
 
 def _texts(paths: Sequence[Path], config: Config, stdin: tuple[str, bytes] | None) -> Mapping[str, tuple[Path, bytes]]:
     """Shown path -> the file and its bytes."""
     if stdin is not None:
         file = Path(stdin[0]).absolute()
-        return {source.shown(file): (file, stdin[1])}
-    files = source.discover(paths, config.exclude, config.root, named_too=config.force_exclude)
-    return {source.shown(file): (file, _bytes(file)) for file in files}
+        return {files.shown(file): (file, stdin[1])}
+    found = files.discover(paths, config.exclude, config.root, named_too=config.force_exclude)
+    return {files.shown(file): (file, _bytes(file)) for file in found}
 
 
 def _bytes(file: Path) -> bytes:
     try:
         return file.read_bytes()
     except OSError as error:
-        raise ConfigError(f"{source.shown(file)}: cannot be read: {error.strerror}") from error
-
-
-def _evaluate(
-    plans: Sequence[ModulePlan],
-    modules: Mapping[str, Module],
-    config: Config,
-    around: Surroundings,
-) -> Evaluated:
-    """Nothing is imported where nothing is claimed."""
-    wanted = [p.path for p in plans if _worth_importing(modules[p.path])]
-    if not any(m.claims for m in modules.values()):
-        return Evaluated()
-    examples = tuple(
-        ConfiguredExample(e.call, e.init, e.args, e.kwargs, e.method, e.script, e.argv) for e in config.examples
-    )
-    settings: dict[str, Any] = {
-        "memory": config.memory,
-        "script_limit": config.test_timeout,
-        "sizes": dict(config.sizes),
-        "examples": examples,
-        "config_file": source.shown(config.file) if config.file else "",
-    }
-    supervisor = Supervisor(
-        plans,
-        wanted,
-        settings,
-        limits=Limits(config.timeout, config.test_timeout, config.budget, config.jobs or _cores()),
-        cwd=Path.cwd(),
-        tests=around.tests,
-        progress=around.progress,
-        memory=around.memory,
-        echo=around.echo,
-    )
-    try:
-        return supervisor.run(interpreter.candidates(str(config.python) if config.python else None, around.files))
-    except WorkerError as error:
-        raise ConfigError(str(error)) from error
-
-
-def _cores() -> int:
-    """How many workers may run at once: as many as the machine lets this process have cores."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _broken(evaluated: Evaluated) -> Iterator[str]:
-    """The examples that are wrong by themselves, in words."""
-    for run in evaluated.runs:
-        for evaluation in run:
-            if evaluation.origin in ("config", "script", "example") and evaluation.status == "failed":
-                line = f":{evaluation.line}" if evaluation.origin == "example" else ""
-                yield f"{evaluation.path}{line}: {evaluation.target}: {evaluation.reason.removeprefix('example: ')}"
-
-
-_NEVER_IMPORTED = ("__main__.py", "setup.py", "conftest.py")
-
-
-def _worth_importing(module: Module) -> bool:
-    """Files with claims, and those with examples; others only as these import them."""
-    name = module.path.rpartition("/")[2]
-    if name in _NEVER_IMPORTED:
-        return False
-    return bool(module.claims) or any("shapecheck" in line and "example" in line for line in module.lines)
-
-
-def _locked(lock: Path | None, paths: Sequence[Path], config: Config, progress: Progress | None) -> Checked | None:
-    """The lock's templates of what lies under the paths against what is, if anybody wants to know."""
-    codes = ("SC501", "SC502", "SC503")
-    if lock is None or not lock.is_file() or not any(suppress.wants(code, config) for code in codes):
-        return None
-    from shapecheck.locking import checking, place  # noqa: PLC0415 - most projects have no lock
-
-    kept = [each for each in place.read(lock) if place.lies_under(each, lock, paths)]
-    return checking.check(lock, kept, config, progress) if kept else None
-
-
-def _report(modules: Mapping[str, Module], evaluated: Evaluated, locked: Checked | None, config: Config) -> Report:
-    verdicts = judge(modules, evaluated.runs)
-    sure = report.surely(modules, verdicts, config.strict_comments)
-    troubles = _troubles(modules, evaluated.troubles)
-    reasons = Reasons(modules, evaluated.runs, troubles, verdicts)
-    summary, unreached, loose = report.tally(modules, verdicts, sure, reasons)
-    findings = report.findings(modules, evaluated.runs, verdicts, sure)
-    findings += report.stops(modules, evaluated.runs, unreached)
-    findings += _trouble_findings(modules, evaluated.troubles)
-    findings += locked.findings if locked is not None else []
-    outcome = suppress.apply(findings, list(modules.values()), config, unreached)
-    sources = {path: module.lines for path, module in modules.items()}
-    sources = {**(locked.lines if locked is not None else {}), **sources}
-    kept, baselined = tuple(sorted({*outcome.findings, *outcome.unused}, key=_order)), 0
-    if config.baseline is not None:
-        kept, baselined = baseline.filter(kept, sources, config.baseline)
-    nothing = summary.total > 0 and summary.verified == 0
-    return Report(
-        kept,
-        summary,
-        unreached,
-        (
-            *(_entry(e) for run in evaluated.runs for e in run if e.origin != "module"),
-            *(locked.entries if locked is not None else ()),
-        ),
-        len(modules),
-        remedy(modules, troubles, evaluated.python) if nothing else "",
-        outcome.suppressed,
-        baselined,
-        tuple((path, sources[path]) for path in sorted(sources)),
-        sum(not module.parsed for module in modules.values()),
-        evaluated.python,
-        evaluated.tests,
-        evaluated.cut,
-        _reach(modules, evaluated),
-        (*dict.fromkeys(_broken(evaluated)), *(locked.broken if locked is not None else ())),
-        loose,
-        locked.counts if locked is not None else None,
-    )
-
-
-def _reach(modules: Mapping[str, Module], evaluated: Evaluated) -> Reach:
-    """How far evaluation came, in functions."""
-    functions: set[tuple[str, int]] = set()
-    claimed: set[tuple[str, int]] = set()
-    annotated: set[tuple[str, int]] = set()
-    for path, module in modules.items():
-        name = path.rpartition("/")[2]
-        if name.startswith("test_") or name.endswith("_test.py") or name == "conftest.py":
-            continue
-        functions |= {(path, scope.index) for scope in module.scopes if scope.kind == "function"}
-        for claim in module.claims:
-            places = {(path, module.sites[site].scope) for site in claim.sites}
-            claimed |= places
-            annotated |= places if claim.notation == "annotation" else set()
-    found = [functions, claimed & functions, annotated & functions]
-    return Reach(*(len(part) for each in found for part in (each, each & evaluated.touched)))
-
-
-def _troubles(modules: Mapping[str, Module], troubles: Sequence[Trouble]) -> dict[str, str]:
-    words = {"SC303": "the import failed", "SC304": "the import stopped the worker"}
-    found = {t.path: f"{words[t.code]}: {t.reason}" for t in troubles if ":" not in t.subject}
-    for path, module in modules.items():
-        unread = next((p.message for p in module.problems if not p.code), None)
-        if unread is not None and not module.claims:
-            found[path] = unread
-        name = path.rpartition("/")[2]
-        if name in _NEVER_IMPORTED:
-            found[path] = f"{name} is not imported, since it may act at once"
-    return found
-
-
-def _trouble_findings(modules: Mapping[str, Module], troubles: Sequence[Trouble]) -> list[Finding]:
-    found = []
-    for trouble in troubles:
-        rule = RULES[trouble.code]
-        message = rule.message.format(module=trouble.subject, target=trouble.subject, reason=trouble.reason)
-        if trouble.path in modules:
-            span = line_span(modules[trouble.path].lines, trouble.line)
-            found.append(Finding(rule.code, rule.severity, trouble.path, span, message))
-    for module in modules.values():
-        for problem in module.problems:
-            if not problem.code:
-                found.append(Finding("SC303", "note", module.path, problem.span, problem.message))
-    return found
-
-
-def _entry(evaluation: Evaluation) -> EntryResult:
-    return EntryResult(evaluation.target, evaluation.origin, evaluation.mode, evaluation.status, evaluation.reason)
-
-
-def _order(finding: Finding) -> tuple[str, int, int, str, str]:
-    return finding.path, finding.span.line, finding.span.column, finding.code, finding.message
+        raise ConfigError(f"{files.shown(file)}: cannot be read: {error.strerror}") from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from shapecheck import source
+from shapecheck import files
 from shapecheck.config import Config
 from shapecheck.facts import Module
 from shapecheck.stage.protocol import Described, ModulePlan
@@ -13,7 +13,7 @@ from shapecheck.stage.protocol import Described, ModulePlan
 
 def plan(file: Path, module: Module, config: Config, text: bytes | None = None) -> ModulePlan:
     """The plan of a file; `text` stands in its place, if there is one."""
-    root, name = source.module_name(file)
+    root, name = files.module_name(file)
     for folder in config.src:
         if file.absolute().is_relative_to(folder):
             root = folder

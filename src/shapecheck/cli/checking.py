@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 
-from shapecheck.check import baseline
 from shapecheck.cli.terminal import CLEAN, FAILED, FINDINGS, deliver, need, say, wants_color
 from shapecheck.config import Config, interpreter, load
 from shapecheck.facts import Report
@@ -121,6 +120,8 @@ def check(paths: tuple[Path, ...], **options: Any) -> int:
     if options["verbose"]:
         say(_story(config, report))
     if update and config.baseline is not None and not report.broken:
+        from shapecheck.check import baseline  # noqa: PLC0415  # as above
+
         count = baseline.write(report.findings, dict(report.sources), config.baseline)
         say(f"Recorded {count} finding{'s' * (count != 1)} in {config.baseline}\n")
         return CLEAN

@@ -21,16 +21,16 @@ from shapecheck.facts import Module
 @click.option("--config", "config_file", type=click.Path(path_type=Path), help="Read this file, not a pyproject.toml.")
 def claims(paths: tuple[Path, ...], output_format: str, config_file: Path | None) -> int:
     """List the claims in files and folders, as parsed, without importing anything."""
-    from shapecheck import source  # noqa: PLC0415  # as in `check`
+    from shapecheck import files, source  # noqa: PLC0415  # as in `check`
 
     need(paths)
     config = load(paths, file=config_file)
     modules = []
-    for file in source.discover(paths, config.exclude, config.root, named_too=config.force_exclude):
+    for file in files.discover(paths, config.exclude, config.root, named_too=config.force_exclude):
         try:
-            modules.append(source.read_module(source.shown(file), file.read_bytes()))
+            modules.append(source.read_module(files.shown(file), file.read_bytes()))
         except OSError as error:
-            raise ConfigError(f"{source.shown(file)}: cannot be read: {error.strerror}") from error
+            raise ConfigError(f"{files.shown(file)}: cannot be read: {error.strerror}") from error
     if output_format == "json":
         deliver(json.dumps(source.claims_json(modules), indent=2) + "\n", None)
     else:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from shapecheck.source.discovery import project_root
+from shapecheck.files.discovery import project_root
 
 _FOLDERS = ("tests", "test")
 _TOML = ("pytest.toml", ".pytest.toml")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from shapecheck.source import discover, module_name
+from shapecheck.files import discover, module_name
 
 
 @pytest.fixture

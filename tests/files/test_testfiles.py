@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from shapecheck.source import find_tests
+from shapecheck.files import find_tests
 
 FILES = ("pkg/a.py", "pkg/a_test.py", "pkg/test_b.py", "tests/test_x.py", "extra/unit/test_y.py", "test/notes.txt")
 BESIDE = ["pkg/a_test.py", "pkg/test_b.py"]
