@@ -42,8 +42,8 @@ def template(model: Any, *args: Any, **kwargs: Any) -> Template:
     are free dims. Arguments that are left out are made up from what the model's signature says of them. Raises
     ValueError for what cannot be evaluated.
     """
-    from shapecheck.stage.staging.live import evaluate, problems  # noqa: PLC0415 - not for those who only mark examples
+    from shapecheck.stage.staging.live import evaluate, problems, title  # noqa: PLC0415 - not to mark examples only
     from shapecheck.templates import of_runs  # noqa: PLC0415
 
     with problems():
-        return of_runs(getattr(model, "__qualname__", type(model).__qualname__), evaluate(model, args, kwargs))
+        return of_runs(title(model), evaluate(model, args, kwargs))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import subprocess
 import sys
@@ -104,19 +105,41 @@ def test_functions_in_fields_are_stages(shown: Rows) -> None:
     assert rows["head['out']: &lt;lambda&gt;"] == "f32[3,1] -> f32[3]"
 
 
-def test_a_module_cannot_tell_that_its_functions_are_watched() -> None:
-    class Choosing(eqx.Module):
-        layer: eqx.nn.Linear
-        act: Callable[[Array], Array] = eqx.field(static=True)
+class Choosing(eqx.Module):
+    """Knows its function by its identity, as JAX knows `lax.max`."""
 
-        def __call__(self, x: Array) -> Array:
-            if self.act == jax.nn.relu:
-                x = jnp.concatenate([x, x])
-            # The module itself goes through JAX, and comes back as it was.
-            return jax.lax.scan(lambda me, _: (me, me.act(x)), self, None, length=3)[1]
+    act: Callable[[Array], Array]
 
-    template = shapecheck.template(Choosing(eqx.nn.Linear(4, 4, key=KEY), jax.nn.relu), jnp.zeros(4))
-    assert template["act"].output.shape == ("8",)  # type: ignore[union-attr]
+    def __call__(self, x: Array) -> Array:
+        return self.act(x) if self.act is jax.nn.glu else jnp.concatenate([x, x])
+
+
+class Copied(eqx.Module):
+    act: Callable[[Array], Array] = eqx.field(static=True)
+
+    def __call__(self, x: Array) -> Array:
+        copy.deepcopy(self)
+        return self.act(jax.lax.scan(lambda me, _: (me, x), self, None, length=3)[1])
+
+
+@pytest.mark.parametrize(
+    ("module", "given", "paths"),
+    [
+        (Choosing(jax.nn.glu), (4,), [""]),
+        (eqx.nn.AvgPool2d(2, 2), (1, 8, 8), [""]),
+        (eqx.nn.MaxPool2d(2, 2), (1, 8, 8), [""]),
+        (Copied(jax.nn.relu), (4,), ["", "act"]),
+    ],
+)
+def test_functions_are_watched_only_where_a_module_does_nothing_but_call_them(
+    module: eqx.Module, given: tuple[int, ...], paths: list[str]
+) -> None:
+    x = jax.ShapeDtypeStruct(given, "float32")
+    expected = eqx.filter_eval_shape(module, x).shape  # type: ignore[arg-type]
+    template = shapecheck.template(module, x)
+    assert [stage.path for stage in template] == paths
+    assert template[""].output.shape == tuple(map(str, expected))  # type: ignore[union-attr]
+    shapecheck.template(jax.grad(lambda x: module(x).sum()), x)  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("name", ["named_scope"])

@@ -56,6 +56,8 @@ class ConfiguredExample:
     method: str = ""
     script: str = ""
     argv: tuple[str, ...] = ()
+    read: bool = False  # the arguments are values already, and their texts mean nothing but themselves
+    fill: bool = False  # arguments that are left out are made up
 
 
 @dataclass(frozen=True)

@@ -47,12 +47,12 @@ class Template:
     @property
     def params(self) -> int:
         """The numbers that the model holds."""
-        return sum(stage.params for stage in self.stages)
+        return sum(stage.params for stage in self.stages if not stage.call)
 
     @property
     def param_bytes(self) -> int:
         """Their bytes."""
-        return sum(stage.param_bytes for stage in self.stages)
+        return sum(stage.param_bytes for stage in self.stages if not stage.call)
 
     def to_json(self) -> str:
         """The template as JSON text, version 1; shapes are text such as `f32[batch,48]` inside of pytrees."""

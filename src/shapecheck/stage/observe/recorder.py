@@ -52,6 +52,14 @@ class Watch:
         """`function`, whose first argument is a model, as a stage of its own."""
         return function
 
+    def function(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """`function`, as a stage if nothing inside of it is one."""
+        return function
+
+    def retry(self) -> bool:
+        """Whether an evaluation that failed is worth another run, without what saves time; that is now off."""
+        return False
+
     def finish(self) -> tuple[Stage, ...]:
         """The stages that ran to their end since `begin`."""
         return ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from shapecheck.facts import Evaluation
@@ -44,8 +45,10 @@ class Templates:
         try:
             with scopes.watching(self._stages):  # functions that it decorates while it is imported
                 target = named(given.call, self._importer, installed=True)
+                holder = given.call.rpartition(".")[0]  # of a method, its class
+                owner = named(holder, self._importer, installed=True) if ":" in holder else None
             with self._stages as self._recorder.watch, scopes.watching(self._stages):
-                chosen = recipe(self._kitchen, target, with_batches(given))
+                chosen = recipe(self._kitchen, target, replace(with_batches(given), fill=True), owner)
                 return Search(entry, chosen, self._recorder, seconds).evaluate()
         except (CannotSynthesiseError, UnknownSizeError, ExampleError) as error:
             return {"error": str(error), **({"gone": "yes"} if isinstance(error, GoneError) else {})}

@@ -232,6 +232,8 @@ class Search:
             if axis is not None and axis.group(1) not in self.axes:
                 self.axes.append(axis.group(1))
                 return self._run(trial)
+            if self.recorder.watch.retry():
+                return self._run(trial)
             failure = explain(error, self.recorder)
             outcome = Outcome(trial, self.recorder.finish(), prepared, failure, self.recorder.watch.finish())
             self.failures.append(outcome)

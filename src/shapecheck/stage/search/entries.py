@@ -31,6 +31,16 @@ def model_classes() -> tuple[type, ...]:
     return tuple(cls for cls in (module_class(), nnx_class(), linen) if cls is not None)
 
 
+def is_plumbing(cls: type) -> bool:
+    """Whether a module is one of those that Equinox makes of functions: bound methods, `filter_vmap(f)`."""
+    return cls.__module__.startswith("equinox.") and not cls.__module__.startswith("equinox.nn.")
+
+
+def is_model(value: Any) -> bool:
+    """Whether it is a module of a framework, and not a function in the dress of one."""
+    return isinstance(value, model_classes()) and not is_plumbing(type(value))
+
+
 def modules_in(root: Any, path: str, base: type) -> Iterator[tuple[str, Any]]:
     """All modules of the class `base` with their paths, such as `blocks[3].attn`, the outer ones first."""
     todo: list[tuple[str, Any]] = [(path, root)]

@@ -28,9 +28,9 @@ class Shape:
 
 def read_argument(value: Any) -> Any:
     """`"i32[batch seq]"` becomes a shape, also inside of tuples and tables; other values pass as they are."""
-    if isinstance(value, tuple):
-        return tuple(read_argument(v) for v in value)
-    if isinstance(value, Mapping):
+    if type(value) in (tuple, list):
+        return type(value)(read_argument(v) for v in value)
+    if type(value) is dict:
         return {k: read_argument(v) for k, v in value.items()}
     if not isinstance(value, str) or "[" not in value:
         return value
@@ -65,15 +65,15 @@ def check_names(function: Any, kwargs: Mapping[str, Any]) -> None:
             raise ExampleError(f"{called} has no parameter {name!r}{nearest(name, list(parameters))}")
 
 
-def check_fit(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-    """Raises ExampleError for arguments that `function` does not take, or that it lacks."""
+def check_fit(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any], *, whole: bool = True) -> None:
+    """Raises ExampleError for arguments that `function` does not take, or, if they are the `whole`, that it lacks."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # built in, and silent about its parameters
         return
     check_names(function, kwargs)
     try:
-        signature.bind(*args, **kwargs)
+        (signature.bind if whole else signature.bind_partial)(*args, **kwargs)
     except TypeError as error:
         called = getattr(function, "__qualname__", type(function).__name__)
         raise ExampleError(f"the arguments do not fit {called}{signature}: {error}") from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +15,7 @@ from shapecheck.stage.observe.recorder import Kept, Recorder
 from shapecheck.stage.protocol import ConfiguredExample
 from shapecheck.stage.search import abstract
 from shapecheck.stage.search.deferred import Deferred
-from shapecheck.stage.search.entries import model_classes, module_class, modules_in, nearest
+from shapecheck.stage.search.entries import is_model, module_class, modules_in, nearest
 from shapecheck.stage.search.examples import (
     ExampleError,
     Shape,
@@ -31,6 +30,7 @@ from shapecheck.stage.search.failures import describe_error, is_own
 from shapecheck.stage.search.signatures import (
     Descriptions,
     annotated_original,
+    bound,
     constants_of,
     inner_function,
     integers_of,
@@ -84,9 +84,9 @@ class Kitchen:
             described, self._method(function), lambda construction: self.instance(cls, construction, init)
         )
 
-    def bound(self, model: Any) -> Recipe:
-        """Call a model that exists, which may hold abstract arrays."""
-        function = inner_function(type(model).__call__)
+    def bound(self, model: Any, method: str = "__call__") -> Recipe:
+        """Call a method of a model that exists, which may hold abstract arrays."""
+        function = inner_function(getattr(type(model), method))
         described = annotated_original(type(model), function)
         return self._call(described, self._method(function), lambda construction: (model, integers_of(model), None))
 
@@ -133,14 +133,18 @@ class Kitchen:
             if function is None:
                 raise ExampleError(f"{target.__name__} has no method {name!r}{nearest(name, public_names(target))}")
             first = (instance,)
-        elif isinstance(target, model_classes()):
-            function, first = type(target).__call__, (target,)
+        elif is_model(target):
+            function, first = getattr(type(target), example.method or "__call__"), (target,)
             known = {**integers_of(target), **known}
-        arguments = [read_argument(a) for a in example.args]
-        named = {k: read_argument(v) for k, v in example.kwargs.items()}
+        arguments, named = list(example.args), dict(example.kwargs)
+        if not example.read:
+            arguments, named = read_argument(arguments), read_argument(named)
+        told = bound(function, [*first, *arguments], named)
+        made = {"state": None} if first and "state" not in told and wants_state(function, first[0]) else {}
+        check_fit(function, [*first, *arguments], {**made, **named}, whole=not example.fill)
+        described = self.described(function) if example.fill else {}
         specs = [shape.spec for shape in shapes_in([arguments, named])]
-        made = {"state": None} if first and wants_state(function, first[0]) else {}
-        check_fit(function, [*first, *arguments], {**made, **named})
+        specs += specs_of(function, described) if example.fill else []
         invoke = self._method(function) if first else self._function(function)
 
         def prepare(trial: Trial) -> Prepared:
@@ -151,6 +155,9 @@ class Kitchen:
                 return assignment.array(leaf.spec, leaf.dtype, "") if isinstance(leaf, Shape) else leaf
 
             args, kwargs = jax.tree_util.tree_map(make, (arguments, named))
+            if example.fill:
+                synthesis = self._synthesis(assignment)
+                kwargs.update(synthesis.missing(function, described, {**told, **made}))
             return Prepared(lambda: abstract.run(invoke, *first, *args, **kwargs), assignment.chosen())
 
         return Recipe(prepare, symbolic=bool(specs), ranks=ranks_of(specs))
@@ -218,10 +225,12 @@ class Kitchen:
         """A call of a function: models among its arguments are known by the names of its parameters."""
 
         def invoke(*args: Any, **kwargs: Any) -> None:
-            with contextlib.suppress(TypeError, ValueError):  # built in, and silent about its parameters
-                for name, value in inspect.signature(function).bind(*args, **kwargs).arguments.items():
-                    self.recorder.watch.know(name, value)
-            function(*args, **kwargs)
+            inner = getattr(function, "__wrapped__", None)
+            if is_model(inner):  # vmap(model), filter_jit(model)
+                self.recorder.watch.know("", inner)
+            for name, value in bound(function, args, kwargs).items():
+                self.recorder.watch.know(name, value)
+            self.recorder.watch.function(function)(*args, **kwargs)
 
         return invoke
 
@@ -230,7 +239,7 @@ class Kitchen:
 
         def invoke(model: Any, *args: Any, **kwargs: Any) -> None:
             self._stages_of(model)
-            given = with_state(function, model, kwargs)
+            given = with_state(function, model, args, kwargs)
             self.recorder.watch.method(function)(model, *args, **given)
 
         return invoke
@@ -252,7 +261,7 @@ class Kitchen:
             model, known, construction = instance(trial.construction) if instance is not None else (None, {}, None)
             first = () if instance is None else (model,)
             assignment = self._assignment(trial, {**constants, **known, **self.pinned}, specs)
-            synthesis = Synthesis(assignment, pinned=self.pinned, subclasses=self.subclasses)
+            synthesis = self._synthesis(assignment)
             synthesis.chosen.update(known)
             given = {"state": None} if first and wants_state(function, model) else {}
             args, kwargs = synthesis.arguments(function, described, given, skip=len(first))
@@ -284,6 +293,9 @@ class Kitchen:
             apart=tuple(frozenset(parse_spec(s).free_names()) for s in specs_of(function, {})),
             described_apart=tuple(frozenset(parse_spec(d.spec).free_names()) for d in described.values()),
         )
+
+    def _synthesis(self, assignment: Assignment) -> Synthesis:
+        return Synthesis(assignment, variant=self.constructions[0], pinned=self.pinned, subclasses=self.subclasses)
 
     def _assignment(self, trial: Trial, known: Mapping[str, int], specs: Sequence[str]) -> Assignment:
         return Assignment(trial.mode, known, specs, trial.substitution, trial.variant, trial.rank, self.made)

@@ -116,9 +116,17 @@ def wants_state(function: Any, model: Any) -> bool:
     return any(isinstance(leaf, index) for leaf in leaves)
 
 
-def with_state(function: Any, model: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
+def bound(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments, which may be some of all, by the names of parameters; none if they do not fit."""
+    try:
+        return dict(inspect.signature(function).bind_partial(*args, **kwargs).arguments)
+    except (TypeError, ValueError):
+        return {}
+
+
+def with_state(function: Any, model: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
     """`state` for a stateful Equinox model, made inside the trace."""
-    if kwargs.get("state") is None and wants_state(function, model):
+    if bound(function, (model, *args), kwargs).get("state") is None and wants_state(function, model):
         equinox: Any = sys.modules["equinox"]
         return {**kwargs, "state": equinox.nn.State(model)}
     return kwargs

@@ -69,7 +69,11 @@ def is_module(value: Any) -> bool:
 
 def _parts(root: Any, path: str) -> Iterator[tuple[str, Any]]:
     equinox, nnx = module_class(), nnx_class()
-    if equinox is not None and isinstance(root, equinox):
+    if type(root) in (list, tuple, dict):
+        pairs = root.items() if isinstance(root, dict) else enumerate(root)
+        for key, part in pairs:
+            yield from _parts(part, f"{path}[{key!r}]")
+    elif equinox is not None and isinstance(root, equinox):
         yield from modules_in(root, path, equinox)
     elif nnx is not None and isinstance(root, nnx):
         found = [(_joined(path, steps), part) for steps, part in _graph(root) if isinstance(part, nnx)]

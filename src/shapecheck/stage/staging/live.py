@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
 
 from shapecheck.facts import Evaluation
-from shapecheck.shapes import SpecError, parse_spec
 from shapecheck.stage.observe.recorder import Recorder
-from shapecheck.stage.observe.values import is_array
 from shapecheck.stage.protocol import ConfiguredExample, EntryPlan
 from shapecheck.stage.search.attempts import Search
-from shapecheck.stage.search.examples import ExampleError, Shape
+from shapecheck.stage.search.examples import ExampleError
 from shapecheck.stage.search.recipes import Kitchen
 from shapecheck.stage.search.sizes import UnknownSizeError
 from shapecheck.stage.search.synthesis import DEFAULTS_FIRST, CannotSynthesiseError
 from shapecheck.stage.staging.frameworks import ALL, scopes
-from shapecheck.stage.staging.targets import recipe
+from shapecheck.stage.staging.targets import as_shape, recipe
 from shapecheck.stage.staging.transforms import renewed
 from shapecheck.stage.staging.watching import StageWatch
+
+_one_at_a_time = threading.RLock()  # classes are changed meanwhile, for all threads
 
 
 def evaluate(model: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Evaluation, ...]:
@@ -33,12 +34,19 @@ def evaluate(model: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tupl
     """
     recorder = Recorder({})
     kitchen = Kitchen(recorder, {}, lambda function: {}, lambda cls: [], constructions=DEFAULTS_FIRST)
-    name = getattr(model, "__qualname__", type(model).__qualname__)
-    abstract = {key: jax.tree_util.tree_map(_abstract, value) for key, value in kwargs.items()}
-    given = ConfiguredExample(name, None, tuple(jax.tree_util.tree_map(_abstract, value) for value in args), abstract)
-    with StageWatch((*ALL, scopes.watching), os.path.relpath) as recorder.watch:
+    name = title(model)
+    abstract = {key: jax.tree_util.tree_map(as_shape, value) for key, value in kwargs.items()}
+    values = tuple(jax.tree_util.tree_map(as_shape, value) for value in args)
+    given = ConfiguredExample(name, None, values, abstract, read=True, fill=True)
+    with _one_at_a_time, StageWatch((*ALL, scopes.watching), os.path.relpath) as recorder.watch:
         entry = EntryPlan("template", name, "template", "", 1, None)
         return Search(entry, recipe(kitchen, model, given), recorder, renewed=renewed).evaluate()
+
+
+def title(model: Any) -> str:
+    """What a target is called."""
+    name = getattr(model, "__qualname__", None)
+    return name if isinstance(name, str) else type(model).__qualname__
 
 
 @contextlib.contextmanager
@@ -48,14 +56,3 @@ def problems() -> Iterator[None]:
         yield
     except (ExampleError, CannotSynthesiseError, UnknownSizeError) as error:
         raise ValueError(str(error)) from None
-
-
-def _abstract(value: Any) -> Any:
-    text = getattr(value, "dim_str", None)
-    if isinstance(value, type) and isinstance(text, str):
-        try:
-            parse_spec(text)
-        except SpecError as error:
-            raise ExampleError(f"{text!r} is not a shape: {error}") from None
-        return Shape(vars(value)["dtype"].__name__, text)
-    return jax.ShapeDtypeStruct(value.shape, value.dtype) if is_array(value) else value

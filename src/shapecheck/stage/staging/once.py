@@ -67,6 +67,7 @@ class Once:
     ) -> None:
         """So many calls are made `plainly` at first. What is traced again, for its boundary, is so under `quiet()`."""
         self._plainly, self._quiet = plainly, quiet
+        self.off, self.used = False, False  # whether it is switched off, and whether it has saved a call
         self._times: Counter[Hashable] = Counter()
         self._seen: set[Hashable] = set()
         self._apart: set[Hashable] = set()  # those for which a boundary would matter
@@ -93,8 +94,11 @@ class Once:
         if key is None or key in self._apart:
             return function(*args, **kwargs), key
         self._times[key] += 1
-        if self._times[key] <= self._plainly:
-            return function(*args, **kwargs), key
+        if self._times[key] <= self._plainly or self.off:
+            result = function(*args, **kwargs)
+            if Split((list(args), dict(kwargs))).key() != static:
+                self._apart.add(key)  # it has put something into what it was given
+            return result, key
         try:
             return self._again(function, given, (function, static)), key
         except Exception:
@@ -107,7 +111,7 @@ class Once:
         given = Split((list(args), dict(kwargs)))
         static = given.key()
         key = None if static is None or not given.tracers else ((function, static), given.signature())
-        if key is None or key in self._apart:
+        if key is None or key in self._apart or self.off:
             return function(*args, **kwargs)
         if key in self._seen:
             try:
@@ -125,6 +129,7 @@ class Once:
         return result
 
     def _again(self, function: Callable[..., Any], given: Split, static: Hashable) -> Any:
+        self.used = True
         key = static, given.signature()
         if static not in self._jitted:
 
@@ -154,8 +159,14 @@ def _signature(tracers: Sequence[Any]) -> Signature:
 
 
 def _is_plain(leaf: Any) -> bool:
-    """Whether a static leaf has no arrays, and no function with tracers in its closure."""
+    """Whether a static leaf has no arrays, and no function with tracers in its closure, and cannot change.
+
+    What is equal only to itself may be an object that holds something else from call to call; functions do not.
+    """
     if isinstance(leaf, (jax.Array, np.ndarray, np.generic)):
+        return False
+    hashing: Any = type(leaf).__hash__
+    if hashing is object.__hash__ and not callable(leaf) and leaf is not None:
         return False
     cells = getattr(leaf, "__closure__", None) or ()
     return not any(isinstance(_inside(cell), jax.core.Tracer) for cell in cells)

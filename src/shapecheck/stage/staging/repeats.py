@@ -10,9 +10,8 @@ from typing import Any
 
 from shapecheck.stage.observe.recorder import Recorder, Watch
 from shapecheck.stage.observe.values import mapped_axes
-from shapecheck.stage.search.entries import module_class
+from shapecheck.stage.search.entries import is_plumbing, module_class
 from shapecheck.stage.staging.frameworks.classes import patched, subclasses
-from shapecheck.stage.staging.frameworks.equinox import is_plumbing
 from shapecheck.stage.staging.once import Once
 
 
@@ -27,14 +26,16 @@ class Repeats(Watch):
         self._recorder = recorder
         self._wrapped: dict[Any, Callable[..., Any]] = {}
         self._entered = contextlib.ExitStack()
+        self._plain = False
         self.begin()
 
     def begin(self) -> None:
         """Forget what ran: another evaluation starts."""
         self._once = Once(2, self._recorder.paused)
+        self._once.off = self._plain
 
     def __enter__(self) -> Repeats:
-        base = module_class()
+        base, self._plain = module_class(), False
         with contextlib.ExitStack() as stack:
             for cls in subclasses(base) if base is not None else ():
                 call = vars(cls).get("__call__")
@@ -47,6 +48,12 @@ class Repeats(Watch):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._entered.close()
+
+    def retry(self) -> bool:
+        """Whether an evaluation failed that left calls out: it runs once more, and no other will leave out any."""
+        again = self._once.used and not self._plain
+        self._plain = self._plain or again
+        return again
 
     def _once_each(self, call: Any) -> Callable[..., Any]:
         if call not in self._wrapped:

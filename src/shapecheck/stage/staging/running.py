@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 import inspect
 import os
 from collections import Counter
@@ -151,3 +152,14 @@ def shown(file: str, show: Callable[[str], str]) -> str:
 def short(cls: type) -> str:
     """The name of a class, as far as the reader knows it."""
     return cls.__qualname__.rpartition("<locals>.")[2]
+
+
+def function_name(function: Any) -> str:
+    """What a function is called: `relu`, `partial(gelu)`, `<lambda>`; a bound method `Mechanics.step`."""
+    method = getattr(function, "__func__", None)
+    if method is not None:
+        return f"{short(type(function.__self__))}.{method.__name__}"
+    if isinstance(function, functools.partial):
+        return f"partial({function_name(function.func)})"
+    name = str(getattr(function, "__qualname__", None) or getattr(function, "__name__", type(function).__name__))
+    return name.rpartition("<locals>.")[2]

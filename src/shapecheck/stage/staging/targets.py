@@ -9,33 +9,44 @@ from typing import Any
 
 import jax
 
+from shapecheck.shapes import SpecError, parse_spec
 from shapecheck.stage.observe.values import is_array
 from shapecheck.stage.protocol import ConfiguredExample
 from shapecheck.stage.search import abstract
+from shapecheck.stage.search.annotations import is_config
 from shapecheck.stage.search.deferred import Deferred
-from shapecheck.stage.search.entries import model_classes, nnx_class
-from shapecheck.stage.search.examples import ExampleError
+from shapecheck.stage.search.entries import is_model, model_classes, nnx_class
+from shapecheck.stage.search.examples import ExampleError, Shape, public_names
 from shapecheck.stage.search.recipes import Kitchen
 from shapecheck.stage.search.synthesis import Synthesis
 from shapecheck.stage.search.trials import Recipe
 from shapecheck.stage.staging.batches import batch
 
 
-def recipe(kitchen: Kitchen, target: Any, given: ConfiguredExample) -> Recipe:
-    """Raises ExampleError for arguments that do not fit, CannotSynthesiseError for those that are missing."""
-    models = model_classes()
+def recipe(kitchen: Kitchen, target: Any, given: ConfiguredExample, owner: Any = None) -> Recipe:
+    """How `target` is run; it is a method if it stands in the class `owner`.
+
+    Raises ExampleError for arguments that do not fit, CannotSynthesiseError for those that are missing.
+    """
     has_arguments = bool(given.args or given.kwargs)
     if getattr(target, "__shapecheck_example__", False) is True:
         if has_arguments or given.init:
             raise ExampleError(f"{given.call} is an example, which has its arguments already")
         return kitchen.example(target)
-    if isinstance(target, type):
-        if not callable(getattr(target, "__call__", None)) or has_arguments:  # noqa: B004 - of the instances
-            return kitchen.configured(given, target)
-        return kitchen.method(target, target.__call__, given.init)
-    if isinstance(target, models):
-        target = _abstract(target) if isinstance(target, nnx_class() or ()) else target
-        return kitchen.configured(given, target) if has_arguments else kitchen.bound(target)
+    if isinstance(target, type) or (isinstance(owner, type) and inspect.isroutine(target)):
+        cls, method = (target, "__call__") if isinstance(target, type) else (owner, target.__name__)
+        _need(cls, method, given.call)
+        if has_arguments:
+            return kitchen.configured(replace(given, method=method), cls)
+        return kitchen.method(cls, getattr(cls, method), given.init)
+    holder = getattr(target, "__self__", None)
+    if is_model(target) or is_model(holder):
+        model, method = (target, "__call__") if is_model(target) else (holder, target.__func__.__name__)
+        _need(type(model), method, given.call)
+        model = _abstract(model) if isinstance(model, nnx_class() or ()) else model
+        return (
+            kitchen.configured(replace(given, method=method), model) if has_arguments else kitchen.bound(model, method)
+        )
     if _is_pair(target):
         if not has_arguments:
             raise ExampleError(f"{given.call} is a transformed function; say what it takes, with --arg")
@@ -43,12 +54,36 @@ def recipe(kitchen: Kitchen, target: Any, given: ConfiguredExample) -> Recipe:
     if not callable(target):
         raise ExampleError(f"{given.call} is of type {type(target).__name__}, which cannot be called")
     made = _made(kitchen, target, given)
-    if isinstance(made, models) or _is_pair(made):
+    if is_model(made) or _is_pair(made):
         return recipe(kitchen, made, replace(given, init=None))
-    if isinstance(made, tuple) and made and isinstance(made[0], models):
-        model, *args = made
-        return kitchen.configured(replace(given, init=None, args=tuple(args)), model)
+    if isinstance(made, tuple) and made and (is_model(made[0]) or _is_pair(made[0])):
+        if not has_arguments:
+            values = tuple(jax.tree_util.tree_map(as_shape, value) for value in made[1:])
+            given = replace(given, args=values, read=True)
+        return recipe(kitchen, made[0], replace(given, init=None))
     return kitchen.configured(given, target) if has_arguments else kitchen.function(target)
+
+
+def _need(cls: type, method: str, call: str) -> None:
+    """Raises ExampleError if a class has no such method."""
+    if not any(method in vars(base) for base in cls.__mro__):
+        others = [name for name in public_names(cls) if inspect.isroutine(getattr(cls, name, None))]
+        hint = f"; name a method, {call}.{others[0]} for example" if others else ""
+        raise ExampleError(f"{call}: {cls.__qualname__} has no {method}{hint}")
+    if not issubclass(cls, model_classes()) and method == "__call__" and is_config(cls):
+        raise ExampleError(f"{call} is no model: {cls.__qualname__} is a class of settings")
+
+
+def as_shape(value: Any) -> Any:
+    """A jaxtyping type as a shape, an array as an abstract one; other values pass as they are."""
+    text = getattr(value, "dim_str", None)
+    if isinstance(value, type) and isinstance(text, str):
+        try:
+            parse_spec(text)
+        except SpecError as error:
+            raise ExampleError(f"{text!r} is not a shape: {error}") from None
+        return Shape(vars(value)["dtype"].__name__, text)
+    return jax.ShapeDtypeStruct(value.shape, value.dtype) if is_array(value) else value
 
 
 def with_batches(given: ConfiguredExample) -> ConfiguredExample:
@@ -77,13 +112,14 @@ def _applied(pair: Any, init: Any) -> Callable[..., Any]:
     """
     if init:
         raise ExampleError("init is for classes and factories, not for transformed functions")
-    has_state = list(inspect.signature(pair.apply).parameters)[:2] == ["params", "state"]
+    takes = list(inspect.signature(pair.apply).parameters)
+    has_state, has_key = takes[:2] == ["params", "state"], "rng" in takes
 
     def applied(*args: Any, **kwargs: Any) -> Any:
         key = jax.random.PRNGKey(0)
         made = pair.init(key, *args, **kwargs)
         given = made if has_state else (made,)
-        return pair.apply(*given, key, *args, **kwargs)
+        return pair.apply(*given, *([key] if has_key else []), *args, **kwargs)
 
     return applied
 

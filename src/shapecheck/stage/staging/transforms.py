@@ -35,6 +35,7 @@ class Around:
     def __init__(self, name: str, size: str, frame: FrameType, inside: FrameType) -> None:
         self.size, self.frame, self.inside = size, frame, inside
         self.text = f"{name}({size})" if size else name
+        self.is_loop = name in ("scan", "while_loop")
 
 
 def around(frame: FrameType | None, until: Callable[[FrameType], bool]) -> list[Around]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import threading
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from types import FrameType, TracebackType
@@ -25,11 +26,14 @@ class StageWatch(Watch):
 
     def __init__(self, frameworks: Sequence[Framework], show: Callable[[str], str]) -> None:
         self._frameworks, self._show = frameworks, show
+        self._thread = 0
+        self._plain = False
         self._entered = contextlib.ExitStack()
         self._wrap: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = []
         self.begin()
 
     def __enter__(self) -> StageWatch:
+        self._thread, self._plain = threading.get_ident(), False
         with contextlib.ExitStack() as stack:
             for framework in self._frameworks:
                 stack.enter_context(framework(self))
@@ -48,15 +52,18 @@ class StageWatch(Watch):
         self._roots: list[Anatomy] = []
         self._counts: Counter[str] = Counter()
         self._once = Once()
+        self._once.off = self._plain
         self._by_key: dict[Hashable, Running] = {}
+        self._whole: Step | None = None
         self._labels: dict[int, tuple[Any, Label]] = {}
 
     def know(self, name: str, model: Any) -> None:
         """What is called from outside may be a part of this, which is known as `name`."""
         if not self._stack:
             self._top = []  # what ran while it was constructed is no stage of it
-        if is_module(model):
-            self._roots.append(Anatomy(model, name))
+        anatomy = Anatomy(model, name)
+        if anatomy.modules:
+            self._roots.append(anatomy)
 
     def wrap(self, wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
         """Let `method` make stages by `wrapper`."""
@@ -68,13 +75,36 @@ class StageWatch(Watch):
             function = wrapper(function)
         return function
 
+    def function(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """`function`, as a stage if nothing inside of it is one."""
+
+        def whole(*args: Any, **kwargs: Any) -> Any:
+            name = running.function_name(function)
+            given = tuple((n, running.described(value)) for n, value in running.arguments(function, args, kwargs))
+            self._whole = Step(name, name, None, self.origin(function, name), "", input=given)
+            return self.run(self._whole, function, args, kwargs)
+
+        return whole
+
+    def retry(self) -> bool:
+        """Whether an evaluation failed that left calls out: it runs once more, and no other will leave out any."""
+        again = self._once.used and not self._plain
+        self._plain = self._plain or again
+        return again
+
     def finish(self) -> tuple[Stage, ...]:
         """The stages that ran to their end since `begin`."""
-        return tuple(running.stages(self._top, self._count))
+        whole = self._top[0] if len(self._top) == 1 else None
+        top = whole.children if whole is not None and whole.step is self._whole and whole.children else self._top
+        return tuple(running.stages(top, self._count))
 
     def top(self) -> Running | None:
         """The innermost stage that is under way."""
-        return self._stack[-1] if self._stack else None
+        return self._stack[-1] if self._stack and self.is_mine() else None
+
+    def is_mine(self) -> bool:
+        """Whether this is the thread that is watched. Others may call the same classes meanwhile."""
+        return threading.get_ident() == self._thread
 
     def expect(self, part: Any, label: Label) -> None:
         """The next run of `part` has this label."""
@@ -106,6 +136,8 @@ class StageWatch(Watch):
 
         With `once`, what was evaluated already with equal arguments is not evaluated again.
         """
+        if not self.is_mine():
+            return function(*args, **(kwargs or {}))
         stage = self.open(step, sys._getframe(1))
         key: Hashable = None
         try:
@@ -132,7 +164,7 @@ class StageWatch(Watch):
 
     def make(self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """The result of a construction, which is not run again if it repeats earlier ones."""
-        return self._once.make(function, args, kwargs)
+        return self._once.make(function, args, kwargs) if self.is_mine() else function(*args, **kwargs)
 
     def rebuilt(self, part: Any) -> None:
         """The innermost stage runs with `part`: JAX may have rebuilt it, and so those inside of it."""
@@ -193,8 +225,8 @@ class StageWatch(Watch):
 
 
 def _drop_retraced(siblings: list[Running], found: Sequence[Around]) -> None:
-    """JAX may trace the body of a loop several times: the last time counts."""
-    if found:
+    """JAX may trace the body of a loop several times: the last time counts. The branches of a `cond` are two."""
+    if found and found[0].is_loop:
         frame, inside = found[0].frame, found[0].inside
         siblings[:] = [
             s for s in siblings if not s.around or s.around[0].frame is not frame or s.around[0].inside is inside

@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from shapecheck.stage.search.entries import module_class
+from shapecheck.stage.search.entries import is_plumbing, module_class
 from shapecheck.stage.staging.frameworks.classes import patched, subclasses
 from shapecheck.stage.staging.frameworks.functions import watched_functions
 from shapecheck.stage.staging.frameworks.labels import argument_of, with_labels
@@ -40,11 +40,6 @@ def watching(watch: StageWatch) -> Iterator[None]:
             elif cls.__name__ == _JIT:
                 stack.enter_context(patched(cls, "__call__", _renewing(call)))
         yield
-
-
-def is_plumbing(cls: type) -> bool:
-    """Whether a module is one of those that Equinox makes of functions: bound methods, `filter_vmap(f)`."""
-    return cls.__module__.startswith("equinox.") and not cls.__module__.startswith("equinox.nn.")
 
 
 def _watched(watch: StageWatch, call: Any) -> Callable[..., Any]:

@@ -9,14 +9,18 @@ from typing import Any
 
 from shapecheck.facts import OtherValue, TreeValue, Value
 from shapecheck.stage.observe.values import is_array
-from shapecheck.stage.staging.running import Step, arguments, described, short
+from shapecheck.stage.staging.frameworks.uses import only_called
+from shapecheck.stage.staging.running import Step, arguments, described, function_name
 from shapecheck.stage.staging.watching import StageWatch
 
 _CONTAINERS = (list, tuple, dict)
 
 
 class Held:
-    """A function as its module calls it. It equals the function itself, so that nobody can tell them apart by `==`."""
+    """A function as its module calls it.
+
+    It equals the function, and says to be of its class, for what the module does with it elsewhere.
+    """
 
     def __init__(self, watch: StageWatch, function: Callable[..., Any], path: str) -> None:
         self._watch, self._function, self._path = watch, function, path
@@ -32,8 +36,19 @@ class Held:
         source = self._watch.origin(function, name)
         return self._watch.run(Step(name, name, None, source, self._path, input=given), function, args, kwargs)
 
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """That of the function, to those who ask."""
+        return type(self._function)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return self._function
+
+    def __reduce__(self) -> Any:
+        return (_itself, (self._function,))
+
     def __eq__(self, other: object) -> bool:
-        return bool(self._function == (other._function if isinstance(other, Held) else other))
+        return bool(self._function == (other._function if type(other) is Held else other))
 
     def __hash__(self) -> int:
         return hash(self._function)
@@ -42,12 +57,24 @@ class Held:
         return getattr(self.__dict__["_function"], name)
 
 
+def _itself(function: Any) -> Any:
+    return function
+
+
 def watched_functions(watch: StageWatch, module: Any) -> Any:
-    """The module of the stage that begins, with its functions watched; the same module if it has none."""
+    """The module of the stage that begins, with its functions watched; the same module if it has none.
+
+    Only functions with which the module does nothing but call them: JAX and users know some by their identity.
+    """
     stage = watch.top()
     if stage is None:
         return module
-    changed = dict(_changed(watch, vars(module), stage.path))
+    fields = {name: value for name, value in vars(module).items() if _may_hold_functions(value)}
+    if not fields:
+        return module
+    cls: Any = type(module)
+    called = only_called(cls)
+    changed = dict(_changed(watch, {name: fields[name] for name in fields.keys() & called}, stage.path))
     if not changed:
         return module
     other = copy.copy(module)
@@ -73,25 +100,19 @@ def _watched(watch: StageWatch, value: Any, path: str) -> Any:
     return Held(watch, value, path) if _is_function(value) else value
 
 
+def _may_hold_functions(value: Any) -> bool:
+    return type(value) in _CONTAINERS or _is_function(value)
+
+
 def _is_function(value: Any) -> bool:
     """Whether it is a function in any dress: jitted, partial, with derivatives of its own. No module, no class."""
-    if not callable(value) or isinstance(value, (type, Held)) or is_array(value):
+    if not callable(value) or isinstance(value, type) or type(value) is Held or is_array(value):
         return False
     return isinstance(value, functools.partial) or (hasattr(value, "__name__") and hasattr(value, "__module__"))
 
 
-def function_name(function: Any) -> str:
-    """What a function is called: `relu`, `partial(gelu)`, `<lambda>`; a bound method `Mechanics.step`."""
-    method = getattr(function, "__func__", None)
-    if method is not None:
-        return f"{short(type(function.__self__))}.{method.__name__}"
-    if isinstance(function, functools.partial):
-        return f"partial({function_name(function.func)})"
-    name = str(getattr(function, "__qualname__", None) or getattr(function, "__name__", type(function).__name__))
-    return name.rpartition("<locals>.")[2]
-
-
 def _has_arrays(value: Value) -> bool:
+    """Whether it is an array, or a plain container of some: no model, no state of one."""
     if isinstance(value, TreeValue):
-        return any(map(_has_arrays, value.children))
+        return value.kind != "node" and any(map(_has_arrays, value.children))
     return not isinstance(value, OtherValue)

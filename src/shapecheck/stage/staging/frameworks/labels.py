@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from shapecheck.stage.staging.anatomy import is_module
-from shapecheck.stage.staging.frameworks.functions import function_name
-from shapecheck.stage.staging.running import Label, Step, described, short
+from shapecheck.stage.staging.running import Label, Step, described, function_name, short
 from shapecheck.stage.staging.watching import StageWatch
 
 _MEMBERS = ("callable", "where_input", "where_state")

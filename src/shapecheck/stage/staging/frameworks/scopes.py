@@ -87,8 +87,10 @@ class _Scope(contextlib.AbstractContextManager[None]):
     def _is_stage(self, code: Any) -> bool:
         """Whether it stands in the user's own code, and says more than that a module of this class runs."""
         top = self._watch.top()
-        return _INSTALLED not in getattr(code, "co_filename", _INSTALLED) and (
-            top is None or top.step.type != self._name
+        return (
+            self._watch.is_mine()
+            and _INSTALLED not in getattr(code, "co_filename", _INSTALLED)
+            and (top is None or top.step.type != self._name)
         )
 
 
