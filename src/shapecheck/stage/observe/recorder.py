@@ -7,6 +7,7 @@ import functools
 import itertools
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import FrameType, GeneratorType
 from typing import Any
@@ -55,6 +56,10 @@ class Watch:
     def function(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """`function`, as a stage if nothing inside of it is one."""
         return function
+
+    def attempt(self) -> AbstractContextManager[None]:
+        """Around each evaluation."""
+        return contextlib.nullcontext()
 
     def retry(self) -> bool:
         """Whether an evaluation that failed is worth another run, without what saves time; that is now off."""

@@ -212,7 +212,7 @@ class Search:
 
     def _attempt(self, trial: Trial) -> Outcome:
         """Run once, without what JAX has in its caches: a function traced before would not be seen again."""
-        with self.renewed():
+        with self.renewed(), self.recorder.watch.attempt():
             return self._run(trial)
 
     def _run(self, trial: Trial) -> Outcome:

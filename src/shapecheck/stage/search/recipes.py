@@ -15,7 +15,7 @@ from shapecheck.stage.observe.recorder import Kept, Recorder
 from shapecheck.stage.protocol import ConfiguredExample
 from shapecheck.stage.search import abstract
 from shapecheck.stage.search.deferred import Deferred
-from shapecheck.stage.search.entries import is_model, module_class, modules_in, nearest
+from shapecheck.stage.search.entries import is_model, module_class, modules_in, nearest, unwrapped
 from shapecheck.stage.search.examples import (
     ExampleError,
     Shape,
@@ -34,6 +34,7 @@ from shapecheck.stage.search.signatures import (
     constants_of,
     inner_function,
     integers_of,
+    lacking,
     only_integers,
     ranks_of,
     says_nothing,
@@ -142,9 +143,10 @@ class Kitchen:
         told = bound(function, [*first, *arguments], named)
         made = {"state": None} if first and "state" not in told and wants_state(function, first[0]) else {}
         check_fit(function, [*first, *arguments], {**made, **named}, whole=not example.fill)
-        described = self.described(function) if example.fill else {}
+        missing = lacking(function, {**told, **made}) if example.fill else []
+        described = self.described(function) if missing else {}
         specs = [shape.spec for shape in shapes_in([arguments, named])]
-        specs += specs_of(function, described) if example.fill else []
+        specs += specs_of(function, described) if missing else []
         invoke = self._method(function) if first else self._function(function)
 
         def prepare(trial: Trial) -> Prepared:
@@ -155,9 +157,8 @@ class Kitchen:
                 return assignment.array(leaf.spec, leaf.dtype, "") if isinstance(leaf, Shape) else leaf
 
             args, kwargs = jax.tree_util.tree_map(make, (arguments, named))
-            if example.fill:
-                synthesis = self._synthesis(assignment)
-                kwargs.update(synthesis.missing(function, described, {**told, **made}))
+            if missing:
+                kwargs.update(self._synthesis(assignment).only(missing, function, described))
             return Prepared(lambda: abstract.run(invoke, *first, *args, **kwargs), assignment.chosen())
 
         return Recipe(prepare, symbolic=bool(specs), ranks=ranks_of(specs))
@@ -225,9 +226,7 @@ class Kitchen:
         """A call of a function: models among its arguments are known by the names of its parameters."""
 
         def invoke(*args: Any, **kwargs: Any) -> None:
-            inner = getattr(function, "__wrapped__", None)
-            if is_model(inner):  # vmap(model), filter_jit(model)
-                self.recorder.watch.know("", inner)
+            self.recorder.watch.know("", unwrapped(function))  # of vmap(model), filter_jit(model)
             for name, value in bound(function, args, kwargs).items():
                 self.recorder.watch.know(name, value)
             self.recorder.watch.function(function)(*args, **kwargs)

@@ -124,6 +124,21 @@ def bound(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict
         return {}
 
 
+def lacking(function: Any, given: Mapping[str, Any]) -> list[str]:
+    """The parameters that have neither an argument nor a default."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):  # built in, and silent about them
+        return []
+    return [
+        name
+        for name, parameter in parameters.items()
+        if name not in given
+        and parameter.default is parameter.empty
+        and parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+    ]
+
+
 def with_state(function: Any, model: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
     """`state` for a stateful Equinox model, made inside the trace."""
     if bound(function, (model, *args), kwargs).get("state") is None and wants_state(function, model):

@@ -106,21 +106,12 @@ class Synthesis:
                 named[parameter.name] = value
         return positional, named
 
-    def missing(
-        self, function: Callable[..., Any], described: Mapping[str, Described], given: Mapping[str, Any]
+    def only(
+        self, names: Sequence[str], function: Callable[..., Any], described: Mapping[str, Described]
     ) -> dict[str, Any]:
-        """What `function` needs beside the `given` arguments, by name.
-
-        Raises CannotSynthesiseError for the first parameter that nothing explains.
-        """
-        lacking = {
-            name: parameter
-            for name, parameter in _signature(function).parameters.items()
-            if name not in given
-            and parameter.default is MISSING
-            and parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
-        }
-        return {n: self._argument(function, p, described.get(n), constructing=False) for n, p in lacking.items()}
+        """Arguments for these parameters alone. Raises CannotSynthesiseError as `arguments` does."""
+        parameters = _signature(function).parameters
+        return {n: self._argument(function, parameters[n], described.get(n), constructing=False) for n in names}
 
     def _tie_integers(
         self, function: Any, parameters: Sequence[inspect.Parameter], given: Mapping[str, Any], constructing: bool

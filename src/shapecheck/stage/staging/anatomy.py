@@ -24,19 +24,20 @@ class Anatomy:
                 self.places[id(module)] = where
                 self.modules[where] = module
 
-    def path(self, module: Any, taken: Mapping[str, int], sizes: Collection[str]) -> str | None:
-        """Where `module` lies; None if nowhere.
-
-        JAX rebuilds modules that go through its transformations. Then it is the place of a module of the same
-        structure: of several, one with a stack of its arrays that has one of the `sizes` over which JAX maps, or with
-        the same arrays; of several such, that which was `taken` least.
-        """
+    def place(self, module: Any) -> str | None:
+        """Where this very module lies; None if nowhere."""
         found = self.places.get(id(module))
-        if found is not None and self.modules[found] is module:
-            return found
+        return found if found is not None and self.modules[found] is module else None
+
+    def alike(self, module: Any, taken: Mapping[str, int], sizes: Collection[str]) -> tuple[int, int, str] | None:
+        """Where a module lies that JAX has rebuilt, as it does on the way through its transformations; less is better.
+
+        That is the place of a module of the same structure: of several, one with a stack of its arrays that has one
+        of the `sizes` over which JAX maps, or with the same arrays; of several such, that which was `taken` least.
+        """
         alike = [where for where, other in self.modules.items() if is_alike(module, other)]
-        ranks = {where: _distance(module, self.modules[where], sizes) for where in alike}
-        return min(alike, key=lambda where: (ranks[where], taken.get(where, 0))) if alike else None
+        ranks = [(_distance(module, self.modules[where], sizes), taken.get(where, 0), where) for where in alike]
+        return min(ranks, key=lambda rank: rank[:2]) if ranks else None
 
 
 def _distance(module: Any, other: Any, sizes: Collection[str]) -> int:

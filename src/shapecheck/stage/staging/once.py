@@ -63,10 +63,13 @@ class Once:
     """Remembers which calls were made, for one evaluation."""
 
     def __init__(
-        self, plainly: int = 1, quiet: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext
+        self,
+        plainly: int = 1,
+        quiet: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext,
     ) -> None:
         """So many calls are made `plainly` at first. What is traced again, for its boundary, is so under `quiet()`."""
         self._plainly, self._quiet = plainly, quiet
+        self.under: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext  # around the boundaries
         self.off, self.used = False, False  # whether it is switched off, and whether it has saved a call
         self._times: Counter[Hashable] = Counter()
         self._seen: set[Hashable] = set()
@@ -100,7 +103,7 @@ class Once:
                 self._apart.add(key)  # it has put something into what it was given
             return result, key
         try:
-            return self._again(function, given, (function, static)), key
+            return self.repeated(function, given, (function, static)), key
         except Exception:
             # The boundary may be to blame: where it is not, the call raises the same again.
             self._apart.add(key)
@@ -115,7 +118,7 @@ class Once:
             return function(*args, **kwargs)
         if key in self._seen:
             try:
-                return self._again(function, given, (function, static))
+                return self.repeated(function, given, (function, static))
             except Exception:
                 self._apart.add(key)
                 return function(*args, **kwargs)
@@ -128,7 +131,8 @@ class Once:
             self._seen.add(key)
         return result
 
-    def _again(self, function: Callable[..., Any], given: Split, static: Hashable) -> Any:
+    def repeated(self, function: Callable[..., Any], given: Split, static: Hashable) -> Any:
+        """The result of a call by way of `jax.jit`, which knows it from before."""
         self.used = True
         key = static, given.signature()
         if static not in self._jitted:
@@ -147,9 +151,13 @@ class Once:
 
             self._jitted[static] = jax.jit(traced)
         jitted = self._jitted[static]
-        if key not in self._results and jitted.trace(given.tracers).jaxpr.effects:
-            raise EffectError
-        new = jitted(given.tracers)
+        if key not in self._results:
+            with self.under():
+                effects = jitted.trace(given.tracers).jaxpr.effects
+            if effects:
+                raise EffectError
+        with self.under():
+            new = jitted(given.tracers)
         result, sources = self._results[key]
         return result.whole([given.tracers[index] if own else new[index] for own, index in sources])
 

@@ -57,6 +57,7 @@ class Running:
         self.part = step.part  # as it is now: JAX may have rebuilt it
         self.output: Value | None = None  # of a stage that came to its end
         self.children: list[Running] = []
+        self.traced = False  # JAX may recall what it saw of it, and not call it again
         self.taken: Counter[str] = Counter()  # calls of each place, by this stage
 
     def moved(self, old: str, new: str) -> Running:

@@ -15,6 +15,7 @@ from typing import Any
 import jax
 
 _numbers = itertools.count()
+_TRACING = "_src/interpreters/partial_eval.py"
 
 # The file and function of a frame -> what it is called, and the local variable that has its size.
 _KNOWN: Mapping[tuple[str, str], tuple[str, str]] = {
@@ -53,15 +54,28 @@ def _around(frame: FrameType | None, until: Callable[[FrameType], bool]) -> Iter
         inside, frame = frame, frame.f_back
 
 
+def is_traced(frame: FrameType | None, until: Callable[[FrameType], bool]) -> bool:
+    """Whether JAX traces a function between `frame` and the first frame outwards for which `until` holds."""
+    while frame is not None and not until(frame):
+        if frame.f_code.co_filename.endswith(_TRACING):
+            return True
+        frame = frame.f_back
+    return False
+
+
 @contextlib.contextmanager
-def renewed() -> Iterator[None]:
-    """See functions anew that JAX has traced before, and leave the user's caches alone: they know the metadata."""
+def renewed(name: str = "") -> Iterator[None]:
+    """See functions anew that JAX has traced before, and leave the user's caches alone: they know the metadata.
+
+    Under one `name`, those that were traced under it before are not traced again.
+    """
     metadata: Callable[..., Any]
     try:
         from jax.experimental.xla_metadata import set_xla_metadata as metadata  # noqa: PLC0415
     except ImportError:
-        jax.clear_caches()
+        if not name:
+            jax.clear_caches()
         yield
         return
-    with metadata(shapecheck=str(next(_numbers))):
+    with metadata(shapecheck=name or str(next(_numbers))):
         yield

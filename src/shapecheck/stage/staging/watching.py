@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import itertools
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -16,7 +18,9 @@ from shapecheck.stage.staging import running
 from shapecheck.stage.staging.anatomy import Anatomy, is_module, parameters
 from shapecheck.stage.staging.once import Once
 from shapecheck.stage.staging.running import Label, Running, Step
-from shapecheck.stage.staging.transforms import Around, around
+from shapecheck.stage.staging.transforms import Around, around, is_traced, renewed
+
+_numbers = itertools.count()
 
 Framework = Callable[["StageWatch"], contextlib.AbstractContextManager[None]]
 
@@ -27,6 +31,8 @@ class StageWatch(Watch):
     def __init__(self, frameworks: Sequence[Framework], show: Callable[[str], str]) -> None:
         self._frameworks, self._show = frameworks, show
         self._thread = 0
+        self._name = ""  # of the attempt, to JAX
+        self._renewals: contextlib.ExitStack | None = None  # during an attempt
         self._plain = False
         self._entered = contextlib.ExitStack()
         self._wrap: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = []
@@ -85,6 +91,15 @@ class StageWatch(Watch):
             return self.run(self._whole, function, args, kwargs)
 
         return whole
+
+    @contextlib.contextmanager
+    def attempt(self) -> Iterator[None]:
+        """Around each evaluation: what JAX recalls is what it traced meanwhile."""
+        self._name = f"attempt-{next(_numbers)}"
+        with contextlib.ExitStack() as self._renewals:
+            self._renewals.enter_context(renewed(self._name))
+            yield
+        self._renewals = None
 
     def retry(self) -> bool:
         """Whether an evaluation failed that left calls out: it runs once more, and no other will leave out any."""
@@ -161,6 +176,11 @@ class StageWatch(Watch):
         """It is over. One without an output did not come to its end."""
         while self._stack and self._stack.pop() is not stage:
             pass
+        if stage.traced and self._renewals is not None:
+            # A jitted function, or the body of a loop: when it is called with another module like this one, JAX
+            # shall not recall what it traced here.
+            self._renewals.enter_context(renewed())  # until the attempt is over
+            self._once.under = functools.partial(renewed, self._name)
 
     def make(self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """The result of a construction, which is not run again if it repeats earlier ones."""
@@ -194,21 +214,28 @@ class StageWatch(Watch):
         lies = path if lies is None else lies
         stage = Running(step, lies, path, found, Anatomy(step.part, lies) if is_module(step.part) else None)
         siblings.append(stage)
+        stage.traced = is_traced(frame, lambda f: f.f_code in (StageWatch.run.__code__, Once.repeated.__code__))
         return stage
 
     def _place(self, part: Any, sizes: Sequence[str]) -> str:
+        around = [(each.anatomy, each.taken) for each in reversed(self._stack) if each.anatomy is not None]
+        around += [(anatomy, self._counts) for anatomy in self._roots]
+        # The part itself, anywhere, is better than one like it nearby.
+        for anatomy, taken in around:
+            found = anatomy.place(part)
+            if found is not None:
+                taken[found] += 1
+                return found
         for holder in reversed(self._stack):
-            if holder.anatomy is None:
-                continue
-            found = holder.anatomy.path(part, holder.taken, sizes)
-            if found is not None:
-                holder.taken[found] += 1
-                return found
-        for anatomy in self._roots:
-            found = anatomy.path(part, self._counts, sizes)
-            if found is not None:
-                self._counts[found] += 1
-                return found
+            like = holder.anatomy.alike(part, holder.taken, sizes) if holder.anatomy is not None else None
+            if like is not None:
+                holder.taken[like[2]] += 1
+                return like[2]
+        likely = [like for a in self._roots if (like := a.alike(part, self._counts, sizes)) is not None]
+        if likely:
+            found = min(likely, key=lambda rank: rank[:2])[2]
+            self._counts[found] += 1
+            return found
         above = self._stack[-1].path if self._stack else ""
         return f"{above}.{type(part).__name__}()".lstrip(".")
 

@@ -12,7 +12,7 @@ from functools import cache
 _TRANSFORMING = frozenset(
     ["vmap", "filter_vmap", "checkpoint", "filter_checkpoint", "remat", "jit", "filter_jit", "grad", "value_and_grad"]
 )
-_MAPPING = frozenset(["tree_map", "map"])
+_MAPPING = frozenset(["tree_map", "map", "_vmap_a_of_b"])  # the last one is a helper of `equinox.nn.MLP`
 
 Parents = dict[ast.AST, ast.AST]
 
