@@ -193,8 +193,8 @@ class StageWatch(Watch):
 
 
 def _drop_retraced(siblings: list[Running], found: Sequence[Around]) -> None:
-    """JAX may trace the body of a loop several times: the last time counts."""
-    if found:
+    """JAX may trace the body of a loop several times: the last time counts. Branches are several functions."""
+    if found and not found[0].branches:
         frame, inside = found[0].frame, found[0].inside
         siblings[:] = [
             s for s in siblings if not s.around or s.around[0].frame is not frame or s.around[0].inside is inside
