@@ -159,8 +159,11 @@ class Session:
         runs = self._run(self.entries[key], seconds)
         return runs, tuple(sorted(self.recorder.touched))
 
-    def template(self, given: ConfiguredExample, seconds: float) -> tuple[Evaluation, ...] | dict[str, str]:
+    def template(
+        self, given: ConfiguredExample, seconds: float, *, flops: bool = False
+    ) -> tuple[Evaluation, ...] | dict[str, str]:
         """Evaluate what `given` calls, with its stages; the answer is an error that the user can mend."""
+        self._stages.flops = flops
         entry = EntryPlan("template", given.call, "template", "", 1, None)
         try:
             with scopes.watching(self._stages):  # functions that it decorates while it is imported

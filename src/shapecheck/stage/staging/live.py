@@ -25,8 +25,10 @@ from shapecheck.stage.staging.transforms import renewed
 from shapecheck.stage.staging.watching import StageWatch
 
 
-def evaluate(model: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Evaluation, ...]:
-    """Evaluate `model(*args, **kwargs)` abstractly, with its stages.
+def evaluate(
+    model: Any, args: Sequence[Any], kwargs: Mapping[str, Any], *, flops: bool = False
+) -> tuple[Evaluation, ...]:
+    """Evaluate `model(*args, **kwargs)` abstractly, with its stages, and with `flops` what each costs.
 
     Arguments may be arrays, jax.ShapeDtypeStruct, or jaxtyping types, whose names are free. Raises ExampleError for
     arguments that do not fit, CannotSynthesiseError for those that are missing and cannot be made up.
@@ -36,7 +38,7 @@ def evaluate(model: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tupl
     name = getattr(model, "__qualname__", type(model).__qualname__)
     abstract = {key: jax.tree_util.tree_map(_abstract, value) for key, value in kwargs.items()}
     given = ConfiguredExample(name, None, tuple(jax.tree_util.tree_map(_abstract, value) for value in args), abstract)
-    with StageWatch((*ALL, scopes.watching), os.path.relpath) as recorder.watch:
+    with StageWatch((*ALL, scopes.watching), os.path.relpath, flops=flops) as recorder.watch:
         entry = EntryPlan("template", name, "template", "", 1, None)
         return Search(entry, recipe(kitchen, model, given), recorder, renewed=renewed).evaluate()
 

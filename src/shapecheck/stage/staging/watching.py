@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import sys
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from types import FrameType, TracebackType
 from typing import Any
 
+import jax
+
 from shapecheck.facts import Frame, Stage
 from shapecheck.stage.observe.recorder import Watch
 from shapecheck.stage.staging import running
 from shapecheck.stage.staging.anatomy import Anatomy, is_module, parameters
+from shapecheck.stage.staging.flops import Cost, cost, scope_name
 from shapecheck.stage.staging.once import Once
 from shapecheck.stage.staging.running import Label, Running, Step
 from shapecheck.stage.staging.transforms import Around, around
 
 Framework = Callable[["StageWatch"], contextlib.AbstractContextManager[None]]
 
+_scope = jax.named_scope  # as it is while nobody watches
+
 
 class StageWatch(Watch):
-    """While it is entered, the steps that the `frameworks` show are noted. `show` gives files' paths in messages."""
+    """While it is entered, the steps that the `frameworks` show are noted. `show` gives files' paths in messages.
 
-    def __init__(self, frameworks: Sequence[Framework], show: Callable[[str], str]) -> None:
-        self._frameworks, self._show = frameworks, show
+    With `flops` it is counted what each costs.
+    """
+
+    def __init__(self, frameworks: Sequence[Framework], show: Callable[[str], str], *, flops: bool = False) -> None:
+        self._frameworks, self._show, self.flops = frameworks, show, flops
         self._entered = contextlib.ExitStack()
         self._wrap: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = []
         self.begin()
@@ -50,6 +59,15 @@ class StageWatch(Watch):
         self._once = Once()
         self._by_key: dict[Hashable, Running] = {}
         self._labels: dict[int, tuple[Any, Label]] = {}
+        self._numbers = itertools.count()
+        self._cost: Cost | None = None
+
+    def evaluate(self, function: Callable[..., Any], *args: Any) -> None:
+        """Evaluate `function(*args)` abstractly, and count what it costs, if that is asked for."""
+        if self.flops:
+            self._cost = cost(jax.make_jaxpr(function)(*args))
+        else:
+            super().evaluate(function, *args)
 
     def know(self, name: str, model: Any) -> None:
         """What is called from outside may be a part of this, which is known as `name`."""
@@ -70,7 +88,7 @@ class StageWatch(Watch):
 
     def finish(self) -> tuple[Stage, ...]:
         """The stages that ran to their end since `begin`."""
-        return tuple(running.stages(self._top, self._count))
+        return tuple(running.stages(self._top, self._count, self._cost))
 
     def top(self) -> Running | None:
         """The innermost stage that is under way."""
@@ -123,12 +141,18 @@ class StageWatch(Watch):
         """A stage begins, called from `frame`."""
         stage = self._opened(step, frame)
         self._stack.append(stage)
+        if self.flops:
+            stage.scope = _scope(scope_name(stage.number))
+            stage.scope.__enter__()
         return stage
 
     def close(self, stage: Running) -> None:
         """It is over. One without an output did not come to its end."""
-        while self._stack and self._stack.pop() is not stage:
-            pass
+        while self._stack:
+            ended = self._stack.pop()
+            ended.scope.__exit__(None, None, None)
+            if ended is stage:
+                break
 
     def make(self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """The result of a construction, which is not run again if it repeats earlier ones."""
@@ -141,12 +165,17 @@ class StageWatch(Watch):
             stage.part, stage.anatomy = part, Anatomy(part, stage.lies)
 
     def _recall(self, stage: Running, key: Hashable) -> None:
-        """What ran inside an equal stage ran inside this one, if JAX had no need to look again."""
+        """What ran inside an equal stage ran inside this one, if JAX had no need to look again.
+
+        The latest into which JAX looked is the one that it has in its caches.
+        """
         if key is None:
             return
+        if stage.children:
+            self._by_key[key] = stage
+            return
         earlier = self._by_key.setdefault(key, stage)
-        if earlier is not stage and not stage.children:
-            stage.children = [child.moved(earlier.path, stage.path) for child in earlier.children]
+        stage.children = [child.moved(earlier.path, stage.path) for child in earlier.children]
 
     def _opened(self, step: Step, frame: FrameType | None) -> Running:
         parent = self.top()
@@ -160,7 +189,8 @@ class StageWatch(Watch):
         if step.label is not None:
             path = f"{parent.path}.{step.label.name}".lstrip(".") if parent is not None else step.label.name
         lies = path if lies is None else lies
-        stage = Running(step, lies, path, found, Anatomy(step.part, lies) if is_module(step.part) else None)
+        anatomy = Anatomy(step.part, lies) if is_module(step.part) else None
+        stage = Running(next(self._numbers), step, lies, path, found, anatomy)
         siblings.append(stage)
         return stage
 
