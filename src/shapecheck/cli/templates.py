@@ -39,7 +39,7 @@ _MANY = 40  # stages, which no terminal shows at once
     "--collapse/--no-collapse", default=None, help="Fold equal neighbours.  [default: on a terminal, if there are many]"
 )
 @click.option(
-    "--flops", is_flag=True, help="Estimate the arithmetic operations of each stage, and of the whole: see below."
+    "--flops", is_flag=True, help="Estimate the arithmetic operations of each stage, and of the whole: see above."
 )
 @click.option("--output-file", type=click.Path(path_type=Path), help="Write to a file, not to stdout; a log to both.")
 @click.option("--write-lock", is_flag=True, help="Keep the template in shapes.lock. Without TARGET: all that are kept.")
