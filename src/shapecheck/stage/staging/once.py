@@ -67,9 +67,12 @@ class Once:
         self._made: dict[Hashable, Hashable] = {}  # what the first construction came to
 
     def call(
-        self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+        self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], forget: Callable[[], None]
     ) -> tuple[Any, Hashable]:
-        """The result of `function(*args, **kwargs)`, and the call's key (None if it is unlike any other)."""
+        """The result of `function(*args, **kwargs)`, and the call's key (None if it is unlike any other).
+
+        Where it has to begin again, it calls `forget` before.
+        """
         given = Split((list(args), dict(kwargs)))
         static = given.key()
         key = None if static is None or _has_state((args, kwargs)) else ((function, static), given.signature())
@@ -83,6 +86,7 @@ class Once:
         except Exception:
             # The boundary may be to blame: where it is not, the call raises the same again.
             self._apart.add(key)
+            forget()
             return function(*args, **kwargs), key
 
     def make(self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:

@@ -67,6 +67,11 @@ class Running:
         self.children: list[Running] = []
         self.taken: Counter[str] = Counter()  # calls of each place, by this stage
 
+    def forget(self) -> None:
+        """It begins again."""
+        self.children.clear()
+        self.taken.clear()
+
     def moved(self, old: str, new: str) -> Running:
         """The same, inside of another stage: with `new` in place of the beginning `old` of its path."""
         other = copy.copy(self)

@@ -128,7 +128,7 @@ class StageWatch(Watch):
         key: Hashable = None
         try:
             if once:
-                result, key = self._once.call(function, args, kwargs or {})
+                result, key = self._once.call(function, args, kwargs or {}, stage.forget)
             else:
                 result = function(*args, **(kwargs or {}))
         finally:
