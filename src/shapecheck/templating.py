@@ -31,7 +31,7 @@ class GoneError(ConfigError):
 class Wanted:
     """A target, with `--init` and `--arg` as they are written. `made` are numbers that were made up for it before.
 
-    Paths are relative to `folder`, where it is evaluated.
+    Paths are relative to `folder`, where it is evaluated. With `flops` it is counted what each stage costs.
     """
 
     target: str
@@ -39,6 +39,7 @@ class Wanted:
     args: tuple[str, ...] = ()
     folder: Path = field(default_factory=Path.cwd)
     made: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    flops: bool = False
 
     @property
     def file(self) -> Path | None:
@@ -111,7 +112,7 @@ def _ask(
             problem = problem or error
             continue
         with worker:
-            answer = worker.ask("template", limit, given=given, seconds=limit)
+            answer = worker.ask("template", limit, given=given, seconds=limit, flops=wanted.flops)
             if isinstance(answer, Mapping):
                 raise (GoneError if "gone" in answer else ConfigError)(str(answer["error"]))
             template = _template(wanted.target, answer)

@@ -113,6 +113,7 @@ def test_a_record_for_each_stage_after_those_inside_of_it(body: Template, caplog
         f"    {NET}",
         f"    state = {NET}",
         "  Intervenors: CurlField, AddNoise",
+        "  Flops: 2*batch*13500",
     ]
     # whose model says nothing of its steps: the one that called it
     assert caplog.messages[1].startswith("  Model type: SimpleStagedNetwork\n")

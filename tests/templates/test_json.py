@@ -16,6 +16,7 @@ from shapecheck.templates import Template
 
 TEXT = {"type": "string"}
 COUNT = {"type": "integer", "minimum": 0}
+FLOPS = {"type": ["integer", "string"]}
 VALUE = {"$ref": "#/$defs/value"}
 
 
@@ -51,14 +52,14 @@ STAGE = exact(
     },
     owner={"type": "string", "minLength": 1},
     intervenors=several(TEXT, least=1),
-    flops={"type": ["integer", "string"]},
+    flops=FLOPS,
 )
 SCHEMA = exact(
     {
         "version": {"const": 1},
         "target": TEXT,
         "dims": {"type": "object", "additionalProperties": TEXT},
-        "total": exact({"stages": COUNT, "params": COUNT, "param_bytes": COUNT}),
+        "total": exact({"stages": COUNT, "params": COUNT, "param_bytes": COUNT}, flops=FLOPS),
         "stages": several({"$ref": "#/$defs/stage"}),
     }
 ) | {

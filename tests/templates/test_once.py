@@ -108,8 +108,12 @@ def test_equal_stages_show_the_same_as_when_each_is_evaluated(how: Callable, mon
     ],
 )
 def test_where_it_could_make_a_difference_each_is_evaluated(kind: str, how: Callable) -> None:
-    deep(how, kind)
+    template = deep(how, kind)
     assert len(ran) >= 5
+    assert [stage.path for stage in template if stage.path.endswith("layer")] == [
+        f"blocks[{i}].layer" for i in range(5)
+    ]
+    assert not any(stage.call for stage in template if stage.path.startswith("blocks"))
 
 
 def test_stages_with_a_state_are_evaluated_each_time() -> None:

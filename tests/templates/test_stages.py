@@ -88,6 +88,27 @@ def test_transformations_are_named_with_their_sizes() -> None:
     assert (template["stacked"].params, template["mapped"].params) == (60, 20)
 
 
+class Branches(eqx.Module):
+    first: eqx.nn.Linear
+    second: eqx.nn.Linear
+
+    def __call__(self, x: Float[Array, "4"]) -> Float[Array, "4"]:
+        x = jax.lax.cond(x[0] > 0, lambda y: self.first(y), lambda y: self.second(self.second(y)), x)  # noqa: PLW0108
+        return jax.lax.switch(0, [lambda y: self.first(y), lambda y: self.second(y)], x)  # noqa: PLW0108
+
+
+def test_all_branches_are_shown() -> None:
+    template = shapecheck.template(Branches(linear(4, 4), linear(4, 4)), jnp.zeros(4))
+    assert list(stages(template)) == [
+        "Branches",
+        "first cond",
+        "second cond",
+        "second #2 cond",
+        "first #2 switch",
+        "second #3 switch",
+    ]
+
+
 class Shared(eqx.Module):
     embed: eqx.nn.Embedding
     head: eqx.nn.Linear

@@ -38,6 +38,9 @@ _MANY = 40  # stages, which no terminal shows at once
 @click.option(
     "--collapse/--no-collapse", default=None, help="Fold equal neighbours.  [default: on a terminal, if there are many]"
 )
+@click.option(
+    "--flops", is_flag=True, help="Estimate the arithmetic operations of each stage, and of the whole: see above."
+)
 @click.option("--output-file", type=click.Path(path_type=Path), help="Write to a file, not to stdout; a log to both.")
 @click.option("--write-lock", is_flag=True, help="Keep the template in shapes.lock. Without TARGET: all that are kept.")
 @click.option("--check-lock", is_flag=True, help="Compare with shapes.lock, and exit with 1 if there is a difference.")
@@ -57,6 +60,7 @@ def template(
     depth: int | None,
     glob: str | None,
     collapse: bool | None,
+    flops: bool,
     output_file: Path | None,
     write_lock: bool,
     check_lock: bool,
@@ -76,16 +80,24 @@ def template(
       shapecheck template pkg.model:ViT --init d_model=48,depth=12 --arg "f32[batch 3 28 28]"
       shapecheck template pkg.model:ViT --arg @batch.npz        .npy, .npz, .safetensors: only headers are read
       shapecheck template pkg.model:make_model --format json
+      shapecheck template model.py:GPT --flops --arg "i32[8 512]"
       shapecheck template model.py:GPT --init d_model=48 --write-lock
       shapecheck template --diff /tmp/old.lock model.py:GPT
+
+    --flops: a multiply-add counts two, any other operation on an element one, be it exp or a comparison; moving data
+    and random bits count nothing (XLA counts so, with exp and its kin apart). A stage counts for all that it runs
+    under, vmap and scan, with its derivatives; of branches the dearest counts, and of while loops one turn. Nothing
+    that a compiler could leave out is left out. Free sizes enter as text: 18432*batch.
     """
     if (write_lock, check_lock, pair is not None).count(True) > 1 or (pair is not None and target is not None):
         raise click.UsageError("only one of --write-lock, --check-lock and --diff A B, which has no other TARGET")
     lock_only = write_lock or check_lock or pair is not None
     if target is None and not lock_only:
         raise click.UsageError("Missing argument 'TARGET'.")
-    if lock_only and (form != "tree" or depth is not None or glob is not None or collapse):
-        raise click.UsageError("--format, --depth, --filter and --collapse are for showing a template, not for locks")
+    if lock_only and (form != "tree" or depth is not None or glob is not None or collapse or flops):
+        raise click.UsageError(
+            "--format, --depth, --filter, --collapse and --flops are for showing a template, not for locks"
+        )
     flags = {"python": python and interpreter(python, Path.cwd(), "--python")}
     where = Path((target or "").rpartition(":")[0])
     config = load([where if where.is_file() else Path()], file=config_file, flags=flags)
@@ -97,7 +109,7 @@ def template(
     from shapecheck import templating  # noqa: PLC0415  # --help shall not wait for it
     from shapecheck.templates import FORMATS, down_to, folded, matching  # noqa: PLC0415
 
-    wanted = templating.Wanted(target, tuple(init), tuple(arguments))
+    wanted = templating.Wanted(target, tuple(init), tuple(arguments), flops=flops)
     evaluated = templating.find(wanted, config)
     if evaluated.integers:
         made_up = ", ".join(f"{name}={size}" for name, size in sorted(evaluated.integers.items()))

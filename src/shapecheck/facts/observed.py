@@ -121,7 +121,8 @@ class Stage:
     transformations between the stage above and this one, outermost first, with their sizes: `vmap(32)`. `input` and
     `state` are arguments by name. `params` counts the inexact numbers that the part holds, `param_bytes` their bytes.
     `owner` is the type of the model that has this as a step with a label of its own, `intervenors` are what acts on
-    the state after it. `flops` estimates the arithmetic operations, as text where free sizes enter.
+    the state after it. `flops` estimates the arithmetic operations, all that the whole runs of this stage, as
+    text where free sizes enter.
     """
 
     path: str

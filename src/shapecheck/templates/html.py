@@ -93,7 +93,7 @@ def _table(template: Template) -> str:
     return "\n".join(
         [
             '<table role="treegrid" aria-label="Stages">',
-            f"<colgroup>{''.join(f'<col class={name}>' for name in columns)}</colgroup>",
+            f"<colgroup>{''.join(f'<col class={_kind(template, name)}>' for name in columns)}</colgroup>",
             f'<thead><tr role="row">{"".join(map(_head, columns))}</tr></thead>',
             "<tbody>",
             *_rows(template.stages, columns, max(template.params, 1)),
@@ -116,6 +116,12 @@ def _columns(template: Template) -> Iterator[str]:
         yield "flops"
     if any(stage.source is not None for stage in template):
         yield "source"
+
+
+def _kind(template: Template, name: str) -> str:
+    """The class of a column; operations take more room as text."""
+    is_text = name == "flops" and any(isinstance(stage.flops, str) for stage in template)
+    return "'flops text'" if is_text else name
 
 
 def _head(name: str) -> str:
@@ -182,7 +188,8 @@ def _parameters(stage: Stage, params: int) -> str:
 
 
 def _flops(stage: Stage, params: int) -> str:
-    content = f"<div>{escape(words.flops(stage))}</div>" if stage.flops is not None else ""
+    text = escape(words.flops(stage))
+    content = f'<div title="{text}">{text}</div>' if stage.flops is not None else ""
     return _cell("flops number", content, name="flops")
 
 

@@ -44,6 +44,8 @@ def _lines(stage: Stage, model: str) -> Iterator[str]:
     yield _values("Substate", (("", stage.output), *stage.state))
     if stage.intervenors:
         yield f"Intervenors: {', '.join(stage.intervenors)}"
+    if stage.flops is not None:
+        yield f"Flops: {words.flops(stage)}"
 
 
 def _at(stage: Stage) -> str:

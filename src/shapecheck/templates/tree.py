@@ -54,6 +54,14 @@ class Template:
         """Their bytes."""
         return sum(stage.param_bytes for stage in self.stages if not stage.call)
 
+    @property
+    def flops(self) -> int | str | None:
+        """An estimate of the operations of all, as text where free sizes enter; None if nobody asked for it."""
+        found = [stage.flops for stage in self.stages if stage.flops is not None]
+        if any(isinstance(each, str) for each in found):
+            return " + ".join(str(each) for each in found if each != 0)
+        return sum(map(int, found)) if found else None
+
     def to_json(self) -> str:
         """The template as JSON text, version 1; shapes are text such as `f32[batch,48]` inside of pytrees."""
         return json.dumps(
@@ -61,7 +69,12 @@ class Template:
                 "version": VERSION,
                 "target": self.target,
                 "dims": dict(self.dims),
-                "total": {"stages": self.count, "params": self.params, "param_bytes": self.param_bytes},
+                "total": {
+                    "stages": self.count,
+                    "params": self.params,
+                    "param_bytes": self.param_bytes,
+                    **({"flops": self.flops} if self.flops is not None else {}),
+                },
                 "stages": [_plain(stage) for stage in self.stages],
             },
             indent=2,

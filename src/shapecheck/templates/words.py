@@ -46,15 +46,16 @@ def size(number: int) -> str:
     return _scaled(number, 1024, (" B", " KiB", " MiB", " GiB", " TiB"))
 
 
-def flops(stage: Stage) -> str:
+def flops(found: Stage | Template) -> str:
     """The operations, "" if nobody asked for them."""
-    return count(stage.flops) if isinstance(stage.flops, int) else stage.flops or ""
+    return count(found.flops) if isinstance(found.flops, int) else found.flops or ""
 
 
 def total(template: Template) -> str:
     """What it comes to."""
     many = "stage" if template.count == 1 else "stages"
-    return f"{template.count} {many}, {count(template.params)} parameters, {size(template.param_bytes)}"
+    operations = f", {flops(template)} flops" if template.flops is not None else ""
+    return f"{template.count} {many}, {count(template.params)} parameters, {size(template.param_bytes)}{operations}"
 
 
 def dims(template: Template) -> str:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from types import FrameType, GeneratorType
 from typing import Any
 
+import jax
+
 from shapecheck.facts import Call, Frame, Named, Observation, Scope, Site, Stage
 from shapecheck.stage.observe.constructions import Construction, Constructions
 from shapecheck.stage.observe.names import sizes_among, visible
@@ -45,6 +47,10 @@ class Watch:
 
     def begin(self) -> None:
         """Forget what ran: another evaluation starts."""
+
+    def evaluate(self, function: Callable[..., Any], *args: Any) -> None:
+        """Evaluate `function(*args)` abstractly."""
+        jax.eval_shape(function, *args)
 
     def know(self, name: str, model: Any) -> None:
         """What is called from outside may be a part of `model`, which is known as `name`."""

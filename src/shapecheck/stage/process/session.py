@@ -157,9 +157,11 @@ class Session:
         runs = self._run(self.entries[key], seconds)
         return runs, tuple(sorted(self.recorder.touched))
 
-    def template(self, given: ConfiguredExample, seconds: float) -> tuple[Evaluation, ...] | dict[str, str]:
+    def template(
+        self, given: ConfiguredExample, seconds: float, *, flops: bool = False
+    ) -> tuple[Evaluation, ...] | dict[str, str]:
         """Evaluate what `given` calls, with its stages; the answer is an error that the user can mend."""
-        return self._templates.evaluate(given, seconds)
+        return self._templates.evaluate(given, seconds, flops=flops)
 
     def made(self) -> dict[str, int]:
         """The integers that were made up for the template."""

@@ -39,8 +39,11 @@ class Templates:
         self._kitchen = Kitchen(recorder, sizes, described, subclasses, self._made, DEFAULTS_FIRST)
         self._stages = StageWatch(ALL, importer.shown)
 
-    def evaluate(self, given: ConfiguredExample, seconds: float) -> tuple[Evaluation, ...] | dict[str, str]:
+    def evaluate(
+        self, given: ConfiguredExample, seconds: float, *, flops: bool
+    ) -> tuple[Evaluation, ...] | dict[str, str]:
         """Evaluate what `given` calls, with its stages; the answer is an error that the user can mend."""
+        self._stages.flops = flops
         entry = EntryPlan("template", given.call, "template", "", 1, None)
         try:
             with scopes.watching(self._stages):  # functions that it decorates while it is imported

@@ -10,6 +10,8 @@ import jax
 from shapecheck.stage.search.deferred import Deferred, force
 
 Rebuild = Callable[[Sequence[Any]], Any]
+Evaluate = Callable[..., object]
+"""Calls a function abstractly, as `jax.eval_shape` does."""
 
 
 def split(value: Any) -> tuple[list[jax.ShapeDtypeStruct], Rebuild]:
@@ -46,13 +48,18 @@ def _split(value: Any, structs: dict[int, tuple[int, jax.ShapeDtypeStruct]]) -> 
 
 def run(function: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
     """Call `function` once, abstractly; raises what it raises."""
+    run_by(jax.eval_shape, function, *args, **kwargs)
+
+
+def run_by(evaluate: Evaluate, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> None:
+    """As `run`, by another `evaluate`."""
     structs, rebuild = split((list(args), dict(kwargs)))
 
     def traced(arrays: Sequence[Any]) -> None:
         positional, named = force(rebuild(arrays))
         function(*positional, **named)
 
-    jax.eval_shape(traced, structs)
+    evaluate(traced, structs)
 
 
 def build(constructor: Deferred) -> Any:

@@ -111,7 +111,7 @@ class Kitchen:
                 self._stages_of(owner)
                 self._function(target)(*(given.get(str(i), a) for i, a in enumerate(args)))
 
-            return Prepared(lambda: abstract.run(call, arrays), assignment.chosen())
+            return Prepared(lambda: self._run(call, arrays), assignment.chosen())
 
         return Recipe(prepare, symbolic=bool(specs), ranks=ranks_of(specs))
 
@@ -159,7 +159,7 @@ class Kitchen:
             args, kwargs = jax.tree_util.tree_map(make, (arguments, named))
             if missing:
                 kwargs.update(self._synthesis(assignment).only(missing, function, described))
-            return Prepared(lambda: abstract.run(invoke, *first, *args, **kwargs), assignment.chosen())
+            return Prepared(lambda: self._run(invoke, *first, *args, **kwargs), assignment.chosen())
 
         return Recipe(prepare, symbolic=bool(specs), ranks=ranks_of(specs))
 
@@ -222,6 +222,10 @@ class Kitchen:
         """The sizes with which `function` is called to make a model."""
         return Assignment("sized", self.pinned, specs_of(function, {}), variant=CONSTRUCTOR_VARIANT, made=self.made)
 
+    def _run(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> None:
+        """Call `function` abstractly, as the watch would have it."""
+        abstract.run_by(self.recorder.watch.evaluate, function, *args, **kwargs)
+
     def _function(self, function: Any) -> Callable[..., None]:
         """A call of a function: models among its arguments are known by the names of its parameters."""
 
@@ -265,7 +269,7 @@ class Kitchen:
             given = {"state": None} if first and wants_state(function, model) else {}
             args, kwargs = synthesis.arguments(function, described, given, skip=len(first))
             sizes = tuple(dict.fromkeys(v for v in known.values() if v > 2))
-            call = functools.partial(abstract.run, invoke, *first, *args, **kwargs)
+            call = functools.partial(self._run, invoke, *first, *args, **kwargs)
             made = [synthesis, *filter(None, [construction])]
             told = tuple((n, str(known[n])) for n in free_names(specs) if n in known)
             if trial.construction != 0:  # defaults may be equal by chance

@@ -26,8 +26,10 @@ from shapecheck.stage.staging.watching import StageWatch
 _one_at_a_time = threading.RLock()  # classes are changed meanwhile, for all threads
 
 
-def evaluate(model: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Evaluation, ...]:
-    """Evaluate `model(*args, **kwargs)` abstractly, with its stages.
+def evaluate(
+    model: Any, args: Sequence[Any], kwargs: Mapping[str, Any], *, flops: bool = False
+) -> tuple[Evaluation, ...]:
+    """Evaluate `model(*args, **kwargs)` abstractly, with its stages, and with `flops` what each costs.
 
     Arguments may be arrays, jax.ShapeDtypeStruct, or jaxtyping types, whose names are free. Raises ExampleError for
     arguments that do not fit, CannotSynthesiseError for those that are missing and cannot be made up.
@@ -38,7 +40,7 @@ def evaluate(model: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tupl
     abstract = {key: jax.tree_util.tree_map(as_shape, value) for key, value in kwargs.items()}
     values = tuple(jax.tree_util.tree_map(as_shape, value) for value in args)
     given = ConfiguredExample(name, None, values, abstract, read=True, fill=True)
-    with _one_at_a_time, StageWatch((*ALL, scopes.watching), os.path.relpath) as recorder.watch:
+    with _one_at_a_time, StageWatch((*ALL, scopes.watching), os.path.relpath, flops=flops) as recorder.watch:
         entry = EntryPlan("template", name, "template", "", 1, None)
         return Search(entry, recipe(kitchen, model, given), recorder, renewed=renewed).evaluate()
 

@@ -83,11 +83,14 @@ class Once:
         function: Callable[..., Any],
         args: Sequence[Any],
         kwargs: Mapping[str, Any],
+        *,
+        forget: Callable[[], None] = lambda: None,
         tell: Callable[[Sequence[Any]], Hashable] = lambda tracers: None,
     ) -> tuple[Any, Hashable]:
         """The result of `function(*args, **kwargs)`, and the call's key (None if it is unlike any other).
 
-        What is to be told apart in calls that JAX cannot tell apart, `tell` gives for their tracers.
+        Where it has to begin again, it calls `forget` before. What is to be told apart in calls that JAX cannot tell
+        apart, `tell` gives for their tracers.
         """
         given = Split((list(args), dict(kwargs)))
         static = given.key()
@@ -107,6 +110,7 @@ class Once:
         except Exception:
             # The boundary may be to blame: where it is not, the call raises the same again.
             self._apart.add(key)
+            forget()
             return function(*args, **kwargs), key
 
     def make(self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:

@@ -68,7 +68,7 @@ class Repeats(Watch):
             def tell(tracers: Sequence[Any]) -> Hashable:
                 return tuple(map(mapped_axes, tracers)), self._told(self_)
 
-            return self._once.call(plain, (self_, *args), kwargs, tell)[0]
+            return self._once.call(plain, (self_, *args), kwargs, tell=tell)[0]
 
         return functools.wraps(call)(called)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
 import functools
@@ -15,6 +16,7 @@ from typing import Any
 from shapecheck.facts import ArrayValue, Frame, Stage, TreeValue, Value
 from shapecheck.stage.observe.values import describe
 from shapecheck.stage.staging.anatomy import Anatomy
+from shapecheck.stage.staging.flops import Cost
 from shapecheck.stage.staging.transforms import Around
 
 Given = tuple[tuple[str, Value], ...]
@@ -50,15 +52,27 @@ class Step:
 
 
 class Running:
-    """A stage while it runs. `lies` is the place of its part in the model, `path` the name of that, or its label's."""
+    """A stage while it runs. `lies` is the place of its part in the model, `path` the name of that, or its label's.
 
-    def __init__(self, step: Step, lies: str, path: str, around: Sequence[Around], anatomy: Anatomy | None) -> None:
+    Copies share a `number`: what ran inside of a stage, and so inside of an equal one that JAX did not look at again.
+    """
+
+    def __init__(
+        self, number: int, step: Step, lies: str, path: str, around: Sequence[Around], anatomy: Anatomy | None
+    ) -> None:
+        self.number = number
         self.step, self.lies, self.path, self.around, self.anatomy = step, lies, path, around, anatomy
+        self.scope: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
         self.part = step.part  # as it is now: JAX may have rebuilt it
         self.output: Value | None = None  # of a stage that came to its end
         self.children: list[Running] = []
         self.traced = False  # JAX may recall what it saw of it, and not call it again
         self.taken: Counter[str] = Counter()  # calls of each place, by this stage
+
+    def forget(self) -> None:
+        """It begins again."""
+        self.children.clear()
+        self.taken.clear()
 
     def moved(self, old: str, new: str) -> Running:
         """The same, inside of another stage: with `new` in place of the beginning `old` of its path."""
@@ -73,8 +87,10 @@ def _moved(path: str, old: str, new: str) -> str:
     return f"{new}.{path.removeprefix(f'{old}.')}".strip(".") if inside else path
 
 
-def stages(found: Sequence[Running], count: Callable[[Running], tuple[int, int]]) -> Iterator[Stage]:
-    """Those that came to their end; `count` gives the parameters that each holds.
+def stages(
+    found: Sequence[Running], count: Callable[[Running], tuple[int, int]], cost: Cost | None = None
+) -> Iterator[Stage]:
+    """Those that came to their end; `count` gives the parameters that each holds, `cost` what all together cost.
 
     Where a model is run for its parameters first, and then with them, the second time counts.
     """
@@ -85,6 +101,7 @@ def stages(found: Sequence[Running], count: Callable[[Running], tuple[int, int]]
     for running in ended:
         step = running.step
         number, size = count(running)
+        own = cost.stage(running.number) if cost is not None else None
         yield Stage(
             running.path,
             step.type,
@@ -98,9 +115,10 @@ def stages(found: Sequence[Running], count: Callable[[Running], tuple[int, int]]
             number,
             size,
             step.source,
-            tuple(stages(running.children, count)),
+            tuple(stages(running.children, count, own)),
             step.label.owner if step.label is not None else "",
             step.label.intervenors if step.label is not None else (),
+            own.flops if own is not None else None,
         )
         calls[running.path] += 1
 

@@ -46,11 +46,14 @@ def around(frame: FrameType | None, until: Callable[[FrameType], bool]) -> list[
 
 def _around(frame: FrameType | None, until: Callable[[FrameType], bool]) -> Iterator[Around]:
     inside: FrameType | None = None
+    known: tuple[FrameType, str] | None = None
     while frame is not None and not until(frame):
         name = frame.f_code.co_name
         for (file, function), (label, size) in _KNOWN.items():
             if name == function and inside is not None and frame.f_code.co_filename.endswith(file):
-                yield Around(label, str(frame.f_locals.get(size, "?")) if size else "", frame, inside)
+                if known != (inside, label):  # until JAX 0.6, `cond` called `_cond`: one and the same
+                    yield Around(label, str(frame.f_locals.get(size, "?")) if size else "", frame, inside)
+                known = frame, label
         inside, frame = frame, frame.f_back
 
 

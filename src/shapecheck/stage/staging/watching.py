@@ -12,10 +12,13 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from types import FrameType, TracebackType
 from typing import Any
 
+import jax
+
 from shapecheck.facts import Frame, Stage
 from shapecheck.stage.observe.recorder import Watch
 from shapecheck.stage.staging import running
 from shapecheck.stage.staging.anatomy import Anatomy, is_module, parameters
+from shapecheck.stage.staging.flops import Cost, cost, scope_name
 from shapecheck.stage.staging.once import Once
 from shapecheck.stage.staging.running import Label, Running, Step
 from shapecheck.stage.staging.transforms import Around, around, is_traced, renewed
@@ -24,12 +27,17 @@ _numbers = itertools.count()
 
 Framework = Callable[["StageWatch"], contextlib.AbstractContextManager[None]]
 
+_scope = jax.named_scope  # as it is while nobody watches
+
 
 class StageWatch(Watch):
-    """While it is entered, the steps that the `frameworks` show are noted. `show` gives files' paths in messages."""
+    """While it is entered, the steps that the `frameworks` show are noted. `show` gives files' paths in messages.
 
-    def __init__(self, frameworks: Sequence[Framework], show: Callable[[str], str]) -> None:
-        self._frameworks, self._show = frameworks, show
+    With `flops` it is counted what each costs.
+    """
+
+    def __init__(self, frameworks: Sequence[Framework], show: Callable[[str], str], *, flops: bool = False) -> None:
+        self._frameworks, self._show, self.flops = frameworks, show, flops
         self._thread = 0
         self._name = ""  # of the attempt, to JAX
         self._renewals: contextlib.ExitStack | None = None  # during an attempt
@@ -62,6 +70,15 @@ class StageWatch(Watch):
         self._by_key: dict[Hashable, Running] = {}
         self._whole: Step | None = None
         self._labels: dict[int, tuple[Any, Label]] = {}
+        self._numbers = itertools.count()
+        self._cost: Cost | None = None
+
+    def evaluate(self, function: Callable[..., Any], *args: Any) -> None:
+        """Evaluate `function(*args)` abstractly, and count what it costs, if that is asked for."""
+        if self.flops:
+            self._cost = cost(jax.make_jaxpr(function)(*args))
+        else:
+            super().evaluate(function, *args)
 
     def know(self, name: str, model: Any) -> None:
         """What is called from outside may be a part of this, which is known as `name`."""
@@ -111,7 +128,7 @@ class StageWatch(Watch):
         """The stages that ran to their end since `begin`."""
         whole = self._top[0] if len(self._top) == 1 else None
         top = whole.children if whole is not None and whole.step is self._whole and whole.children else self._top
-        return tuple(running.stages(top, self._count))
+        return tuple(running.stages(top, self._count, self._cost))
 
     def top(self) -> Running | None:
         """The innermost stage that is under way."""
@@ -157,7 +174,7 @@ class StageWatch(Watch):
         key: Hashable = None
         try:
             if once:
-                result, key = self._once.call(function, args, kwargs or {})
+                result, key = self._once.call(function, args, kwargs or {}, forget=stage.forget)
             else:
                 result = function(*args, **(kwargs or {}))
         finally:
@@ -170,12 +187,18 @@ class StageWatch(Watch):
         """A stage begins, called from `frame`."""
         stage = self._opened(step, frame)
         self._stack.append(stage)
+        if self.flops:
+            stage.scope = _scope(scope_name(stage.number))
+            stage.scope.__enter__()
         return stage
 
     def close(self, stage: Running) -> None:
         """It is over. One without an output did not come to its end."""
-        while self._stack and self._stack.pop() is not stage:
-            pass
+        while self._stack:
+            ended = self._stack.pop()
+            ended.scope.__exit__(None, None, None)
+            if ended is stage:
+                break
         if stage.traced and self._renewals is not None:
             # A jitted function, or the body of a loop: when it is called with another module like this one, JAX
             # shall not recall what it traced here.
@@ -193,12 +216,17 @@ class StageWatch(Watch):
             stage.part, stage.anatomy = part, Anatomy(part, stage.lies)
 
     def _recall(self, stage: Running, key: Hashable) -> None:
-        """What ran inside an equal stage ran inside this one, if JAX had no need to look again."""
+        """What ran inside an equal stage ran inside this one, if JAX had no need to look again.
+
+        The latest into which JAX looked is the one that it has in its caches.
+        """
         if key is None:
             return
+        if stage.children:
+            self._by_key[key] = stage
+            return
         earlier = self._by_key.setdefault(key, stage)
-        if earlier is not stage and not stage.children:
-            stage.children = [child.moved(earlier.path, stage.path) for child in earlier.children]
+        stage.children = [child.moved(earlier.path, stage.path) for child in earlier.children]
 
     def _opened(self, step: Step, frame: FrameType | None) -> Running:
         parent = self.top()
@@ -212,7 +240,8 @@ class StageWatch(Watch):
         if step.label is not None:
             path = f"{parent.path}.{step.label.name}".lstrip(".") if parent is not None else step.label.name
         lies = path if lies is None else lies
-        stage = Running(step, lies, path, found, Anatomy(step.part, lies) if is_module(step.part) else None)
+        anatomy = Anatomy(step.part, lies) if is_module(step.part) else None
+        stage = Running(next(self._numbers), step, lies, path, found, anatomy)
         siblings.append(stage)
         stage.traced = is_traced(frame, lambda f: f.f_code in (StageWatch.run.__code__, Once.repeated.__code__))
         return stage

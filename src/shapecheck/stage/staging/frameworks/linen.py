@@ -52,19 +52,22 @@ def watching(watch: StageWatch) -> Iterator[None]:
                 whole.update(module.variables)
                 wholes.pop()
 
-    watch.wrap(lambda function: _initialised(linen, function))
+    watch.wrap(lambda function: _initialised(linen, function, watch))
     with linen.intercept_methods(intercept):
         yield
 
 
-def _initialised(linen: Any, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A method of a model, called with parameters that are made for it."""
+def _initialised(linen: Any, function: Callable[..., Any], watch: StageWatch) -> Callable[..., Any]:
+    """A method of a model, called with parameters that are made for it: in the same run, if nobody counts its cost."""
 
     @functools.wraps(function)
     def called(model: Any, /, *args: Any, **kwargs: Any) -> Any:
         if not isinstance(model, linen.Module) or model.scope is not None:
             return function(model, *args, **kwargs)
         keys = {name: jax.random.PRNGKey(0) for name in ("params", "dropout")}
+        if watch.flops:
+            made = model.init(keys, *args, method=function.__name__, **kwargs)
+            return model.apply(made, *args, rngs=keys, mutable=True, method=function.__name__, **kwargs)
         return model.init_with_output(keys, *args, method=function.__name__, **kwargs)
 
     return called
