@@ -77,10 +77,13 @@ class Watch:
 
 
 class Recorder:
-    """All calls of the evaluation under way. `paths` maps the user's absolute file names to those in messages."""
+    """All calls of the evaluation under way. `paths` maps the user's absolute file names to those in messages.
 
-    def __init__(self, paths: Mapping[str, str]) -> None:
-        self.paths = dict(paths)
+    In a process of the user's, Ctrl-C `interrupts` it; in the worker that exception can only be the code's own.
+    """
+
+    def __init__(self, paths: Mapping[str, str], *, interrupts: bool = False) -> None:
+        self.paths, self._interrupts = dict(paths), interrupts
         self.calls: list[Opened] = []
         self.run = 0
         self.count = 0
@@ -99,6 +102,10 @@ class Recorder:
             yield
         finally:
             self.active = before
+
+    def is_interrupted(self, error: BaseException) -> bool:
+        """Whether the user has pressed Ctrl-C."""
+        return self._interrupts and isinstance(error, KeyboardInterrupt)
 
     def begin(self) -> None:
         """Forget the calls so far: a new evaluation starts."""

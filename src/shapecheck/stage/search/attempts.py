@@ -226,7 +226,11 @@ class Search:
         except TimeLimitError:
             raise
         except BaseException as error:  # the user's code may raise anything, and JAX in computing a size
-            if is_own(error) or (prepared is None and isinstance(error, UnknownSizeError)):
+            if (
+                is_own(error)
+                or self.recorder.is_interrupted(error)
+                or (prepared is None and isinstance(error, UnknownSizeError))
+            ):
                 raise
             axis = _UNBOUND_AXIS.search(str(error)) if isinstance(error, NameError) else None
             if axis is not None and axis.group(1) not in self.axes:

@@ -193,9 +193,7 @@ def _lookup(chain: str, frame: FrameType) -> Any:
 
 
 def is_own(error: BaseException) -> bool:
-    """Whether the checker itself raised `error`: then it is a bug of ours, and no finding. Ctrl-C is nobody's."""
-    if isinstance(error, KeyboardInterrupt):
-        return True
+    """Whether the checker itself raised `error`: then it is a bug of ours, and no finding."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     module = str(frames[-1].f_globals.get("__name__", "")) if frames else ""
     return module.startswith("shapecheck.") and not isinstance(error, (UnknownSizeError, ReadOnlyError))

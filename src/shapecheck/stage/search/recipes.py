@@ -201,7 +201,7 @@ class Kitchen:
         except TimeLimitError:
             raise
         except BaseException as error:  # the user's constructor may raise anything
-            if is_own(error):
+            if is_own(error) or self.recorder.is_interrupted(error):
                 raise
             text = describe_error(error)
             raise CannotSynthesiseError(f"constructing {cls.__name__} with made-up arguments raised {text}") from None

@@ -34,7 +34,7 @@ def evaluate(
     Arguments may be arrays, jax.ShapeDtypeStruct, or jaxtyping types, whose names are free. Raises ExampleError for
     arguments that do not fit, CannotSynthesiseError for those that are missing and cannot be made up.
     """
-    recorder = Recorder({})
+    recorder = Recorder({}, interrupts=True)
     kitchen = Kitchen(recorder, {}, lambda function: {}, lambda cls: [], constructions=DEFAULTS_FIRST)
     name = title(model)
     abstract = {key: jax.tree_util.tree_map(as_shape, value) for key, value in kwargs.items()}

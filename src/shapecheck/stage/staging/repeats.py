@@ -24,7 +24,7 @@ class Repeats(Watch):
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
-        self._wrapped: dict[Any, Callable[..., Any]] = {}
+        self._wrapped: dict[type, tuple[Any, Callable[..., Any]]] = {}
         self._entered = contextlib.ExitStack()
         self._plain = False
         self.begin()
@@ -40,7 +40,7 @@ class Repeats(Watch):
             for cls in subclasses(base) if base is not None else ():
                 call = vars(cls).get("__call__")
                 if call is not None and not getattr(call, "__isabstractmethod__", False) and not is_plumbing(cls):
-                    stack.enter_context(patched(cls, "__call__", self._once_each(call)))
+                    stack.enter_context(patched(cls, "__call__", self._once_each(cls, call)))
             self._entered = stack.pop_all()
         return self
 
@@ -55,10 +55,11 @@ class Repeats(Watch):
         self._plain = self._plain or again
         return again
 
-    def _once_each(self, call: Any) -> Callable[..., Any]:
-        if call not in self._wrapped:
-            self._wrapped[call] = self._wrapper(call)
-        return self._wrapped[call]
+    def _once_each(self, cls: type, call: Any) -> Callable[..., Any]:
+        known = self._wrapped.get(cls)
+        if known is None or known[0] is not call:
+            self._wrapped[cls] = known = call, self._wrapper(call)
+        return known[1]
 
     def _wrapper(self, call: Any) -> Callable[..., Any]:
         def plain(module: Any, /, *args: Any, **kwargs: Any) -> Any:
