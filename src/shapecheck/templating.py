@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,6 +20,7 @@ from shapecheck.stage.process.client import Worker, WorkerEndedError, WorkerErro
 from shapecheck.stage.protocol import ConfiguredExample, ModulePlan
 from shapecheck.templates import Template, of_runs
 
+_SHAPE = re.compile(r"(?<![\w'\"])\w+\[[^\[\]]*\]")
 _NAME = re.compile(r"[^\W\d]\w*\Z")
 _FORM = "the form is path/file.py:name or pkg.mod:name"
 
@@ -180,8 +182,9 @@ def _parted(text: str) -> list[str]:
 
 
 def _value(text: str) -> Any:
-    """A literal of Python, else the text itself."""
-    try:
-        return ast.literal_eval(text.strip())
-    except (ValueError, SyntaxError):
-        return text.strip()
+    """A literal of Python, in which shapes may stand without quotes; else the text itself."""
+    text = text.strip()
+    for literal in (text, _SHAPE.sub(r"'\g<0>'", text)) if text[:1] in ("(", "[", "{") else (text,):
+        with contextlib.suppress(ValueError, SyntaxError):
+            return ast.literal_eval(literal)
+    return text

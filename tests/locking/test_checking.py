@@ -121,7 +121,10 @@ def test_a_model_that_fails_does_not_pass(command: list[str], project: Any, caps
         ([], "Missing argument 'TARGET'"),
         (["--write-lock", "--init", "a=3"], "--init and --arg are for one TARGET"),
         (["--check-lock", "--init", "a=3"], "--check-lock takes --init and --arg from the lock"),
-        (["--check-lock", "--format", "json"], "--format, --depth, --filter, --collapse and --flops are for showing a template"),
+        (
+            ["--check-lock", "--format", "json"],
+            "--format, --depth, --filter, --collapse and --flops are for showing a template",
+        ),
         (["--check-lock"], "shapes.lock does not keep any template yet: `shapecheck template TARGET --write-lock`"),
         (["--write-lock"], "shapes.lock keeps no template yet: name a TARGET to write"),
         (["a.py:A", "--check-lock"], "There is no file 'a.py'."),

@@ -116,3 +116,38 @@ def test_defaults_stay_as_they_are_and_what_is_made_up_is_told(model: None, caps
     assert "Made up, for nobody gave them: d_in=48." in told.err
     assert main(["template", "deep.py:Net", "--init", "d_in=4"]) == 0
     assert "Made up" not in capsys.readouterr().err
+
+
+PAIRS = """\
+def both(pair, table):
+    return pair[0] @ table["w"], pair[1]
+
+
+def fails(width: int = 3):
+    raise RuntimeError("not today")
+
+
+def contracted(x):
+    y = x @ x
+    return y
+"""
+
+
+def test_shapes_stand_in_containers_without_quotes(model: None, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("pairs.py").write_text(PAIRS)
+    pair = ["--arg", "(f32[4 5], f32[n])", "--arg", "{'w': f32[5 6]}"]
+    assert main(["template", "pairs.py:both", *pair, "--format", "markdown"]) == 0
+    assert "(f32[4,6], f32[n])" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("fails", "needs no arguments, and raised RuntimeError: not today"),
+        ("contracted", "(pairs.py:10, in contracted)"),
+    ],
+)
+def test_what_fails_says_where(target: str, said: str, model: None, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("pairs.py").write_text(PAIRS)
+    assert main(["template", f"pairs.py:{target}", "--arg", "f32[3 4]"]) == 2
+    assert said in capsys.readouterr().err

@@ -128,9 +128,15 @@ def of_runs(target: str, runs: Sequence[Evaluation]) -> Template:
     """The template of the most general run that came to its end; raises ValueError if none did."""
     best = next((run for run in runs if run.status == "ok"), None)
     if best is None:
-        reasons = "; ".join(dict.fromkeys(run.reason for run in runs)) or "nothing was evaluated"
+        reasons = "; ".join(dict.fromkeys(f"{run.reason}{_at(run)}" for run in runs)) or "nothing was evaluated"
         raise ValueError(f"{target} cannot be evaluated: {reasons}")
     return Template(target, best.sizes, best.stages, sum(1 for _ in _all(best.stages)))
+
+
+def _at(run: Evaluation) -> str:
+    """The line of the user's code at which a run ended."""
+    frame = run.failure.frame if run.failure is not None else None
+    return f" ({frame.path}:{frame.line}, in {frame.function})" if frame is not None else ""
 
 
 def _all(stages: Sequence[Stage]) -> Iterator[Stage]:

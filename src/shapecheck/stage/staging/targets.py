@@ -17,7 +17,9 @@ from shapecheck.stage.search.annotations import is_config
 from shapecheck.stage.search.deferred import Deferred
 from shapecheck.stage.search.entries import is_model, model_classes, nnx_class
 from shapecheck.stage.search.examples import ExampleError, Shape, public_names
+from shapecheck.stage.search.failures import describe_error, is_own
 from shapecheck.stage.search.recipes import Kitchen
+from shapecheck.stage.search.signatures import lacking
 from shapecheck.stage.search.synthesis import Synthesis
 from shapecheck.stage.search.trials import Recipe
 from shapecheck.stage.staging.batches import batch
@@ -125,7 +127,10 @@ def _applied(pair: Any, init: Any) -> Callable[..., Any]:
 
 
 def _made(kitchen: Kitchen, function: Any, given: ConfiguredExample) -> Any:
-    """What a factory makes, abstractly; None if it is none, or does not run with made-up arguments."""
+    """What a factory makes, abstractly; None if it is none, or does not run with made-up arguments.
+
+    Raises ExampleError if it fails though it needs none.
+    """
     synthesis = Synthesis(
         kitchen.constructing(function),
         variant=kitchen.constructions[0],
@@ -135,5 +140,7 @@ def _made(kitchen: Kitchen, function: Any, given: ConfiguredExample) -> Any:
     try:
         args, kwargs = synthesis.arguments(function, {}, given.init or {}, constructing=True)
         return abstract.build(Deferred(function, args, kwargs))
-    except Exception:  # a function of arrays, say, with arguments that are none
+    except Exception as error:  # a function of arrays, say, with arguments that are none
+        if not lacking(function, given.init or {}) and not is_own(error):
+            raise ExampleError(f"{given.call} needs no arguments, and raised {describe_error(error)}") from None
         return None
