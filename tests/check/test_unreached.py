@@ -29,23 +29,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     return check
 
 
-def reasons(report: Report) -> set[str]:
-    return {each.reason for each in report.unreached}
-
-
 GENERATOR = 'def rows(x: Float[Array, "n d"]):\n    yield x.T  # (d, n)\n'
-
-
-def test_a_generator_is_called_and_its_body_does_not_run(run) -> None:
-    (reason,) = reasons(run({"gen.py": GENERATOR}))
-    assert reason.startswith("rows was called, but not its body: is it a generator")
-
-
-def test_a_script_that_is_never_imported(run) -> None:
-    (reason,) = reasons(run({"__main__.py": GENERATOR}))
-    assert reason == "__main__.py is not imported, since it may act at once"
-
-
 OVERLOADED = """
 from typing import overload
 
@@ -57,17 +41,7 @@ def first(x: Float[Array, "n d"], rows: int) -> Float[Array, "{rows} d"]: ...
 def first(x: Float[Array, "n d"], rows=None):
     return x[0] if rows is None else x[:rows]
 """
-
-
-def test_an_overload_is_no_function_that_could_be_reached(run) -> None:
-    report = run({"first.py": OVERLOADED})
-    assert reasons(report) == {"first is an @overload declaration, which never runs"}
-    assert (report.summary.verified, report.summary.unreached) == (1, 4)
-    assert (report.functions.annotated, report.functions.annotated_reached) == (1, 1)
-
-
-def test_where_symbols_stop_is_not_told_if_numbers_go_further(run) -> None:
-    text = """
+LOOP = """
 def f(x: Float[Array, "n d"]):
     for _ in range(x.shape[0]):
         x = x + 1  # (n, d)
@@ -75,7 +49,42 @@ def f(x: Float[Array, "n d"]):
         x = x.T  # (d, n)
     return x
 """
-    found = [f for f in run({"loop.py": text}).findings if f.code == "SC302"]
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """One run over files that have nothing to do with each other."""
+    folder = tmp_path_factory.mktemp("several")
+    files = {"gen.py": GENERATOR, "__main__.py": GENERATOR, "first.py": OVERLOADED, "loop.py": LOOP}
+    for name, text in files.items():
+        (folder / name).write_text(HEAD + text)
+    (folder / "pyproject.toml").write_text("[tool.shapecheck]\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        return pipeline.check([folder], load([folder], flags={"python": Path(sys.executable)}))
+
+
+def of(report: Report, path: str) -> list[str]:
+    return [each.reason for each in report.unreached if each.path == path]
+
+
+def test_a_generator_is_called_and_its_body_does_not_run(several: Report) -> None:
+    (reason,) = set(of(several, "gen.py"))
+    assert reason.startswith("rows was called, but not its body: is it a generator")
+
+
+def test_a_script_that_is_never_imported(several: Report) -> None:
+    assert set(of(several, "__main__.py")) == {"__main__.py is not imported, since it may act at once"}
+
+
+def test_an_overload_is_no_function_that_could_be_reached(several: Report) -> None:
+    assert of(several, "first.py") == ["first is an @overload declaration, which never runs"] * 4
+    # The other functions are f, which is reached as `first` is, and those whose body does not run.
+    assert (several.functions.annotated, several.functions.annotated_reached) == (4, 2)
+
+
+def test_where_symbols_stop_is_not_told_if_numbers_go_further(several: Report) -> None:
+    found = [f for f in several.findings if f.code == "SC302" and f.path == "loop.py"]
     assert [f.span.line for f in found] == [8]
     assert "_DimExpr" not in found[0].message
 

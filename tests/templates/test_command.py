@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import shapecheck
 from shapecheck.cli import main
+from shapecheck.stage.search.examples import ExampleError, Shape, read_argument
+from shapecheck.stage.staging.batches import batch
 
 MODEL = """\
 import equinox as eqx
@@ -42,7 +46,6 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("net.py").write_text(MODEL)
     Path("broken.py").write_text("import nowhere\n")
-    np.save("objects.npy", np.array([{}], dtype=object))
 
 
 @pytest.mark.parametrize(
@@ -51,8 +54,6 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (["net.py:Net", "--init", "d_in=4,d_model=6"], "f32[batch,4]", "f32[6]"),
         (["net:Net", "--init", "d_in=4", "--init", "d_model=6", "--arg", "f32[8 4]"], "f32[8,4]", "f32[6]"),
         (["net.py:Net", "--init", "d_in=4,d_model=6", "--arg", "x=@batch.npy"], "f32[7,4]", "f32[6]"),
-        (["net.py:Net", "--init", "d_in=4,d_model=6", "--arg", "@batch.npz"], "f32[7,4]", "f32[6]"),
-        (["net.py:Net", "--init", "d_in=4,d_model=6", "--arg", "@batch.safetensors"], "f32[7,4]", "f32[6]"),
         (["net.py:make"], "f32[batch,4]", "f32[5]"),
     ],
 )
@@ -60,9 +61,6 @@ def test_a_target_is_evaluated(
     args: list[str], root: str, hidden: str, model: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     np.save("batch.npy", np.zeros((7, 4)))
-    np.savez("batch.npz", x=np.zeros((7, 4)))
-    header = json.dumps({"x": {"dtype": "F32", "shape": [7, 4], "data_offsets": [0, 112]}}).encode()
-    Path("batch.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + bytes(112))
     assert main(["template", *args, "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     (stage,) = found["stages"]
@@ -70,6 +68,38 @@ def test_a_target_is_evaluated(
     assert [(c["path"], c["output"]) for c in stage["children"]] == [("hidden", hidden), ("out", "f32[3]")]
     assert found["total"]["stages"] == 3
     assert found["total"]["param_bytes"] == 4 * found["total"]["params"]
+
+
+def test_files_of_batches_give_shapes(tmp_path: Path) -> None:
+    np.save(tmp_path / "batch.npy", np.zeros((7, 4), np.float16))
+    np.savez(tmp_path / "batch.npz", x=np.zeros((7, 4)))
+    np.savez(tmp_path / "two.npz", x=np.zeros((7, 4)), y=np.zeros(3, int))
+    header = json.dumps({"x": {"dtype": "BF16", "shape": [7, 4], "data_offsets": [0, 56]}}).encode()
+    (tmp_path / "batch.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + bytes(56))
+    found = {file.name: batch(str(file)) for file in sorted(tmp_path.iterdir())}
+    two = found.pop("two.npz")
+    assert isinstance(two, dict)
+    assert {name: shape.spec for name, shape in two.items()} == {"x": "7 4", "y": "3"}
+    dtypes = {name: (shape.dtype, shape.spec) for name, shape in found.items() if isinstance(shape, Shape)}
+    assert dtypes == {
+        "batch.npy": ("Float16", "7 4"),
+        "batch.npz": ("Float32", "7 4"),
+        "batch.safetensors": ("BFloat16", "7 4"),
+    }
+    np.save(tmp_path / "objects.npy", np.array([{}], dtype=object))
+    with pytest.raises(ExampleError, match=r"its header cannot be read \(JAX has no object\)"):
+        batch(str(tmp_path / "objects.npy"))
+
+
+@pytest.mark.parametrize("text", ["f32[4", "f33[4]", "f32[4 +]"])
+def test_what_is_no_shape_is_told(text: str) -> None:
+    with pytest.raises(ExampleError, match=f"{re.escape(repr(text))} is not a shape"):
+        read_argument(text)
+
+
+def test_what_cannot_be_called_is_told() -> None:
+    with pytest.raises(ValueError, match="is of type int, which cannot be called"):
+        shapecheck.template(3)
 
 
 def test_an_installed_model(model: None, capsys: pytest.CaptureFixture[str]) -> None:
@@ -93,12 +123,9 @@ def test_the_tree_of_a_made_up_model(model: None, capsys: pytest.CaptureFixture[
         (["net.py:Nett"], "net has no 'Nett'; did you mean 'Net'?"),
         (["broken.py:Net"], "importing broken raised ModuleNotFoundError: No module named 'nowhere'"),
         (["no.such.module:Net"], "importing no.such.module raised ModuleNotFoundError: No module named 'no'"),
-        (["net.py:VERSION"], "net:VERSION is of type int, which cannot be called"),
         (["net.py:Net", "--init", "width=3"], "Net has no parameter 'width'"),
         (["net.py:Net", "--init", "d_in"], "--init d_in: the form is name=value"),
-        (["net.py:Net", "--arg", "f32[4"], "'f32[4' is not a shape"),
         (["net.py:Net", "--arg", "@batch.csv"], "@batch.csv: .csv is not .npy, .npz, .safetensors"),
-        (["net.py:Net", "--arg", "@objects.npy"], "@objects.npy: its header cannot be read (JAX has no object)"),
         (["net.py:Net", "--filter", "nets"], "--filter: net.py:Net has no stage with such a path as 'nets'"),
         (["net.py:Net", "--init", "d_in=4,d_model=6", "--arg", "f32[8 5]"], "net.py:Net cannot be evaluated: "),
     ],

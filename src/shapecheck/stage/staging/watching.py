@@ -57,6 +57,7 @@ class StageWatch(Watch):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._wrap = []
         self._entered.close()
 
     def begin(self) -> None:
@@ -113,10 +114,12 @@ class StageWatch(Watch):
     def attempt(self) -> Iterator[None]:
         """Around each evaluation: what JAX recalls is what it traced meanwhile."""
         self._name = f"attempt-{next(_numbers)}"
-        with contextlib.ExitStack() as self._renewals:
-            self._renewals.enter_context(renewed(self._name))
-            yield
-        self._renewals = None
+        try:
+            with contextlib.ExitStack() as self._renewals:
+                self._renewals.enter_context(renewed(self._name))
+                yield
+        finally:
+            self._renewals = None
 
     def retry(self) -> bool:
         """Whether an evaluation failed that left calls out: it runs once more, and no other will leave out any."""
