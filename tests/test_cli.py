@@ -80,7 +80,7 @@ def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pipeline:
     (tmp_path / "pkg" / "a.py").write_text("y = x @ w  # (a, b)\n")
     fake = Pipeline()
     module = ModuleType("shapecheck.pipeline")
-    module.check = fake.check  # type: ignore[attr-defined]
+    vars(module)["check"] = fake.check
     monkeypatch.setitem(sys.modules, "shapecheck.pipeline", module)
     monkeypatch.setattr(shapecheck, "pipeline", module, raising=False)
     return fake

@@ -31,7 +31,7 @@ def example(function: _F) -> _F:
             "@shapecheck.example goes, without brackets, on a function of no arguments "
             f"that returns (callable, *args); not on {function!r}"
         )
-    function.__shapecheck_example__ = True  # type: ignore[attr-defined]
+    function.__dict__["__shapecheck_example__"] = True
     return function
 
 

@@ -11,6 +11,25 @@ from shapecheck.templates import FORMATS, Template
 
 BAD = '</script><script>document.title = "owned"</script><img src=x onerror="document.title=1">&lt;'
 
+NET = """\
+import equinox as eqx
+import jax
+from jaxtyping import Array, Float, PRNGKeyArray
+
+
+class Net(eqx.Module):
+    hidden: eqx.nn.Linear
+    out: eqx.nn.Linear
+
+    def __init__(self, d_in: int, d_model: int, *, key: PRNGKeyArray):
+        k1, k2 = jax.random.split(key)
+        self.hidden = eqx.nn.Linear(d_in, d_model, key=k1)
+        self.out = eqx.nn.Linear(d_model, 3, key=k2)
+
+    def __call__(self, x: Float[Array, "batch d_in"]) -> Float[Array, "batch 3"]:
+        return jax.vmap(self.out)(jax.nn.relu(jax.vmap(self.hidden)(x)))
+"""
+
 
 def array(*shape: str, dtype: str = "float32") -> ArrayValue:
     return ArrayValue(dtype, shape)
@@ -124,3 +143,9 @@ def shown() -> Callable[[Template], dict[str, str]]:
         return found
 
     return rows
+
+
+@pytest.fixture
+def net() -> str:
+    """The source of a model of two layers."""
+    return NET

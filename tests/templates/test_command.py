@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import numpy as np
@@ -14,24 +13,7 @@ from shapecheck.cli import main
 from shapecheck.stage.search.examples import ExampleError, Shape, read_argument
 from shapecheck.stage.staging.batches import batch
 
-MODEL = """\
-import equinox as eqx
-import jax
-from jaxtyping import Array, Float, PRNGKeyArray
-
-
-class Net(eqx.Module):
-    hidden: eqx.nn.Linear
-    out: eqx.nn.Linear
-
-    def __init__(self, d_in: int, d_model: int, *, key: PRNGKeyArray):
-        k1, k2 = jax.random.split(key)
-        self.hidden = eqx.nn.Linear(d_in, d_model, key=k1)
-        self.out = eqx.nn.Linear(d_model, 3, key=k2)
-
-    def __call__(self, x: Float[Array, "batch d_in"]) -> Float[Array, "batch 3"]:
-        return jax.vmap(self.out)(jax.nn.relu(jax.vmap(self.hidden)(x)))
-
+MAKE = """
 
 def make(width: int = 5):
     return Net(4, width, key=jax.random.PRNGKey(0))
@@ -42,9 +24,9 @@ VERSION = 3
 
 
 @pytest.fixture
-def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def model(net: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("net.py").write_text(MODEL)
+    Path("net.py").write_text(net + MAKE)
     Path("broken.py").write_text("import nowhere\n")
 
 
@@ -93,9 +75,9 @@ def test_files_of_batches_give_shapes(tmp_path: Path) -> None:
         batch(str(tmp_path / "objects.npy"))
 
 
-@pytest.mark.parametrize("text", ["f32[4", "f33[4]", "f32[4 +]"])
+@pytest.mark.parametrize("text", ["f32[4", "f33[4]", "f32[4 +]", "f32[-1 4]"])
 def test_what_is_no_shape_is_told(text: str) -> None:
-    with pytest.raises(ExampleError, match=f"{re.escape(repr(text))} is not a shape"):
+    with pytest.raises(ExampleError, match="is not a shape"):
         read_argument(text)
 
 
@@ -137,8 +119,10 @@ def test_what_is_wrong_is_told(args: list[str], message: str, model: None, capsy
     assert f"Error: {message}" in capsys.readouterr().err
 
 
-def test_defaults_stay_as_they_are_and_what_is_made_up_is_told(model: None, capsys: pytest.CaptureFixture[str]) -> None:
-    Path("deep.py").write_text(MODEL.replace("d_in: int, d_model: int, *, key", "d_in: int, d_model: int = 20, *, key"))
+def test_defaults_stay_as_they_are_and_what_is_made_up_is_told(
+    net: str, model: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("deep.py").write_text(net.replace("d_in: int, d_model: int, *, key", "d_in: int, d_model: int = 20, *, key"))
     assert main(["template", "deep.py:Net", "--format", "markdown"]) == 0
     told = capsys.readouterr()
     assert "| `hidden vmap(batch)` | Linear | `f32[48]` | `f32[20]` |" in told.out

@@ -267,24 +267,7 @@ def test_a_layer_of_other_frameworks_costs_the_same(framework: str) -> None:
     assert template.flops == 3 * (2 * 4 * 6 + 6)
 
 
-MODEL = """\
-import equinox as eqx
-import jax
-from jaxtyping import Array, Float, PRNGKeyArray
-
-
-class Net(eqx.Module):
-    hidden: eqx.nn.Linear
-    out: eqx.nn.Linear
-
-    def __init__(self, d_in: int, d_model: int, *, key: PRNGKeyArray):
-        k1, k2 = jax.random.split(key)
-        self.hidden = eqx.nn.Linear(d_in, d_model, key=k1)
-        self.out = eqx.nn.Linear(d_model, 3, key=k2)
-
-    def __call__(self, x: Float[Array, "batch d_in"]) -> Float[Array, "batch 3"]:
-        return jax.vmap(self.out)(jax.nn.relu(jax.vmap(self.hidden)(x)))
-
+SCOPES = """
 
 def scopes(x: Float[Array, "4 4"]):
     with jax.named_scope("first"):
@@ -296,8 +279,10 @@ def scopes(x: Float[Array, "4 4"]):
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    (tmp_path / "model.py").write_text(MODEL)
+def run(
+    net: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., str]:
+    (tmp_path / "model.py").write_text(net + SCOPES)
     monkeypatch.chdir(tmp_path)
 
     def shown(*args: str) -> str:

@@ -203,8 +203,9 @@ class CommentReader:
         for name in spec.names():
             sizes = self.reader.candidates(name, observation.names)
             outer = self.reader.outer.lookup(name) if self.reader.outer is not None else None
-            if sizes or outer is not None:
-                known[name] = sizes[0] if sizes else outer  # type: ignore[assignment]
+            size = sizes[0] if sizes else outer
+            if size is not None:
+                known[name] = size
         bindings = replace(self.reader.memo, single=known)
         result = match(spec, shape[self.dropped :], bindings, env=known, count=self.samples.count, defer=True)
         if result.ok:

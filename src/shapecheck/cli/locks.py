@@ -12,7 +12,8 @@ import click
 from shapecheck.cli.terminal import CLEAN, FAILED, FINDINGS, deliver, say, wants_color
 from shapecheck.config import Config, ConfigError
 from shapecheck.facts import Finding, Report, Summary
-from shapecheck.locking.where import lock_file, shown
+from shapecheck.files import shown
+from shapecheck.locking.where import lock_file
 from shapecheck.report import FORMATS, summary
 
 _COLORS = {"head": "bold", "was": "red", "now": "green"}

@@ -10,9 +10,9 @@ from shapecheck.check.messages import line_span
 from shapecheck.check.rules import RULES
 from shapecheck.config import Config, ConfigError
 from shapecheck.facts import EntryResult, Finding, Frame, LockCounts
+from shapecheck.files import shown
 from shapecheck.locking.evaluating import Evaluator, as_locked
 from shapecheck.locking.place import wanted
-from shapecheck.locking.where import shown
 from shapecheck.templates.drift import Drift, drift, wholes
 from shapecheck.templates.lock import Locked, sources
 from shapecheck.templates.repeats import Place, unfolded

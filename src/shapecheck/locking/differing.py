@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from shapecheck.config import Config, ConfigError
+from shapecheck.files import shown
 from shapecheck.locking.evaluating import Evaluator, as_locked
 from shapecheck.locking.place import read, relative_argument, relative_target
-from shapecheck.locking.where import shown
 from shapecheck.templates.drift import Drift, drift
 from shapecheck.templates.lock import Locked
 from shapecheck.templating import Wanted, pairs

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from shapecheck.config import ConfigError
-from shapecheck.locking.where import absolute, shown
+from shapecheck.files import shown
+from shapecheck.locking.where import absolute
 from shapecheck.templates.lock import Locked
 from shapecheck.templates.lockfile import LockError, parse
 from shapecheck.templating import Wanted

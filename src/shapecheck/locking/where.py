@@ -24,12 +24,6 @@ def lock_file(config: Config, start: Path) -> Path:
     return Path.cwd() / NAME
 
 
-def shown(file: Path) -> str:
-    """The path as reports show it."""
-    path = absolute(file)
-    return path.relative_to(Path.cwd()).as_posix() if path.is_relative_to(Path.cwd()) else path.as_posix()
-
-
 def absolute(path: Path) -> Path:
     """The path from the root, without `..`, and with its symbolic links."""
     return Path(os.path.normpath(path.absolute()))

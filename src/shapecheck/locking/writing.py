@@ -9,9 +9,9 @@ from pathlib import Path
 
 from shapecheck.atomic import write_text
 from shapecheck.config import Config, ConfigError
+from shapecheck.files import shown
 from shapecheck.locking.evaluating import Evaluator, as_locked
 from shapecheck.locking.place import read, relative_argument, relative_target, wanted
-from shapecheck.locking.where import shown
 from shapecheck.templates.drift import drift
 from shapecheck.templates.lock import Locked, merged
 from shapecheck.templates.lockfile import LockError, dump

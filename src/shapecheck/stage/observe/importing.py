@@ -10,7 +10,6 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import CodeType, ModuleType
-from typing import Any
 
 from shapecheck.stage.observe.probes import HANDLE, instrument
 from shapecheck.stage.observe.recorder import ModuleProbe, Recorder
@@ -159,8 +158,8 @@ class ProbingLoader(importlib.machinery.SourceFileLoader):
         tree = instrument(source, self.plan.file, self.plan.scopes, self.plan.sites)
         if self.importer.steps is not None and self.importer.is_test(self.plan.file):
             tree = with_steps(tree)
-        code: Any = compile(tree, self.plan.file, "exec", dont_inherit=True)
-        return code  # type: ignore[no-any-return]
+        code: CodeType = compile(tree, self.plan.file, "exec", dont_inherit=True)
+        return code
 
     def exec_module(self, module: ModuleType) -> None:
         """Run the module body; remember which file is running, so that a crash can be laid at its door."""

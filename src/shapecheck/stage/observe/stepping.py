@@ -116,7 +116,8 @@ class Steps:
 
 def with_steps(tree: ast.Module, *, everywhere: bool = False) -> ast.Module:
     """Wrap the statements of all functions in `tree`, or all statements: those of a script."""
-    return ast.fix_missing_locations(_Wrapper(everywhere).visit(tree))  # type: ignore[no-any-return]
+    wrapped: ast.Module = _Wrapper(everywhere).visit(tree)
+    return ast.fix_missing_locations(wrapped)
 
 
 _Function = TypeVar("_Function", ast.FunctionDef, ast.AsyncFunctionDef)

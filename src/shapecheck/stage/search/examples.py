@@ -23,6 +23,10 @@ class Shape:
     """An argument given as text: dtype and dims."""
 
     def __init__(self, dtype: str, spec: str) -> None:
+        """Raises ExampleError for a size below zero, which fits nothing."""
+        negative = next((dim for dim in spec.split() if dim.startswith("-")), None)
+        if negative is not None:
+            raise ExampleError(f"{spec!r} is not a shape of an array: no axis has the size {negative}")
         self.dtype, self.spec = dtype, spec
 
 

@@ -50,7 +50,7 @@ def capture(function: Any, frame: FrameType, known: Mapping[str, int]) -> Seen |
     values = {name: frame.f_locals[name] for name in _parameters(frame.f_code) if name in frame.f_locals}
     try:
         arguments = jax.tree_util.tree_map(_abstract, values)
-    except Exception:
+    except Exception:  # the user's own flattening
         return None
     return Seen(inner, arguments, known)
 

@@ -107,7 +107,7 @@ class Once:
             return result, key
         try:
             return self.repeated(function, given, (function, static)), key
-        except Exception:
+        except Exception:  # whatever the user's code raises
             # The boundary may be to blame: where it is not, the call raises the same again.
             self._apart.add(key)
             forget()
@@ -123,7 +123,7 @@ class Once:
         if key in self._seen:
             try:
                 return self.repeated(function, given, (function, static))
-            except Exception:
+            except Exception:  # as in `call`
                 self._apart.add(key)
                 return function(*args, **kwargs)
         result = function(*args, **kwargs)

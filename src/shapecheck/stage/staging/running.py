@@ -94,11 +94,11 @@ def stages(
 
     Where a model is run for its parameters first, and then with them, the second time counts.
     """
-    ended = [running for running in found if running.output is not None]
-    if not all(running.step.first for running in ended):
-        ended = [running for running in ended if not running.step.first]
+    ended = [(running, running.output) for running in found if running.output is not None]
+    if not all(running.step.first for running, _ in ended):
+        ended = [(running, output) for running, output in ended if not running.step.first]
     calls: Counter[str] = Counter()
-    for running in ended:
+    for running, output in ended:
         step = running.step
         number, size = count(running)
         own = cost.stage(running.number) if cost is not None else None
@@ -111,7 +111,7 @@ def stages(
             tuple(each.text for each in running.around),
             step.input,
             step.state,
-            running.output,  # type: ignore[arg-type]
+            output,
             number,
             size,
             step.source,

@@ -17,10 +17,7 @@ _CONTAINERS = (list, tuple, dict)
 
 
 class Held:
-    """A function as its module calls it.
-
-    It equals the function, and says to be of its class, for what the module does with it elsewhere.
-    """
+    """A function as its module calls it. It equals the function, and is copied as that."""
 
     def __init__(self, watch: StageWatch, function: Callable[..., Any], path: str) -> None:
         self._watch, self._function, self._path = watch, function, path
@@ -35,11 +32,6 @@ class Held:
             return function(*args, **kwargs)
         source = self._watch.origin(function, name)
         return self._watch.run(Step(name, name, None, source, self._path, input=given), function, args, kwargs)
-
-    @property  # type: ignore[misc]
-    def __class__(self) -> type:
-        """That of the function, to those who ask."""
-        return type(self._function)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         return self._function

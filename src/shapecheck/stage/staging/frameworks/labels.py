@@ -30,7 +30,8 @@ def with_labels(watch: StageWatch, spec: Any, is_plumbing: Callable[[type], bool
         if not isinstance(found, Mapping):
             return found
         steps = {label: _watched(watch, step, str(label), is_plumbing) for label, step in found.items()}
-        return type(found)(steps)  # type: ignore[call-arg]
+        kind: Any = type(found)
+        return kind(steps)
 
     return property(labelled)
 
