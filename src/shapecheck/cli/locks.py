@@ -12,7 +12,6 @@ import click
 from shapecheck.cli.terminal import CLEAN, FAILED, FINDINGS, deliver, say, wants_color
 from shapecheck.config import Config, ConfigError
 from shapecheck.facts import Finding, Report, Summary
-from shapecheck.files import shown
 from shapecheck.locking.where import lock_file
 from shapecheck.report import FORMATS, summary
 
@@ -46,7 +45,7 @@ def write(asked: Asked) -> int:
     if asked.target is None and (asked.init or asked.arguments):
         raise click.UsageError("--init and --arg are for one TARGET")
     writing.write(asked.lock, asked.target, asked.init, asked.arguments, asked.config, say)
-    say(f"Wrote {shown(asked.lock)}\n")
+    say(f"Wrote {_shown(asked.lock)}\n")
     return CLEAN
 
 
@@ -66,7 +65,7 @@ def check(asked: Asked) -> int:
         name, found = "any template", list(kept)
     if not found:
         how = f"`shapecheck template {target or 'TARGET'} --write-lock` does so"
-        raise ConfigError(f"{shown(lock)} does not keep {name} yet: {how}")
+        raise ConfigError(f"{_shown(lock)} does not keep {name} yet: {how}")
     checked = checking.check(lock, found, config)
     findings, suppressed, baselined = _selected(checked.findings, config)
     sources = tuple((path, lines) for path, lines in sorted(checked.lines.items()))
@@ -110,3 +109,9 @@ def _selected(findings: Sequence[Finding], config: Config) -> tuple[tuple[Findin
     if config.baseline is not None:
         kept, known = baseline.filter(kept, {module.path: module.lines for module in modules}, config.baseline)
     return kept, outcome.suppressed, known
+
+
+def _shown(file: Path) -> str:
+    from shapecheck.files import shown  # noqa: PLC0415  # --help shall not wait for what looks for files
+
+    return shown(file)
