@@ -46,9 +46,12 @@ ALLOWED = {
     "evaluating": {"locking", "files", "stage", "check", "facts", "config"},
     "pipeline": {"evaluating", "locking", "plans", "rerun", "files", "source", "facts", "config"},
     "templates": {"templates", "facts"},
-    "templating": {"plans", "source", "stage", "templates", "facts", "config"},
+    "templating": {"files", "plans", "source", "stage", "templates", "facts", "config"},
+    "runtime": {"runtime", "stage", "templates", "facts"},
+    "referee": {"source", "check", "report", "plans", "files", "stage", "facts", "config"},
     "cli": {
         "cli",
+        "runtime",
         "templates",
         "templating",
         "locking",

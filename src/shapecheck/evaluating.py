@@ -17,7 +17,7 @@ from shapecheck.check.rules import RULES
 from shapecheck.check.unreached import Reasons, remedy
 from shapecheck.config import Config, ConfigError
 from shapecheck.facts import EntryResult, Evaluation, Finding, Module, Reach, Report
-from shapecheck.stage.process import interpreter
+from shapecheck.files import interpreter
 from shapecheck.stage.process.client import WorkerError
 from shapecheck.stage.process.memory import Memory
 from shapecheck.stage.process.supervisor import Evaluated, Limits, Supervisor, Trouble

@@ -14,8 +14,8 @@ from typing import Any
 from shapecheck import source
 from shapecheck.config import Config, ConfigError
 from shapecheck.facts import Evaluation
+from shapecheck.files import interpreter
 from shapecheck.plans import plan
-from shapecheck.stage.process import interpreter
 from shapecheck.stage.process.client import Worker, WorkerEndedError, WorkerError
 from shapecheck.stage.protocol import ConfiguredExample, ModulePlan
 from shapecheck.templates import Template, of_runs

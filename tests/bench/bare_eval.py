@@ -22,8 +22,9 @@ def load(path: Path, probed: bool) -> ModuleType:
     """The file as a module, with our probes compiled in or untouched."""
     if probed:
         from shapecheck import source
+        from shapecheck.stage.observe.handle import ModuleProbe
         from shapecheck.stage.observe.probes import HANDLE, instrument
-        from shapecheck.stage.observe.recorder import ModuleProbe, Recorder
+        from shapecheck.stage.observe.recorder import Recorder
 
         found = source.read_module(str(path), path.read_bytes())
         tree: Any = instrument(path.read_bytes(), str(path), found.scopes, found.sites)

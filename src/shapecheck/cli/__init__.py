@@ -13,6 +13,7 @@ from shapecheck import __version__
 from shapecheck.check import baseline
 from shapecheck.cli.checking import check
 from shapecheck.cli.listing import claims, clean, explain
+from shapecheck.cli.running import run
 from shapecheck.cli.templates import template
 from shapecheck.cli.terminal import CLEAN, FAILED, INTERRUPTED, say
 from shapecheck.config import ConfigError
@@ -59,7 +60,7 @@ class _Group(click.Group):
 
 @click.group(
     cls=_Group,
-    commands={each.name or "": each for each in (check, claims, clean, explain, template)},
+    commands={each.name or "": each for each in (check, claims, clean, explain, run, template)},
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="shapecheck", message="%(prog)s %(version)s")

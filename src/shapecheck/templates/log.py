@@ -20,7 +20,7 @@ def emit(template: Template) -> None:
     if not LOGGER.isEnabledFor(logging.INFO):
         return
     for stage, model in _ended(template.stages, ""):
-        LOGGER.info("%s", _message(stage, model), extra={"stage": stage})
+        LOGGER.info("%s", message(stage, model), extra={"stage": stage})
 
 
 def _ended(stages: Sequence[Stage], model: str) -> Iterator[tuple[Stage, str]]:
@@ -30,7 +30,8 @@ def _ended(stages: Sequence[Stage], model: str) -> Iterator[tuple[Stage, str]]:
         yield stage, stage.owner or model or stage.type
 
 
-def _message(stage: Stage, model: str) -> str:
+def message(stage: Stage, model: str) -> str:
+    """A record in words: a stage, of a model of this type."""
     return shown.indented("\n".join(_lines(stage, model)))
 
 

@@ -10,10 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import jax
-
-from shapecheck.stage.observe.values import is_array
-
 
 @dataclass(frozen=True)
 class Construction:
@@ -67,6 +63,10 @@ class Constructions:
 
 def _looks(instance: Any) -> object:
     """Structure and shapes of an instance's parts; instances of one look were given the same sizes."""
+    import jax  # noqa: PLC0415 - a program that is watched decides itself when JAX is loaded
+
+    from shapecheck.stage.observe.values import is_array  # noqa: PLC0415 - likewise
+
     try:
         leaves, structure = jax.tree_util.tree_flatten(instance)
         # Static fields are part of the structure, and the user's classes compare them.

@@ -11,8 +11,9 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import CodeType, ModuleType
 
+from shapecheck.stage.observe.handle import ModuleProbe
 from shapecheck.stage.observe.probes import HANDLE, instrument
-from shapecheck.stage.observe.recorder import ModuleProbe, Recorder
+from shapecheck.stage.observe.recorder import Recorder
 from shapecheck.stage.observe.stepping import STEP, Steps, with_steps
 from shapecheck.stage.protocol import ModulePlan
 

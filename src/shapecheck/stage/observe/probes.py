@@ -27,17 +27,22 @@ _Node = TypeVar("_Node", bound=ast.AST)
 _Key = tuple[int, int, int, int]
 
 
-def instrument(source: bytes, filename: str, scopes: Sequence[Scope], sites: Sequence[Site]) -> ast.Module:
-    """Parse `source` and put the probes of `sites` into it; raises SyntaxError as `compile` would."""
+def instrument(
+    source: bytes, filename: str, scopes: Sequence[Scope], sites: Sequence[Site], *, leaving: bool = False
+) -> ast.Module:
+    """Parse `source` and put the probes of `sites` into it; raises SyntaxError as `compile` would.
+
+    With `leaving`, functions with sites tell their end too, however they come to it, and modules theirs.
+    """
     tree = ast.parse(source, filename)
-    return ast.fix_missing_locations(_Transformer(scopes, sites).transform(tree))
+    return ast.fix_missing_locations(_Transformer(scopes, sites, leaving).transform(tree))
 
 
 class _Transformer(ast.NodeTransformer):
     """One walk over one module."""
 
-    def __init__(self, scopes: Sequence[Scope], sites: Sequence[Site]) -> None:
-        self.scopes = scopes
+    def __init__(self, scopes: Sequence[Scope], sites: Sequence[Site], leaving: bool) -> None:
+        self.scopes, self.leaving = scopes, leaving
         self.values: dict[_Key, list[Site]] = {}
         self.names: dict[_Key, list[Site]] = {}
         self.returns: dict[int, Site] = {}
@@ -61,6 +66,8 @@ class _Transformer(ast.NodeTransformer):
         if 0 in self.probed:
             start = _body_start(tree.body, module=True)
             tree.body.insert(start, self._enter(0, None, _anchor(tree.body, start)))
+            if self.leaving:
+                tree.body.append(self._leave(0, _anchor(tree.body, len(tree.body))))
         return tree
 
     def visit(self, node: ast.AST) -> ast.AST:
@@ -125,6 +132,9 @@ class _Transformer(ast.NodeTransformer):
         self.stack.pop()
         if scope.index in self.probed:
             start = _body_start(node.body)
+            if self.leaving and node.body[start:]:
+                leave = self._leave(scope.index, _anchor(node.body, len(node.body)))
+                node.body[start:] = [ast.copy_location(ast.Try(node.body[start:], [], [], [leave]), node.body[start])]
             node.body.insert(start, self._enter(scope.index, self._outer(scope), _anchor(node.body, start)))
         else:
             start = _body_start(node.body)
@@ -173,6 +183,9 @@ class _Transformer(ast.NodeTransformer):
         call = self._call("enter", [_constant(scope), outer], anchor)
         target = ast.Name(_variable(scope), ast.Store())
         return ast.copy_location(ast.Assign([target], call), anchor)
+
+    def _leave(self, scope: int, anchor: ast.AST) -> ast.stmt:
+        return ast.copy_location(ast.Expr(self._call("leave", [scope], anchor)), anchor)
 
     def _constructing(self, scope: Scope, anchor: ast.AST) -> ast.stmt:
         call = self._call("constructing", [_constant(scope.index)], anchor)

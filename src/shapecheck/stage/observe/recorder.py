@@ -1,32 +1,34 @@
-"""What the probes call while the user's code runs: it notes observations, call by call."""
+"""What was observed while the user's code ran, call by call."""
 
 from __future__ import annotations
 
 import contextlib
-import functools
-import itertools
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from types import FrameType, GeneratorType
-from typing import Any
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Protocol
 
-import jax
-
-from shapecheck.facts import Call, Frame, Named, Observation, Scope, Site, Stage
+from shapecheck.facts import Call, Frame, Observation, Scope, Site, Stage
 from shapecheck.stage.observe.constructions import Construction, Constructions
-from shapecheck.stage.observe.names import sizes_among, visible
-from shapecheck.stage.observe.values import describe, is_array
 
-_ITEM_LIMIT = 64
-_CALL_LIMIT = 20_000  # calls kept of one evaluation; beyond it a Python loop repeats itself
+if TYPE_CHECKING:
+    from shapecheck.stage.observe.handle import ModuleProbe
+
+
+class Probed(Protocol):
+    """What calls know of the module that they belong to."""
+
+    recorder: Recorder
+    path: str
+    scopes: Sequence[Scope]
+    sites: Sequence[Site]
 
 
 class Opened:
     """One call of one scope, while it runs."""
 
-    def __init__(self, probe: ModuleProbe, scope: int, number: int, outer: Opened | None) -> None:
+    def __init__(self, probe: Probed, scope: int, number: int, outer: Opened | None) -> None:
         self.probe, self.scope, self.number, self.outer = probe, scope, number, outer
         self.observations: list[Observation] = []
         self.caller: Frame | None = None
@@ -50,6 +52,8 @@ class Watch:
 
     def evaluate(self, function: Callable[..., Any], *args: Any) -> None:
         """Evaluate `function(*args)` abstractly."""
+        import jax  # noqa: PLC0415 - a program that is watched decides itself when JAX is loaded
+
         jax.eval_shape(function, *args)
 
     def know(self, name: str, model: Any) -> None:
@@ -76,14 +80,31 @@ class Watch:
         return ()
 
 
+class Listener:
+    """Hears of each observation as it is made; this one does nothing about it."""
+
+    def entered(self, opened: Opened) -> None:
+        """A call has begun, and its parameters were observed."""
+
+    def observed(self, opened: Opened, site: Site, value: Any) -> Any:
+        """A value was observed, in the latest of the call's observations. The code goes on with what is returned."""
+        return value
+
+    def left(self, opened: Opened) -> None:
+        """A call is over."""
+
+
 class Recorder:
     """All calls of the evaluation under way. `paths` maps the user's absolute file names to those in messages.
 
-    In a process of the user's, Ctrl-C `interrupts` it; in the worker that exception can only be the code's own.
+    In a process of the user's, Ctrl-C `interrupts` it; in the worker that exception can only be the code's own. With a
+    `listener`, who does with them what there is to do, no calls are kept.
     """
 
-    def __init__(self, paths: Mapping[str, str], *, interrupts: bool = False) -> None:
+    def __init__(self, paths: Mapping[str, str], *, interrupts: bool = False, listener: Listener | None = None) -> None:
         self.paths, self._interrupts = dict(paths), interrupts
+        self.listener = listener or Listener()
+        self.keeps = listener is None
         self.calls: list[Opened] = []
         self.run = 0
         self.count = 0
@@ -153,169 +174,6 @@ class Recorder:
                 return Frame(path, frame.f_lineno, function_name(frame))
             frame = frame.f_back
         return None
-
-
-class ModuleProbe:
-    """The handle that an instrumented module knows as `__shapecheck__`."""
-
-    def __init__(self, recorder: Recorder, path: str, scopes: Sequence[Scope], sites: Sequence[Site]) -> None:
-        self.recorder, self.path, self.scopes, self.sites = recorder, path, scopes, sites
-        self.parameters: dict[int, list[Site]] = {}
-        self.returns: dict[int, Site] = {}
-        self.field_sites: dict[int, list[Site]] = {}
-        for site in sites:
-            if site.kind == "param":
-                self.parameters.setdefault(site.scope, []).append(site)
-            elif site.kind == "return":
-                self.returns[site.scope] = site
-            elif site.kind == "field":
-                self.field_sites.setdefault(site.scope, []).append(site)
-
-    def enter(self, scope: int, outer: Opened | None) -> Opened:
-        """Open a call of `scope` and observe its parameters."""
-        frame = sys._getframe(1)
-        opened = self._open(scope, outer)
-        opened.caller = self.recorder.frame(frame.f_back)
-        variables = frame.f_locals
-        owner = self.scopes[scope].parameters[:1]
-        if owner == ("self",):
-            opened.stage = self.recorder.stages.get(id(variables.get("self")), "")
-        for site in self.parameters.get(scope, ()):
-            if site.name in variables:
-                self._note(opened, site, variables[site.name], frame)
-        if self.recorder.on_enter is not None and self.recorder.active:
-            self.recorder.on_enter(self, scope, frame)
-        return opened
-
-    def touch(self, scope: int) -> None:
-        """Note that a function without sites ran."""
-        self.recorder.touched.add((self.path, scope))
-
-    def value(self, opened: Opened | None, site: int, value: Any) -> Any:
-        """Observe an expression's value, and pass it on."""
-        if opened is not None:
-            if isinstance(value, GeneratorType) and value.gi_code.co_name == "<genexpr>":
-                # `q, k, v = (f(x) for x in y)`: look at what it yields, and yield that again.
-                items = list(itertools.islice(value, _ITEM_LIMIT))
-                self._note(opened, self.sites[site], items, sys._getframe(1))
-                return itertools.chain(items, value)
-            self._note(opened, self.sites[site], value, sys._getframe(1))
-        return value
-
-    def returned(self, opened: Opened | None, value: Any) -> Any:
-        """Observe what a function returns, and pass it on."""
-        if opened is not None:
-            self._note(opened, self.returns[opened.scope], value, sys._getframe(1))
-        return value
-
-    def named(self, opened: Opened | None, site: int) -> None:
-        """Observe a variable or attribute chain, if it has a value at this point."""
-        if opened is None:
-            return
-        frame = sys._getframe(1)
-        first, *rest = self.sites[site].name.split(".")
-        variables = frame.f_locals
-        if first not in variables:
-            variables = frame.f_globals
-        if first not in variables:
-            return
-        value = variables[first]
-        for attribute in rest:
-            if not hasattr(value, attribute):
-                return
-            value = getattr(value, attribute)
-        self._note(opened, self.sites[site], value, frame)
-
-    def constructing(self, scope: int) -> None:
-        """Note the sizes that a constructor has: called at its start, and at its end."""
-        variables = sys._getframe(1).f_locals
-        owner = self.scopes[scope].parameters[0]
-        if owner in variables:
-            construction = Construction(variables[owner], (self.path, scope), sizes_among(variables))
-            self.recorder.constructions.note(construction)
-
-    def fields(self, scope: int, outer: Opened | None) -> Callable[[Any], Any]:
-        """A class decorator that observes the fields of each instance when its construction ends."""
-
-        def decorate(cls: Any) -> Any:
-            if not isinstance(cls, type):
-                return cls
-            name = "__new__" if issubclass(cls, tuple) else "__init__"
-            original = getattr(cls, name)
-
-            @functools.wraps(original)
-            def construct(first: Any, *args: Any, **kwargs: Any) -> Any:
-                result = original(first, *args, **kwargs)
-                self._fields(scope, outer, result if name == "__new__" else first, sys._getframe(1))
-                return result
-
-            setattr(cls, name, construct)
-            self._constants(scope, outer, cls, sys._getframe(1))
-            return cls
-
-        return decorate
-
-    def _fields(self, scope: int, outer: Opened | None, instance: Any, frame: FrameType) -> None:
-        if _rebuilt(frame):
-            return
-        opened = self._open(scope, outer)
-        opened.caller = self.recorder.frame(frame)
-        for site in self.field_sites[scope]:
-            if hasattr(instance, site.name):
-                names = visible(site.names, {"self": instance, **_members(instance)}, {})
-                opened.observations.append(Observation(site.index, describe(getattr(instance, site.name)), names))
-
-    def _constants(self, scope: int, outer: Opened | None, cls: type, frame: FrameType) -> None:
-        """Observe the arrays that the class itself holds, and its instances share."""
-        own = vars(cls)
-        sites = [s for s in self.field_sites[scope] if is_array(own.get(s.name))]
-        if sites:
-            opened = self._open(scope, outer)
-            for site in sites:
-                names = visible(site.names, own, frame.f_globals)
-                opened.observations.append(Observation(site.index, describe(own[site.name]), names))
-
-    def _open(self, scope: int, outer: Opened | None) -> Opened:
-        recorder = self.recorder
-        recorder.touched.add((self.path, scope))
-        if outer is not None and outer.run != recorder.run:
-            # The enclosing call belongs to an earlier evaluation (a factory's): take its bindings along.
-            outer.run = recorder.run
-            recorder.calls.append(outer)
-        recorder.count += 1
-        opened = Opened(self, scope, recorder.count, outer)
-        if recorder.active and len(recorder.calls) < _CALL_LIMIT:
-            recorder.calls.append(opened)
-        return opened
-
-    def _note(self, opened: Opened, site: Site, value: Any, frame: FrameType) -> None:
-        if not self.recorder.active:
-            return
-        names: tuple[Named, ...] = ()
-        if site.names:
-            names = visible(site.names, frame.f_locals, frame.f_globals, self.recorder.constructions)
-        opened.observations.append(Observation(site.index, describe(value), names))
-
-
-def _members(instance: Any) -> dict[str, Any]:
-    try:
-        return dict(vars(instance))
-    except TypeError:  # namedtuples and slotted classes have no __dict__
-        return {n: getattr(instance, n) for n in getattr(type(instance), "_fields", ())}
-
-
-def _rebuilt(frame: FrameType | None) -> bool:
-    """Whether JAX builds the instance (unflattening a pytree), and not the user's code."""
-    while frame is not None:
-        module = str(frame.f_globals.get("__name__", ""))
-        top = module.split(".", 1)[0]
-        if top in ("jax", "jaxlib"):
-            return True
-        # Between the constructor and its caller stand our wrapper and the metaclass or generated code.
-        if module != __name__ and top not in ("equinox", "dataclasses", "flax", "chex"):
-            return False
-        frame = frame.f_back
-    return False
 
 
 def function_name(frame: FrameType) -> str:

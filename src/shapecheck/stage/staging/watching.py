@@ -26,6 +26,7 @@ from shapecheck.stage.staging.transforms import Around, around, is_traced, renew
 _numbers = itertools.count()
 
 Framework = Callable[["StageWatch"], contextlib.AbstractContextManager[None]]
+Runner = Callable[[Running, Callable[..., Any], Sequence[Any], Mapping[str, Any]], Any]
 
 _scope = jax.named_scope  # as it is while nobody watches
 
@@ -33,11 +34,19 @@ _scope = jax.named_scope  # as it is while nobody watches
 class StageWatch(Watch):
     """While it is entered, the steps that the `frameworks` show are noted. `show` gives files' paths in messages.
 
-    With `flops` it is counted what each costs.
+    With `flops` it is counted what each costs. With a `runner`, which is handed each stage and runs it, this watches
+    a program that computes: nothing is noted, and nothing left out.
     """
 
-    def __init__(self, frameworks: Sequence[Framework], show: Callable[[str], str], *, flops: bool = False) -> None:
-        self._frameworks, self._show, self.flops = frameworks, show, flops
+    def __init__(
+        self,
+        frameworks: Sequence[Framework],
+        show: Callable[[str], str],
+        *,
+        flops: bool = False,
+        runner: Runner | None = None,
+    ) -> None:
+        self._frameworks, self._show, self.flops, self.runner = frameworks, show, flops, runner
         self._thread = 0
         self._name = ""  # of the attempt, to JAX
         self._renewals: contextlib.ExitStack | None = None  # during an attempt
@@ -174,6 +183,12 @@ class StageWatch(Watch):
         if not self.is_mine():
             return function(*args, **(kwargs or {}))
         stage = self.open(step, sys._getframe(1))
+        if self.runner is not None:
+            try:
+                return self.runner(stage, function, args, kwargs or {})
+            finally:
+                self.close(stage)
+                self._siblings().clear()
         key: Hashable = None
         try:
             if once:
@@ -210,7 +225,9 @@ class StageWatch(Watch):
 
     def make(self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """The result of a construction, which is not run again if it repeats earlier ones."""
-        return self._once.make(function, args, kwargs) if self.is_mine() else function(*args, **kwargs)
+        if self.runner is not None or not self.is_mine():
+            return function(*args, **kwargs)
+        return self._once.make(function, args, kwargs)
 
     def rebuilt(self, part: Any) -> None:
         """The innermost stage runs with `part`: JAX may have rebuilt it, and so those inside of it."""
@@ -232,12 +249,13 @@ class StageWatch(Watch):
         stage.children = [child.moved(earlier.path, stage.path) for child in earlier.children]
 
     def _opened(self, step: Step, frame: FrameType | None) -> Running:
-        parent = self.top()
+        parent, siblings = self.top(), self._siblings()
         found = around(frame, lambda f: f.f_code is StageWatch.run.__code__)
-        siblings = parent.children if parent is not None else self._top
         _drop_retraced(siblings, found)
         lies = step.path
-        if lies is None and is_module(step.part):
+        if lies is None and parent is None and self.runner is not None:
+            lies = ""  # a program calls whole models
+        elif lies is None and is_module(step.part):
             lies = self._place(step.part, [each.size for each in found])
         path = lies or ""
         if step.label is not None:
@@ -248,6 +266,10 @@ class StageWatch(Watch):
         siblings.append(stage)
         stage.traced = is_traced(frame, lambda f: f.f_code in (StageWatch.run.__code__, Once.repeated.__code__))
         return stage
+
+    def _siblings(self) -> list[Running]:
+        parent = self.top()
+        return parent.children if parent is not None else self._top
 
     def _place(self, part: Any, sizes: Sequence[str]) -> str:
         around = [(each.anatomy, each.taken) for each in reversed(self._stack) if each.anatomy is not None]

@@ -10,8 +10,9 @@ from typing import Any
 
 from shapecheck.facts import Evaluation
 from shapecheck.stage.limits import TimeLimitError
+from shapecheck.stage.observe.handle import ModuleProbe
 from shapecheck.stage.observe.importing import Importer
-from shapecheck.stage.observe.recorder import ModuleProbe, Recorder
+from shapecheck.stage.observe.recorder import Recorder
 from shapecheck.stage.observe.values import is_size
 from shapecheck.stage.protocol import TRIES, Described, EntryPlan, ModulePlan
 from shapecheck.stage.search import entries, seen

@@ -14,9 +14,10 @@ import jax
 
 from shapecheck.facts import Evaluation, Failure
 from shapecheck.stage.limits import TimeLimitError, time_limit
+from shapecheck.stage.observe.handle import ModuleProbe
 from shapecheck.stage.observe.importing import Importer
 from shapecheck.stage.observe.probes import HANDLE, instrument
-from shapecheck.stage.observe.recorder import ModuleProbe, Recorder
+from shapecheck.stage.observe.recorder import Recorder
 from shapecheck.stage.observe.stepping import STEP, Steps, with_steps
 from shapecheck.stage.protocol import EntryPlan, ModulePlan
 from shapecheck.stage.search.examples import ExampleError

@@ -3,5 +3,11 @@
 from shapecheck.stage.staging.frameworks import equinox, haiku, linen, nnx, scopes
 
 ALL = (equinox.watching, nnx.watching, linen.watching, haiku.watching)
+BY_MODULE = {
+    "equinox": equinox.watching,
+    "flax.nnx": nnx.watching,
+    "flax.linen": linen.watching,
+    "haiku": haiku.watching,
+}
 
-__all__ = ["ALL", "scopes"]
+__all__ = ["ALL", "BY_MODULE", "scopes"]

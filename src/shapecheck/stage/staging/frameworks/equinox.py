@@ -26,20 +26,35 @@ def watching(watch: StageWatch) -> Iterator[None]:
     base = module_class()
     watch.wrap(lambda function: _watched(watch, function))
     with contextlib.ExitStack() as stack:
+        seen: set[type] = set()
+
+        def change(cls: type) -> None:
+            """Change a class and those that it inherits from: a program defines some while it runs."""
+            for each in cls.__mro__:
+                if each not in seen and issubclass(each, base or ()):
+                    seen.add(each)
+                    for name, value in _changes(watch, each):
+                        stack.enter_context(patched(each, name, value))
+
         if base is not None and "__call__" in vars(type(base)):
-            stack.enter_context(patched(type(base), "__call__", _making(watch, vars(type(base))["__call__"])))
+            made = _making(watch, vars(type(base))["__call__"], change)
+            stack.enter_context(patched(type(base), "__call__", made))
         for cls in subclasses(base) if base is not None else ():
-            own = vars(cls)
-            call = own.get("__call__")
-            if "model_spec" in own:
-                stack.enter_context(patched(cls, "model_spec", with_labels(watch, own["model_spec"], is_plumbing)))
-            if call is None or getattr(call, "__isabstractmethod__", False):
-                continue
-            if not is_plumbing(cls):
-                stack.enter_context(patched(cls, "__call__", _watched(watch, call)))
-            elif cls.__name__ == _JIT:
-                stack.enter_context(patched(cls, "__call__", _renewing(call)))
+            change(cls)
         yield
+
+
+def _changes(watch: StageWatch, cls: type) -> Iterator[tuple[str, Any]]:
+    own = vars(cls)
+    call = own.get("__call__")
+    if "model_spec" in own:
+        yield "model_spec", with_labels(watch, own["model_spec"], is_plumbing)
+    if call is None or getattr(call, "__isabstractmethod__", False):
+        return
+    if not is_plumbing(cls):
+        yield "__call__", _watched(watch, call)
+    elif cls.__name__ == _JIT and watch.runner is None:
+        yield "__call__", _renewing(call)
 
 
 def _watched(watch: StageWatch, call: Any) -> Callable[..., Any]:
@@ -59,11 +74,12 @@ def _watched(watch: StageWatch, call: Any) -> Callable[..., Any]:
     return functools.wraps(call)(watched)
 
 
-def _making(watch: StageWatch, construct: Callable[..., Any]) -> Callable[..., Any]:
+def _making(watch: StageWatch, construct: Callable[..., Any], change: Callable[[type], None]) -> Callable[..., Any]:
     """The construction of modules, of which equal ones are not run again."""
 
     @functools.wraps(construct)
     def made(cls: type, /, *args: Any, **kwargs: Any) -> Any:
+        change(cls)
         if is_plumbing(cls):
             return construct(cls, *args, **kwargs)
         return watch.make(construct, (cls, *args), kwargs)

@@ -1,0 +1,113 @@
+"""`shapecheck run`: a program with checks switched on."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+
+from shapecheck import files
+from shapecheck.cli.terminal import need
+from shapecheck.config import ConfigError, interpreter
+from shapecheck.files.interpreter import candidates
+from shapecheck.runtime.options import FAILING, NUMERICS, Options, to_environment
+
+_LAUNCH = "import sys; from shapecheck.runtime.launching import launch; launch(sys.argv[1:])"
+
+
+@click.command(
+    short_help="Run a program with its claims checked.",
+    context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False},
+)
+@click.option("-m", "module", metavar="MODULE", help="Run a module, as `python -m` does.")
+@click.option("--shapes/--no-shapes", default=True, help="Hold every call against its claims.  [default: on]")
+@click.option(
+    "--numerics",
+    multiple=True,
+    type=click.Choice(NUMERICS),
+    help="Look for NaN and infinity: in what stages and claimed values give; in their gradients; in every operation.",
+)
+@click.option(
+    "--print", "prints", multiple=True, metavar="GLOB", help="Print stages or variables as they are computed."
+)
+@click.option("--log", type=click.Path(path_type=Path, dir_okay=False), help="Write a record of each stage that runs.")
+@click.option(
+    "--on-failure",
+    "failing",
+    type=click.Choice(FAILING),
+    default="raise",
+    help="What happens when a check fails.  [default: raise]",
+)
+@click.option("--warn", is_flag=True, help="The same as --on-failure warn.")
+@click.option("--pdb", is_flag=True, help="Open the debugger where the program fails.")
+@click.option("--include", multiple=True, metavar="PACKAGE", help="Check this package too, although it is not yours.")
+@click.option("--python", metavar="PATH", help="The interpreter that your code runs in.")
+@click.argument("program", nargs=-1, type=click.UNPROCESSED)
+def run(
+    module: str | None,
+    shapes: bool,
+    numerics: tuple[str, ...],
+    prints: tuple[str, ...],
+    log: Path | None,
+    failing: str,
+    warn: bool,
+    pdb: bool,
+    include: tuple[str, ...],
+    python: str | None,
+    program: tuple[str, ...],
+) -> int:
+    """Run a Python program with checks, its source untouched.
+
+    Arguments, exit status, signals, tracebacks and line numbers are those of `python SCRIPT ARGS...`. Only files of
+    your own project are checked: those in the nearest folder with a pyproject.toml or a repository, upwards from the
+    script, without installed packages. When the program fails, the arrays in each of your frames are shown.
+
+    \b
+      shapecheck run train.py --steps 10
+      shapecheck run -m pkg.train --steps 10
+      shapecheck run --warn train.py                 tell, and go on
+      shapecheck run --numerics outputs train.py     where does the first NaN arise?
+    """
+    if module is None and not program:
+        raise click.UsageError("Missing argument 'SCRIPT', or -m MODULE.")
+    if module is None:
+        need([Path(program[0])])
+    if (failing == "breakpoint" or pdb) and not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise click.UsageError("--pdb and --on-failure breakpoint need a terminal, and there is none")
+    start = Path(program[0]).resolve().parent if module is None else Path.cwd()
+    named = str(interpreter(python, Path.cwd(), "--python")) if python else None
+    options = Options(
+        str(files.project_root(start) or start),
+        shapes,
+        numerics,
+        prints,
+        str(log.absolute()) if log is not None else "",
+        "warn" if warn else failing,
+        include,
+        sys.executable,
+        pdb,
+    )
+    chosen = candidates(named, [start])[0]
+    what = ["-m", module, *program] if module is not None else list(program)
+    return _become([chosen, "-X", "faulthandler", "-c", _LAUNCH, *what], {**os.environ, **_variables(options)})
+
+
+def _variables(options: Options) -> dict[str, str]:
+    site = Path(files.__file__).parents[1] / "runtime" / "site"
+    path = os.pathsep.join([str(site), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return {**to_environment(options), "PYTHONPATH": path}
+
+
+def _become(command: list[str], environment: dict[str, str]) -> int:
+    """Let the program take this process's place, so that signals and the exit status are its own."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    try:
+        if os.name == "nt":
+            return subprocess.call(command, env=environment)
+        os.execve(command[0], command, environment)  # noqa: S606 - no shell, and what the user named
+    except OSError as error:
+        raise ConfigError(f"{command[0]}: {error.strerror}; --python names an interpreter") from error

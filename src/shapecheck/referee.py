@@ -1,0 +1,99 @@
+"""What a running program asks, in a process of ours: what a file claims, and whether what was seen contradicts it.
+
+The program may run in an interpreter without our dependencies, and must not meet them where they are. So one JSON
+object a line goes each way, over pipes.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from shapecheck import files
+from shapecheck.check import report, suppress
+from shapecheck.check.judge import Verdicts, judge
+from shapecheck.check.messages import mismatch_finding
+from shapecheck.config import Config, load
+from shapecheck.facts import Claim, Evaluation, Finding, Module
+from shapecheck.plans import plan
+from shapecheck.report import concise
+from shapecheck.source import read_module
+from shapecheck.stage import protocol
+
+
+class Referee:
+    """Knows the files that it was asked about, and what turned out to be true in this run."""
+
+    def __init__(self) -> None:
+        self._modules: dict[str, Module] = {}
+        self._configs: dict[Path, Config] = {}
+        self._config: dict[str, Config] = {}  # by shown path
+        self._good: set[tuple[str, int]] = set()
+
+    def read(self, file: str) -> Mapping[str, Any]:
+        """The plan of a file, and the sites whose annotations can be judged at once; {} if it claims nothing."""
+        path = Path(file)
+        config = self._configs.get(path.parent)
+        if config is None:
+            config = self._configs[path.parent] = load([path])
+        shown = files.shown(path)
+        module = read_module(shown, path.read_bytes())
+        if not module.claims:
+            return {}
+        self._modules[shown], self._config[shown] = module, config
+        prompt = {site for claim in module.claims if _is_prompt(module, claim) for site in claim.sites}
+        return {"plan": plan(path, module, config), "prompt": sorted(prompt)}
+
+    def judge(self, evaluation: Evaluation, over: bool) -> list[dict[str, Any]]:
+        """The findings of an evaluation's last call. One that is not `over` yet shows of its annotations only.
+
+        What a comment means depends on all others of its scope.
+        """
+        modules = {call.path: self._modules[call.path] for call in evaluation.calls}
+        verdicts = judge(modules, [[evaluation]])
+        self._good |= verdicts.good
+        known = Verdicts(good={key for key in self._good if key[0] in modules}, bad=verdicts.bad)
+        sure = report.surely(modules, known, strict=False)
+        last = evaluation.calls[-1]
+        found = []
+        for key, false in sorted(verdicts.bad.items(), key=lambda item: item[0]):
+            module = modules[key[0]]
+            claim = module.claims[key[1]]
+            if key in sure and false.mismatch.call.number == last.number and (over or _is_prompt(module, claim)):
+                found += self._wanted(module, mismatch_finding(module, claim, false))
+        return [_told(finding) for finding in found]
+
+    def _wanted(self, module: Module, finding: Finding) -> list[Finding]:
+        return list(suppress.apply([finding], [module], self._config[module.path]).findings)
+
+
+def _is_prompt(module: Module, claim: Claim) -> bool:
+    return claim.notation == "annotation" and all(module.sites[s].kind != "field" for s in claim.sites)
+
+
+def _told(finding: Finding) -> dict[str, Any]:
+    head = "".join(text for text, _ in concise.headline(finding))
+    text = "\n".join([head, *(f"  {detail}" for detail in finding.details)])
+    return {"code": finding.code, "path": finding.path, "line": finding.span.line, "text": text}
+
+
+def main() -> None:
+    """Answer until the program closes the pipe."""
+    commands, answers = sys.stdin.buffer, sys.stdout.buffer
+    sys.stdout = sys.stderr
+    referee = Referee()
+    for line in commands:
+        command = protocol.load(line)
+        operation = getattr(referee, command.pop("op"))
+        _send(answers, operation(**command))
+
+
+def _send(answers: BinaryIO, answer: Any) -> None:
+    try:
+        answers.write(protocol.dump(answer).encode() + b"\n")
+        answers.flush()
+    except BrokenPipeError:  # the program has ended
+        os._exit(0)

@@ -1,0 +1,80 @@
+"""The program's side of the referee: one process of ours for each of the program's."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from typing import IO, Any, cast
+
+from shapecheck.facts import Evaluation
+from shapecheck.runtime.errors import CheckError
+from shapecheck.runtime.options import SWITCH
+from shapecheck.stage.protocol import ModulePlan, dump, load
+
+_START = "import sys; sys.path[:1] = [p for p in sys.path[:1] if p]; from shapecheck.referee import main; main()"
+
+
+class Asking:
+    """Asks the referee, which is started with the first question. Any thread may ask; a forked process has its own."""
+
+    def __init__(self, python: str = "") -> None:
+        self._python = python or sys.executable
+        self._lock = threading.RLock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._owner = 0
+
+    def read(self, file: str) -> tuple[ModulePlan, frozenset[int]] | None:
+        """What to observe in a file, and the sites that can be judged at once; None if it claims nothing."""
+        answer = self._ask({"op": "read", "file": file})
+        return (answer["plan"], frozenset(answer["prompt"])) if answer else None
+
+    def judge(self, evaluation: Evaluation, *, over: bool) -> list[dict[str, Any]]:
+        """What contradicts the claims in the last call of an evaluation: `code`, `path`, `line` and `text` of each."""
+        return list(self._ask({"op": "judge", "evaluation": evaluation, "over": over}))
+
+    def close(self) -> None:
+        """End the referee."""
+        with self._lock:
+            if self._process is not None and self._owner == os.getpid():
+                cast("IO[bytes]", self._process.stdin).close()
+                self._process.wait()
+                cast("IO[bytes]", self._process.stdout).close()
+            self._process = None
+
+    def _ask(self, message: dict[str, Any]) -> Any:
+        with self._lock:
+            if self._process is None or self._owner != os.getpid():
+                self._process, self._owner = self._started(), os.getpid()
+            line = b""
+            try:
+                stdin, stdout = cast("IO[bytes]", self._process.stdin), cast("IO[bytes]", self._process.stdout)
+                stdin.write(dump(message).encode() + b"\n")
+                stdin.flush()
+                line = stdout.readline()
+            except OSError:
+                pass  # it has ended, as an empty line says too
+            if not line:
+                raise CheckError(
+                    f"shapecheck's own process ended ({self._python}); what it wrote stands above. Is shapecheck "
+                    "installed there, with its dependencies? SHAPECHECK_PYTHON names another interpreter."
+                )
+            return load(line)
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        ours = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+        environment = {name: value for name, value in os.environ.items() if name != SWITCH}
+        paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+        paths = [os.path.dirname(ours), *(path for path in paths if path and not path.startswith(ours))]
+        environment["PYTHONPATH"] = os.pathsep.join(paths)
+        try:
+            return subprocess.Popen(
+                [self._python, "-c", _START],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env=environment,
+                start_new_session=True,  # Ctrl-C is the program's affair
+            )
+        except OSError as error:
+            raise CheckError(f"{self._python}: {error.strerror}; SHAPECHECK_PYTHON names an interpreter") from error

@@ -1,0 +1,49 @@
+"""The checks of a whole program, which its environment asks for; each of its processes has its own."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import runpy
+import sys
+from typing import Any
+
+from shapecheck.runtime.options import from_environment
+from shapecheck.runtime.session import Session
+
+
+class _Program:
+    """The session of this process."""
+
+    session: Session | None = None
+
+
+def begin() -> Session | None:
+    """Check this process as the environment asks, from now to its end; None if it asks for nothing."""
+    if _Program.session is None:
+        options = from_environment(os.environ)
+        if options is None:
+            return None
+        session = _Program.session = Session(options)
+        session.start()
+        session.failures.watch(debug=options.pdb)
+        atexit.register(session.stop)
+        if "--multiprocessing-fork" in sys.argv:
+            _watch_main(session)
+    return _Program.session
+
+
+def _watch_main(session: Session) -> None:
+    """A spawned process runs the program's script again, under another name."""
+    run_path = runpy.run_path
+
+    def probed(path_name: str, init_globals: Any = None, run_name: str | None = None) -> Any:
+        if run_name != "__mp_main__" or not os.path.isfile(path_name):
+            return run_path(path_name, init_globals, run_name)
+        with open(path_name, "rb") as stream:
+            source = stream.read()
+        names: dict[str, Any] = {"__name__": run_name, "__file__": path_name, "__builtins__": sys.modules["builtins"]}
+        exec(session.code(source, path_name, names), names)  # noqa: S102 - the program itself
+        return names
+
+    runpy.run_path = probed

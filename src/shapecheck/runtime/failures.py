@@ -1,0 +1,134 @@
+"""When the program fails: the traceback without our frames, and the arrays in each of the user's."""
+
+from __future__ import annotations
+
+import os
+import pdb
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from types import FrameType, TracebackType
+
+from shapecheck.runtime.errors import NonFinite
+
+_OURS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+
+
+class Failures:
+    """Shows what ended the program. `is_own` says which files are the user's."""
+
+    def __init__(self, is_own: Callable[[str], bool]) -> None:
+        self._is_own = is_own
+        self._debug = False
+        self.not_finite: list[str] = []  # what a callback found and raised
+
+    def watch(self, *, debug: bool) -> None:
+        """Show what nobody catches; with `debug`, open the debugger there."""
+        self._debug = debug
+        sys.excepthook = self._show
+
+    def arrays(self, error: BaseException) -> str:
+        """The arrays in the user's frames that an error went through; "" if there are none."""
+        return "\n".join(self._arrays(error.__traceback__))
+
+    def plain(self, error: BaseException) -> BaseException:
+        """What a check raised inside of a compiled function, in place of what JAX makes of it."""
+        text = next((each for each in self.not_finite if each.partition("\n")[0] in str(error)), None)
+        if text is None or isinstance(error, NonFinite):
+            return error
+        plain = NonFinite(text)
+        plain.__suppress_context__ = True
+        return plain.with_traceback(error.__traceback__)
+
+    def _show(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        error = self.plain(error)
+        trace = without_ours(trace)
+        for each in _chain(error):
+            each.__traceback__ = without_ours(each.__traceback__)
+        sys.__excepthook__(type(error), error, trace)
+        if isinstance(error, (KeyboardInterrupt, SystemExit)):
+            return
+        lines = list(self._arrays(trace))
+        if lines:
+            sys.stderr.write("\n".join(["", "Arrays in these frames:", *lines, ""]))
+        if self._debug:
+            self._open_debugger(trace)
+
+    def _open_debugger(self, trace: TracebackType | None) -> None:
+        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+            sys.stderr.write("shapecheck: --pdb needs a terminal, and there is none.\n")
+            return
+        own = [frame for frame, _ in traceback.walk_tb(trace) if self._is_own(frame.f_code.co_filename)]
+        debugger = pdb.Pdb()
+        debugger.reset()
+        debugger.interaction(own[-1] if own else None, _until(trace, own[-1]) if own else trace)
+
+    def _arrays(self, trace: TracebackType | None) -> Iterator[str]:
+        if "jax" not in sys.modules:
+            return
+        from shapecheck.runtime.looking import arrays  # noqa: PLC0415 - it imports JAX
+
+        for frame, line in traceback.walk_tb(trace):
+            file = frame.f_code.co_filename
+            if not self._is_own(file):
+                continue
+            found = list(arrays(frame.f_locals))
+            if found:
+                name = getattr(frame.f_code, "co_qualname", frame.f_code.co_name)
+                yield f"  {_shown(file)}:{line} in {name}"
+                width = max(len(each[0]) for each in found)
+                yield from (f"    {label:{width}}  {text}" for label, text in found)
+
+
+def _shown(file: str) -> str:
+    return os.path.relpath(file) if os.path.abspath(file).startswith(os.path.join(os.getcwd(), "")) else file
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """An error, and those that it came from."""
+    todo: list[BaseException | None] = [error]
+    seen: set[int] = set()
+    while todo:
+        each = todo.pop()
+        if each is not None and id(each) not in seen:
+            seen.add(id(each))
+            todo += [each.__cause__, each.__context__]
+            yield each
+
+
+def without_ours(trace: TracebackType | None) -> TracebackType | None:
+    """A traceback without the frames that the checks put in."""
+    kept = [each for each in _each(trace) if not _is_ours(each.tb_frame)]
+    result: TracebackType | None = None
+    for each in reversed(kept):
+        result = TracebackType(result, each.tb_frame, each.tb_lasti, each.tb_lineno)
+    return result
+
+
+def _until(trace: TracebackType | None, frame: FrameType) -> TracebackType | None:
+    """A traceback that ends in `frame`."""
+    kept = list(_each(trace))
+    while kept and kept[-1].tb_frame is not frame:
+        kept.pop()
+    result: TracebackType | None = None
+    for each in reversed(kept):
+        result = TracebackType(result, each.tb_frame, each.tb_lasti, each.tb_lineno)
+    return result
+
+
+def _each(trace: TracebackType | None) -> Iterator[TracebackType]:
+    while trace is not None:
+        yield trace
+        trace = trace.tb_next
+
+
+def users_frame(frame: FrameType | None) -> FrameType | None:
+    """The nearest frame outwards that is none of ours."""
+    while frame is not None and _is_ours(frame):
+        frame = frame.f_back
+    return frame
+
+
+def _is_ours(frame: FrameType) -> bool:
+    file = frame.f_code.co_filename
+    return file.startswith(_OURS) or (file == "<string>" and "launch" in frame.f_code.co_names)

@@ -1,0 +1,211 @@
+"""Imports of the user's modules, with probes put in on the way; the source stays as it is."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import contextlib
+import importlib.abc
+import importlib.machinery
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from types import CodeType, ModuleType
+from typing import Any
+
+from shapecheck.runtime import variables
+from shapecheck.runtime.asking import Asking
+from shapecheck.runtime.checking import Checking
+from shapecheck.runtime.early import EarlyProbe
+from shapecheck.stage.observe.probes import HANDLE, instrument
+from shapecheck.stage.observe.recorder import Recorder
+from shapecheck.stage.protocol import ModulePlan
+
+Watch = Callable[[str, int, Any], Any]
+
+FRAMEWORKS = frozenset({"equinox", "flax.nnx", "flax.linen", "haiku"})
+_INSTALLED = frozenset({"site-packages", "dist-packages"})
+_STANDARD = os.path.join(os.path.realpath(os.path.dirname(os.__file__)), "")
+_OURS = os.path.join(os.path.realpath(os.path.dirname(os.path.dirname(__file__))), "")
+
+
+class Probing:
+    """Puts probes into the user's files: those under `root`, and in the packages `include`.
+
+    Variables that match `globs` are given to `watch` as they are assigned.
+    """
+
+    def __init__(
+        self,
+        root: str,
+        include: Sequence[str],
+        asking: Asking,
+        checking: Checking,
+        globs: Sequence[str] = (),
+        watch: Watch | None = None,
+    ) -> None:
+        self._root, self._include = os.path.realpath(root), tuple(include)
+        self._asking, self._checking = asking, checking
+        self._globs, self._watch = tuple(globs), watch
+        self.recorder = Recorder({}, listener=checking)
+        self._plans: dict[str, ModulePlan | None] = {}
+        self.operands: dict[tuple[str, int], tuple[str, ...]] = {}  # what the expression of a site reads
+
+    def is_own(self, file: str, module: str = "") -> bool:
+        """Whether a file is the user's own, or was asked for."""
+        if any(module == name or module.startswith(f"{name}.") for name in self._include):
+            return True
+        real = os.path.realpath(file)
+        if not real.startswith(os.path.join(self._root, "")) or not os.path.isfile(real):
+            return False
+        if real.startswith((_STANDARD, _OURS)):
+            return False
+        folders = os.path.relpath(os.path.dirname(real), self._root).split(os.sep)
+        return not any(part in _INSTALLED or (part.startswith(".") and part != ".") for part in folders)
+
+    def tree(self, source: bytes, file: str, names: dict[str, Any]) -> ast.Module | None:
+        """The probed syntax tree of a file, for a module with these names; None if there is nothing to look at."""
+        plan = self._plan(file)
+        names[HANDLE] = EarlyProbe(self.recorder, *((plan.path, plan.scopes, plan.sites) if plan else (file, (), ())))
+        if plan is None and self._watch is None:
+            return None
+        if plan is not None:
+            found = variables.operands(source, plan.sites)
+            self.operands.update({(plan.path, site): names for site, names in found.items()})
+        tree = instrument(source, file, plan.scopes if plan else (), plan.sites if plan else (), leaving=True)
+        if self._watch is not None:
+            names[variables.HANDLE] = self._watch
+            tree = variables.watched(tree, self._globs)
+        return tree
+
+    def _plan(self, file: str) -> ModulePlan | None:
+        real = os.path.realpath(file)
+        if real not in self._plans:
+            found = self._asking.read(real)
+            self._plans[real] = found[0] if found is not None else None
+            if found is not None:
+                self._checking.prompt[found[0].path] = found[1]
+                self.recorder.paths[file] = self.recorder.paths[real] = found[0].path
+        return self._plans[real]
+
+
+class ProbingLoader(importlib.machinery.SourceFileLoader):
+    """Compiles one of the user's files with its probes, in the way of the loader that would else have done it.
+
+    No bytecode is written, and none is read.
+    """
+
+    def __init__(self, fullname: str, path: str, probing: Probing, inner: Any) -> None:
+        super().__init__(fullname, path)
+        self._probing, self._inner = probing, inner
+        self._code: CodeType | None = None
+        self.names: dict[str, Any] = {}  # what the module has to know before it runs
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        """The probed code. Transformations of other tools, such as jaxtyping's import hook, come on top."""
+        if self._code is not None:
+            return self._code
+        path = str(self.path)
+        source = self.get_data(path)
+        tree = self._probing.tree(source, path, self.names)
+        code: CodeType | None
+        if tree is None:
+            code = self._inner.get_code(fullname)
+        elif type(self._inner) is importlib.machinery.SourceFileLoader:
+            code = compile(tree, path, "exec", dont_inherit=True)
+        else:
+            with _parsed_as(path, tree):
+                code = self._inner.source_to_code(source, path)
+        return code
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the module."""
+        self._code = self.get_code(module.__name__)
+        vars(module).update(self.names)
+        super().exec_module(module)
+
+
+class Finder(importlib.abc.MetaPathFinder):
+    """Lets the other finders find, and puts probes into what they found."""
+
+    def __init__(self, probing: Probing, loaded: Callable[[str], None]) -> None:
+        self._probing, self._loaded = probing, loaded
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """The spec that is found without us, with another loader if it is that of one of the user's files."""
+        for finder in list(sys.meta_path):
+            find = getattr(finder, "find_spec", None)
+            spec = find(fullname, path, target) if find is not None and finder is not self else None
+            if spec is not None:
+                return self._probed(spec, fullname)
+        return None
+
+    def invalidate_caches(self) -> None:
+        """There are none."""
+
+    def _probed(self, spec: importlib.machinery.ModuleSpec, fullname: str) -> importlib.machinery.ModuleSpec:
+        loader, file = spec.loader, spec.origin
+        if isinstance(loader, importlib.machinery.SourceFileLoader) and file is not None:
+            if fullname in FRAMEWORKS:
+                spec.loader = _Announcing(fullname, file, self._loaded)
+            elif self._probing.is_own(file, fullname):
+                spec.loader = ProbingLoader(fullname, file, self._probing, loader)
+        return spec
+
+
+class _Announcing(importlib.machinery.SourceFileLoader):
+    """Says when a module has been loaded."""
+
+    def __init__(self, fullname: str, path: str, loaded: Callable[[str], None]) -> None:
+        super().__init__(fullname, path)
+        self._loaded = loaded
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the module, and say so."""
+        super().exec_module(module)
+        self._loaded(module.__name__)
+
+
+class FirstFinder(list[Any]):
+    """A `sys.meta_path` whose first finder stays the first: later import hooks are asked by it, and not before it."""
+
+    def insert(self, index: Any, finder: Any) -> None:
+        """Put a finder in, behind the first."""
+        super().insert(max(int(index), 1) if index >= 0 else index, finder)
+
+
+def install(finder: Finder) -> None:
+    """Let `finder` find all modules from now on."""
+    sys.meta_path = FirstFinder([finder, *sys.meta_path])
+
+
+def uninstall(finder: Finder) -> None:
+    """Find modules as before."""
+    sys.meta_path = [each for each in sys.meta_path if each is not finder]
+
+
+_compiling = threading.RLock()
+
+
+@contextlib.contextmanager
+def _parsed_as(path: str, tree: ast.Module) -> Iterator[None]:
+    """Meanwhile, who parses the file at `path` gets `tree`: the one thing that all import hooks have in common."""
+    compile_ = builtins.compile
+    thread = threading.get_ident()
+
+    def compiled(source: Any, filename: Any, mode: str, flags: int = 0, *args: Any, **kwargs: Any) -> Any:
+        ours = threading.get_ident() == thread and os.fspath(filename) == path
+        if ours and flags & ast.PyCF_ONLY_AST and not isinstance(source, ast.AST):
+            return tree
+        source = tree if ours and not isinstance(source, ast.AST) else source
+        return compile_(source, filename, mode, flags, *args, **kwargs)
+
+    with _compiling:
+        builtins.compile = compiled
+        try:
+            yield
+        finally:
+            builtins.compile = compile_

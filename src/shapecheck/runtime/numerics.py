@@ -1,0 +1,135 @@
+"""Values that are not finite: what gave them, how many there are, where the first is, what it was given."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from shapecheck.runtime.errors import NonFinite
+from shapecheck.runtime.taps import Arrays, Sink, is_inexact
+
+Failed = Callable[[str, bool], None]
+
+LOGGER: Final = logging.getLogger("shapecheck")
+_MOST = 12  # arrays that went in whose ranges are told
+_OUT, _IN = 3, 3  # numbers that are sent of each array
+
+
+@dataclass(frozen=True)
+class Named:
+    """Arrays by name, with their ranks where they are looked at: there may be mapped axes in front."""
+
+    names: tuple[str, ...]
+    ranks: tuple[int, ...]
+
+
+def named(name: str, value: Any) -> Named:
+    """The arrays of inexact numbers in a value."""
+    found = [(path, leaf) for path, leaf in jax.tree_util.tree_flatten_with_path(value)[0] if is_inexact(leaf)]
+    names = tuple(f"{name}{jax.tree_util.keystr(path)}" for path, _ in found)
+    return Named(names, tuple(leaf.ndim for _, leaf in found))
+
+
+def finite(title: str, outs: Named, ins: Named, failed: Failed, after: Callable[[jax.Array], None] | None) -> Sink:
+    """A sink that calls `failed` where arrays hold NaN or infinity: those of `title`, called `outs`, made of `ins`.
+
+    It is told the text, and whether some of `ins` were not finite either.
+    """
+
+    def told(shapes: list[tuple[int, ...]], parts: list[np.ndarray[Any, Any]]) -> bool:
+        unfit = sum(int(part) for part in parts[len(outs.names) * _OUT + 2 :: _IN])
+        failed("\n".join([title, *_lines(outs, ins, shapes, parts)]), bool(unfit))
+        return False
+
+    return Sink(_parts, told, _worth, after)
+
+
+def _worth(outs: Arrays) -> jax.Array:
+    bad = [~jnp.isfinite(array).all() for array in outs]
+    found: jax.Array = jnp.stack(bad).any()
+    return found
+
+
+def _parts(outs: Arrays, ins: Arrays) -> list[jax.Array]:
+    parts: list[jax.Array] = []
+    for array in outs:
+        bad = ~jnp.isfinite(array)
+        parts += [bad.sum(), jnp.isnan(array).sum(), jnp.argmax(bad.reshape(-1))]
+    for array in ins[:_MOST]:
+        parts += bounds(array)
+    return parts
+
+
+def bounds(array: jax.Array) -> list[jax.Array]:
+    """The least and the greatest of the finite values (of complex ones, their magnitudes), and how many are not."""
+    good = jnp.isfinite(array)
+    real = jnp.abs(array) if jnp.iscomplexobj(array) else array
+    real = real.astype(jnp.promote_types(real.dtype, jnp.float32))
+    least = jnp.where(good, real, jnp.inf).min()
+    most = jnp.where(good, real, -jnp.inf).max()
+    return [least, most, (~good).sum()]
+
+
+def _lines(
+    outs: Named, ins: Named, shapes: Sequence[tuple[int, ...]], parts: Sequence[np.ndarray[Any, Any]]
+) -> Iterator[str]:
+    count = len(outs.names)
+    for index, name in enumerate(outs.names):
+        bad, nan, first = (int(part) for part in parts[index * _OUT : (index + 1) * _OUT])
+        if bad:
+            yield f"  {name} {_where(shapes[index], outs.ranks[index], first)}: {_kinds(bad, nan)}"
+    sent = parts[count * _OUT :]
+    for index, name in enumerate(ins.names[:_MOST]):
+        least, most, unfit = sent[index * _IN : (index + 1) * _IN]
+        yield f"  given {name} {_text(shapes[count + index], ins.ranks[index])}: {between(least, most, int(unfit))}"
+    if len(ins.names) > _MOST:
+        yield f"  and {len(ins.names) - _MOST} arrays more"
+
+
+def _kinds(bad: int, nan: int) -> str:
+    return " and ".join(filter(None, [f"{nan} NaN" if nan else "", f"{bad - nan} infinite" if bad > nan else ""]))
+
+
+def _where(shape: tuple[int, ...], rank: int, first: int) -> str:
+    place = f", the first at {list(map(int, np.unravel_index(first, shape)))}" if shape else ""
+    return f"{_text(shape, rank)}{place}"
+
+
+def between(least: Any, most: Any, bad: int) -> str:
+    """`-1.5 .. 2`, or that nothing is finite."""
+    text = f"{float(least):.6g} .. {float(most):.6g}" if least <= most else "nothing finite"
+    return f"{text}, {bad} not finite" if bad and least <= most else text
+
+
+def _text(shape: tuple[int, ...], rank: int) -> str:
+    mapped = f" ({len(shape) - rank} mapped in front)" if len(shape) > rank else ""
+    return f"[{','.join(map(str, shape))}]{mapped}"
+
+
+def raising(found: list[str]) -> Failed:
+    """Raise NonFinite, and note its text: JAX wraps what a callback raises in an error of its own."""
+
+    def failed(text: str, follows: bool) -> None:
+        found.append(text)
+        raise NonFinite(text)
+
+    return failed
+
+
+def warning() -> Failed:
+    """Log each place once; after the first, not those that only pass on what they were given."""
+    told: set[str] = set()
+
+    def failed(text: str, follows: bool) -> None:
+        head = text.partition("\n")[0]
+        if head not in told and not (told and follows):
+            told.add(head)
+            LOGGER.warning("%s", text)
+
+    return failed

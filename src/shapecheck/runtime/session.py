@@ -1,0 +1,102 @@
+"""All checks of one process, switched on and off together."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from functools import cached_property
+from types import CodeType
+from typing import TYPE_CHECKING, Any
+
+from shapecheck.facts import Site
+from shapecheck.runtime import hook
+from shapecheck.runtime.asking import Asking
+from shapecheck.runtime.checking import Checking
+from shapecheck.runtime.failures import Failures, users_frame
+from shapecheck.runtime.options import Options
+from shapecheck.stage.observe.recorder import Opened
+
+if TYPE_CHECKING:
+    from shapecheck.runtime.stages import Stages
+    from shapecheck.stage.staging.watching import StageWatch
+
+
+class Session:
+    """Checks as `options` say, from `start` to `stop`."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        taps = bool({"outputs", "grads"} & set(options.numerics))
+        self._watches = bool(taps or options.prints or options.log)
+        self._asking = Asking(options.python)
+        self.checking = Checking(
+            self._asking, self._value if taps else None, shapes=options.shapes, warn=options.failing == "warn"
+        )
+        watch = self._variable if options.prints else None
+        self.probing = hook.Probing(options.root, options.include, self._asking, self.checking, options.prints, watch)
+        self.failures = Failures(self.probing.is_own)
+        self._finder = hook.Finder(self.probing, self._enter)
+        self._frameworks = contextlib.ExitStack()
+        self._entered: set[str] = set()
+
+    def start(self) -> None:
+        """Put probes into whatever is imported from now on."""
+        hook.install(self._finder)
+        for name in sorted(hook.FRAMEWORKS & sys.modules.keys()):
+            self._enter(name)
+
+    def stop(self) -> None:
+        """Put in no more. Modules that have probes keep them, and nobody listens."""
+        hook.uninstall(self._finder)
+        self.checking.off = True
+        self._frameworks.close()
+        self._entered.clear()
+        if "jax" in sys.modules and self._watches:
+            import jax  # noqa: PLC0415 - only where the program has it
+
+            jax.effects_barrier()  # so that nothing is lost that was to be told
+        self._asking.close()
+
+    def code(self, source: bytes, file: str, names: dict[str, Any]) -> CodeType:
+        """The code of a script, for a module with these names."""
+        tree = self.probing.tree(source, file, names) if self.probing.is_own(file) else None
+        code: CodeType = compile(source if tree is None else tree, file, "exec", dont_inherit=True)
+        return code
+
+    @cached_property
+    def _stages(self) -> Stages:
+        from shapecheck.runtime.numerics import raising, warning  # noqa: PLC0415 - they import JAX
+        from shapecheck.runtime.stages import Stages  # noqa: PLC0415 - likewise
+
+        warn = self.options.failing == "warn"
+        failed = warning() if warn else raising(self.failures.not_finite)
+        return Stages(self.options, self.probing.is_own, failed)
+
+    @cached_property
+    def _watch(self) -> StageWatch:
+        from shapecheck.stage.staging.watching import StageWatch  # noqa: PLC0415 - it imports JAX
+
+        watch = StageWatch((), os.path.relpath, runner=self._stages.run)
+        return self._frameworks.enter_context(watch)
+
+    def _value(self, opened: Opened, site: Site, value: Any) -> Any:
+        import jax  # noqa: PLC0415 - there is a value, so the program has it
+
+        frame = users_frame(sys._getframe(1))
+        names = self.probing.operands.get((opened.probe.path, site.index), ())
+        variables = frame.f_locals if frame is not None else {}
+        given = {name: variables[name] for name in names if isinstance(variables.get(name), jax.Array)}
+        return self._stages.value(opened, site, value, given, frame.f_lineno if frame is not None else 0)
+
+    def _variable(self, name: str, line: int, value: Any) -> Any:
+        return self._stages.variable(name, line, value) if "jax" in sys.modules else value
+
+    def _enter(self, name: str) -> None:
+        """A framework has been loaded: watch its stages."""
+        if not self._watches or name in self._entered:
+            return
+        self._entered.add(name)
+        from shapecheck.stage.staging import frameworks  # noqa: PLC0415 - it imports JAX
+
+        self._frameworks.enter_context(frameworks.BY_MODULE[name](self._watch))

@@ -1,0 +1,140 @@
+"""What is done with each stage, and each claimed value, of a running program."""
+
+from __future__ import annotations
+
+import fnmatch
+import itertools
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from types import FrameType
+from typing import Any
+
+import jax
+
+from shapecheck.facts import Site, Stage
+from shapecheck.runtime import numerics, recording
+from shapecheck.runtime.looking import short
+from shapecheck.runtime.options import Options
+from shapecheck.runtime.printing import printing
+from shapecheck.runtime.taps import arrays_in, tap, tap_gradient
+from shapecheck.stage.observe.recorder import Opened
+from shapecheck.stage.staging import running
+from shapecheck.stage.staging.running import Running
+from shapecheck.templates import log
+
+_GRADIENT = "grad:"
+_NONE = numerics.Named((), ())
+
+
+class Stages:
+    """Puts taps on values as the options say. `failed` is told what is not finite."""
+
+    def __init__(self, options: Options, is_own: Callable[[str], bool], failed: numerics.Failed) -> None:
+        self._options, self._is_own, self._failed = options, is_own, failed
+        self._running: list[Running] = []
+        if options.log:
+            recording.to_file(options.log)
+        self._after = _debugger if options.failing == "breakpoint" else None
+        self._outputs, self._grads = "outputs" in options.numerics, "grads" in options.numerics
+
+    def run(self, stage: Running, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Run a stage between taps."""
+        title = self._title(stage)
+        if self._grads:
+            args, kwargs = self._backward((tuple(args), dict(kwargs)), f"the backward pass of {title}")
+        self._running.append(stage)
+        try:
+            result = function(*args, **kwargs)
+        finally:
+            self._running.pop()
+        if self._outputs:
+            result = self._forward(result, f"{title} gave what is not finite", _given(stage, args, kwargs))
+        result = self._printed(result, [stage.path or stage.step.type, stage.step.type], title)
+        found = arrays_in(result)
+        if self._options.log and found:
+            model = self._running[-1].step.type if self._running else stage.step.type
+            result = tap(result, (), recording.recording(log.message(_ended(stage, result), model), found[0].ndim))
+        return self._backward(result, f"what follows {title}, backwards,") if self._grads else result
+
+    def value(self, opened: Opened, site: Site, value: Any, given: Mapping[str, Any], line: int) -> Any:
+        """A claimed value between taps, with the variables that it came from."""
+        if site.kind not in ("value", "return"):
+            return value
+        scope = opened.probe.scopes[opened.scope].qualname
+        stage = f", in stage {self._running[-1].path or self._running[-1].step.type}" if self._running else ""
+        where = f"{opened.probe.path}:{line} in {scope}{stage}"
+        if self._outputs:
+            value = self._forward(value, f"the value at {where} is not finite", given)
+        return self._backward(value, f"what follows the value at {where}, backwards,") if self._grads else value
+
+    def variable(self, name: str, line: int, value: Any) -> Any:
+        """A variable that is to be printed."""
+        return self._printed(value, [name, name.rpartition(".")[2]], f"{name} (line {line})")
+
+    def _forward(self, value: Any, title: str, given: Mapping[str, Any]) -> Any:
+        parts = [numerics.named(name, each) for name, each in given.items()]
+        names = tuple(itertools.chain.from_iterable(part.names for part in parts))
+        ranks = tuple(itertools.chain.from_iterable(part.ranks for part in parts))
+        sink = numerics.finite(
+            title, numerics.named("output", value), numerics.Named(names, ranks), self._failed, self._after
+        )
+        return tap(value, list(given.values()), sink)
+
+    def _backward(self, value: Any, title: str) -> Any:
+        def sink(leaf: Any) -> Any:
+            outs = numerics.Named(("the gradient",), (leaf.ndim,))
+            return numerics.finite(f"{title} gave what is not finite", outs, _NONE, self._failed, self._after)
+
+        return tap_gradient(value, sink)
+
+    def _printed(self, value: Any, names: Sequence[str], title: str) -> Any:
+        globs = self._options.prints
+        plain = [glob for glob in globs if not glob.startswith(_GRADIENT)]
+        if _matches(names, plain):
+            paths = [f" {name}".rstrip() for name in numerics.named("", value).names]
+            value = tap(value, (), printing(title, paths, [_dtype(array) for array in arrays_in(value)]))
+        if _matches(names, [glob.removeprefix(_GRADIENT) for glob in globs if glob.startswith(_GRADIENT)]):
+            value = tap_gradient(value, lambda leaf: printing(f"gradient of {title}", [""], [_dtype(leaf)]))
+        return value
+
+    def _title(self, stage: Running) -> str:
+        step = stage.step
+        source = f" at {step.source.path}:{step.source.line}" if step.source is not None else ""
+        path = f"{stage.path} ({step.type}{source})" if stage.path else f"{step.type}{source}"
+        caller = self._caller(sys._getframe(1))
+        return f"stage {path}{caller}"
+
+    def _caller(self, frame: FrameType | None) -> str:
+        while frame is not None and not self._is_own(frame.f_code.co_filename):
+            frame = frame.f_back
+        return f", called at {os.path.relpath(frame.f_code.co_filename)}:{frame.f_lineno}" if frame is not None else ""
+
+
+def _given(stage: Running, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """What a stage is given, by name; its own parameters last."""
+    own = {"self": args[0]} if args and type(args[0]) is type(stage.part) else {}
+    rest = args[1:] if own else args
+    names = [name for name, _ in stage.step.input if name not in kwargs]
+    if len(names) != len(rest):
+        names = [f"[{index}]" for index in range(len(rest))]
+    return {**dict(zip(names, rest, strict=True)), **kwargs, **own}
+
+
+def _dtype(array: Any) -> str:
+    return short(array).partition("[")[0]
+
+
+def _ended(stage: Running, result: Any) -> Stage:
+    stage.output = running.described(result)
+    return next(running.stages([stage], lambda _: (0, 0)))
+
+
+def _debugger(good: jax.Array) -> None:
+    """Stop there if it is not good: https://docs.jax.dev/en/latest/_autosummary/jax.debug.breakpoint.html."""
+    jax.lax.cond(good, lambda: None, jax.debug.breakpoint)
+
+
+def _matches(names: Sequence[str], globs: Sequence[str]) -> bool:
+    """Whether a name matches. Brackets mean themselves: `blocks[0].*`."""
+    return any(fnmatch.fnmatchcase(name, glob.replace("[", "[[]")) for name in names for glob in globs)

@@ -1,0 +1,129 @@
+"""Looking at values where they are computed: inside `jit`, `vmap`, `scan` and `grad`, and outside of them.
+
+A tap is the identity on arrays, with a function on the host that is told of them. How it gets there:
+- `jax.custom_batching.custom_vmap` lifts it out of `vmap`: it sees the arrays whole, with the mapped axes in front.
+- `jax.pure_callback` tells the host. It may stand anywhere, under `jax.checkpoint` too.
+- What it answers is selected on, so that nothing which uses the value runs before the host was told.
+  (https://docs.jax.dev/en/latest/external-callbacks.html: a pure callback whose result nobody uses may be left out.)
+- `jax.custom_vjp` puts it on the cotangent, for which reason forward-mode derivatives do not go through it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.custom_batching import custom_vmap
+
+Arrays = Sequence[jax.Array]
+
+
+@dataclass(frozen=True)
+class Sink:
+    """What is to be known of arrays, and who is told of it on the host.
+
+    `worth` says whether they are worth it, `parts` computes what is sent. Both are given the tapped arrays, `parts`
+    those too that they came from. `told` is given the shapes of all, and the parts. It may raise, and its answer is
+    given to `after`, if there is one, where the value is computed.
+    """
+
+    parts: Callable[[Arrays, Arrays], list[jax.Array]]
+    told: Callable[[list[tuple[int, ...]], list[np.ndarray[Any, Any]]], bool | None]
+    worth: Callable[[Arrays], jax.Array] | None = None
+    after: Callable[[jax.Array], None] | None = None
+
+
+def tap(value: Any, given: Any, sink: Sink) -> Any:
+    """`value`, a pytree, whose arrays of inexact numbers are told to `sink` as they are computed.
+
+    Those of `given` are what they came from.
+    """
+    leaves, structure = jax.tree_util.tree_flatten(value)
+    places = [index for index, leaf in enumerate(leaves) if is_inexact(leaf)]
+    if not places:
+        return value
+    came = arrays_in(given)
+    if not any(isinstance(leaves[index], jax.core.Tracer) for index in places):
+        _tell([leaves[index] for index in places], [a for a in came if not isinstance(a, jax.core.Tracer)], sink)
+        return value
+    outs = [jax.lax.stop_gradient(jnp.asarray(leaves[index])) for index in places]
+    ins = [jax.lax.stop_gradient(jnp.asarray(leaf)) for leaf in came]
+    told = _hoisted(sink)(outs, ins)
+    if sink.after is not None:
+        sink.after(told[1])
+    for index in places:
+        leaves[index] = jnp.where(told[0], leaves[index], jnp.nan)
+    return jax.tree_util.tree_unflatten(structure, leaves)
+
+
+def tap_gradient(value: Any, sink: Callable[[Any], Sink]) -> Any:
+    """`value`, the cotangents of whose arrays are told when they are computed: each to the sink that it has."""
+    return jax.tree_util.tree_map(lambda leaf: _tapped(leaf, sink(leaf)) if is_inexact(leaf) else leaf, value)
+
+
+def _tapped(array: Any, sink: Sink) -> Any:
+    @jax.custom_vjp
+    def identity(array: Any) -> Any:
+        return array
+
+    def forward(array: Any) -> tuple[Any, None]:
+        return array, None
+
+    def backward(_: None, cotangent: Any) -> tuple[Any]:
+        return (tap(cotangent, (), sink),)
+
+    identity.defvjp(forward, backward)
+    return identity(array)
+
+
+def arrays_in(value: Any) -> list[jax.Array]:
+    """The arrays of inexact numbers in a pytree."""
+    return [leaf for leaf in jax.tree_util.tree_leaves(value) if is_inexact(leaf)]
+
+
+def _tell(outs: Arrays, ins: Arrays, sink: Sink) -> None:
+    """The same at once, for arrays that are there."""
+    if sink.worth is None or bool(sink.worth(outs)):
+        shapes = [tuple(array.shape) for array in (*outs, *ins)]
+        answer = sink.told(shapes, [np.asarray(part) for part in sink.parts(outs, ins)])
+        if sink.after is not None:
+            sink.after(jnp.asarray(bool(answer)))
+
+
+def is_inexact(value: Any) -> bool:
+    """Whether it is an array of floating or complex numbers, and not empty."""
+    return isinstance(value, jax.Array) and bool(jnp.issubdtype(value.dtype, jnp.inexact)) and value.size > 0
+
+
+def _hoisted(sink: Sink) -> Callable[[Arrays, Arrays], jax.Array]:
+    """Tells the sink of whole arrays, whatever they are mapped over, and gives True and the sink's answer."""
+
+    @custom_vmap
+    def good(outs: Arrays, ins: Arrays) -> jax.Array:
+        return _told(sink, outs, ins)
+
+    @good.def_vmap
+    def mapped(size: int, batched: Any, outs: Arrays, ins: Arrays) -> tuple[jax.Array, bool]:
+        return _hoisted(sink)(outs, ins), False
+
+    return good
+
+
+def _told(sink: Sink, outs: Arrays, ins: Arrays) -> jax.Array:
+    shapes = [tuple(array.shape) for array in (*outs, *ins)]
+
+    def host(*parts: Any) -> np.ndarray[Any, Any]:
+        return np.asarray([True, bool(sink.told(shapes, [np.asarray(part) for part in parts]))])
+
+    def tell(outs: Arrays, ins: Arrays) -> jax.Array:
+        told: jax.Array = jax.pure_callback(host, jax.ShapeDtypeStruct((2,), np.dtype(bool)), *sink.parts(outs, ins))
+        return told
+
+    if sink.worth is None:
+        return tell(outs, ins)
+    result: jax.Array = jax.lax.cond(sink.worth(outs), tell, lambda outs, ins: jnp.asarray([True, True]), outs, ins)
+    return result

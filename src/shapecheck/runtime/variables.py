@@ -1,0 +1,91 @@
+"""Variables that shall be watched: their assignments, in the syntax tree of a file."""
+
+from __future__ import annotations
+
+import ast
+import fnmatch
+from collections.abc import Sequence
+from typing import Final, TypeVar
+
+from shapecheck.facts import Site
+
+HANDLE: Final = "__shapecheck_watch__"
+
+_Scope = TypeVar("_Scope", ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def watched(tree: ast.Module, globs: Sequence[str]) -> ast.Module:
+    """The tree with a call around what is assigned to names that match, as `x` or as `function.x`."""
+    changed: ast.Module = _Watching([glob.removeprefix("grad:") for glob in globs]).visit(tree)
+    return ast.fix_missing_locations(changed)
+
+
+def operands(source: bytes, sites: Sequence[Site]) -> dict[int, tuple[str, ...]]:
+    """The variables that the expressions of sites read."""
+    by_place = {
+        (p.line, p.column, p.end_line, p.end_column): site.index for site in sites if (p := site.position) is not None
+    }
+    found: dict[int, tuple[str, ...]] = {}
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.expr):
+            place = node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0
+            if place in by_place:
+                names = [each.id for each in ast.walk(node) if isinstance(each, ast.Name)]
+                found[by_place[place]] = tuple(dict.fromkeys(names))
+    return found
+
+
+class _Watching(ast.NodeTransformer):
+    """One walk over one module."""
+
+    def __init__(self, globs: Sequence[str]) -> None:
+        self._globs = globs
+        self._scopes: list[str] = []
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        """Names inside of it begin with its own."""
+        return self._inside(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AsyncFunctionDef:
+        """Names inside of it begin with its own."""
+        return self._inside(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
+        """Names inside of it begin with its own."""
+        return self._inside(node)
+
+    def _inside(self, node: _Scope) -> _Scope:
+        self._scopes.append(node.name)
+        self.generic_visit(node)
+        self._scopes.pop()
+        return node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.Assign:
+        """`x = f(y)`."""
+        self.generic_visit(node)
+        for target in node.targets:
+            if isinstance(target, ast.Name):
+                node.value = self._watched(target, node.value)
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AnnAssign:
+        """`x: Array = f(y)`."""
+        self.generic_visit(node)
+        if node.value is not None and isinstance(node.target, ast.Name):
+            node.value = self._watched(node.target, node.value)
+        return node
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.NamedExpr:
+        """`(x := f(y))`."""
+        self.generic_visit(node)
+        node.value = self._watched(node.target, node.value)
+        return node
+
+    def _watched(self, target: ast.Name, value: ast.expr) -> ast.expr:
+        name = ".".join([*self._scopes, target.id])
+        if target.id.startswith("__sc_"):
+            return value
+        if not any(fnmatch.fnmatchcase(each, glob) for each in (name, target.id) for glob in self._globs):
+            return value
+        call = ast.Call(ast.Name(HANDLE, ast.Load()), [ast.Constant(name), ast.Constant(target.lineno), value], [])
+        return ast.copy_location(call, value)

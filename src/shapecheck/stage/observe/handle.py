@@ -1,0 +1,193 @@
+"""The handle that an instrumented module knows as `__shapecheck__`: what its probes call."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import sys
+from collections.abc import Callable, Sequence
+from types import FrameType, GeneratorType
+from typing import Any
+
+from shapecheck.facts import Named, Observation, Scope, Site
+from shapecheck.stage.observe.constructions import Construction
+from shapecheck.stage.observe.names import sizes_among, visible
+from shapecheck.stage.observe.recorder import Opened, Recorder
+from shapecheck.stage.observe.values import describe, is_array
+
+_ITEM_LIMIT = 64
+_CALL_LIMIT = 20_000  # calls kept of one evaluation; beyond it a Python loop repeats itself
+
+
+class ModuleProbe:
+    """What the probes of one module call while the user's code runs."""
+
+    def __init__(self, recorder: Recorder, path: str, scopes: Sequence[Scope], sites: Sequence[Site]) -> None:
+        self.recorder, self.path, self.scopes, self.sites = recorder, path, scopes, sites
+        self.parameters: dict[int, list[Site]] = {}
+        self.returns: dict[int, Site] = {}
+        self.field_sites: dict[int, list[Site]] = {}
+        for site in sites:
+            if site.kind == "param":
+                self.parameters.setdefault(site.scope, []).append(site)
+            elif site.kind == "return":
+                self.returns[site.scope] = site
+            elif site.kind == "field":
+                self.field_sites.setdefault(site.scope, []).append(site)
+
+    def enter(self, scope: int, outer: Opened | None) -> Opened:
+        """Open a call of `scope` and observe its parameters."""
+        frame = sys._getframe(1)
+        opened = self._open(scope, outer)
+        opened.caller = self.recorder.frame(frame.f_back)
+        variables = frame.f_locals
+        owner = self.scopes[scope].parameters[:1]
+        if owner == ("self",):
+            opened.stage = self.recorder.stages.get(id(variables.get("self")), "")
+        for site in self.parameters.get(scope, ()):
+            if site.name in variables:
+                self._note(opened, site, variables[site.name], frame)
+        if self.recorder.on_enter is not None and self.recorder.active:
+            self.recorder.on_enter(self, scope, frame)
+        self.recorder.listener.entered(opened)
+        return opened
+
+    def leave(self, opened: Opened) -> None:
+        """Note that a call is over."""
+        self.recorder.listener.left(opened)
+
+    def touch(self, scope: int) -> None:
+        """Note that a function without sites ran."""
+        self.recorder.touched.add((self.path, scope))
+
+    def value(self, opened: Opened | None, site: int, value: Any) -> Any:
+        """Observe an expression's value, and pass it on."""
+        if opened is not None:
+            if isinstance(value, GeneratorType) and value.gi_code.co_name == "<genexpr>":
+                # `q, k, v = (f(x) for x in y)`: look at what it yields, and yield that again.
+                items = list(itertools.islice(value, _ITEM_LIMIT))
+                self._note(opened, self.sites[site], items, sys._getframe(1))
+                items = self.recorder.listener.observed(opened, self.sites[site], items)
+                return itertools.chain(items, value)
+            self._note(opened, self.sites[site], value, sys._getframe(1))
+            return self.recorder.listener.observed(opened, self.sites[site], value)
+        return value
+
+    def returned(self, opened: Opened | None, value: Any) -> Any:
+        """Observe what a function returns, and pass it on."""
+        if opened is not None:
+            site = self.returns[opened.scope]
+            self._note(opened, site, value, sys._getframe(1))
+            return self.recorder.listener.observed(opened, site, value)
+        return value
+
+    def named(self, opened: Opened | None, site: int) -> None:
+        """Observe a variable or attribute chain, if it has a value at this point."""
+        if opened is None:
+            return
+        frame = sys._getframe(1)
+        first, *rest = self.sites[site].name.split(".")
+        variables = frame.f_locals
+        if first not in variables:
+            variables = frame.f_globals
+        if first not in variables:
+            return
+        value = variables[first]
+        for attribute in rest:
+            if not hasattr(value, attribute):
+                return
+            value = getattr(value, attribute)
+        self._note(opened, self.sites[site], value, frame)
+        self.recorder.listener.observed(opened, self.sites[site], value)
+
+    def constructing(self, scope: int) -> None:
+        """Note the sizes that a constructor has: called at its start, and at its end."""
+        variables = sys._getframe(1).f_locals
+        owner = self.scopes[scope].parameters[0]
+        if owner in variables:
+            construction = Construction(variables[owner], (self.path, scope), sizes_among(variables))
+            self.recorder.constructions.note(construction)
+
+    def fields(self, scope: int, outer: Opened | None) -> Callable[[Any], Any]:
+        """A class decorator that observes the fields of each instance when its construction ends."""
+
+        def decorate(cls: Any) -> Any:
+            if not isinstance(cls, type):
+                return cls
+            name = "__new__" if issubclass(cls, tuple) else "__init__"
+            original = getattr(cls, name)
+
+            @functools.wraps(original)
+            def construct(first: Any, *args: Any, **kwargs: Any) -> Any:
+                result = original(first, *args, **kwargs)
+                self._fields(scope, outer, result if name == "__new__" else first, sys._getframe(1))
+                return result
+
+            setattr(cls, name, construct)
+            self._constants(scope, outer, cls, sys._getframe(1))
+            return cls
+
+        return decorate
+
+    def _fields(self, scope: int, outer: Opened | None, instance: Any, frame: FrameType) -> None:
+        if _rebuilt(frame):
+            return
+        opened = self._open(scope, outer)
+        opened.caller = self.recorder.frame(frame)
+        for site in self.field_sites[scope]:
+            if hasattr(instance, site.name):
+                names = visible(site.names, {"self": instance, **_members(instance)}, {})
+                opened.observations.append(Observation(site.index, describe(getattr(instance, site.name)), names))
+        self.recorder.listener.left(opened)
+
+    def _constants(self, scope: int, outer: Opened | None, cls: type, frame: FrameType) -> None:
+        """Observe the arrays that the class itself holds, and its instances share."""
+        own = vars(cls)
+        sites = [s for s in self.field_sites[scope] if is_array(own.get(s.name))]
+        if sites:
+            opened = self._open(scope, outer)
+            for site in sites:
+                names = visible(site.names, own, frame.f_globals)
+                opened.observations.append(Observation(site.index, describe(own[site.name]), names))
+
+    def _open(self, scope: int, outer: Opened | None) -> Opened:
+        recorder = self.recorder
+        recorder.touched.add((self.path, scope))
+        if outer is not None and outer.run != recorder.run and recorder.keeps:
+            # The enclosing call belongs to an earlier evaluation (a factory's): take its bindings along.
+            outer.run = recorder.run
+            recorder.calls.append(outer)
+        recorder.count += 1
+        opened = Opened(self, scope, recorder.count, outer)
+        if recorder.active and recorder.keeps and len(recorder.calls) < _CALL_LIMIT:
+            recorder.calls.append(opened)
+        return opened
+
+    def _note(self, opened: Opened, site: Site, value: Any, frame: FrameType) -> None:
+        if not self.recorder.active:
+            return
+        names: tuple[Named, ...] = ()
+        if site.names:
+            names = visible(site.names, frame.f_locals, frame.f_globals, self.recorder.constructions)
+        opened.observations.append(Observation(site.index, describe(value), names))
+
+
+def _members(instance: Any) -> dict[str, Any]:
+    try:
+        return dict(vars(instance))
+    except TypeError:  # namedtuples and slotted classes have no __dict__
+        return {n: getattr(instance, n) for n in getattr(type(instance), "_fields", ())}
+
+
+def _rebuilt(frame: FrameType | None) -> bool:
+    """Whether JAX builds the instance (unflattening a pytree), and not the user's code."""
+    while frame is not None:
+        module = str(frame.f_globals.get("__name__", ""))
+        top = module.split(".", 1)[0]
+        if top in ("jax", "jaxlib"):
+            return True
+        # Between the constructor and its caller stand our wrapper and the metaclass or generated code.
+        if module != __name__ and top not in ("equinox", "dataclasses", "flax", "chex"):
+            return False
+        frame = frame.f_back
+    return False
