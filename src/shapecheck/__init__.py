@@ -6,15 +6,27 @@ wherever it runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
+    from shapecheck.runtime.errors import NonFinite, ShapeMismatch
+    from shapecheck.runtime.interface import ImportHook
     from shapecheck.templates import Template
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "example", "template"]
+__all__ = [
+    "NonFinite",
+    "ShapeMismatch",
+    "__version__",
+    "example",
+    "install_import_hook",
+    "runtime_checks",
+    "template",
+]
 
 _F = TypeVar("_F", bound=Callable[[], object])
 
@@ -47,3 +59,79 @@ def template(model: Any, *args: Any, **kwargs: Any) -> Template:
 
     with problems():
         return of_runs(title(model), evaluate(model, args, kwargs))
+
+
+def runtime_checks(
+    *packages: str,
+    shapes: bool = True,
+    numerics: str | Sequence[str] = (),
+    prints: str | Sequence[str] = (),
+    log: str | os.PathLike[str] | None = None,
+    on_failure: str = "raise",
+    root: str | os.PathLike[str] | None = None,
+) -> AbstractContextManager[None]:
+    """Check what runs in a `with` block: functions of `packages`, or of all files under `root` (the working directory).
+
+    `shapes` holds each call against its claims, and raises `ShapeMismatch`. `numerics` ("outputs", "grads", "ops")
+    looks for NaN and infinity in what stages and claimed values give, in their gradients, or in every operation, and
+    raises `NonFinite`. `prints` are globs of stages (`blocks[0].*`) and variables (`function.x`), or `grad:` and such
+    a glob; `log` is a file for a record of each stage. With `on_failure="warn"` a failure is logged, with "breakpoint"
+    the debugger opens. JAX traces functions anew in the block, and after it. Raises ValueError for unknown options.
+    """
+    from shapecheck.runtime import interface  # noqa: PLC0415 - not to mark examples only
+
+    return interface.runtime_checks(
+        interface.options_of(
+            packages, root, shapes=shapes, numerics=numerics, prints=prints, log=log, on_failure=on_failure
+        )
+    )
+
+
+def install_import_hook(
+    *packages: str,
+    shapes: bool = True,
+    numerics: str | Sequence[str] = (),
+    prints: str | Sequence[str] = (),
+    log: str | os.PathLike[str] | None = None,
+    on_failure: str = "raise",
+    root: str | os.PathLike[str] | None = None,
+) -> ImportHook:
+    """Check whatever is imported from now on, of `packages` or of all files under `root`; as `runtime_checks`.
+
+    The result's `uninstall()` ends it, as does the end of a `with` block; modules that were imported keep their checks.
+    """
+    from shapecheck.runtime import interface  # noqa: PLC0415 - not to mark examples only
+
+    return interface.ImportHook(
+        interface.options_of(
+            packages, root, shapes=shapes, numerics=numerics, prints=prints, log=log, on_failure=on_failure
+        )
+    )
+
+
+def pytest_addoption(parser: Any) -> None:
+    """Make this package a plugin: `pytest -p shapecheck`."""
+    from shapecheck.runtime.pytesting import add_options  # noqa: PLC0415 - pytest may not be there
+
+    add_options(parser)
+
+
+def pytest_configure(config: Any) -> None:
+    """Make this package a plugin: `pytest -p shapecheck`."""
+    from shapecheck.runtime.pytesting import configure  # noqa: PLC0415 - pytest may not be there
+
+    configure(config)
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("NonFinite", "ShapeMismatch"):
+        from shapecheck.runtime import errors  # noqa: PLC0415 - not to mark examples only
+
+        return getattr(errors, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+if os.environ.get("SHAPECHECK_DEBUG"):  # the user asks for checks
+    from shapecheck.runtime.beginning import begin_on_import
+
+    begin_on_import()

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from shapecheck.facts import ArrayValue, Frame, OtherValue, Stage, TreeValue, Value
-from shapecheck.templates import FORMATS, Template
+from shapecheck.templates import Template
+from shapecheck.templates.views import FORMATS
 
 BAD = '</script><script>document.title = "owned"</script><img src=x onerror="document.title=1">&lt;'
 

@@ -20,7 +20,8 @@ from shapecheck.cli import main
 from shapecheck.facts import Stage
 from shapecheck.stage.staging.live import evaluate
 from shapecheck.stage.staging.once import Split
-from shapecheck.templates import FORMATS, Template, of_runs
+from shapecheck.templates import Template, of_runs
+from shapecheck.templates.views import FORMATS
 
 KEY = jax.random.PRNGKey(0)
 X4 = jax.ShapeDtypeStruct((4,), "float32")

@@ -10,7 +10,8 @@ import pytest
 
 from shapecheck.cli import main
 from shapecheck.facts import ArrayValue, OtherValue, Stage, TreeValue
-from shapecheck.templates import FORMATS, Template, log, shown, words
+from shapecheck.templates import Template, log, shown, words
+from shapecheck.templates.views import FORMATS
 
 NET = "NetworkState(hidden=f32[50], output=f32[6], encoding=NoneType)"
 

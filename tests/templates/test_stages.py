@@ -11,7 +11,8 @@ import pytest
 from jaxtyping import Array, Float, Int
 
 import shapecheck
-from shapecheck.templates import FORMATS, Template
+from shapecheck.templates import Template
+from shapecheck.templates.views import FORMATS
 
 KEY = jax.random.PRNGKey(0)
 

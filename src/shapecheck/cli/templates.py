@@ -107,7 +107,8 @@ def template(
     if target is None or lock_only:
         return locks.write(asked) if write_lock else locks.check(asked)
     from shapecheck import templating  # noqa: PLC0415  # --help shall not wait for it
-    from shapecheck.templates import FORMATS, down_to, folded, matching  # noqa: PLC0415
+    from shapecheck.templates import down_to, folded, matching  # noqa: PLC0415
+    from shapecheck.templates.views import FORMATS  # noqa: PLC0415
 
     wanted = templating.Wanted(target, tuple(init), tuple(arguments), flops=flops)
     evaluated = templating.find(wanted, config)

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import weakref
 from typing import IO, Any, cast
 
 from shapecheck.facts import Evaluation
@@ -35,18 +36,17 @@ class Asking:
         return list(self._ask({"op": "judge", "evaluation": evaluation, "over": over}))
 
     def close(self) -> None:
-        """End the referee."""
+        """End the referee; another question starts another."""
         with self._lock:
-            if self._process is not None and self._owner == os.getpid():
-                cast("IO[bytes]", self._process.stdin).close()
-                self._process.wait()
-                cast("IO[bytes]", self._process.stdout).close()
+            if self._process is not None:
+                _end(self._process, self._owner)
             self._process = None
 
     def _ask(self, message: dict[str, Any]) -> Any:
         with self._lock:
             if self._process is None or self._owner != os.getpid():
                 self._process, self._owner = self._started(), os.getpid()
+                weakref.finalize(self, _end, self._process, self._owner)
             line = b""
             try:
                 stdin, stdout = cast("IO[bytes]", self._process.stdin), cast("IO[bytes]", self._process.stdout)
@@ -78,3 +78,11 @@ class Asking:
             )
         except OSError as error:
             raise CheckError(f"{self._python}: {error.strerror}; SHAPECHECK_PYTHON names an interpreter") from error
+
+
+def _end(process: subprocess.Popen[bytes], owner: int) -> None:
+    """Let a referee end, if it belongs to this process and not to the one that it was forked from."""
+    if owner == os.getpid() and process.returncode is None:
+        cast("IO[bytes]", process.stdin).close()
+        process.wait()
+        cast("IO[bytes]", process.stdout).close()

@@ -10,6 +10,7 @@ from typing import Any
 
 from shapecheck.runtime.options import from_environment
 from shapecheck.runtime.session import Session
+from shapecheck.runtime.swapping import Swapped
 
 
 class _Program:
@@ -31,6 +32,15 @@ def begin() -> Session | None:
         if "--multiprocessing-fork" in sys.argv:
             _watch_main(session)
     return _Program.session
+
+
+def begin_on_import() -> None:
+    """The same, for a program that imports us with the variables set. Our own commands are none."""
+    command = os.path.splitext(os.path.basename(sys.argv[0] if sys.argv else ""))[0]
+    if command != "shapecheck" and sys.orig_argv[1:3] != ["-m", "shapecheck"]:
+        session = begin()
+        if session is not None:
+            Swapped(session.probing)
 
 
 def _watch_main(session: Session) -> None:

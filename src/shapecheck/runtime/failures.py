@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import pdb
 import sys
@@ -12,6 +13,13 @@ from types import FrameType, TracebackType
 from shapecheck.runtime.errors import NonFinite
 
 _OURS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+
+
+def no_other_record() -> None:
+    """JAX logs whatever a callback raises: of what is told already, once is enough."""
+    logging.getLogger("jax._src.callback").addFilter(
+        lambda record: not (record.exc_info and isinstance(record.exc_info[1], NonFinite))
+    )
 
 
 class Failures:

@@ -50,7 +50,7 @@ class Probing:
         self._globs, self._watch = tuple(globs), watch
         self.recorder = Recorder({}, listener=checking)
         self._plans: dict[str, ModulePlan | None] = {}
-        self.operands: dict[tuple[str, int], tuple[str, ...]] = {}  # what the expression of a site reads
+        self.operands: dict[str, variables.Operands] = {}  # by path
 
     def is_own(self, file: str, module: str = "") -> bool:
         """Whether a file is the user's own, or was asked for."""
@@ -71,8 +71,7 @@ class Probing:
         if plan is None and self._watch is None:
             return None
         if plan is not None:
-            found = variables.operands(source, plan.sites)
-            self.operands.update({(plan.path, site): names for site, names in found.items()})
+            self.operands[plan.path] = variables.operands(source, plan.sites)
         tree = instrument(source, file, plan.scopes if plan else (), plan.sites if plan else (), leaving=True)
         if self._watch is not None:
             names[variables.HANDLE] = self._watch

@@ -102,9 +102,11 @@ def _where(shape: tuple[int, ...], rank: int, first: int) -> str:
 
 
 def between(least: Any, most: Any, bad: int) -> str:
-    """`-1.5 .. 2`, or that nothing is finite."""
-    text = f"{float(least):.6g} .. {float(most):.6g}" if least <= most else "nothing finite"
-    return f"{text}, {bad} not finite" if bad and least <= most else text
+    """`-1.5 .. 2`, `2` where all are equal, or that nothing is finite."""
+    if least > most:
+        return "nothing finite"
+    text = f"{float(least):.6g}" if least == most else f"{float(least):.6g} .. {float(most):.6g}"
+    return f"{text}, {bad} not finite" if bad else text
 
 
 def _text(shape: tuple[int, ...], rank: int) -> str:

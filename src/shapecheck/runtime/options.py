@@ -40,7 +40,9 @@ class Options:
 
 def to_environment(options: Options) -> dict[str, str]:
     """The variables that say the same."""
+    debug = {"JAX_DEBUG_NANS": "True", "JAX_DEBUG_INFS": "True"} if "ops" in options.numerics else {}
     return {
+        **debug,  # JAX's own: https://docs.jax.dev/en/latest/debugging/flags.html
         SWITCH: "True",
         "SHAPECHECK_ROOT": options.root,
         "SHAPECHECK_SHAPES": str(options.shapes),

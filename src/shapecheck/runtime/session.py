@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from collections.abc import Iterator
 from functools import cached_property
 from types import CodeType
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from shapecheck.facts import Site
 from shapecheck.runtime import hook
 from shapecheck.runtime.asking import Asking
 from shapecheck.runtime.checking import Checking
-from shapecheck.runtime.failures import Failures, users_frame
+from shapecheck.runtime.failures import Failures, no_other_record, users_frame
 from shapecheck.runtime.options import Options
 from shapecheck.stage.observe.recorder import Opened
 
@@ -22,14 +23,23 @@ if TYPE_CHECKING:
     from shapecheck.stage.staging.watching import StageWatch
 
 
-class Session:
-    """Checks as `options` say, from `start` to `stop`."""
+@contextlib.contextmanager
+def _debugging() -> Iterator[None]:
+    """JAX looks at each operation itself: https://docs.jax.dev/en/latest/debugging/flags.html."""
+    import jax  # noqa: PLC0415 - asked for by name
 
-    def __init__(self, options: Options) -> None:
+    with jax.debug_nans(True), jax.debug_infs(True):
+        yield
+
+
+class Session:
+    """Checks as `options` say, from `start` to `stop`. `asking` knows the claims."""
+
+    def __init__(self, options: Options, asking: Asking | None = None) -> None:
         self.options = options
         taps = bool({"outputs", "grads"} & set(options.numerics))
         self._watches = bool(taps or options.prints or options.log)
-        self._asking = Asking(options.python)
+        self._asking = asking or Asking(options.python)
         self.checking = Checking(
             self._asking, self._value if taps else None, shapes=options.shapes, warn=options.failing == "warn"
         )
@@ -43,12 +53,18 @@ class Session:
     def start(self) -> None:
         """Put probes into whatever is imported from now on."""
         hook.install(self._finder)
+        if "ops" in self.options.numerics and "jax" in sys.modules:  # else its variables say so
+            self._frameworks.enter_context(_debugging())
         for name in sorted(hook.FRAMEWORKS & sys.modules.keys()):
             self._enter(name)
 
+    def ignore_imports(self) -> None:
+        """Put probes into no more modules. Those that have some keep them."""
+        hook.uninstall(self._finder)
+
     def stop(self) -> None:
         """Put in no more. Modules that have probes keep them, and nobody listens."""
-        hook.uninstall(self._finder)
+        self.ignore_imports()
         self.checking.off = True
         self._frameworks.close()
         self._entered.clear()
@@ -70,6 +86,7 @@ class Session:
         from shapecheck.runtime.stages import Stages  # noqa: PLC0415 - likewise
 
         warn = self.options.failing == "warn"
+        no_other_record()
         failed = warning() if warn else raising(self.failures.not_finite)
         return Stages(self.options, self.probing.is_own, failed)
 
@@ -84,10 +101,11 @@ class Session:
         import jax  # noqa: PLC0415 - there is a value, so the program has it
 
         frame = users_frame(sys._getframe(1))
-        names = self.probing.operands.get((opened.probe.path, site.index), ())
-        variables = frame.f_locals if frame is not None else {}
+        line, variables = (frame.f_lineno, frame.f_locals) if frame is not None else (0, {})
+        known = self.probing.operands[opened.probe.path]
+        names = known.returns.get(line, ()) if site.kind == "return" else known.sites.get(site.index, ())
         given = {name: variables[name] for name in names if isinstance(variables.get(name), jax.Array)}
-        return self._stages.value(opened, site, value, given, frame.f_lineno if frame is not None else 0)
+        return self._stages.value(opened, site, value, given, line)
 
     def _variable(self, name: str, line: int, value: Any) -> Any:
         return self._stages.variable(name, line, value) if "jax" in sys.modules else value

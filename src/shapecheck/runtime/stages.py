@@ -42,7 +42,9 @@ class Stages:
         """Run a stage between taps."""
         title = self._title(stage)
         if self._grads:
-            args, kwargs = self._backward((tuple(args), dict(kwargs)), f"the backward pass of {title}")
+            args, kwargs = self._backward(
+                (tuple(args), dict(kwargs)), f"an input of {title}", "in the backward pass of this stage"
+            )
         self._running.append(stage)
         try:
             result = function(*args, **kwargs)
@@ -55,7 +57,7 @@ class Stages:
         if self._options.log and found:
             model = self._running[-1].step.type if self._running else stage.step.type
             result = tap(result, (), recording.recording(log.message(_ended(stage, result), model), found[0].ndim))
-        return self._backward(result, f"what follows {title}, backwards,") if self._grads else result
+        return self._backward(result, f"the output of {title}") if self._grads else result
 
     def value(self, opened: Opened, site: Site, value: Any, given: Mapping[str, Any], line: int) -> Any:
         """A claimed value between taps, with the variables that it came from."""
@@ -66,7 +68,7 @@ class Stages:
         where = f"{opened.probe.path}:{line} in {scope}{stage}"
         if self._outputs:
             value = self._forward(value, f"the value at {where} is not finite", given)
-        return self._backward(value, f"what follows the value at {where}, backwards,") if self._grads else value
+        return self._backward(value, f"the value at {where}") if self._grads else value
 
     def variable(self, name: str, line: int, value: Any) -> Any:
         """A variable that is to be printed."""
@@ -81,10 +83,11 @@ class Stages:
         )
         return tap(value, list(given.values()), sink)
 
-    def _backward(self, value: Any, title: str) -> Any:
+    def _backward(self, value: Any, what: str, where: str = "on the way back through what uses it") -> Any:
+        title = f"the gradient with respect to {what} is not finite: it became so {where}"
+
         def sink(leaf: Any) -> Any:
-            outs = numerics.Named(("the gradient",), (leaf.ndim,))
-            return numerics.finite(f"{title} gave what is not finite", outs, _NONE, self._failed, self._after)
+            return numerics.finite(title, numerics.Named(("gradient",), (leaf.ndim,)), _NONE, self._failed, self._after)
 
         return tap_gradient(value, sink)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import fnmatch
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from shapecheck.facts import Site
@@ -20,19 +21,33 @@ def watched(tree: ast.Module, globs: Sequence[str]) -> ast.Module:
     return ast.fix_missing_locations(changed)
 
 
-def operands(source: bytes, sites: Sequence[Site]) -> dict[int, tuple[str, ...]]:
-    """The variables that the expressions of sites read."""
+@dataclass(frozen=True)
+class Operands:
+    """The variables that expressions read: those of sites, and those that are returned on a line."""
+
+    sites: Mapping[int, tuple[str, ...]]
+    returns: Mapping[int, tuple[str, ...]]
+
+
+def operands(source: bytes, sites: Sequence[Site]) -> Operands:
+    """What the values of sites, and those that functions return, are made of."""
     by_place = {
         (p.line, p.column, p.end_line, p.end_column): site.index for site in sites if (p := site.position) is not None
     }
     found: dict[int, tuple[str, ...]] = {}
+    returns: dict[int, tuple[str, ...]] = {}
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.expr):
+        if isinstance(node, ast.Return) and node.value is not None:
+            returns[node.value.lineno] = _names(node.value)
+        elif isinstance(node, ast.expr):
             place = node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0
             if place in by_place:
-                names = [each.id for each in ast.walk(node) if isinstance(each, ast.Name)]
-                found[by_place[place]] = tuple(dict.fromkeys(names))
-    return found
+                found[by_place[place]] = _names(node)
+    return Operands(found, returns)
+
+
+def _names(node: ast.expr) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(each.id for each in ast.walk(node) if isinstance(each, ast.Name)))
 
 
 class _Watching(ast.NodeTransformer):

@@ -1,7 +1,9 @@
-"""The stages of a model as a template: what it holds, and how it is shown."""
+"""The stages of a model as a template: what it holds, and how it is shown.
+
+A running program uses this too, where nobody may have installed rich: only `views` needs it.
+"""
 
 from shapecheck.templates.parts import down_to, folded, matching
 from shapecheck.templates.tree import Template, of_runs
-from shapecheck.templates.views import FORMATS
 
-__all__ = ["FORMATS", "Template", "down_to", "folded", "matching", "of_runs"]
+__all__ = ["Template", "down_to", "folded", "matching", "of_runs"]

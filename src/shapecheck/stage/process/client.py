@@ -181,6 +181,7 @@ def _environment() -> dict[str, str]:
     return {
         **os.environ,
         "JAX_PLATFORMS": "cpu",
+        "SHAPECHECK_DEBUG": "",
         "JAXTYPING_DISABLE": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONHASHSEED": "0",

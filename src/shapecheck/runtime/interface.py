@@ -1,0 +1,89 @@
+"""Checks from Python: for a stretch of a program, or for what is imported from now on."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from types import TracebackType
+
+from shapecheck.runtime.options import Options
+from shapecheck.runtime.session import Session
+from shapecheck.runtime.swapping import Swapped
+
+
+@contextlib.contextmanager
+def runtime_checks(options: Options) -> Iterator[None]:
+    """Check what runs meanwhile: modules that are loaded already, and those that will be."""
+    session = Session(options)
+    _forget_traces()
+    session.start()
+    swapped = Swapped(session.probing)
+    try:
+        yield
+    except Exception as error:
+        plain = session.failures.plain(error)
+        _explain(plain, session)
+        if plain is error:
+            raise
+        raise plain from None
+    finally:
+        swapped.undo()
+        session.stop()
+        _forget_traces()
+
+
+class ImportHook:
+    """Checks whatever is imported from now on; as a context manager, what is imported meanwhile."""
+
+    def __init__(self, options: Options) -> None:
+        self._session = Session(options)
+        self._session.start()
+
+    def __enter__(self) -> ImportHook:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.uninstall()
+
+    def uninstall(self) -> None:
+        """Check what is imported from now on no more; modules that have checks keep them."""
+        self._session.ignore_imports()
+
+
+def options_of(
+    packages: Sequence[str],
+    root: str | os.PathLike[str] | None,
+    *,
+    shapes: bool,
+    numerics: str | Sequence[str],
+    prints: str | Sequence[str],
+    log: str | os.PathLike[str] | None,
+    on_failure: str,
+) -> Options:
+    """The options that these arguments mean; raises ValueError for what there is not."""
+    folder = os.path.abspath(root) if root is not None else "" if packages else os.getcwd()
+    path = os.path.abspath(log) if log is not None else ""
+    return Options(folder, shapes, _tuple(numerics), _tuple(prints), path, on_failure, tuple(packages))
+
+
+def _tuple(value: str | Sequence[str]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def _forget_traces() -> None:
+    """Let JAX trace functions anew: what is compiled has the checks of its time, or none."""
+    if "jax" in sys.modules:
+        import jax  # noqa: PLC0415 - only where the program has it
+
+        jax.clear_caches()
+
+
+def _explain(error: BaseException, session: Session) -> None:
+    """Tell of the arrays in the user's frames."""
+    text = session.failures.arrays(error)
+    if text and hasattr(error, "add_note"):
+        error.add_note(f"Arrays in these frames:\n{text}")

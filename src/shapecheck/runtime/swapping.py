@@ -1,0 +1,82 @@
+"""Probes in functions that exist already: their code is exchanged, and given back."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+from shapecheck.runtime.hook import Probing
+
+_Key = tuple[str, int]
+
+
+class Swapped:
+    """The functions of the user's loaded modules with probes in them, until `undo`.
+
+    Not those that are running, nor closures over variables of functions that have probes: these have none until they
+    are made anew. Nor do classes that exist observe their fields.
+    """
+
+    def __init__(self, probing: Probing) -> None:
+        self._before: list[tuple[FunctionType, CodeType]] = []
+        self._names: list[tuple[dict[str, Any], dict[str, Any]]] = []
+        codes: dict[str, dict[_Key, CodeType]] = {}
+        for module, file in _own(probing):
+            found = self._probed(probing, module, file)
+            if found is not None:
+                codes[os.path.realpath(file)] = dict(_inside(found))
+        if codes:
+            self._exchange(codes)
+
+    def undo(self) -> None:
+        """Give all functions their own code back."""
+        for function, code in self._before:
+            function.__code__ = code
+        for variables, names in self._names:
+            for name in names:
+                variables.pop(name, None)
+        self._before, self._names = [], []
+
+    def _probed(self, probing: Probing, module: ModuleType, file: str) -> CodeType | None:
+        names: dict[str, Any] = {}
+        try:
+            with open(file, "rb") as stream:
+                source = stream.read()
+            tree = probing.tree(source, file, names)
+        except (OSError, SyntaxError):  # changed since it was loaded
+            return None
+        if tree is None:
+            return None
+        vars(module).update(names)
+        self._names.append((vars(module), names))
+        code: CodeType = compile(tree, file, "exec", dont_inherit=True)
+        return code
+
+    def _exchange(self, codes: Mapping[str, Mapping[_Key, CodeType]]) -> None:
+        for function in [each for each in gc.get_objects() if type(each) is FunctionType]:
+            own = function.__code__
+            new = codes.get(os.path.realpath(own.co_filename), {}).get((own.co_name, own.co_firstlineno))
+            if new is not None and new.co_freevars == own.co_freevars:
+                self._before.append((function, own))
+                function.__code__ = new
+
+
+def _own(probing: Probing) -> Iterator[tuple[ModuleType, str]]:
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if not isinstance(module, ModuleType) or not isinstance(file, str):
+            continue
+        if file.endswith(".py") and probing.is_own(file, name):
+            yield module, file
+
+
+def _inside(code: CodeType) -> Iterator[tuple[_Key, CodeType]]:
+    """The code of all functions."""
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield (each.co_name, each.co_firstlineno), each
+            yield from _inside(each)

@@ -1,0 +1,63 @@
+"""Modules of a user's, imported under checks in this process."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shapecheck.referee import Referee
+from shapecheck.runtime.asking import Asking
+from shapecheck.runtime.options import Options
+from shapecheck.runtime.session import Session
+
+_numbers = itertools.count()
+
+Load = Callable[..., Any]
+
+
+class Near(Asking):
+    """Asks a referee in this process, and counts what is judged."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.referee, self.judged = Referee(), 0
+
+    def _ask(self, message: dict[str, Any]) -> Any:
+        from shapecheck.stage.protocol import dump, load
+
+        command = load(dump(message))
+        self.judged += command["op"] == "judge"
+        return load(dump(getattr(self.referee, command.pop("op"))(**command)))
+
+
+@pytest.fixture
+def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Load]:
+    """A function that writes a module, and imports it under checks with these options; it has its `session`."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    sessions: list[Session] = []
+    names: list[str] = []
+
+    def loaded(text: str, **options: Any) -> Any:
+        name = f"users_module_{next(_numbers)}"
+        (tmp_path / f"{name}.py").write_text(textwrap.dedent(text), "utf-8")
+        session = Session(Options(str(tmp_path), **options), Near())
+        session.start()
+        sessions.append(session)
+        names.append(name)
+        module: Any = importlib.import_module(name)
+        loaded.session, loaded.asking = session, session._asking  # type: ignore[attr-defined]
+        return module
+
+    yield loaded
+    for session in reversed(sessions):
+        session.stop()
+    for name in names:
+        sys.modules.pop(name, None)

@@ -1,0 +1,168 @@
+"""Values that are not finite are named where they arise, whatever JAX makes of the function that gives them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import shapecheck
+
+TEXT = """
+import jax
+import jax.numpy as jnp
+import equinox as eqx
+from jaxtyping import Array, Float
+
+
+class Log(eqx.Module):
+    shift: Array
+
+    def __call__(self, x):
+        shifted = x - self.shift
+        return jnp.log(shifted)
+
+
+class Model(eqx.Module):
+    first: eqx.nn.Linear
+    logs: list[Log]
+
+    def __init__(self):
+        self.first = eqx.nn.Identity()
+        self.logs = [Log(jnp.array(-100.0)), Log(jnp.array(1.0))]
+
+    def __call__(self, x):
+        x = self.first(x)
+        for log in self.logs:
+            x = log(x)
+        return x.sum()
+
+
+def root(x: Float[Array, " n"]) -> Float[Array, " n"]:
+    y = jnp.sqrt(x)  # (n,)
+    return y * 2
+"""
+BAD = jnp.array([3.0, -99.0, 4.0])  # the second is 0 after the first logarithm, and below 0 after the second
+
+WAYS: dict[str, Any] = {
+    "eager": lambda f: f,
+    "jit": jax.jit,
+    "vmap": lambda f: lambda x: jax.vmap(f)(x[:, None]),
+    "jit of vmap": lambda f: jax.jit(lambda x: jax.vmap(f)(x[:, None])),
+    "scan": lambda f: jax.jit(lambda x: jax.lax.scan(lambda c, row: (c, f(row[None])), None, x)[1]),
+    "map in vmap": lambda f: jax.jit(jax.vmap(lambda r: jax.lax.map(f, r[None, None]))),
+    "grad": lambda f: jax.jit(jax.grad(f)),
+    "checkpoint": lambda f: jax.jit(jax.grad(jax.checkpoint(f))),
+    "cond": lambda f: jax.jit(lambda x: jax.lax.cond(x[0] > 0, f, lambda x: x.sum(), x)),
+    "while": lambda f: jax.jit(
+        lambda x: jax.lax.while_loop(lambda c: c[0] < 2, lambda c: (c[0] + 1, f(x)), (0, 0.0))[1]
+    ),
+    "filter_jit": eqx.filter_jit,
+}
+
+
+def of(model: Any) -> Any:
+    """The call of a model as a function, which JAX can hash."""
+
+    def call(x: Any) -> Any:
+        return model(x)
+
+    return call
+
+
+def told(load: Any, error: BaseException) -> str:
+    """What `shapecheck run` shows of an error."""
+    return str(load.session.failures.plain(error))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_stage_that_gave_the_first_is_named(load: Any, way: str) -> None:
+    module = load(TEXT, shapes=False, numerics=("outputs",))
+    with pytest.raises(Exception) as caught:
+        model = module.Model()
+        jax.block_until_ready(WAYS[way](of(model))(BAD))
+    said = told(load, caught.value)
+    assert said.startswith("stage logs[1] (Log at ")
+    assert "called at " in said and "1 NaN" in said
+    assert "given x " in said and "given self.shift" in said
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_is_finite_stays_as_it_is_but_for_rounding(load: Any, way: str) -> None:
+    module = load(TEXT, shapes=False, numerics=("outputs", "grads"), prints=("nothing",))
+    model, x = module.Model(), jnp.array([300.0, 500.0, 400.0])
+    seen = WAYS[way](of(model))(x)
+    load.session.stop()
+    plain = WAYS[way](of(model))(x)
+    assert seen.dtype == plain.dtype and seen.weak_type == plain.weak_type
+    np.testing.assert_allclose(seen, plain, rtol=1e-6)  # XLA fuses other operations
+
+
+def test_a_claimed_value_is_named_with_its_line_and_what_it_was_made_of(load: Any) -> None:
+    module = load(TEXT, shapes=False, numerics=("outputs",))
+    with pytest.raises(Exception) as caught:
+        jax.jit(module.root)(jnp.array([1.0, 4.0, -1.0, -2.0]))
+    said = told(load, caught.value)
+    assert "the value at " in said and ":32 in root is not finite" in said
+    assert "output [4], the first at [2]: 2 NaN" in said
+    assert "given x [4]: -2 .. 4" in said
+
+
+def test_mapped_axes_stand_in_front_of_the_index(load: Any) -> None:
+    module = load(TEXT, shapes=False, numerics=("outputs",))
+    with pytest.raises(Exception) as caught:
+        jax.jit(jax.vmap(module.root))(jnp.array([[1.0, 4.0], [2.0, -1.0]]))
+    assert "output [2,2] (1 mapped in front), the first at [1, 1]: 1 NaN" in told(load, caught.value)
+
+
+def test_a_gradient_that_is_not_finite_is_laid_at_the_door_of_what_made_it(load: Any) -> None:
+    module = load(TEXT, shapes=False, numerics=("outputs", "grads"))
+
+    def loss(x: Any) -> Any:
+        return module.root(module.root(x + 1) - 2).sum()
+
+    for way in (jax.grad(loss), jax.jit(jax.grad(loss)), jax.jit(jax.vmap(jax.grad(lambda x: loss(x[None]))))):
+        with pytest.raises(Exception) as caught:
+            jax.block_until_ready(way(jnp.array([0.0, 3.0])))
+        said = told(load, caught.value)
+        assert said.startswith("the gradient with respect to the value at ") and "1 infinite" in said
+
+
+def test_gradients_alone_let_values_pass(load: Any) -> None:
+    module = load(TEXT, shapes=False, numerics=("grads",))
+    assert jnp.isnan(jax.jit(module.root)(jnp.array([-1.0]))).all()
+
+
+def test_outside_of_compiled_functions_the_error_itself_is_raised(load: Any) -> None:
+    module = load(TEXT, shapes=False, numerics=("outputs",))
+    with pytest.raises(shapecheck.NonFinite, match="root is not finite"):
+        module.root(jnp.array([-1.0]))
+
+
+def test_warn_tells_what_arises_and_not_what_follows(load: Any, caplog: pytest.LogCaptureFixture) -> None:
+    module = load(TEXT, shapes=False, numerics=("outputs",), failing="warn")
+    function = jax.jit(lambda x: module.root(module.root(x)))
+    for _ in range(3):
+        assert jnp.isnan(function(jnp.array([-1.0]))).all()
+    jax.effects_barrier()
+    assert caplog.text.count("not finite\n") == 1
+
+
+def test_integers_and_empty_arrays_are_no_matter(load: Any) -> None:
+    module = load(
+        """
+        import jax.numpy as jnp
+        from jaxtyping import Array, Int, Float
+
+        def f(i: Int[Array, " n"], x: Float[Array, " m"]):
+            j = i * 2  # (n,)
+            y = x * 2  # (m,)
+            return j, y
+        """,
+        numerics=("outputs", "grads"),
+    )
+    jax.jit(module.f)(jnp.arange(3), jnp.zeros(0))

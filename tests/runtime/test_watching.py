@@ -1,0 +1,98 @@
+"""Stages and variables in numbers while the program runs, and a record of each stage in a log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+TEXT = """
+import jax
+import jax.numpy as jnp
+import equinox as eqx
+
+
+class Scale(eqx.Module):
+    by: float
+
+    def __call__(self, x):
+        scaled = x * self.by
+        return scaled
+
+
+class Model(eqx.Module):
+    blocks: list[Scale]
+
+    def __init__(self):
+        self.blocks = [Scale(2.0), Scale(3.0)]
+
+    def __call__(self, x):
+        for block in self.blocks:
+            x = block(x)
+        return x.sum()
+"""
+
+
+def of(model: Any) -> Any:
+    """The call of a model as a function, which JAX can hash."""
+
+    def call(x: Any) -> Any:
+        return model(x)
+
+    return call
+
+
+def printed(capfd: pytest.CaptureFixture[str]) -> list[str]:
+    jax.effects_barrier()
+    return capfd.readouterr().err.splitlines()
+
+
+@pytest.mark.parametrize("way", [lambda f: f, jax.jit], ids=["eager", "jit"])
+def test_stages_that_match_are_printed(load: Any, capfd: pytest.CaptureFixture[str], way: Any) -> None:
+    module = load(TEXT, prints=("blocks[1]",))
+    model = module.Model()
+    jax.block_until_ready(way(of(model))(jnp.array([1.0, 2.0])))
+    (line,) = printed(capfd)
+    assert line.startswith("stage blocks[1] (Scale at ")
+    assert line.endswith(" f32[2]  6 .. 12  mean 9  norm 13.4164")
+
+
+def test_under_vmap_a_line_tells_of_all_examples(load: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    module = load(TEXT, prints=("blocks[*]",))
+    model = module.Model()
+    jax.block_until_ready(jax.jit(jax.vmap(model))(jnp.ones((4, 2))))
+    first, second = printed(capfd)
+    assert "f32[4,2]  2  mean 2" in first and "f32[4,2]  6  mean 6" in second
+
+
+def test_variables_are_printed_and_their_gradients(load: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    module = load(TEXT, prints=("Scale.__call__.scaled", "grad:scaled"))
+    model = module.Model()
+    jax.block_until_ready(jax.jit(jax.grad(of(model)))(jnp.array([1.0, 2.0])))
+    lines = printed(capfd)
+    values = [(line.startswith("gradient of Scale.__call__.scaled"), line.split("  ")[1]) for line in lines]
+    assert sorted(values) == [(False, "2 .. 4"), (False, "6 .. 12"), (True, "1"), (True, "3")]
+
+
+def test_the_log_has_a_record_of_each_stage_that_ran(load: Any, tmp_path: Path) -> None:
+    log = tmp_path / "stages.log"
+    module = load(TEXT, log=str(log))
+    model = module.Model()
+    run = jax.jit(jax.vmap(model))
+    for _ in range(2):
+        jax.block_until_ready(run(jnp.ones((4, 2))))
+    load.session.stop()
+    text = log.read_text("utf-8")
+    records = text.strip().split("\n\n")
+    assert [record.count("Callable: Scale.__call__") for record in records] == [1, 1, 0, 1, 1, 0]
+    assert 'Stage: "blocks[0]"' in records[0] and "Model type: Model" in records[0]
+    assert "x = f32[2]" in records[0] and "Batch: 4" in records[0] and "MiB" in records[0]
+
+
+def test_a_glob_that_matches_nothing_prints_nothing(load: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    module = load(TEXT, prints=("blocks[7]", "nobody.*"))
+    module.Model()(jnp.ones(2))
+    assert printed(capfd) == []
