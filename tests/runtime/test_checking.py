@@ -161,18 +161,26 @@ def generate(x: Float[Array, " n"]):
     generator.close()
 
 
-def test_a_mismatch_is_told_before_the_error_that_it_leads_to(load: Any) -> None:
+def test_an_error_of_the_program_s_own_has_a_note_of_the_mismatch_that_led_to_it(load: Any) -> None:
     module = load(
         HEAD
         + """
 def project(x: Float[Array, "n d"], w: Float[Array, "d e"]):
     y = x.T  # (n, d)
     return y @ w
+
+def refuse(x: Float[Array, "n d"]):
+    y = x.T  # (n, d)
+    if y.shape[0] != 2:
+        raise ValueError("two, please")
 """
     )
-    with pytest.raises(shapecheck.ShapeMismatch, match="SC201") as caught:
+    with pytest.raises(TypeError) as caught:
         module.project(jnp.ones((2, 3)), jnp.ones((3, 4)))
-    assert isinstance(caught.value.__context__, TypeError)
+    assert not isinstance(caught.value, shapecheck.ShapeMismatch)
+    assert any("SC201 comment says (n, d), but y is (d=3, n=2)" in text for text in caught.value.__notes__)
+    with pytest.raises(ValueError, match="two, please"):
+        module.refuse(jnp.ones((2, 3)))
 
 
 def test_warn_logs_a_mismatch_once_and_goes_on(load: Any, caplog: pytest.LogCaptureFixture) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from shapecheck.facts import Call, Evaluation, Observation, Site
 from shapecheck.runtime.asking import Asking
-from shapecheck.runtime.errors import ShapeMismatch
+from shapecheck.runtime.errors import ShapeMismatch, note
 from shapecheck.stage.observe.recorder import Listener, Opened
 
 LOGGER: Final = logging.getLogger("shapecheck")
@@ -46,10 +46,15 @@ class Checking(Listener):
         return value if self._tap is None else self._tap(opened, site, value)
 
     def left(self, opened: Opened) -> None:
-        """All can be judged, unless the call ended because of a mismatch, or has to end."""
+        """All can be judged. An error of the program's own stays what it is, and has a note of what may explain it."""
         error = sys.exc_info()[1]
-        if self._shapes and opened.observations and (error is None or _may_follow(error)):
+        if not self._shapes or not opened.observations:
+            return
+        if error is None:
             self._judge(opened, over=True)
+        elif isinstance(error, Exception) and not isinstance(error, ShapeMismatch):
+            for found in self._found(opened, over=True):
+                note(error, found["text"])
 
     def _turn(self, opened: Opened, site: Site) -> None:
         """Of a loop, keep the turn that is under way: names may mean another size in each."""
@@ -63,6 +68,15 @@ class Checking(Listener):
         opened.observations.append(latest)
 
     def _judge(self, opened: Opened, *, over: bool) -> None:
+        for found in self._found(opened, over=over):
+            if not self._warn:
+                self._judged.clear()  # whoever catches the error may come again
+                raise ShapeMismatch(found["text"], found["code"], found["path"], found["line"])
+            if found["text"] not in self._told:
+                self._told.add(found["text"])
+                LOGGER.warning("%s", found["text"])
+
+    def _found(self, opened: Opened, *, over: bool) -> list[dict[str, Any]]:
         calls: list[Opened] = []
         each: Opened | None = opened
         while each is not None:
@@ -70,27 +84,16 @@ class Checking(Listener):
             each = each.outer
         key = (over, tuple((c.probe.path, c.scope, tuple(c.observations)) for c in calls))
         if self.off or key in self._judged:
-            return
+            return []
         if len(self._judged) >= _MOST:
             self._judged.clear()
         self._judged.add(key)
-        for found in self._asking.judge(_evaluation(calls[::-1]), over=over):
-            if not self._warn:
-                self._judged.discard(key)  # whoever catches the error may come again
-                raise ShapeMismatch(found["text"], found["code"], found["path"], found["line"])
-            if found["text"] not in self._told:
-                self._told.add(found["text"])
-                LOGGER.warning("%s", found["text"])
+        return self._asking.judge(_evaluation(calls[::-1]), over=over)
 
 
 def _inside(site: Site, of: Site) -> bool:
     """Whether a site lies in the innermost loop around another."""
     return bool(of.loop) and site.loop[: len(of.loop)] == of.loop
-
-
-def _may_follow(error: BaseException) -> bool:
-    """Whether an error may come from a mismatch that nobody has told yet."""
-    return isinstance(error, Exception) and not isinstance(error, ShapeMismatch)
 
 
 def _evaluation(calls: list[Opened]) -> Evaluation:

@@ -23,3 +23,9 @@ NonFinite.__module__ = "shapecheck"
 
 class CheckError(RuntimeError):
     """Checks cannot be made at all; the text names the remedy."""
+
+
+def note(error: BaseException, text: str) -> None:
+    """Add a note to an error; before Python 3.11 nothing shows them but our own hook."""
+    notes = [*getattr(error, "__notes__", ()), text]
+    error.__notes__ = notes

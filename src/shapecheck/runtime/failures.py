@@ -54,6 +54,8 @@ class Failures:
         for each in _chain(error):
             each.__traceback__ = without_ours(each.__traceback__)
         sys.__excepthook__(type(error), error, trace)
+        if not hasattr(error, "add_note"):  # before Python 3.11, which shows them
+            sys.stderr.write("".join(f"{text}\n" for text in getattr(error, "__notes__", ())))
         if isinstance(error, (KeyboardInterrupt, SystemExit)):
             return
         lines = list(self._arrays(trace))

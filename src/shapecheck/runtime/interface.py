@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from types import TracebackType
 
+from shapecheck.runtime.errors import note
 from shapecheck.runtime.options import Options
 from shapecheck.runtime.session import Session
 from shapecheck.runtime.swapping import Swapped
@@ -85,5 +86,5 @@ def _forget_traces() -> None:
 def _explain(error: BaseException, session: Session) -> None:
     """Tell of the arrays in the user's frames."""
     text = session.failures.arrays(error)
-    if text and hasattr(error, "add_note"):
-        error.add_note(f"Arrays in these frames:\n{text}")
+    if text:
+        note(error, f"Arrays in these frames:\n{text}")

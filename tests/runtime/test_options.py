@@ -1,0 +1,46 @@
+"""What is to be checked, as the environment of a program's processes says it."""
+
+from __future__ import annotations
+
+import pytest
+
+from shapecheck.runtime.options import Options, from_environment, to_environment
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        Options("/project"),
+        Options(
+            "/project",
+            shapes=False,
+            numerics=("outputs", "grads"),
+            prints=("blocks[0].*", "grad:f.x"),
+            log="/project/stages.log",
+            failing="warn",
+            include=("optax",),
+            python="/usr/bin/python3",
+            pdb=True,
+        ),
+    ],
+)
+def test_the_environment_says_the_same(options: Options) -> None:
+    assert from_environment(to_environment(options)) == options
+
+
+@pytest.mark.parametrize("text", ["", "0", "False", "no"])
+def test_nothing_is_checked_unless_it_is_switched_on(text: str) -> None:
+    assert from_environment({"SHAPECHECK_DEBUG": text, "SHAPECHECK_NUMERICS": "outputs"}) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("SHAPECHECK_DEBUG", "maybe", "SHAPECHECK_DEBUG=maybe: expected True or False"),
+        ("SHAPECHECK_NUMERICS", "outputs,nans", "'nans' is none of outputs, grads, ops"),
+        ("SHAPECHECK_ON_FAILURE", "ignore", "'ignore' is none of raise, warn, breakpoint"),
+    ],
+)
+def test_what_there_is_not_is_refused(name: str, text: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        from_environment({"SHAPECHECK_DEBUG": "1", name: text})

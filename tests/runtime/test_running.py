@@ -1,0 +1,155 @@
+"""`shapecheck run`, as a user's shell sees it: the program is as without us, until a check fails."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+SCRIPT = """
+import os, sys
+assert "jax" not in sys.modules
+os.environ["JAX_ENABLE_X64"] = "1"
+print(sys.argv, __name__, os.path.basename(__file__), sys.path[0], __spec__, vars(sys.modules["__main__"]) is globals())
+import jax.numpy as jnp
+from own.model import mean
+
+x = jnp.ones((2, 3))  # (batch, dim)
+print(x.dtype, mean(x))
+if sys.argv[1] == "exit":
+    sys.exit(7)
+if sys.argv[1] == "fail":
+    raise KeyError("mine")
+if sys.argv[1] == "wait":
+    print("waiting", flush=True)
+    import time
+    time.sleep(60)
+if sys.argv[1] == "mismatch":
+    mean(x.T)
+"""
+MODEL = """
+from jaxtyping import Array, Float
+
+def mean(x: Float[Array, "batch dim"]) -> Float[Array, " batch"]:
+    if x.shape[0] == 3:
+        y = x.mean(0)  # (batch,)
+    return x.mean(1)
+"""
+SPAWNING = """
+import multiprocessing
+import jax.numpy as jnp
+
+def work(n):
+    z = jnp.ones((n, 2))  # (n, n)
+    return z.sum()
+
+if __name__ == "__main__":
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        try:
+            pool.map(work, [3])
+        except TypeError as error:
+            print("told:", error)
+"""
+TESTS = """
+import jax, jax.numpy as jnp
+from own.model import mean
+
+def test_right():
+    mean(jnp.ones((2, 3)))
+
+def test_wrong():
+    mean(jnp.ones((3, 4)))
+
+def test_not_finite():
+    jax.jit(mean)(jnp.full((2, 3), jnp.nan))
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "pyproject.toml").write_text("", "utf-8")
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "__init__.py").write_text("", "utf-8")
+    (tmp_path / "own" / "model.py").write_text(MODEL, "utf-8")
+    (tmp_path / "train.py").write_text(SCRIPT, "utf-8")
+    return tmp_path
+
+
+def called(project: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *command], cwd=project, capture_output=True, text=True, check=False, timeout=120
+    )
+
+
+def ours(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return called(project, "-m", "shapecheck", "run", *arguments)
+
+
+@pytest.mark.parametrize("what", ["exit", "fail"])
+def test_a_program_is_as_python_runs_it(project: Path, what: str) -> None:
+    plain, checked = called(project, "train.py", what, "--flag"), ours(project, "train.py", what, "--flag")
+    assert checked.stdout == plain.stdout
+    assert checked.returncode == plain.returncode
+    told, _, arrays = checked.stderr.partition("\nArrays in these frames:\n")
+    assert told == plain.stderr
+    assert ("x  f64[2,3]  1" in arrays) is (what == "fail")
+
+
+def test_a_mismatch_ends_it_with_a_traceback_of_the_user_s_frames(project: Path) -> None:
+    said = ours(project, "-m", "train", "mismatch")
+    assert said.returncode == 1
+    assert "own/model.py:6:26: SC201 comment says (batch,), but y is (2,)" in said.stderr.replace(os.sep, "/")
+    frames = [line for line in said.stderr.splitlines() if line.startswith("  File")]
+    assert [Path(frame.split('"')[1]).name for frame in frames] == ["train.py", "model.py"]
+    assert "  train.py:20 in <module>\n    x  f64[2,3]  1" in said.stderr
+
+
+def test_a_signal_ends_it_as_it_ends_python(project: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "shapecheck", "run", "train.py", "wait"],
+        cwd=project,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None and process.stderr is not None
+    with process:
+        while "waiting" not in process.stdout.readline():
+            assert process.poll() is None
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        stderr = process.stderr.read()
+    assert process.returncode == -signal.SIGINT
+    assert stderr.rstrip().endswith("KeyboardInterrupt")
+
+
+def test_a_spawned_process_is_checked_too(project: Path) -> None:
+    (project / "spawning.py").write_text(SPAWNING, "utf-8")
+    said = ours(project, "spawning.py")
+    assert said.stdout.startswith("told: spawning.py:6:29: SC201"), said.stderr
+
+
+def test_pytest_runs_with_checks(project: Path) -> None:
+    (project / "test_own.py").write_text(TESTS, "utf-8")
+    command = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "shapecheck", "test_own.py"]
+    checked = called(project, *command, "--shapecheck-run", "--shapecheck-numerics", "outputs")
+    assert "FAILED test_own.py::test_wrong - shapecheck.ShapeMismatch" in checked.stdout
+    assert "FAILED test_own.py::test_not_finite - shapecheck.NonFinite" in checked.stdout
+    assert "2 failed, 1 passed" in checked.stdout
+    assert "3 passed" in called(project, *command).stdout
+
+
+def test_what_cannot_be_run_is_refused(project: Path) -> None:
+    for arguments, text in [
+        (["nowhere.py"], "There is no file or folder 'nowhere.py'"),
+        ([], "Missing argument 'SCRIPT', or -m MODULE"),
+        (["--pdb", "train.py"], "need a terminal"),
+    ]:
+        said = ours(project, *arguments)
+        assert said.returncode == 2
+        assert text in said.stderr
