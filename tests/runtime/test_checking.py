@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any
 
 import jax
@@ -241,3 +243,30 @@ class Layer(eqx.Module):
     )
     layer = module.Layer(4)
     assert jax.jit(layer.__call__)(jnp.ones(3)).shape == (4,)
+
+
+def test_models_are_not_kept_alive(load: Any) -> None:
+    module = load(
+        HEAD
+        + """
+import equinox as eqx
+
+class Layer(eqx.Module):
+    weight: Float[Array, "width 3"]
+
+    def __init__(self, width):
+        self.weight = jnp.ones((width, 3))
+
+    def __call__(self, x: Float[Array, "3"]) -> Array:
+        y = self.weight @ x  # (width,)
+        return y
+"""
+    )
+    layer = module.Layer(4)
+    layer(jnp.ones(3))
+    gone = weakref.ref(layer)
+    del layer
+    gc.collect()
+    assert gone() is None
+    rebuilt = jax.tree_util.tree_map(lambda leaf: leaf, module.Layer(5))
+    assert rebuilt(jnp.ones(3)).shape == (5,)

@@ -17,6 +17,7 @@ from typing import Any
 from shapecheck.runtime import variables
 from shapecheck.runtime.asking import Asking
 from shapecheck.runtime.checking import Checking
+from shapecheck.runtime.constructions import PassingConstructions
 from shapecheck.runtime.early import EarlyProbe
 from shapecheck.stage.observe.probes import HANDLE, instrument
 from shapecheck.stage.observe.recorder import Recorder
@@ -49,6 +50,7 @@ class Probing:
         self._asking, self._checking = asking, checking
         self._globs, self._watch = tuple(globs), watch
         self.recorder = Recorder({}, listener=checking)
+        self.recorder.constructions = PassingConstructions()
         self._plans: dict[str, ModulePlan | None] = {}
         self.operands: dict[str, variables.Operands] = {}  # by path
 

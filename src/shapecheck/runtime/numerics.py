@@ -124,6 +124,11 @@ def raising(found: list[str]) -> Failed:
     return failed
 
 
+def telling(text: str, follows: bool) -> None:
+    """Log it, before the debugger opens."""
+    LOGGER.warning("%s", text)
+
+
 def warning() -> Failed:
     """Log each place once; after the first, not those that only pass on what they were given."""
     told: set[str] = set()

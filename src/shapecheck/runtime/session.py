@@ -82,12 +82,11 @@ class Session:
 
     @cached_property
     def _stages(self) -> Stages:
-        from shapecheck.runtime.numerics import raising, warning  # noqa: PLC0415 - they import JAX
+        from shapecheck.runtime.numerics import raising, telling, warning  # noqa: PLC0415 - they import JAX
         from shapecheck.runtime.stages import Stages  # noqa: PLC0415 - likewise
 
-        warn = self.options.failing == "warn"
         no_other_record()
-        failed = warning() if warn else raising(self.failures.not_finite)
+        failed = {"warn": warning(), "breakpoint": telling}.get(self.options.failing, raising(self.failures.not_finite))
         return Stages(self.options, self.probing.is_own, failed)
 
     @cached_property

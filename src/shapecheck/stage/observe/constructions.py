@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,22 @@ class Construction:
     instance: Any
     scope: tuple[str, int]
     variables: Mapping[str, Any]
+
+
+class Known(Protocol):
+    """What is known of constructions."""
+
+    def note(self, construction: Construction) -> None:
+        """Note a constructor's variables, in place of those at its start."""
+
+    def kept(self) -> Sequence[Construction]:
+        """All of them, so that another evaluation can take them over."""
+
+    def variables(self, instance: Any) -> Sequence[Mapping[str, Any]]:
+        """What the constructor of `instance` had, or of those like it."""
+
+    def own(self, instance: Any) -> Sequence[Mapping[str, Any]]:
+        """What the constructor of this very instance had; nothing if JAX has rebuilt it."""
 
 
 class Constructions:

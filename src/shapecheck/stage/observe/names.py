@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from shapecheck.facts import Named
-from shapecheck.stage.observe.constructions import Constructions
+from shapecheck.stage.observe.constructions import Known
 from shapecheck.stage.observe.values import is_array, is_size
 
 _STEP = re.compile(r"\.([^\W\d]\w*)|\[(-?\d+)\]")
@@ -36,7 +36,7 @@ def visible(
     names: Sequence[str],
     variables: Mapping[str, Any],
     module: Mapping[str, Any],
-    constructions: Constructions | None = None,
+    constructions: Known | None = None,
 ) -> tuple[Named, ...]:
     """The sizes that `names` have here: locals and closure, `self` and its configs, local configs, the module.
 

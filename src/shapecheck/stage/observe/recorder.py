@@ -10,7 +10,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from shapecheck.facts import Call, Frame, Observation, Scope, Site, Stage
-from shapecheck.stage.observe.constructions import Construction, Constructions
+from shapecheck.stage.observe.constructions import Construction, Constructions, Known
 
 if TYPE_CHECKING:
     from shapecheck.stage.observe.handle import ModuleProbe
@@ -109,7 +109,7 @@ class Recorder:
         self.run = 0
         self.count = 0
         self.stages: dict[int, str] = {}
-        self.constructions = Constructions()
+        self.constructions: Known = Constructions()
         self.touched: set[tuple[str, int]] = set()  # (path, scope) of all functions that ran since it was emptied
         self.active = True
         self.watch = Watch()
