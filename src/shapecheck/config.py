@@ -72,6 +72,12 @@ class Config:
     output_format: str = "full"
     src: tuple[Path, ...] = ()
 
+    @property
+    def workers(self) -> int:
+        """How many workers may run at once: `jobs`, else as many as the machine lets this process have cores."""
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+        return self.jobs or cores or 1
+
 
 def load(paths: Sequence[Path], *, file: Path | None = None, flags: Mapping[str, object] | None = None) -> Config:
     """Read the configuration for a run over `paths`; `file` replaces the search, `flags` (by field name) win over it.

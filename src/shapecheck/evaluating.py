@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,7 +63,7 @@ def evaluate(
         plans,
         wanted,
         settings,
-        limits=Limits(config.timeout, config.test_timeout, config.budget, config.jobs or _cores()),
+        limits=Limits(config.timeout, config.test_timeout, config.budget, config.workers),
         cwd=Path.cwd(),
         tests=around.tests,
         progress=around.progress,
@@ -75,11 +74,6 @@ def evaluate(
         return supervisor.run(interpreter.candidates(str(config.python) if config.python else None, around.files))
     except WorkerError as error:
         raise ConfigError(str(error)) from error
-
-
-def _cores() -> int:
-    """How many workers may run at once: as many as the machine lets this process have cores."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _broken(evaluated: Evaluated) -> Iterator[str]:

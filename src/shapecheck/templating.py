@@ -17,6 +17,7 @@ from shapecheck.facts import Evaluation
 from shapecheck.files import interpreter
 from shapecheck.plans import plan
 from shapecheck.stage.process.client import Worker, WorkerEndedError, WorkerError
+from shapecheck.stage.process.starting import Start, spawned
 from shapecheck.stage.protocol import ConfiguredExample, ModulePlan
 from shapecheck.templates import Template, of_runs
 
@@ -63,8 +64,8 @@ class Found:
     sites: tuple[str, ...]
 
 
-def find(wanted: Wanted, config: Config) -> Found:
-    """Evaluate a target with its stages.
+def find(wanted: Wanted, config: Config, start: Start = spawned) -> Found:
+    """Evaluate a target with its stages, in a process that is started so.
 
     Raises ConfigError, with the remedy, for what cannot be evaluated; GoneError where only the name, or its file, is
     not there.
@@ -80,7 +81,7 @@ def find(wanted: Wanted, config: Config) -> Found:
     settings: dict[str, Any] = {"memory": config.memory, "sizes": dict(config.sizes), "made": dict(wanted.made)}
     plans = [planned] if planned is not None else []
     try:
-        return _ask(candidates(wanted, config), plans, settings, given, config.timeout, wanted)
+        return _ask(candidates(wanted, config), plans, settings, given, config.timeout, wanted, start)
     except WorkerEndedError as error:
         raise ConfigError(f"{target} {error.reason}\n{error.tail}".rstrip()) from error
     except WorkerError as error:
@@ -105,11 +106,12 @@ def _ask(
     given: ConfiguredExample,
     limit: float,
     wanted: Wanted,
+    start: Start,
 ) -> Found:
     problem: WorkerError | None = None
     for python in found:
         try:
-            worker = Worker(python, plans, settings, {}, cwd=wanted.folder)
+            worker = Worker(python, plans, settings, {}, cwd=wanted.folder, start=start)
         except WorkerError as error:
             problem = problem or error
             continue

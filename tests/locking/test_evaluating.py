@@ -10,11 +10,14 @@ from typing import Any
 
 import pytest
 
-from shapecheck.config import load
+from shapecheck.config import ConfigError, load
 from shapecheck.facts import Report
 from shapecheck.locking import evaluating
 from shapecheck.pipeline import check
-from shapecheck.templating import Found, Wanted
+from shapecheck.stage.process.starting import spawned
+from shapecheck.stage.process.stems import Stems
+from shapecheck.templates.shown import text
+from shapecheck.templating import Found, GoneError, Wanted
 
 
 @pytest.fixture
@@ -23,9 +26,9 @@ def evaluated(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     asked: list[str] = []
     find = evaluating.find
 
-    def listen(wanted: Wanted, config: Any) -> Found:
+    def listen(wanted: Wanted, config: Any, start: Any) -> Found:
         asked.append(wanted.target)
-        return find(wanted, config)
+        return find(wanted, config, start)
 
     monkeypatch.setattr(evaluating, "find", listen)
     return asked
@@ -73,3 +76,42 @@ def test_an_unchanged_run_loads_nothing_and_starts_no_process(claim: str, projec
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.returncode, "14 stages, no difference" in done.stderr) == (0, True), done.stderr
+
+
+SETS = "import jax\njax.config.update('jax_enable_x64', True)\nimport jax.numpy as jnp\nimport base\n"
+TARGETS = {
+    "sets.py": f"{SETS}base.OWN.append(5)\ndef f(x):\n    return jnp.zeros(2)\n",
+    "reads.py": "import base\nimport jax.numpy as jnp\ndef f(x):\n    return jnp.zeros(2), jnp.zeros(base.OWN)\n",
+    "base.py": "OWN = [3]\n",
+    "one/same.py": "from name import N\nimport jax.numpy as jnp\ndef f(x):\n    return jnp.zeros(N)\n",
+    "one/name.py": "N = 7\n",
+    "two/same.py": "from name import N\nimport jax.numpy as jnp\ndef f(x):\n    return jnp.zeros(N)\n",
+    "two/name.py": "N = 8\n",
+    "ends.py": "import os, sys\nprint('so long', file=sys.stderr)\nos._exit(3)\n",
+    "fails.py": "def f(x):\n    return x + x[1:]\n",
+}
+
+
+def test_each_target_has_a_process_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever others do to JAX's settings, to modules, or to their process."""
+    monkeypatch.chdir(tmp_path)
+    for name, source in TARGETS.items():
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(source)
+    names = ("sets.py", "reads.py", "one/same.py", "two/same.py", "ends.py", "fails.py", "gone.py")
+    asked = [Wanted(f"{name}:f", args=("f32[3]",)) for name in names]
+    evaluator = evaluating.Evaluator(replace(load([Path()]), cache=False, jobs=2))
+    together = list(evaluator.each(asked))
+    assert list(map(output, together[:4])) == ["f64[2]", "(f32[2], f32[3])", "f32[7]", "f32[8]"]
+    assert "ends.py:f ended the process with exit status 3\nso long" in str(together[4])
+    assert [type(found) for found in together[4:7]] == [ConfigError, ConfigError, GoneError]
+    monkeypatch.setattr(Stems, "start", lambda self, python, cwd: spawned(python, cwd))
+    for found, alone in zip(together[2:6], evaluator.each(asked[2:6]), strict=True):
+        assert found == alone or str(found) == str(alone) != ""
+
+
+def output(found: Found | ConfigError) -> str:
+    """What the only stage gives."""
+    assert isinstance(found, Found), found
+    (stage,) = found.template
+    return text(stage.output)

@@ -10,6 +10,8 @@ import pytest
 
 from shapecheck.facts import Scope
 from shapecheck.stage.process.client import Worker, WorkerError
+from shapecheck.stage.process.starting import spawned
+from shapecheck.stage.process.stems import Stems
 from shapecheck.stage.process.supervisor import Evaluated, Limits, Supervisor
 from shapecheck.stage.protocol import ModulePlan
 
@@ -134,16 +136,19 @@ def test_two_modules_of_one_name_in_different_folders(tmp_path: Path) -> None:
     assert supervisor.run([sys.executable]).troubles == []
 
 
-def test_nothing_is_left_behind(tmp_path: Path) -> None:
+@pytest.mark.parametrize("forked", [False, True])
+def test_nothing_is_left_behind(forked: bool, tmp_path: Path) -> None:
     beat = tmp_path / "beat"
     loop = f"while true; do echo > {beat}; sleep 0.05; done"
     file = tmp_path / "fork.py"
     file.write_text(f"import subprocess\nCHILD = subprocess.Popen(['sh', '-c', {loop!r}])\n")
     settings = {"memory": 8, "sizes": {}, "examples": (), "config_file": ""}
-    with Worker(sys.executable, [plan(file, tmp_path)], settings, {}, cwd=tmp_path) as worker:
-        worker.ask("load_module", 20, path="fork.py")
-        time.sleep(0.5)
-        assert beat.exists()
+    with Stems() as stems:
+        start = stems.start if forked else spawned
+        with Worker(sys.executable, [plan(file, tmp_path)], settings, {}, cwd=tmp_path, start=start) as worker:
+            worker.ask("load_module", 20, path="fork.py")
+            time.sleep(0.5)
+            assert beat.exists()
     beat.unlink(missing_ok=True)
     time.sleep(0.5)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["fork.py"]
@@ -158,3 +163,14 @@ def test_an_interpreter_that_cannot_serve_is_refused_in_words(tmp_path: Path) ->
     bare.chmod(0o755)
     with pytest.raises(WorkerError, match="JAX cannot be imported"):
         Worker(str(bare), [], settings, {}, cwd=tmp_path)
+
+
+def test_where_a_worker_cannot_be_forked_it_is_started_by_itself(tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\n[ -z "$4" ] || exit 1\nexec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    settings = {"memory": 0, "sizes": {}, "examples": (), "config_file": ""}
+    with Stems() as stems, Worker(str(python), [], settings, {}, cwd=tmp_path, start=stems.start) as worker:
+        assert worker.ask("list_entries", 20) == ()
+    with pytest.raises(WorkerError, match=r"cannot start .*no-python: No such file"), Stems() as stems:
+        Worker(str(tmp_path / "no-python"), [], settings, {}, cwd=tmp_path, start=stems.start)

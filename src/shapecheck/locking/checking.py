@@ -57,20 +57,17 @@ class Checked:
 def check(lock: Path, templates: Sequence[Locked], config: Config, progress: Progress | None = None) -> Checked:
     """Evaluate the targets of `templates`, which are those of the lock or some of them, and compare."""
     result = Checked(LockCounts(shown(lock)))
-    evaluator = Evaluator(config)
     stages = 0
-    for number, kept in enumerate(templates):
+    asked = [wanted(kept, lock) for kept in templates]
+    evaluated = Evaluator(config).each(asked)
+    for number, (kept, again) in enumerate(zip(templates, asked, strict=True)):
         if progress is not None:
             progress(f"evaluating {kept.target}", number, len(templates))
-        again = wanted(kept, lock)
-        status, reason = "ok", ""
-        try:
-            found = evaluator.find(again)
-        except GoneError as error:
-            status, reason = "failed", str(error)
+        found = next(evaluated)
+        status, reason = ("failed", str(found)) if isinstance(found, ConfigError) else ("ok", "")
+        if isinstance(found, GoneError):
             result.findings.append(_gone(kept, lock, reason, result))
-        except ConfigError as error:
-            status, reason = "failed", str(error)
+        elif isinstance(found, ConfigError):
             remedy = f"or delete its part of {shown(lock)}"
             result.broken.append(f"{shown(lock)}:{kept.head}: {kept.target} cannot be evaluated: {reason} ({remedy})")
         else:

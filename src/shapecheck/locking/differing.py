@@ -11,7 +11,7 @@ from shapecheck.locking.evaluating import Evaluator, as_locked
 from shapecheck.locking.place import read, relative_argument, relative_target
 from shapecheck.templates.drift import Drift, drift
 from shapecheck.templates.lock import Locked
-from shapecheck.templating import Wanted, pairs
+from shapecheck.templating import Found, Wanted, pairs
 
 Line = tuple[str, str]
 """A line without its end, and what it is: "head", "stage", "was", "now"."""
@@ -62,13 +62,14 @@ def _matched(
 ) -> Iterator[tuple[Locked | None, Locked | None]]:
     evaluate = _Evaluate(init, args, lock, config)
     if first is None and second is None:
-        yield evaluate(one), evaluate(other)
+        was, now = evaluate(one, other)
+        yield was, now
     elif first is None and second is not None:
         kept = _same(one, second, other, lock)
-        yield evaluate(one, kept), kept
+        yield evaluate(one, kept=kept)[0], kept
     elif first is not None and second is None:
         kept = _same(other, first, one, lock)
-        yield kept, evaluate(other, kept)
+        yield kept, evaluate(other, kept=kept)[0]
     elif first is not None and second is not None:
         if "#" in one and "#" in other:
             yield first[0], second[0]
@@ -87,14 +88,23 @@ class _Evaluate:
         self._args = tuple(relative_argument(text, lock) for text in args)
         self._evaluator = Evaluator(config)
 
-    def __call__(self, target: str, kept: Locked | None = None) -> Locked:
+    def __call__(self, *targets: str, kept: Locked | None = None) -> tuple[Locked, ...]:
+        asked = [self._asked(target, kept) for target in targets]
+        return tuple(as_locked(one, _found(each)) for one, each in zip(asked, self._evaluator.each(asked), strict=True))
+
+    def _asked(self, target: str, kept: Locked | None) -> Wanted:
         name = relative_target(target, Wanted(target).file, self._lock)
         making = kept.making if kept is not None else None
         given = bool(self._init or self._args)
         init, args = (self._init, self._args) if given or making is None else (making.init, making.args)
         made = {"integers": making.integers, "dims": making.dims} if making is not None else {}
-        asked = Wanted(name, init, args, self._lock.parent, made)
-        return as_locked(asked, self._evaluator.find(asked))
+        return Wanted(name, init, args, self._lock.parent, made)
+
+
+def _found(found: Found | ConfigError) -> Found:
+    if isinstance(found, ConfigError):
+        raise found
+    return found
 
 
 def _same(target: str, kept: Sequence[Locked], text: str, lock: Path) -> Locked:

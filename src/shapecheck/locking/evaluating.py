@@ -6,13 +6,16 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from shapecheck import cache, rerun
-from shapecheck.config import Config
+from shapecheck.config import Config, ConfigError
 from shapecheck.locking.place import batches
+from shapecheck.stage.process.starting import Start, spawned
+from shapecheck.stage.process.stems import Stems
 from shapecheck.stage.protocol import dump, load
 from shapecheck.templates import Template
 from shapecheck.templates.lock import Locked, Making, locked
@@ -25,20 +28,40 @@ class Evaluator:
 
     config: Config
 
-    def find(self, wanted: Wanted) -> Found:
+    def each(self, asked: Sequence[Wanted]) -> Iterator[Found | ConfigError]:
+        """What they come to, in order, or what is wrong with them; several are evaluated at once."""
+        if len(asked) == 1:
+            yield self._attempt(asked[0], spawned)
+            return
+        with ThreadPoolExecutor(self.config.workers) as pool, Stems() as stems:
+            try:
+                found = [pool.submit(self._attempt, wanted, stems.start) for wanted in asked]
+                for each in found:
+                    yield each.result()
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
+    def find(self, wanted: Wanted, start: Start = spawned) -> Found:
         """As `templating.find`, but remembered. What fails is evaluated each time, until it is mended."""
         if not self.config.cache:
-            return find(wanted, self.config)
+            return find(wanted, self.config, start)
         store = cache.Store(self.config.root / rerun.FOLDER)
         slot = f"template:{self._name(wanted)}"
         known = self._recall(store.get(slot), wanted)
         if known is not None:
             return known
         started = time.time_ns()
-        found = find(wanted, self.config)
+        found = find(wanted, self.config, start)
         if not any(_written(file) > started for file in found.files):  # else nobody knows which text was evaluated
             store.put(slot, self._remembered(found, wanted))
         return found
+
+    def _attempt(self, wanted: Wanted, start: Start) -> Found | ConfigError:
+        try:
+            return self.find(wanted, start)
+        except ConfigError as error:
+            return error
 
     def _name(self, wanted: Wanted) -> str:
         config = self.config

@@ -30,19 +30,17 @@ def write(
     if target is None and not kept:
         raise ConfigError(f"{shown(lock)} keeps no template yet: name a TARGET to write")
     asked = [wanted(each, lock) for each in kept] if target is None else [_asked(target, init, args, kept, lock)]
-    evaluator = Evaluator(config)
     before = {each.target: each for each in kept}
     new = []
-    for one in asked:
-        try:
-            new.append(as_locked(one, evaluator.find(one)))
-        except GoneError as error:
-            if target is not None:
-                raise
+    for one, found in zip(asked, Evaluator(config).each(asked), strict=True):
+        if isinstance(found, GoneError) and target is None:
             del before[one.target]
-            say(f"{one.target}: left out ({error})\n")
-        except ConfigError as error:
-            raise ConfigError(f"{error}\n{shown(lock)} stays as it was") if kept else error from None
+            say(f"{one.target}: left out ({found})\n")
+        elif isinstance(found, ConfigError):
+            more = kept and not isinstance(found, GoneError)
+            raise ConfigError(f"{found}\n{shown(lock)} stays as it was") if more else found
+        else:
+            new.append(as_locked(one, found))
     for each in new:
         say(f"{each.target}: {_news(before.get(each.target), each)}\n")
     try:

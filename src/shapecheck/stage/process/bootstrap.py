@@ -1,7 +1,7 @@
 """The script that the user's interpreter runs. It stays readable to old Pythons, so that it can refuse them in words.
 
 Only the package `shapecheck` itself is made importable, not the folder it lies in: the checker's own dependencies
-must not reach the user's code.
+must not reach the user's code. With the number of a socket as its argument, it forks workers as that asks for them.
 """
 
 import importlib.util
@@ -33,6 +33,11 @@ def _main() -> None:
         sys.stdout.write(json.dumps({"!": "", "v": {"event": "refused", "reason": text}}) + "\n")
         return
     _package(os.path.dirname(os.path.dirname(here)))
+    if sys.argv[1:]:
+        from shapecheck.stage.process.forking import fork_workers
+
+        if not fork_workers(int(sys.argv.pop())):
+            return
     from shapecheck.stage.process.worker import main
 
     main()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import queue
 import signal
 import subprocess
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from shapecheck.stage.limits import STUBBORN
+from shapecheck.stage.process.starting import Process, Start, kill_group, spawned
 from shapecheck.stage.protocol import ModulePlan, dump, load
 
 _GRACE = 5.0  # seconds past its time limit that the worker has to end the user's code by itself
@@ -51,23 +51,15 @@ class Worker:
         *,
         cwd: Path,
         echo: bool = False,
+        start: Start = spawned,
     ) -> None:
         self.python = python
         self._echo = echo
         self._executing = ""
         self._tail: deque[str] = deque(maxlen=_TAIL)
         self._lines: queue.Queue[bytes | None] = queue.Queue()
-        bootstrap = Path(__file__).with_name("bootstrap.py")
         try:
-            self._process = subprocess.Popen(
-                [python, "-X", "faulthandler", str(bootstrap)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                cwd=cwd,
-                env=_environment(),
-                start_new_session=True,
-            )
+            self._process: Process = start(python, cwd)
         except OSError as error:
             raise WorkerError(f"cannot start {python}: {error.strerror}. Name an interpreter with --python.") from error
         # With pipes asked for, these are there; the type does not say so.
@@ -102,7 +94,7 @@ class Worker:
         """End the process and everything that it started."""
         process = self._process
         # Also after the worker's own end: what it started may live on in its group.
-        _kill_group(process)
+        kill_group(process)
         process.wait()
         with contextlib.suppress(OSError, ValueError):
             self._stdin.close()
@@ -174,28 +166,6 @@ class Worker:
             self._tail.append(text)
             if self._echo:
                 sys.stderr.write(text + "\n")
-
-
-def _environment() -> dict[str, str]:
-    """The user's environment, with JAX on the CPU, runtime type checks off, and no bytecode written."""
-    return {
-        **os.environ,
-        "JAX_PLATFORMS": "cpu",
-        "SHAPECHECK_DEBUG": "",
-        "JAXTYPING_DISABLE": "1",
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONHASHSEED": "0",
-        "PYTHONUNBUFFERED": "1",
-        "TF_CPP_MIN_LOG_LEVEL": "3",
-    }
-
-
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
 
 
 def _exit_reason(code: int) -> str:

@@ -1,0 +1,65 @@
+"""How the process of a worker is started."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+BOOTSTRAP = Path(__file__).with_name("bootstrap.py")
+
+
+class Process(Protocol):
+    """What a worker's process has; `subprocess.Popen` is one."""
+
+    stdin: IO[bytes] | None
+    stdout: IO[bytes] | None
+    stderr: IO[bytes] | None
+    pid: int
+
+    @property
+    def returncode(self) -> int | Any:
+        """Its exit status, None before its end."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Its exit status, when it has ended; raises subprocess.TimeoutExpired."""
+
+
+Start = Callable[[str, Path], Process]
+"""Starts the process of a worker: of an interpreter, in a folder. Raises OSError."""
+
+
+def spawned(python: str, cwd: Path) -> Process:
+    """A process that is started by itself."""
+    pipe = subprocess.PIPE
+    command = [python, "-X", "faulthandler", str(BOOTSTRAP)]
+    return subprocess.Popen(
+        command, stdin=pipe, stdout=pipe, stderr=pipe, cwd=cwd, env=environment(), start_new_session=True
+    )
+
+
+def kill_group(process: Process) -> None:
+    """End a process, and all that it started."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            os.kill(process.pid, signal.SIGTERM)
+
+
+def environment() -> dict[str, str]:
+    """The user's environment, with JAX on the CPU, runtime type checks off, and no bytecode written."""
+    return {
+        **os.environ,
+        "JAX_PLATFORMS": "cpu",
+        "SHAPECHECK_DEBUG": "",
+        "JAXTYPING_DISABLE": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONHASHSEED": "0",
+        "PYTHONUNBUFFERED": "1",
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+    }
