@@ -47,18 +47,23 @@ def example(function: _F) -> _F:
     return function
 
 
-def template(model: Any, *args: Any, **kwargs: Any) -> Template:
+def template(model: Any, *args: Any, flops: bool | None = None, **kwargs: Any) -> Template:
     """The stages of `model(*args, **kwargs)` with their shapes; nothing computes.
 
     Arguments may be arrays, `jax.ShapeDtypeStruct`, or jaxtyping types such as `Float[Array, "batch 48"]`, whose names
     are free dims. Arguments that are left out are made up from what the model's signature says of them. Raises
     ValueError for what cannot be evaluated.
+
+    With `flops=True` it is estimated what each stage costs, as by `shapecheck template --flops`. `flops` is not given
+    to the model: one that has such a parameter itself raises ValueError, and goes into a function that gives it.
     """
-    from shapecheck.stage.staging.live import evaluate, problems, title  # noqa: PLC0415 - not to mark examples only
+    from shapecheck.stage.staging.live import evaluate, keep_apart, problems, title  # noqa: PLC0415 - not for examples
     from shapecheck.templates import of_runs  # noqa: PLC0415
 
     with problems():
-        return of_runs(title(model), evaluate(model, args, kwargs))
+        if flops is not None:
+            keep_apart(model, "flops")
+        return of_runs(title(model), evaluate(model, args, kwargs, flops=bool(flops)))
 
 
 def runtime_checks(

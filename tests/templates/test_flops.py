@@ -16,11 +16,11 @@ import jax.numpy as jnp
 import pytest
 from jaxtyping import Array, Float
 
+import shapecheck
 from shapecheck.cli import main
 from shapecheck.facts import Stage
-from shapecheck.stage.staging.live import evaluate
 from shapecheck.stage.staging.once import Split
-from shapecheck.templates import Template, of_runs
+from shapecheck.templates import Template
 from shapecheck.templates.views import FORMATS
 
 KEY = jax.random.PRNGKey(0)
@@ -29,7 +29,7 @@ LAYER = 2 * 4 * 4 + 4  # flops of a 4 x 4 layer with its bias
 
 
 def counted(model: Any, *args: Any) -> Template:
-    return of_runs("model", evaluate(model, args, {}, flops=True))
+    return shapecheck.template(model, *args, flops=True)
 
 
 def linear(inside: int, out: int) -> eqx.nn.Linear:
@@ -53,7 +53,7 @@ def test_a_layer_costs_its_product_and_its_bias() -> None:
 
 
 def test_nobody_counts_unasked() -> None:
-    template = of_runs("model", evaluate(linear(4, 4), (X4,), {}))
+    template = shapecheck.template(linear(4, 4), X4)
     assert (template.flops, [stage.flops for stage in template]) == (None, [None])
 
 
@@ -320,3 +320,20 @@ def test_locks_have_none(run: Callable[..., str], capsys: pytest.CaptureFixture[
     assert "flops" not in Path("shapes.lock").read_text()
     assert main(["template", "model.py:Net", "--check-lock", "--flops"]) == 2
     assert "--flops" in capsys.readouterr().err
+
+
+class Counting(eqx.Module):
+    layer: eqx.nn.Linear
+
+    def __call__(self, x: Array, *, flops: bool = False) -> Array:
+        return jnp.concatenate([self.layer(x)] * (1 + flops))
+
+
+def test_an_argument_of_the_model_is_not_taken_for_the_option() -> None:
+    model = Counting(linear(4, 4))
+    for flops in (True, False):
+        with pytest.raises(ValueError, match=r"Counting takes it too: write shapecheck.template\(lambda x: model"):
+            shapecheck.template(model, X4, flops=flops)
+    assert shapecheck.template(model, X4).flops is None
+    template = shapecheck.template(lambda x: model(x, flops=True), X4, flops=True)
+    assert (template.flops, template.stages[0].output.shape) == (LAYER, ("8",))  # type: ignore[union-attr]

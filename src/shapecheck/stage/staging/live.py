@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +20,7 @@ from shapecheck.stage.search.recipes import Kitchen
 from shapecheck.stage.search.sizes import UnknownSizeError
 from shapecheck.stage.search.synthesis import DEFAULTS_FIRST, CannotSynthesiseError
 from shapecheck.stage.staging.frameworks import ALL, scopes
-from shapecheck.stage.staging.targets import as_shape, recipe
+from shapecheck.stage.staging.targets import as_shape, is_pair, recipe
 from shapecheck.stage.staging.transforms import renewed
 from shapecheck.stage.staging.watching import StageWatch
 
@@ -49,6 +50,18 @@ def title(model: Any) -> str:
     """What a target is called."""
     name = getattr(model, "__qualname__", None)
     return name if isinstance(name, str) else type(model).__qualname__
+
+
+def keep_apart(model: Any, option: str) -> None:
+    """Raises ExampleError if an option of ours is a parameter of the model, which may have been meant."""
+    function: Any = model.apply if is_pair(model) else model
+    try:
+        taken = option in inspect.signature(function).parameters
+    except (TypeError, ValueError):  # it tells nobody
+        taken = False
+    if taken:
+        example = f"shapecheck.template(lambda x: model(x, {option}=...), x, {option}=True)"
+        raise ExampleError(f"`{option}` is an option of the template, and {title(model)} takes it too: write {example}")
 
 
 @contextlib.contextmanager

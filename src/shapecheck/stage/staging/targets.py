@@ -49,16 +49,16 @@ def recipe(kitchen: Kitchen, target: Any, given: ConfiguredExample, owner: Any =
         return (
             kitchen.configured(replace(given, method=method), model) if has_arguments else kitchen.bound(model, method)
         )
-    if _is_pair(target):
+    if is_pair(target):
         if not has_arguments:
             raise ExampleError(f"{given.call} is a transformed function; say what it takes, with --arg")
         return kitchen.configured(replace(given, init=None), _applied(target, given.init))
     if not callable(target):
         raise ExampleError(f"{given.call} is of type {type(target).__name__}, which cannot be called")
     made = _made(kitchen, target, given)
-    if is_model(made) or _is_pair(made):
+    if is_model(made) or is_pair(made):
         return recipe(kitchen, made, replace(given, init=None))
-    if isinstance(made, tuple) and made and (is_model(made[0]) or _is_pair(made[0])):
+    if isinstance(made, tuple) and made and (is_model(made[0]) or is_pair(made[0])):
         if not has_arguments:
             values = tuple(jax.tree_util.tree_map(as_shape, value) for value in made[1:])
             given = replace(given, args=values, read=True)
@@ -102,7 +102,7 @@ def _abstract(model: Any) -> Any:
     return jax.tree_util.tree_map(lambda a: jax.ShapeDtypeStruct(a.shape, a.dtype) if is_array(a) else a, model)
 
 
-def _is_pair(target: Any) -> bool:
+def is_pair(target: Any) -> bool:
     """Whether it is what `haiku.transform` and its kin make: the functions `init` and `apply`, in a tuple."""
     return isinstance(target, tuple) and getattr(target, "_fields", ()) == ("init", "apply")
 
