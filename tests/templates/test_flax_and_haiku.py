@@ -112,6 +112,100 @@ def test_a_haiku_transform_needs_arguments(told: Callable[..., str], capsys: pyt
     assert "say what it takes, with --arg" in capsys.readouterr().err
 
 
+def test_the_layers_of_a_haiku_stack_have_all_their_parameters() -> None:
+    haiku = pytest.importorskip("haiku")
+    stack = haiku.experimental.layer_stack
+
+    def mlp(x: Array) -> Array:
+        return haiku.nets.MLP([6, 4])(x)
+
+    def linear(x: Array) -> Array:
+        return haiku.Linear(4)(x)
+
+    def forward(x: Array) -> Array:
+        return linear(stack(2)(stack(3)(linear))(stack(5)(mlp)(linear(x))))
+
+    model = haiku.transform(forward)
+    template = shapecheck.template(model, X, flops=True)
+    made = jax.eval_shape(model.init, jax.random.PRNGKey(0), jnp.zeros((1, 4)))
+    assert template.params == sum(leaf.size for leaf in jax.tree_util.tree_leaves(made)) == 450
+    name = "__layer_stack_no_per_layer"
+    assert [(stage.path, stage.under, stage.params) for stage in template.stages] == [
+        ("linear", (), 20),
+        (f"{name}/mlp", ("scan(5)",), 290),
+        (f"{name}_1/{name}/linear", ("scan(2)", "scan(3)"), 120),
+        ("linear_1", (), 20),
+    ]
+    assert [stage.flops for stage in template.stages[1].children] == ["270*batch", "260*batch"]
+
+
+@pytest.mark.parametrize("flops", [False, True])
+def test_the_body_of_a_linen_scan_is_shown_once(flops: bool) -> None:
+    """Though Flax runs it once before, to see what it gives."""
+    linen = pytest.importorskip("flax.linen")
+
+    class Turn(linen.Module):  # type: ignore[misc, name-defined]
+        @linen.compact
+        def __call__(self, x: Array) -> tuple[Array, None]:
+            return linen.Dense(4)(x), None
+
+    dense = linen.scan(Turn, variable_axes={"params": 0}, split_rngs={"params": True}, length=5)
+    found = shapecheck.template(dense(), X, flops=flops)
+    assert [(stage.path, stage.under, stage.params) for stage in found] == [
+        ("", ("scan(5)",), 100),
+        ("Dense_0", (), 100),
+    ]
+    rnn = shapecheck.template(linen.RNN(linen.SimpleCell(3)), Float[Array, "batch time 4"], flops=flops)
+    assert [stage.under for stage in rnn] == [(), ("scan(time)",), (), ()]
+    assert rnn.params == 24
+
+
+def test_a_haiku_multi_transform_shows_the_function_that_uses_all_parts(shown: Rows) -> None:
+    haiku = pytest.importorskip("haiku")
+
+    def make() -> tuple[Callable[[Array], Array], tuple[Callable[[Array], Array], ...]]:
+        encoder, decoder = haiku.Linear(2, name="encoder"), haiku.Linear(4, name="decoder")
+        return (lambda x: decoder(encoder(x))), (encoder, decoder)
+
+    for model in (haiku.multi_transform(make), haiku.multi_transform_with_state(make)):
+        assert shown(shapecheck.template(model, X)) == {
+            "encoder: Linear": "f32[batch,4] -> f32[batch,2]",
+            "decoder: Linear": "f32[batch,2] -> f32[batch,4]",
+        }
+
+
+def test_functions_that_nnx_modules_hold_are_stages_and_remain_theirs() -> None:
+    nnx = pytest.importorskip("flax.nnx")
+
+    class Held(nnx.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            self.up = nnx.Linear(4, 6, rngs=nnx.Rngs(0))
+            self.act, self.acts, self.calls = nnx.relu, [jnp.tanh, jnp.cos], 0
+
+        def __call__(self, x: Array) -> Array:
+            self.calls += 1
+            x = self.act(self.up(x))
+            for act in self.acts:
+                x = act(x)
+            return x
+
+    class Outer(nnx.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            self.parts = nnx.List([Held(), Held()])
+
+        def __call__(self, x: Array) -> Array:
+            run = nnx.jit(lambda part, x: part(x))
+            return sum((run(part, x) for part in self.parts), jnp.zeros(6))
+
+    model = Outer()
+    found = [(stage.path, stage.type) for stage in shapecheck.template(model, X)]
+    inside = [("up", "Linear"), ("act", "relu"), ("acts[0]", "tanh"), ("acts[1]", "cos")]
+    assert found[1:6] == [("parts[0]", "Held"), *((f"parts[0].{name}", kind) for name, kind in inside)]
+    assert found[6:] == [("parts[1]", "Held"), *((f"parts[1].{name}", kind) for name, kind in inside)]
+    part = model.parts[1]
+    assert part.act is nnx.relu and part.acts == [jnp.tanh, jnp.cos]
+
+
 def test_they_are_stages_of_plain_functions_too(shown: Rows) -> None:
     linen = pytest.importorskip("flax.linen")
 

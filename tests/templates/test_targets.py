@@ -163,6 +163,14 @@ def test_all_branches_are_shown() -> None:
     assert [(stage.path, stage.under) for stage in template] == [("a", ("cond",)), ("b", ("cond",))]
 
 
+def test_the_condition_of_a_loop_is_shown_too() -> None:
+    def loop(a: eqx.nn.Linear, b: eqx.nn.Linear, x: Array) -> Any:  # the count is of another type after a turn
+        return jax.lax.while_loop(lambda c: b(c[0]) > 0, lambda c: (a(c[0]), c[1] + c[0][0]), (x, 0))
+
+    template = shapecheck.template(loop, LINEAR, eqx.nn.Linear(3, "scalar", key=KEY), X)
+    assert [(stage.path, stage.under) for stage in template] == [("b", ("while_loop",)), ("a", ("while_loop",))]
+
+
 @jax.jit
 def applied(model: eqx.nn.Linear, x: Array) -> Array:
     return model(x)

@@ -36,7 +36,8 @@ class Step:
     """What is about to run: a part of a model, or a function.
 
     `path` is where it lies, absolute, if its framework says so; else it is found by the `part` itself. `count` gives
-    the numbers of its parameters and their bytes, when all has run. A `first` run is one that makes the parameters.
+    the numbers of its parameters and their bytes, when all has run. A `first` run is one that makes the parameters,
+    a `trial` one that only tells a framework what the real one, which follows, will give.
     """
 
     type: str
@@ -49,6 +50,7 @@ class Step:
     state: Given = ()
     count: Callable[[], tuple[int, int]] | None = None
     first: bool = False
+    trial: bool = False
 
 
 class Running:
@@ -94,7 +96,7 @@ def stages(
 
     Where a model is run for its parameters first, and then with them, the second time counts.
     """
-    ended = [(running, running.output) for running in found if running.output is not None]
+    ended = [(run, run.output) for run in found if run.output is not None and not run.step.trial]
     if not all(running.step.first for running, _ in ended):
         ended = [(running, output) for running, output in ended if not running.step.first]
     calls: Counter[str] = Counter()

@@ -103,7 +103,7 @@ def _abstract(model: Any) -> Any:
 
 
 def is_pair(target: Any) -> bool:
-    """Whether it is what `haiku.transform` and its kin make: the functions `init` and `apply`, in a tuple."""
+    """Whether it is what `haiku.transform` and its kin make: `init` and `apply`, functions or several, in a tuple."""
     return isinstance(target, tuple) and getattr(target, "_fields", ()) == ("init", "apply")
 
 
@@ -114,6 +114,12 @@ def _applied(pair: Any, init: Any) -> Callable[..., Any]:
     """
     if init:
         raise ExampleError("init is for classes and factories, not for transformed functions")
+    if not callable(pair.apply):  # several functions, as `haiku.multi_transform` has: `init` runs through all parts
+
+        def initialised(*args: Any, **kwargs: Any) -> Any:
+            return pair.init(jax.random.PRNGKey(0), *args, **kwargs)
+
+        return initialised
     takes = list(inspect.signature(pair.apply).parameters)
     has_state, has_key = takes[:2] == ["params", "state"], "rng" in takes
 

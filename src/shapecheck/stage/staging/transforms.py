@@ -66,6 +66,14 @@ def is_traced(frame: FrameType | None, until: Callable[[FrameType], bool]) -> bo
     return False
 
 
+def callers(frame: FrameType | None, files: tuple[str, ...]) -> Iterator[str]:
+    """The names of the functions, from `frame` outwards, that are written in files with such ends of their names."""
+    while frame is not None:
+        if frame.f_code.co_filename.endswith(files):
+            yield frame.f_code.co_name
+        frame = frame.f_back
+
+
 @contextlib.contextmanager
 def renewed(name: str = "") -> Iterator[None]:
     """See functions anew that JAX has traced before, and leave the user's caches alone: they know the metadata.

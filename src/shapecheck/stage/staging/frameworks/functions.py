@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 from collections.abc import Callable, Iterator
@@ -58,21 +59,37 @@ def watched_functions(watch: StageWatch, module: Any) -> Any:
 
     Only functions with which the module does nothing but call them: JAX and users know some by their identity.
     """
-    stage = watch.top()
-    if stage is None:
-        return module
-    fields = {name: value for name, value in vars(module).items() if _may_hold_functions(value)}
-    if not fields:
-        return module
-    cls: Any = type(module)
-    called = only_called(cls)
-    changed = dict(_changed(watch, {name: fields[name] for name in fields.keys() & called}, stage.path))
+    changed = _functions_of(watch, module)
     if not changed:
         return module
     other = copy.copy(module)
     for name, value in changed.items():
         object.__setattr__(other, name, value)  # modules are frozen
     return other
+
+
+@contextlib.contextmanager
+def watching_functions(watch: StageWatch, module: Any) -> Iterator[None]:
+    """As `watched_functions`, for a module that may change itself: meanwhile it has other functions."""
+    own = vars(module)
+    changed = _functions_of(watch, module)
+    before = {name: own[name] for name in changed}
+    own.update(changed)
+    try:
+        yield
+    finally:
+        own.update({name: value for name, value in before.items() if own.get(name) is changed[name]})
+
+
+def _functions_of(watch: StageWatch, module: Any) -> dict[str, Any]:
+    """The fields of the stage's module that hold functions, with these watched."""
+    stage = watch.top()
+    fields = {name: value for name, value in vars(module).items() if _may_hold_functions(value)}
+    if stage is None or not fields:
+        return {}
+    cls: Any = type(module)
+    called = only_called(cls)
+    return dict(_changed(watch, {name: fields[name] for name in fields.keys() & called}, stage.path))
 
 
 def _changed(watch: StageWatch, fields: dict[str, Any], path: str) -> Iterator[tuple[str, Any]]:

@@ -9,13 +9,17 @@ import contextlib
 import functools
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import FrameType
 from typing import Any
 
 import jax
 
 from shapecheck.stage.staging.anatomy import numbers
 from shapecheck.stage.staging.running import Step, arguments, described, short
+from shapecheck.stage.staging.transforms import callers
 from shapecheck.stage.staging.watching import StageWatch
+
+_SCANNING = ("flax/core/axes_scan.py", "control_flow/loops.py")
 
 
 @contextlib.contextmanager
@@ -27,6 +31,7 @@ def watching(watch: StageWatch) -> Iterator[None]:
         return
 
     wholes: list[dict[str, Any]] = []  # what the models hold that are running: known when they have run
+    outermost: list[dict[str, Any]] = []  # those of them that were not called by others
 
     def intercept(run: Callable[..., Any], args: Any, kwargs: Any, context: Any) -> Any:
         module, method = context.module, context.method_name
@@ -41,10 +46,22 @@ def watching(watch: StageWatch) -> Iterator[None]:
         source = watch.origin(own, cls.__qualname__)
         first = bool(module.is_initializing())
         if not module.path:
-            wholes.append({})
+            outermost.extend([] if wholes else [{}])
+            wholes.append({} if wholes else outermost[-1])
         whole = wholes[-1] if wholes else dict(module.variables)
         steps = module.path if wholes else ()
-        step = Step(name, f"{name}.{method}", module, source, path, None, taken, (), lambda: _held(whole, steps), first)
+        step = Step(
+            name,
+            f"{name}.{method}",
+            module,
+            source,
+            path,
+            label=None,
+            input=taken,
+            count=lambda: _held(whole, steps),
+            first=first,
+            trial=_is_trial(sys._getframe(1)),
+        )
         try:
             return watch.run(step, run, args, kwargs)
         finally:
@@ -52,25 +69,41 @@ def watching(watch: StageWatch) -> Iterator[None]:
                 whole.update(module.variables)
                 wholes.pop()
 
-    watch.wrap(lambda function: _initialised(linen, function, watch))
+    watch.wrap(lambda function: _initialised(linen, function, watch, outermost))
     with linen.intercept_methods(intercept):
         yield
 
 
-def _initialised(linen: Any, function: Callable[..., Any], watch: StageWatch) -> Callable[..., Any]:
-    """A method of a model, called with parameters that are made for it: in the same run, if nobody counts its cost."""
+def _initialised(
+    linen: Any, function: Callable[..., Any], watch: StageWatch, outermost: list[dict[str, Any]]
+) -> Callable[..., Any]:
+    """A method of a model, called with parameters that are made for it: in the same run, if nobody counts its cost.
+
+    What the model holds is told to the runs of its module, which may be under a `scan` or `vmap` themselves.
+    """
 
     @functools.wraps(function)
     def called(model: Any, /, *args: Any, **kwargs: Any) -> Any:
         if not isinstance(model, linen.Module) or model.scope is not None:
             return function(model, *args, **kwargs)
         keys = {name: jax.random.PRNGKey(0) for name in ("params", "dropout")}
+        outermost.clear()
         if watch.flops:
-            made = model.init(keys, *args, method=function.__name__, **kwargs)
-            return model.apply(made, *args, rngs=keys, mutable=True, method=function.__name__, **kwargs)
-        return model.init_with_output(keys, *args, method=function.__name__, **kwargs)
+            held = model.init(keys, *args, method=function.__name__, **kwargs)
+            result = model.apply(held, *args, rngs=keys, mutable=True, method=function.__name__, **kwargs)
+        else:
+            result = model.init_with_output(keys, *args, method=function.__name__, **kwargs)
+        for whole in outermost:
+            whole.update(result[1])
+        return result
 
     return called
+
+
+def _is_trial(frame: FrameType) -> bool:
+    """Whether Flax runs the body of a `scan` to see its constants, as it does before JAX runs it."""
+    names = (name for name in callers(frame, _SCANNING) if name in ("scan_fn", "scan"))
+    return next(names, "scan") == "scan_fn"
 
 
 def _held(variables: Mapping[str, Any], steps: Sequence[str]) -> tuple[int, int]:

@@ -1,4 +1,7 @@
-"""Flax's nnx: each call of a module is a stage (https://flax.readthedocs.io/en/stable/nnx_basics.html)."""
+"""Flax's nnx: each call of a module is a stage, and each call of a function that the user's modules hold.
+
+https://flax.readthedocs.io/en/stable/nnx_basics.html
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Any
 
 from shapecheck.stage.search.entries import nnx_class
 from shapecheck.stage.staging.frameworks.classes import patched, subclasses
+from shapecheck.stage.staging.frameworks.functions import watching_functions
 from shapecheck.stage.staging.running import Step, arguments, described, short
 from shapecheck.stage.staging.watching import StageWatch
 
@@ -36,6 +40,11 @@ def _watched(watch: StageWatch, call: Any) -> Callable[..., Any]:
         taken = tuple((name, described(value)) for name, value in given)
         name = short(cls)
         step = Step(name, f"{name}.__call__", self, watch.origin(call, cls.__qualname__), input=taken)
-        return watch.run(step, call, (self, *args), kwargs)
+        own = not cls.__module__.startswith("flax.")  # whose layers hold functions that are none of the model's
+        return watch.run(step, held if own else call, (self, *args), kwargs)
+
+    def held(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        with watching_functions(watch, self):
+            return call(self, *args, **kwargs)
 
     return watched

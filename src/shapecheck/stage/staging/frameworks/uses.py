@@ -41,8 +41,8 @@ def only_called(cls: type) -> frozenset[str]:
 
 
 def _is_base(cls: type) -> bool:
-    """Whether it is of Equinox itself, and none of its layers."""
-    return cls.__module__.startswith("equinox.") and not cls.__module__.startswith("equinox.nn.")
+    """Whether it is of a framework itself, and none of its layers."""
+    return cls.__module__.startswith(("equinox.", "flax.")) and not cls.__module__.startswith("equinox.nn.")
 
 
 def _fields(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.Attribute]:
