@@ -11,7 +11,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import pytest
-from jaxtyping import Array, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
 import shapecheck
 from shapecheck.cli import main
@@ -161,6 +161,34 @@ def test_all_branches_are_shown() -> None:
 
     template = shapecheck.template(choose, LINEAR, eqx.nn.Linear(3, 3, key=KEY), X)
     assert [(stage.path, stage.under) for stage in template] == [("a", ("cond",)), ("b", ("cond",))]
+
+
+class Table(eqx.Module):
+    """Takes sequences that are no longer than its table."""
+
+    rows: Array
+    layer: eqx.nn.Linear
+
+    def __init__(self, width: int, longest: int) -> None:
+        self.rows, self.layer = jnp.zeros((longest, width)), eqx.nn.Linear(width, 976, key=KEY)
+
+    def __call__(self, x: Array) -> Array:
+        for row in range(x.shape[1] if len(self.rows) == 400 else 0):  # no symbol goes here
+            x = x.at[:, row].add(1)
+        return jax.vmap(jax.vmap(self.layer))(x + self.rows[: x.shape[1]])
+
+
+@pytest.mark.parametrize(
+    ("model", "sizes"),
+    [
+        (Table(32, 64), {"batch": "batch", "seq": "16"}),  # not 32, nor 64
+        (Table(16, 17), {"batch": "batch", "seq": "8"}),
+        (Table(68, 400), {"batch": "76", "seq": "92"}),
+    ],
+)
+def test_free_sizes_are_none_of_the_models_own(model: Table, sizes: dict[str, str]) -> None:
+    template = shapecheck.template(model, Float[Array, f"batch seq {model.rows.shape[1]}"])
+    assert dict(template.dims) == sizes
 
 
 def test_the_condition_of_a_loop_is_shown_too() -> None:

@@ -34,7 +34,7 @@ class Templates:
         subclasses: Callable[[type], Sequence[type]],
     ) -> None:
         self._importer, self._recorder = importer, recorder
-        self._made = Made(**settings.get("made", {}))
+        self._made = Made(**settings.get("made", {}), own=set())
         sizes = settings.get("sizes", {})
         self._kitchen = Kitchen(recorder, sizes, described, subclasses, self._made, DEFAULTS_FIRST)
         self._stages = StageWatch(ALL, importer.shown)

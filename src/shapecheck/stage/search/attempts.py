@@ -16,6 +16,7 @@ from shapecheck.facts import Evaluation
 from shapecheck.stage.limits import TimeLimitError
 from shapecheck.stage.observe.recorder import Recorder
 from shapecheck.stage.protocol import EntryPlan
+from shapecheck.stage.search import untying
 from shapecheck.stage.search.failures import explain, is_own
 from shapecheck.stage.search.repair import proposals
 from shapecheck.stage.search.sizes import SMALLEST, Substitution, UnknownSizeError, substitutions
@@ -83,6 +84,7 @@ class Search:
             untied = self._untied(Trial("sized", construction=construction, rank=rank))
             if untied:
                 return (*untied, *self._told_elsewhere(untied))
+            symbolic = self._apart(symbolic)
         if symbolic is not None and self._exhausted():  # a large model: one look has to do
             return (symbolic,)
         sized = self._sized(Trial("sized", start, construction=construction, rank=rank))
@@ -102,6 +104,13 @@ class Search:
                 break
         del self.failures[failed:]
         return tuple(found) if len(found) > 1 else ()
+
+    def _apart(self, found: Outcome) -> Outcome:
+        """The same without ties to the model's own sizes that are not needed."""
+        failed = len(self.failures)
+        other = untying.untied(found, self._attempt)
+        del self.failures[failed:]
+        return other
 
     def _told_elsewhere(self, seen: Sequence[Outcome]) -> tuple[Outcome, ...]:
         """Free names that the class or the code gives a size after all: what holds with that size is not false.
@@ -126,6 +135,7 @@ class Search:
             found = self._search(dataclasses.replace(start, substitution=INDEPENDENT))
         if found is None:
             return ()
+        found = self._apart(found)
         if found.prepared is None or not found.prepared.chosen:
             return (found,)
         for variant in sorted({0, 1, 2} - {found.trial.variant}):

@@ -44,7 +44,8 @@ from shapecheck.stage.search.signatures import (
 )
 from shapecheck.stage.search.sizes import CONSTRUCTOR_VARIANT, Assignment, Made, free_names
 from shapecheck.stage.search.synthesis import CONSTRUCTIONS, CannotSynthesiseError, Synthesis
-from shapecheck.stage.search.trials import Prepared, Recipe, Trial
+from shapecheck.stage.search.trials import Apart, Prepared, Recipe, Trial
+from shapecheck.stage.search.untying import sizes_of
 
 Instance = tuple[Any, dict[str, int], Synthesis | None]
 """A model with abstract arrays, the integers known of it, and how its constructor's arguments were made up."""
@@ -100,6 +101,8 @@ class Kitchen:
         """Evaluate a function of the user's that returns `(callable, *args)`."""
         found = placeholders(function)
         specs = [spec for _, spec, _ in found]
+        if specs and self.made.own is not None:
+            self._own({}, abstract.build(Deferred(function, (), {})))
 
         def prepare(trial: Trial) -> Prepared:
             assignment = self._assignment(trial, {}, specs)
@@ -111,7 +114,7 @@ class Kitchen:
                 self._stages_of(owner)
                 self._function(target)(*(given.get(str(i), a) for i, a in enumerate(args)))
 
-            return Prepared(lambda: self._run(call, arrays), assignment.chosen())
+            return Prepared(lambda: self._run(call, arrays), assignment.chosen(), apart=self._apart())
 
         return Recipe(prepare, symbolic=bool(specs), ranks=ranks_of(specs))
 
@@ -148,6 +151,7 @@ class Kitchen:
         specs = [shape.spec for shape in shapes_in([arguments, named])]
         specs += specs_of(function, described) if missing else []
         invoke = self._method(function) if first else self._function(function)
+        self._own(known, first, arguments, named)
 
         def prepare(trial: Trial) -> Prepared:
             assignment = self._assignment(trial, known, specs)
@@ -159,7 +163,8 @@ class Kitchen:
             args, kwargs = jax.tree_util.tree_map(make, (arguments, named))
             if missing:
                 kwargs.update(self._synthesis(assignment).only(missing, function, described))
-            return Prepared(lambda: self._run(invoke, *first, *args, **kwargs), assignment.chosen())
+            call = functools.partial(self._run, invoke, *first, *args, **kwargs)
+            return Prepared(call, assignment.chosen(), apart=self._apart())
 
         return Recipe(prepare, symbolic=bool(specs), ranks=ranks_of(specs))
 
@@ -262,6 +267,7 @@ class Kitchen:
 
         def prepare(trial: Trial) -> Prepared:
             model, known, construction = instance(trial.construction) if instance is not None else (None, {}, None)
+            self._own(known, model)
             first = () if instance is None else (model,)
             assignment = self._assignment(trial, {**constants, **known, **self.pinned}, specs)
             synthesis = self._synthesis(assignment)
@@ -284,6 +290,7 @@ class Kitchen:
                 tuple(sorted(loose)),
                 assignment.shared(construction.assignment) if construction is not None else (),
                 told,
+                self._apart(),
             )
 
         return Recipe(
@@ -296,6 +303,14 @@ class Kitchen:
             apart=tuple(frozenset(parse_spec(s).free_names()) for s in specs_of(function, {})),
             described_apart=tuple(frozenset(parse_spec(d.spec).free_names()) for d in described.values()),
         )
+
+    def _own(self, known: Mapping[str, int], *values: Any) -> None:
+        """Note the sizes of a model, and of what is given to it, if others shall differ."""
+        if self.made.own is not None:
+            self.made.own.update(known.values(), sizes_of(values))
+
+    def _apart(self) -> Apart:
+        return Apart(frozenset(self.made.own or ()), self.made.dims)
 
     def _synthesis(self, assignment: Assignment) -> Synthesis:
         return Synthesis(assignment, variant=self.constructions[0], pinned=self.pinned, subclasses=self.subclasses)

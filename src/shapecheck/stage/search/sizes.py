@@ -88,12 +88,14 @@ _INDEPENDENT = Substitution()
 @dataclass
 class Made:
     """Numbers that nobody gave. Where an earlier evaluation had some, they are taken again: what is made up for a
-    name shall not depend on which other names there are. `chosen` are the `integers` of this one.
+    name shall not depend on which other names there are. `chosen` are the `integers` of this one. `own` are sizes of
+    the model, which others shall not have; None where that does not matter.
     """
 
     integers: Mapping[str, int] = field(default_factory=dict)
     dims: Mapping[str, int] = field(default_factory=dict)
     chosen: dict[str, int] = field(default_factory=dict)
+    own: set[int] | None = None
 
 
 class Assignment:
@@ -128,7 +130,8 @@ class Assignment:
             self._sizes.update(_symbols([*free, *_anonymous()]))
         else:
             before = self.made.dims if variant == 0 else {}
-            pool = [size for size in SIZE_VARIANTS[variant % len(SIZE_VARIANTS)] if size not in before.values()]
+            taken = {*before.values(), *(self.made.own or ())}
+            pool = [size for size in SIZE_VARIANTS[variant % len(SIZE_VARIANTS)] if size not in taken]
             names = [n for n in (*self.free, *_anonymous()) if n not in before]
             self._sizes.update({n: pool[i % len(pool)] + 16 * (i // len(pool)) for i, n in enumerate(names)})
             self._sizes.update(before)

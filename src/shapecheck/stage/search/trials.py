@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from shapecheck.facts import Call, Failure, Mode, Stage
 from shapecheck.stage.search.sizes import Substitution
@@ -26,6 +26,14 @@ class Trial:
 
 
 @dataclass(frozen=True)
+class Apart:
+    """Sizes of a model's `own`, which free names shall not have; and those that names had `before`, which stay."""
+
+    own: frozenset[int] = frozenset()
+    before: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Prepared:
     """An entry made ready for one trial. `chosen` are the sizes of its free names, `known` the constructor's.
 
@@ -43,6 +51,7 @@ class Prepared:
     made_up: tuple[int, ...] = ()
     shared: Chosen = ()
     told: Chosen = ()
+    apart: Apart = Apart()
 
 
 @dataclass(frozen=True)

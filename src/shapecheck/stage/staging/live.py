@@ -17,7 +17,7 @@ from shapecheck.stage.protocol import ConfiguredExample, EntryPlan
 from shapecheck.stage.search.attempts import Search
 from shapecheck.stage.search.examples import ExampleError
 from shapecheck.stage.search.recipes import Kitchen
-from shapecheck.stage.search.sizes import UnknownSizeError
+from shapecheck.stage.search.sizes import Made, UnknownSizeError
 from shapecheck.stage.search.synthesis import DEFAULTS_FIRST, CannotSynthesiseError
 from shapecheck.stage.staging.frameworks import ALL, scopes
 from shapecheck.stage.staging.targets import as_shape, is_pair, recipe
@@ -36,7 +36,9 @@ def evaluate(
     arguments that do not fit, CannotSynthesiseError for those that are missing and cannot be made up.
     """
     recorder = Recorder({}, interrupts=True)
-    kitchen = Kitchen(recorder, {}, lambda function: {}, lambda cls: [], constructions=DEFAULTS_FIRST)
+    kitchen = Kitchen(
+        recorder, {}, lambda function: {}, lambda cls: [], made=Made(own=set()), constructions=DEFAULTS_FIRST
+    )
     name = title(model)
     abstract = {key: jax.tree_util.tree_map(as_shape, value) for key, value in kwargs.items()}
     values = tuple(jax.tree_util.tree_map(as_shape, value) for value in args)

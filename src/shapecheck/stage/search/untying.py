@@ -1,0 +1,44 @@
+"""Free sizes that differ from all sizes of a model, where that goes: `seq=32` beside `d_model=32` would mislead."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
+
+import jax
+
+from shapecheck.stage.observe.values import is_array
+from shapecheck.stage.search.sizes import Substitution
+from shapecheck.stage.search.trials import Apart, Outcome, Trial
+
+
+def sizes_of(*values: Any) -> set[int]:
+    """The sizes of all arrays in these values."""
+    arrays = (leaf for leaf in jax.tree_util.tree_leaves(values) if is_array(leaf))
+    return {size for array in arrays for size in array.shape if isinstance(size, int)}
+
+
+def untied(found: Outcome, attempt: Callable[[Trial], Outcome]) -> Outcome:
+    """What `found` shows, with another number for each name that was tied to a size of the model without need."""
+    apart = found.prepared.apart if found.prepared is not None else Apart()
+    for name, text in found.trial.substitution.ties:
+        ties = dict(found.trial.substitution.ties)
+        taken = {*apart.own, *(int(t) for t in ties.values() if t.isdigit())}
+        if not text.isdigit() or int(text) not in apart.own or apart.before.get(name) == int(text):
+            continue
+        for size in dict.fromkeys([*filter(None, [apart.before.get(name)]), *_others(int(text), taken)]):
+            substitution = Substitution(tuple((n, str(size) if n == name else t) for n, t in ties.items()))
+            other = attempt(dataclasses.replace(found.trial, substitution=substitution))
+            if other.ok:
+                found = other
+                break
+    return found
+
+
+def _others(size: int, taken: Collection[int]) -> Iterator[int]:
+    """Numbers in place of this one: smaller, as most limits are upper ones, those first that divide well."""
+    for step in (64, 16, 8, 1):
+        free = (n for n in range((size - 1) // step * step, 2, -step) if n not in taken)
+        yield from itertools.islice(free, 1)
