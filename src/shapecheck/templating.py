@@ -23,6 +23,7 @@ from shapecheck.templates import Template, of_runs
 
 _SHAPE = re.compile(r"(?<![\w'\"])\w+\[[^\[\]]*\]")
 _NAME = re.compile(r"[^\W\d]\w*\Z")
+_DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*\Z")
 _FORM = "the form is path/file.py:name or pkg.mod:name"
 
 
@@ -173,14 +174,14 @@ def _pairs(texts: Sequence[str]) -> Iterator[tuple[str, Any]]:
     for text in texts:
         for part in _parted(text):
             name, sign, value = part.partition("=")
-            if not sign or not _NAME.match(name.strip()):
-                raise ConfigError(f"--init {part.strip()}: the form is name=value, as in d_model=48,depth=12")
+            if not sign or not _DOTTED.match(name.strip()):
+                raise ConfigError(f"--init {part.strip()}: the form is name=value, as in d_model=48,cfg.depth=12")
             yield name.strip(), _value(value)
 
 
 def _parted(text: str) -> list[str]:
     """By the commas in front of a name; not by those inside of brackets and quotes."""
-    return re.split(r",(?=\s*[^\W\d]\w*\s*=)", text)
+    return re.split(r",(?=\s*[^\W\d][\w.]*\s*=)", text)
 
 
 def _value(text: str) -> Any:

@@ -19,6 +19,15 @@ def make(width: int = 5):
     return Net(4, width, key=jax.random.PRNGKey(0))
 
 
+class Config:
+    def __init__(self, width: int, depth: int = 1):
+        self.width = width
+
+
+def configured(cfg: Config, seed: int = 0):
+    return Net(4, cfg.width, key=jax.random.PRNGKey(seed))
+
+
 VERSION = 3
 """
 
@@ -37,6 +46,7 @@ def model(net: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (["net:Net", "--init", "d_in=4", "--init", "d_model=6", "--arg", "f32[8 4]"], "f32[8,4]", "f32[6]"),
         (["net.py:Net", "--init", "d_in=4,d_model=6", "--arg", "x=@batch.npy"], "f32[7,4]", "f32[6]"),
         (["net.py:make"], "f32[batch,4]", "f32[5]"),
+        (["net.py:configured", "--init", "cfg.width=6,cfg.depth=2,seed=1"], "f32[batch,4]", "f32[6]"),
     ],
 )
 def test_a_target_is_evaluated(
@@ -108,7 +118,10 @@ def test_the_tree_of_a_made_up_model(model: None, capsys: pytest.CaptureFixture[
         (["broken.py:Net"], "importing broken raised ModuleNotFoundError: No module named 'nowhere'"),
         (["no.such.module:Net"], "importing no.such.module raised ModuleNotFoundError: No module named 'no'"),
         (["net.py:Net", "--init", "width=3"], "Net has no parameter 'width'"),
+        (["net.py:configured", "--init", "cfg.widht=3"], "Config has no parameter 'widht'; did you mean 'width'?"),
+        (["net.py:configured", "--init", "conf.width=3"], "configured has no parameter 'conf'"),
         (["net.py:Net", "--init", "d_in"], "--init d_in: the form is name=value"),
+        (["net.py:Net", "--init", "cfg.=3"], "--init cfg.=3: the form is name=value"),
         (["net.py:Net", "--arg", "@batch.csv"], "@batch.csv: .csv is not .npy, .npz, .safetensors"),
         (["net.py:Net", "--filter", "nets"], "--filter: net.py:Net has no stage with such a path as 'nets'"),
         (["net.py:Net", "--init", "d_in=4,d_model=6", "--arg", "f32[8 5]"], "net.py:Net cannot be evaluated: "),

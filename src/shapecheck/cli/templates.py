@@ -22,7 +22,12 @@ _MANY = 40  # stages, which no terminal shows at once
 
 @click.command(short_help="Show the stages of a model, with their shapes.")
 @click.argument("target", required=False)
-@click.option("--init", multiple=True, metavar="NAME=VALUE,...", help="Arguments of the constructor or factory.")
+@click.option(
+    "--init",
+    multiple=True,
+    metavar="NAME=VALUE,...",
+    help="Arguments of the constructor or factory, and of its config: cfg.depth=2.",
+)
 @click.option(
     "--arg", "arguments", multiple=True, metavar="SHAPE", help="An argument of the call, in order or by NAME=."
 )

@@ -27,6 +27,7 @@ from shapecheck.stage.search.examples import (
     shapes_in,
 )
 from shapecheck.stage.search.failures import describe_error, is_own
+from shapecheck.stage.search.inner import heads
 from shapecheck.stage.search.signatures import (
     Descriptions,
     annotated_original,
@@ -80,7 +81,7 @@ class Kitchen:
         if inspect.isabstract(cls):
             cls = next(iter(self.subclasses(cls)), cls)
         if init:
-            check_names(cls, init)
+            check_names(cls, heads(init))
         described = annotated_original(cls, function)
         return self._call(
             described, self._method(function), lambda construction: self.instance(cls, construction, init)
@@ -127,7 +128,7 @@ class Kitchen:
         if example.init is not None and not isinstance(target, type):
             raise ExampleError(f"init is for classes, and {example.call!r} names none")
         if isinstance(target, type):
-            check_names(target, example.init or {})
+            check_names(target, heads(example.init or {}))
             start = len(self.recorder.calls)
             instance, chosen = self._given(target, example.init or {})
             built = self.recorder.since(start)

@@ -102,8 +102,10 @@ def integers_of(model: Any) -> dict[str, int]:
 
 
 def only_integers(init: Mapping[str, Any]) -> dict[str, int]:
-    """The integers among given arguments."""
-    return {k: v for k, v in init.items() if type(v) is int}
+    """The integers among given arguments; `cfg.depth` is known as `depth`, if nothing else is."""
+    found = {k: v for k, v in init.items() if type(v) is int}
+    last = [name.rpartition(".")[2] for name in found]
+    return {k.rpartition(".")[2]: v for k, v in found.items() if last.count(k.rpartition(".")[2]) == 1 or "." not in k}
 
 
 def wants_state(function: Any, model: Any) -> bool:

@@ -29,6 +29,8 @@ from shapecheck.stage.search.annotations import (
     signature_of,
 )
 from shapecheck.stage.search.deferred import Deferred, activation, promised
+from shapecheck.stage.search.examples import check_names
+from shapecheck.stage.search.inner import cannot, classes_in, default_with, heads, parted
 from shapecheck.stage.search.sizes import Assignment
 
 ALL_EQUAL = 2
@@ -83,8 +85,10 @@ class Synthesis:
     ) -> tuple[list[Any], dict[str, Any]]:
         """Arguments for `function`: `described` gives spec and dtype of arrays told by comments or docstrings.
 
-        Raises CannotSynthesiseError for the first parameter that nothing explains.
+        Those that are `given` may be arguments of others: `cfg.depth` of `cfg`. Raises CannotSynthesiseError for the
+        first parameter that nothing explains, ExampleError for a given one that is not there.
         """
+        given, inner = parted(given)
         positional: list[Any] = []
         named: dict[str, Any] = {}
         parameters = list(_signature(function).parameters.values())[skip:]
@@ -95,7 +99,10 @@ class Synthesis:
             if parameter.name in given and parameter.kind is not parameter.POSITIONAL_ONLY:
                 named[parameter.name] = given[parameter.name]
                 continue
-            value = self._argument(function, parameter, described.get(parameter.name), constructing)
+            if parameter.name in inner:
+                value = self._with(function, parameter, inner[parameter.name])
+            else:
+                value = self._argument(function, parameter, described.get(parameter.name), constructing)
             if value is MISSING:
                 continue
             if parameter.kind is parameter.KEYWORD_ONLY:
@@ -105,6 +112,17 @@ class Synthesis:
             else:
                 named[parameter.name] = value
         return positional, named
+
+    def _with(self, function: Any, parameter: inspect.Parameter, given: Mapping[str, Any]) -> Any:
+        """An argument of whose own arguments some are given: its default, else an instance of its class."""
+        name, default = parameter.name, parameter.default
+        value = default_with(default, given)
+        if value is not None:
+            return value
+        classes = classes_in(annotation_of(function, name, parameter.annotation)) or classes_in(type(default))
+        if not classes:
+            raise cannot(name, given)
+        return self._instance(classes[0], name, given)
 
     def only(
         self, names: Sequence[str], function: Callable[..., Any], described: Mapping[str, Described]
@@ -289,18 +307,19 @@ class Synthesis:
     def _key(self, annotation: Any) -> Any:
         return self.assignment.key(typed=getattr(getattr(annotation, "dtype", None), "__name__", "") == "Key")
 
-    def _instance(self, cls: type, name: str) -> Any:
+    def _instance(self, cls: type, name: str, given: Mapping[str, Any] = types.MappingProxyType({})) -> Any:
         """An instance of the user's class (a config, a sub-module), its arguments made the same way."""
+        check_names(cls, heads(given))
         if cls.__module__.split(".", 1)[0] in ("builtins", "typing", "jax", "jaxlib", "numpy", "collections"):
             raise CannotSynthesiseError(f"no value can be made for `{name}: {cls.__name__}`")
         if cls in self._building or len(self._building) >= _DEPTH:
             raise CannotSynthesiseError(f"`{name}: {cls.__name__}` holds itself")
         if inspect.isabstract(cls) or getattr(cls, "_is_protocol", False):
-            return self._concrete(cls, name)
+            return self._concrete(cls, name, given)
         self._building.append(cls)
         before = set(self.chosen)
         try:
-            positional, named = self.arguments(cls, constructing=True)
+            positional, named = self.arguments(cls, given=given, constructing=True)
             if not is_config(cls):
                 self.made_up.update(self.chosen[name] for name in self.chosen.keys() - before)
             return Deferred(cls, positional, named)
@@ -309,11 +328,11 @@ class Synthesis:
         finally:
             self._building.pop()
 
-    def _concrete(self, cls: type, name: str) -> Any:
+    def _concrete(self, cls: type, name: str, given: Mapping[str, Any]) -> Any:
         for candidate in self.subclasses(cls):
             if not inspect.isabstract(candidate):
                 try:
-                    return self._instance(candidate, name)
+                    return self._instance(candidate, name, given)
                 except CannotSynthesiseError:
                     continue
         raise CannotSynthesiseError(f"`{name}: {cls.__name__}` is abstract")

@@ -16,8 +16,9 @@ from shapecheck.stage.search import abstract
 from shapecheck.stage.search.annotations import is_config
 from shapecheck.stage.search.deferred import Deferred
 from shapecheck.stage.search.entries import is_model, model_classes, nnx_class
-from shapecheck.stage.search.examples import ExampleError, Shape, public_names
+from shapecheck.stage.search.examples import ExampleError, Shape, check_names, public_names
 from shapecheck.stage.search.failures import describe_error, is_own
+from shapecheck.stage.search.inner import heads
 from shapecheck.stage.search.recipes import Kitchen
 from shapecheck.stage.search.signatures import lacking
 from shapecheck.stage.search.synthesis import Synthesis
@@ -143,10 +144,14 @@ def _made(kitchen: Kitchen, function: Any, given: ConfiguredExample) -> Any:
         pinned=kitchen.pinned,
         subclasses=kitchen.subclasses,
     )
+    init = given.init or {}
+    check_names(function, heads(init))
     try:
-        args, kwargs = synthesis.arguments(function, {}, given.init or {}, constructing=True)
+        args, kwargs = synthesis.arguments(function, {}, init, constructing=True)
         return abstract.build(Deferred(function, args, kwargs))
+    except ExampleError:
+        raise
     except Exception as error:  # a function of arrays, say, with arguments that are none
-        if not lacking(function, given.init or {}) and not is_own(error):
+        if not lacking(function, init) and not is_own(error):
             raise ExampleError(f"{given.call} needs no arguments, and raised {describe_error(error)}") from None
         return None
