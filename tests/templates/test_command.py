@@ -168,7 +168,7 @@ def test_shapes_stand_in_containers_without_quotes(model: None, capsys: pytest.C
     ("target", "said"),
     [
         ("fails", "needs no arguments, and raised RuntimeError: not today"),
-        ("contracted", "(pairs.py:10, in contracted)"),
+        ("contracted", "(pairs.py:10, in contracted; with x: float32[3, 4])"),
     ],
 )
 def test_what_fails_says_where(target: str, said: str, model: None, capsys: pytest.CaptureFixture[str]) -> None:

@@ -247,6 +247,20 @@ def test_a_model_that_cannot_be_called_says_what_can(target: Any, said: str) -> 
         shapecheck.template(target, X)
 
 
+def test_what_fails_in_hand_names_the_line_and_its_arrays() -> None:
+    def added(x: Array, y: Array) -> Array:
+        z = jnp.concatenate([x, x])
+        return z + y
+
+    line = added.__code__.co_firstlineno + 2
+    place = rf"test_targets.py:{line}, in .*added; with z: float32\[6\], y: float32\[4\]\)$"
+    for model in (added, lambda x, y: jax.vmap(added)(x[None], y[None])):
+        with pytest.raises(ValueError, match=rf"cannot be evaluated: .* \(.*{place}"):
+            shapecheck.template(model, X, jnp.zeros(4))
+    with pytest.raises(ValueError, match=r"cannot be evaluated: dot_general [^/]* got \(3,\) and \(4,\)\.$"):
+        shapecheck.template(LINEAR, jnp.zeros(4))  # on no line of the user's
+
+
 def test_a_method_can_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "auto.py").write_text(
         "import equinox as eqx\nimport jax\n\n\n"

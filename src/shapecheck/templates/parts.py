@@ -24,7 +24,10 @@ def matching(template: Template, glob: str) -> Template:
 
 
 def folded(template: Template) -> Template:
-    """Equal neighbours become one stage: `blocks[0]` to `blocks[11]` are `blocks[0..11]`."""
+    """Equal neighbours become one stage: `blocks[0]` to `blocks[11]` are `blocks[0..11]`.
+
+    In the order in which they run, and within what calls them. (A lock, which goes by places alone, has `repeats`.)
+    """
     return replace(template, stages=tuple(_folded(template.stages)), count=template.count)
 
 

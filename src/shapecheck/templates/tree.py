@@ -134,9 +134,12 @@ def of_runs(target: str, runs: Sequence[Evaluation]) -> Template:
 
 
 def _at(run: Evaluation) -> str:
-    """The line of the user's code at which a run ended."""
-    frame = run.failure.frame if run.failure is not None else None
-    return f" ({frame.path}:{frame.line}, in {frame.function})" if frame is not None else ""
+    """The line of the user's code at which a run ended, and the arrays on it."""
+    if run.failure is None or run.failure.frame is None:
+        return ""
+    frame = run.failure.frame
+    arrays = ", ".join(f"{name}: {text}" for name, text in run.failure.arrays)
+    return f" ({frame.path}:{frame.line}, in {frame.function}{'; with ' * bool(arrays)}{arrays})"
 
 
 def _all(stages: Sequence[Stage]) -> Iterator[Stage]:

@@ -97,12 +97,20 @@ class Listener:
 class Recorder:
     """All calls of the evaluation under way. `paths` maps the user's absolute file names to those in messages.
 
-    In a process of the user's, Ctrl-C `interrupts` it; in the worker that exception can only be the code's own. With a
-    `listener`, who does with them what there is to do, no calls are kept.
+    In a process of the user's, Ctrl-C `interrupts` it; in the worker that exception can only be the code's own. There
+    no file is known before, and `named` gives the paths of those that turn out to be the user's. With a `listener`,
+    who does with them what there is to do, no calls are kept.
     """
 
-    def __init__(self, paths: Mapping[str, str], *, interrupts: bool = False, listener: Listener | None = None) -> None:
-        self.paths, self._interrupts = dict(paths), interrupts
+    def __init__(
+        self,
+        paths: Mapping[str, str],
+        *,
+        interrupts: bool = False,
+        named: Callable[[str], str | None] = lambda file: None,
+        listener: Listener | None = None,
+    ) -> None:
+        self.paths, self._interrupts, self._named = dict(paths), interrupts, named
         self.listener = listener or Listener()
         self.keeps = listener is None
         self.calls: list[Opened] = []
@@ -123,6 +131,12 @@ class Recorder:
             yield
         finally:
             self.active = before
+
+    def meet(self, file: str) -> None:
+        """Learn whether a file of whose code something ran is the user's."""
+        path = self._named(file) if file not in self.paths else None
+        if path is not None:
+            self.paths[file] = path
 
     def is_interrupted(self, error: BaseException) -> bool:
         """Whether the user has pressed Ctrl-C."""

@@ -40,6 +40,8 @@ _VALUE_TYPES = frozenset({"InconclusiveDimensionOperation", "UnexpectedDimVar", 
 def explain(error: BaseException, recorder: Recorder) -> Failure:
     """The failure behind `error`, with the deepest line of the user's code that it came through."""
     frames = [(f, line) for f, line in traceback.walk_tb(error.__traceback__)]
+    for file in {frame.f_code.co_filename for frame, _ in frames}:
+        recorder.meet(file)
     users = [(f, line) for f, line in frames if f.f_code.co_filename in recorder.paths]
     kind = _kind(error, frames, recorder.paths)
     message = _first_line(error)

@@ -7,6 +7,7 @@ import inspect
 import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -24,6 +25,9 @@ from shapecheck.stage.staging.targets import as_shape, is_pair, recipe
 from shapecheck.stage.staging.transforms import renewed
 from shapecheck.stage.staging.watching import StageWatch
 
+_OURS = Path(__file__).parents[2]
+_LIBRARY = tuple(f"{folder}{os.sep}" for folder in (os.path.dirname(os.__file__), _OURS))
+_INSTALLED = {"site-packages", "dist-packages"}
 _one_at_a_time = threading.RLock()  # classes are changed meanwhile, for all threads
 
 
@@ -35,7 +39,7 @@ def evaluate(
     Arguments may be arrays, jax.ShapeDtypeStruct, or jaxtyping types, whose names are free. Raises ExampleError for
     arguments that do not fit, CannotSynthesiseError for those that are missing and cannot be made up.
     """
-    recorder = Recorder({}, interrupts=True)
+    recorder = Recorder({}, interrupts=True, named=_named)
     kitchen = Kitchen(
         recorder, {}, lambda function: {}, lambda cls: [], made=Made(own=set()), constructions=DEFAULTS_FIRST
     )
@@ -46,6 +50,15 @@ def evaluate(
     with _one_at_a_time, StageWatch((*ALL, scopes.watching), os.path.relpath, flops=flops) as recorder.watch:
         entry = EntryPlan("template", name, "template", "", 1, None)
         return Search(entry, recipe(kitchen, model, given), recorder, renewed=renewed).evaluate()
+
+
+def _named(file: str) -> str | None:
+    """The path of a file in messages, a notebook's cell included; None if it is no code of the user's."""
+    typed = file.startswith(("<stdin>", "<ipython-input"))
+    if typed or (not file.startswith("<") and not file.startswith(_LIBRARY) and not _INSTALLED & {*Path(file).parts}):
+        folder = os.getcwd() + os.sep
+        return file.removeprefix(folder)
+    return None
 
 
 def title(model: Any) -> str:
