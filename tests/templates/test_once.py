@@ -14,7 +14,7 @@ import pytest
 from jaxtyping import Array, Float
 
 import shapecheck
-from shapecheck.stage.staging.once import Split
+from shapecheck.stage.staging.once import Once, Split
 from shapecheck.templates import Template
 
 KEY = jax.random.PRNGKey(0)
@@ -171,3 +171,41 @@ def test_what_is_constructed_alike_is_constructed_three_times_at_most(kind: str,
     assert len(numbers) == (9 if kind == "counted" else 1)
     if kind == "state":
         assert len({id(part.index.marker) for part in seen[0].parts if part.index is not None}) == 9
+
+
+class Keyed(eqx.Module):
+    layer: eqx.nn.Linear
+
+    def __call__(self, parts: dict[int | str, Array]) -> Array:
+        return self.layer(parts[1]) + parts["a"]
+
+
+def test_what_jax_cannot_take_apart_is_evaluated_each_time() -> None:
+    """A dict whose keys have no order."""
+    model = Keyed(eqx.nn.Linear(4, 4, key=KEY))
+    template = shapecheck.template(lambda x: [model({1: x, "a": x}) for _ in range(3)], jnp.zeros(4))
+    assert [stage.type for stage in template] == ["Keyed", "Linear"] * 3
+
+
+def test_a_bug_of_ours_is_raised() -> None:
+    once = Once()
+    once.under = None  # type: ignore[assignment]
+
+    def called(x: Array) -> Array:
+        return once.call(jnp.sin, (x,), {})[0] + once.call(jnp.sin, (x,), {})[0]
+
+    with pytest.raises(TypeError, match="'NoneType' object is not callable"):
+        jax.eval_shape(called, jnp.zeros(3))
+
+
+class Unfit(eqx.Module):
+    inner: object
+
+    def __call__(self, x: Array) -> Array:
+        return self.inner(x, 1, 2)
+
+
+@pytest.mark.parametrize("inner", [Block(eqx.nn.Linear(4, 4, key=KEY), "plain"), jnp.tanh, lambda x: x])
+def test_a_call_that_does_not_fit_is_the_users(inner: object) -> None:
+    with pytest.raises(ValueError, match=r"Unfit cannot be evaluated: .*\(\) takes .* \(.*test_once.py:\d+, in "):
+        shapecheck.template(Unfit(inner), jnp.zeros(4))

@@ -34,6 +34,7 @@ _REMEDIES = {
     "MemoryError": " (--memory sets the limit)",
     "SystemExit": ' (guard what shall not run on import with `if __name__ == "__main__":`)',
 }
+_UNFIT = re.compile(r"(<lambda>|\w+)\S*\(\) (?:missing|takes|got an unexpected|got multiple|got some)")
 _VALUE_TYPES = frozenset({"InconclusiveDimensionOperation", "UnexpectedDimVar", "NonConcreteBooleanIndexError"})
 
 
@@ -197,5 +198,10 @@ def _lookup(chain: str, frame: FrameType) -> Any:
 def is_own(error: BaseException) -> bool:
     """Whether the checker itself raised `error`: then it is a bug of ours, and no finding."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    module = str(frames[-1].f_globals.get("__name__", "")) if frames else ""
-    return module.startswith("shapecheck.") and not isinstance(error, (UnknownSizeError, ReadOnlyError))
+    names = frames[-1].f_globals if frames else {}
+    if not str(names.get("__name__", "")).startswith("shapecheck."):
+        return False
+    # A call of the user's that does not fit is raised where it is passed on, by what stands around the user's function.
+    unfit = _UNFIT.match(str(error)) if isinstance(error, TypeError) else None
+    is_theirs = unfit is not None and unfit[1] not in names
+    return not is_theirs and not isinstance(error, (UnknownSizeError, ReadOnlyError))

@@ -21,18 +21,24 @@ from typing import Any
 import jax
 import numpy as np
 
+from shapecheck.stage.search.failures import is_own
+
 Signature = tuple[tuple[tuple[Any, ...], str, bool], ...]
 
 
-class EffectError(Exception):
-    """A stage has effects, which must happen each time."""
+class ApartError(Exception):
+    """A call has to be made each time: it has effects, or arguments or results that JAX cannot take apart."""
 
 
 class Split:
     """The arguments of one call: its tracers, and all the rest, which is static."""
 
     def __init__(self, value: Any) -> None:
-        leaves, self.tree = jax.tree_util.tree_flatten(value)
+        """Raises ApartError for what JAX cannot take apart, such as a dict whose keys have no order."""
+        try:
+            leaves, self.tree = jax.tree_util.tree_flatten(value)
+        except (ValueError, TypeError) as error:
+            raise ApartError from error
         self.is_tracer = tuple(isinstance(leaf, jax.core.Tracer) for leaf in leaves)
         self.tracers = [leaf for leaf, traced in zip(leaves, self.is_tracer, strict=True) if traced]
         self.static = tuple(None if traced else leaf for leaf, traced in zip(leaves, self.is_tracer, strict=True))
@@ -50,7 +56,10 @@ class Split:
         key = (self.tree, self.is_tracer, tuple((type(leaf), leaf) for leaf in self.static))
         try:
             hash(key)
-        except Exception:  # static parts may be anything
+        except TypeError:
+            return None
+        except Exception as error:  # static parts may be anything
+            _raise_own(error)
             return None
         return key
 
@@ -92,7 +101,10 @@ class Once:
         Where it has to begin again, it calls `forget` before. What is to be told apart in calls that JAX cannot tell
         apart, `tell` gives for their tracers.
         """
-        given = Split((list(args), dict(kwargs)))
+        try:
+            given = Split((list(args), dict(kwargs)))
+        except ApartError:
+            return function(*args, **kwargs), None
         static = given.key()
         key: Hashable = None
         if static is not None and not _has_state((args, kwargs)):
@@ -102,20 +114,32 @@ class Once:
         self._times[key] += 1
         if self._times[key] <= self._plainly or self.off:
             result = function(*args, **kwargs)
-            if Split((list(args), dict(kwargs))).key() != static:
-                self._apart.add(key)  # it has put something into what it was given
+            if self._has_changed(args, kwargs, static):
+                self._apart.add(key)
             return result, key
         try:
             return self.repeated(function, given, (function, static)), key
-        except Exception:  # whatever the user's code raises
+        except Exception as error:  # whatever the user's code raises
             # The boundary may be to blame: where it is not, the call raises the same again.
+            _raise_own(error)
             self._apart.add(key)
             forget()
             return function(*args, **kwargs), key
 
+    @staticmethod
+    def _has_changed(args: Sequence[Any], kwargs: Mapping[str, Any], static: Hashable) -> bool:
+        """Whether a call has put something into what it was given."""
+        try:
+            return Split((list(args), dict(kwargs))).key() != static
+        except ApartError:
+            return True
+
     def make(self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """The result of `function(*args, **kwargs)`, a construction."""
-        given = Split((list(args), dict(kwargs)))
+        try:
+            given = Split((list(args), dict(kwargs)))
+        except ApartError:
+            return function(*args, **kwargs)
         static = given.key()
         key = None if static is None or not given.tracers else ((function, static), given.signature())
         if key is None or key in self._apart or self.off:
@@ -123,11 +147,16 @@ class Once:
         if key in self._seen:
             try:
                 return self.repeated(function, given, (function, static))
-            except Exception:  # as in `call`
+            except Exception as error:  # as in `call`
+                _raise_own(error)
                 self._apart.add(key)
                 return function(*args, **kwargs)
         result = function(*args, **kwargs)
-        made = Split(result)
+        try:
+            made = Split(result)
+        except ApartError:
+            self._apart.add(key)
+            return result
         form = (made.key(), made.signature())
         if form[0] is None or self._made.setdefault(key, form) != form:
             self._apart.add(key)
@@ -159,11 +188,17 @@ class Once:
             with self.under():
                 effects = jitted.trace(given.tracers).jaxpr.effects
             if effects:
-                raise EffectError
+                raise ApartError("it has effects")
         with self.under():
             new = jitted(given.tracers)
         result, sources = self._results[key]
         return result.whole([given.tracers[index] if own else new[index] for own, index in sources])
+
+
+def _raise_own(error: Exception) -> None:
+    """Raise what is a bug of ours: nothing is to blame for it but the code here."""
+    if is_own(error) and not isinstance(error, ApartError):
+        raise error
 
 
 def _signature(tracers: Sequence[Any]) -> Signature:
