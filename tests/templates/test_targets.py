@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import runpy
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -259,6 +262,21 @@ def test_what_fails_in_hand_names_the_line_and_its_arrays() -> None:
             shapecheck.template(model, X, jnp.zeros(4))
     with pytest.raises(ValueError, match=r"cannot be evaluated: dot_general [^/]* got \(3,\) and \(4,\)\.$"):
         shapecheck.template(LINEAR, jnp.zeros(4))  # on no line of the user's
+
+
+def test_a_notebooks_cells_have_their_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As IPython has them in its tracebacks."""
+    file = tmp_path / "2463.py"
+    file.write_text("def double(x):\n    return x + x[:n]\n")
+    compiler = SimpleNamespace(format_code_name=lambda name: ("Cell", "In[3]") if name == str(file) else None)
+    shell = SimpleNamespace(compile=compiler)
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    cell = runpy.run_path(str(file), {"n": 3})
+    source = shapecheck.template(cell["double"], X).stages[0].source
+    assert source is not None and (source.path, source.line) == ("In[3]", 1)
+    cell = runpy.run_path(str(file), {"n": 2})
+    with pytest.raises(ValueError, match=r"\(In\[3\]:2, in double; with x: float32\[3\]\)$"):
+        shapecheck.template(cell["double"], X)
 
 
 def test_a_method_can_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import os
+import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -47,18 +48,30 @@ def evaluate(
     abstract = {key: jax.tree_util.tree_map(as_shape, value) for key, value in kwargs.items()}
     values = tuple(jax.tree_util.tree_map(as_shape, value) for value in args)
     given = ConfiguredExample(name, None, values, abstract, read=True, fill=True)
-    with _one_at_a_time, StageWatch((*ALL, scopes.watching), os.path.relpath, flops=flops) as recorder.watch:
+    with _one_at_a_time, StageWatch((*ALL, scopes.watching), _shown, flops=flops) as recorder.watch:
         entry = EntryPlan("template", name, "template", "", 1, None)
         return Search(entry, recipe(kitchen, model, given), recorder, renewed=renewed).evaluate()
 
 
 def _named(file: str) -> str | None:
-    """The path of a file in messages, a notebook's cell included; None if it is no code of the user's."""
-    typed = file.startswith(("<stdin>", "<ipython-input"))
-    if typed or (not file.startswith("<") and not file.startswith(_LIBRARY) and not _INSTALLED & {*Path(file).parts}):
-        folder = os.getcwd() + os.sep
-        return file.removeprefix(folder)
-    return None
+    """The path of a file in messages; None if it is no code of the user's."""
+    generated = file.startswith("<") and file != "<stdin>" and _cell(file) is None
+    if generated or file.startswith(_LIBRARY) or _INSTALLED & {*Path(file).parts}:
+        return None
+    return _cell(file) or file.removeprefix(os.getcwd() + os.sep)
+
+
+def _shown(file: str) -> str:
+    """The path of a file among the stages."""
+    return _cell(file) or os.path.relpath(file)
+
+
+def _cell(file: str) -> str | None:
+    """The name of a notebook's cell, `In[3]`, if it is the code of one, as IPython itself has it in tracebacks."""
+    ipython: Any = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    named = getattr(getattr(shell, "compile", None), "format_code_name", lambda file: None)(file)
+    return str(named[1]) if named is not None else None
 
 
 def title(model: Any) -> str:
