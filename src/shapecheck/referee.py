@@ -16,7 +16,7 @@ from shapecheck import files
 from shapecheck.check import report, suppress
 from shapecheck.check.judge import Verdicts, judge
 from shapecheck.check.messages import mismatch_finding
-from shapecheck.config import Config, load
+from shapecheck.config import Config, ConfigError, load
 from shapecheck.facts import Claim, Evaluation, Finding, Module
 from shapecheck.plans import plan
 from shapecheck.report import concise
@@ -88,7 +88,10 @@ def main() -> None:
     for line in commands:
         command = protocol.load(line)
         operation = getattr(referee, command.pop("op"))
-        _send(answers, operation(**command))
+        try:
+            _send(answers, {"answer": operation(**command)})
+        except (ConfigError, OSError) as error:  # the program tells it
+            _send(answers, {"error": str(error)})
 
 
 def _send(answers: BinaryIO, answer: Any) -> None:

@@ -185,6 +185,24 @@ def refuse(x: Float[Array, "n d"]):
         module.refuse(jnp.ones((2, 3)))
 
 
+def test_a_call_made_while_an_error_is_handled_is_judged_for_itself(load: Any) -> None:
+    module = load(
+        HEAD
+        + """
+def wrong(x: Float[Array, "n d"]):
+    y = x.T  # (n, d)
+
+def handle(x):
+    try:
+        raise KeyError("mine")
+    except KeyError:
+        wrong(x)
+"""
+    )
+    with pytest.raises(shapecheck.ShapeMismatch):
+        module.handle(jnp.ones((2, 3)))
+
+
 def test_warn_logs_a_mismatch_once_and_goes_on(load: Any, caplog: pytest.LogCaptureFixture) -> None:
     module = load(HEAD + "def f(x: Float[Array, 'n n']):\n    return x\n", failing="warn")
     for _ in range(3):

@@ -60,7 +60,10 @@ class Asking:
                     f"shapecheck's own process ended ({self._python}); what it wrote stands above. Is shapecheck "
                     "installed there, with its dependencies? SHAPECHECK_PYTHON names another interpreter."
                 )
-            return load(line)
+            answer = load(line)
+            if "error" in answer:
+                raise CheckError(answer["error"])
+            return answer["answer"]
 
     def _started(self) -> subprocess.Popen[bytes]:
         ours = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))

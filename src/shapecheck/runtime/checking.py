@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sys
 from collections.abc import Callable, Hashable
 from typing import Any, Final
 
@@ -46,13 +45,14 @@ class Checking(Listener):
         return value if self._tap is None else self._tap(opened, site, value)
 
     def left(self, opened: Opened) -> None:
-        """All can be judged. An error of the program's own stays what it is, and has a note of what may explain it."""
-        error = sys.exc_info()[1]
-        if not self._shapes or not opened.observations:
-            return
-        if error is None:
+        """All can be judged."""
+        if self._shapes and opened.observations:
             self._judge(opened, over=True)
-        elif isinstance(error, Exception) and not isinstance(error, ShapeMismatch):
+
+    def failed(self, opened: Opened, error: BaseException) -> None:
+        """An error of the program's own stays what it is, and has a note of what may explain it."""
+        own = isinstance(error, Exception) and not isinstance(error, ShapeMismatch)
+        if self._shapes and opened.observations and own:
             for found in self._found(opened, over=True):
                 note(error, found["text"])
 

@@ -45,6 +45,9 @@ class _Before:
         opened.caller = recorder.frame(sys._getframe(1).f_back)
         return opened
 
+    def failed(self, opened: Opened) -> None:
+        """A call ends with an error."""
+
     def leave(self, opened: Opened) -> None:
         """A call is over."""
 

@@ -17,9 +17,11 @@ _OURS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 def no_other_record() -> None:
     """JAX logs whatever a callback raises: of what is told already, once is enough."""
-    logging.getLogger("jax._src.callback").addFilter(
-        lambda record: not (record.exc_info and isinstance(record.exc_info[1], NonFinite))
-    )
+    logging.getLogger("jax._src.callback").addFilter(_is_others)
+
+
+def _is_others(record: logging.LogRecord) -> bool:
+    return not (record.exc_info and isinstance(record.exc_info[1], NonFinite))
 
 
 class Failures:

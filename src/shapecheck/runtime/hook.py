@@ -52,10 +52,17 @@ class Probing:
         self.recorder = Recorder({}, listener=checking)
         self.recorder.constructions = PassingConstructions()
         self._plans: dict[str, ModulePlan | None] = {}
+        self._own: dict[tuple[str, str], bool] = {}
         self.operands: dict[str, variables.Operands] = {}  # by path
 
     def is_own(self, file: str, module: str = "") -> bool:
         """Whether a file is the user's own, or was asked for."""
+        key = file, module
+        if key not in self._own:
+            self._own[key] = self._is_own(file, module)
+        return self._own[key]
+
+    def _is_own(self, file: str, module: str) -> bool:
         if any(module == name or module.startswith(f"{name}.") for name in self._include):
             return True
         real = os.path.realpath(file)
@@ -175,17 +182,22 @@ class FirstFinder(list[Any]):
 
     def insert(self, index: Any, finder: Any) -> None:
         """Put a finder in, behind the first."""
-        super().insert(max(int(index), 1) if index >= 0 else index, finder)
+        first = bool(self) and isinstance(self[0], Finder) and not isinstance(finder, Finder)
+        super().insert(max(int(index), 1) if first and index >= 0 else index, finder)
 
 
 def install(finder: Finder) -> None:
     """Let `finder` find all modules from now on."""
-    sys.meta_path = FirstFinder([finder, *sys.meta_path])
+    if isinstance(sys.meta_path, FirstFinder):
+        sys.meta_path.insert(0, finder)
+    else:
+        sys.meta_path = FirstFinder([finder, *sys.meta_path])
 
 
 def uninstall(finder: Finder) -> None:
     """Find modules as before."""
-    sys.meta_path = [each for each in sys.meta_path if each is not finder]
+    if finder in sys.meta_path:
+        sys.meta_path.remove(finder)
 
 
 _compiling = threading.RLock()

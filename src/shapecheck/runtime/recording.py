@@ -17,8 +17,8 @@ _KEPT: Final = 3  # files that were full before it
 _FORM: Final = "%(asctime)s [%(levelname)s] %(name)s\n%(message)s\n"
 
 
-def to_file(path: str) -> None:
-    """Write records to a file, which is put aside when it is large, and lost when it is old."""
+def to_file(path: str) -> logging.Handler:
+    """Write records to a file, which is put aside when it is large, and lost when it is old; returns the handler."""
     handler = logging.handlers.RotatingFileHandler(
         path, maxBytes=_LARGEST, backupCount=_KEPT, encoding="utf-8", delay=True
     )
@@ -26,6 +26,7 @@ def to_file(path: str) -> None:
     LOGGER.addHandler(handler)
     LOGGER.setLevel(logging.INFO)
     LOGGER.propagate = False
+    return handler
 
 
 def recording(record: str, rank: int) -> Sink:

@@ -72,6 +72,7 @@ class Session:
             import jax  # noqa: PLC0415 - only where the program has it
 
             jax.effects_barrier()  # so that nothing is lost that was to be told
+            self._stages.close()
         self._asking.close()
 
     def code(self, source: bytes, file: str, names: dict[str, Any]) -> CodeType:

@@ -33,10 +33,15 @@ class Stages:
     def __init__(self, options: Options, is_own: Callable[[str], bool], failed: numerics.Failed) -> None:
         self._options, self._is_own, self._failed = options, is_own, failed
         self._running: list[Running] = []
-        if options.log:
-            recording.to_file(options.log)
+        self._handler = recording.to_file(options.log) if options.log else None
         self._after = _debugger if options.failing == "breakpoint" else None
         self._outputs, self._grads = "outputs" in options.numerics, "grads" in options.numerics
+
+    def close(self) -> None:
+        """Write no more."""
+        if self._handler is not None:
+            recording.LOGGER.removeHandler(self._handler)
+            self._handler.close()
 
     def run(self, stage: Running, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Run a stage between taps."""

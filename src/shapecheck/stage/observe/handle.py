@@ -52,9 +52,17 @@ class ModuleProbe:
         self.recorder.listener.entered(opened)
         return opened
 
+    def failed(self, opened: Opened) -> None:
+        """Note that a call ends with an error, the one that is handled now."""
+        opened.failed = True
+        error = sys.exc_info()[1]
+        if error is not None:
+            self.recorder.listener.failed(opened, error)
+
     def leave(self, opened: Opened) -> None:
         """Note that a call is over."""
-        self.recorder.listener.left(opened)
+        if not opened.failed:
+            self.recorder.listener.left(opened)
 
     def touch(self, scope: int) -> None:
         """Note that a function without sites ran."""

@@ -133,8 +133,7 @@ class _Transformer(ast.NodeTransformer):
         if scope.index in self.probed:
             start = _body_start(node.body)
             if self.leaving and node.body[start:]:
-                leave = self._leave(scope.index, _anchor(node.body, len(node.body)))
-                node.body[start:] = [ast.copy_location(ast.Try(node.body[start:], [], [], [leave]), node.body[start])]
+                node.body[start:] = [self._left(scope.index, node.body[start:])]
             node.body.insert(start, self._enter(scope.index, self._outer(scope), _anchor(node.body, start)))
         else:
             start = _body_start(node.body)
@@ -183,6 +182,14 @@ class _Transformer(ast.NodeTransformer):
         call = self._call("enter", [_constant(scope), outer], anchor)
         target = ast.Name(_variable(scope), ast.Store())
         return ast.copy_location(ast.Assign([target], call), anchor)
+
+    def _left(self, scope: int, body: list[ast.stmt]) -> ast.stmt:
+        """`try: ...`, `except BaseException: failed(); raise`, `finally: leave()`."""
+        last = body[-1]
+        failed = ast.copy_location(ast.Expr(self._call("failed", [scope], last)), last)
+        handler = ast.ExceptHandler(None, None, [failed, ast.copy_location(ast.Raise(), last)])
+        leave = self._leave(scope, last)
+        return ast.copy_location(ast.Try(body, [ast.copy_location(handler, last)], [], [leave]), body[0])
 
     def _leave(self, scope: int, anchor: ast.AST) -> ast.stmt:
         return ast.copy_location(ast.Expr(self._call("leave", [scope], anchor)), anchor)

@@ -33,6 +33,7 @@ class Opened:
         self.observations: list[Observation] = []
         self.caller: Frame | None = None
         self.stage = ""
+        self.failed = False
         self.run = probe.recorder.run
 
 
@@ -90,8 +91,11 @@ class Listener:
         """A value was observed, in the latest of the call's observations. The code goes on with what is returned."""
         return value
 
+    def failed(self, opened: Opened, error: BaseException) -> None:
+        """A call ends with an error."""
+
     def left(self, opened: Opened) -> None:
-        """A call is over."""
+        """A call is over, without an error."""
 
 
 class Recorder:
