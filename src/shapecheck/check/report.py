@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from shapecheck.check.debugging import debug_findings, is_about_order
 from shapecheck.check.judge import ClaimKey, Verdicts
 from shapecheck.check.messages import failure_finding, line_span, mismatch_finding
 from shapecheck.check.near_miss import near_misses
@@ -42,7 +43,7 @@ def _of_integers(verdicts: Verdicts, key: ClaimKey) -> bool:
 def findings(
     modules: Mapping[str, Module], runs: Sequence[Sequence[Evaluation]], verdicts: Verdicts, sure: set[ClaimKey]
 ) -> list[Finding]:
-    """What is wrong: false claims, malformed ones, near misses, and shape errors that JAX raised."""
+    """What is wrong: false claims, malformed ones, near misses, shape errors that JAX raised, and calls to debug."""
     found: list[Finding] = []
     groups: set[tuple[str, int]] = set()
     for (path, index), false in sorted(verdicts.bad.items(), key=lambda item: item[0]):
@@ -53,6 +54,7 @@ def findings(
         found += [_problem(module, p.code, p.span, p.message) for p in module.problems if p.code]
         found += near_misses(module)
     found += _shape_errors(modules, runs)
+    found += debug_findings(modules, runs)
     return found
 
 
@@ -93,7 +95,7 @@ def stops(
         numbers = any(evaluation.mode == "sized" and evaluation.status != "failed" for evaluation in run)
         for evaluation in run:
             failure = evaluation.failure
-            if evaluation.status != "stopped" or failure is None or failure.kind == "shape":
+            if evaluation.status != "stopped" or failure is None or failure.kind == "shape" or is_about_order(failure):
                 continue
             if evaluation.mode == "symbolic" and numbers:  # where symbols stop is no matter if numbers go further
                 continue

@@ -55,8 +55,8 @@ def apply(
 
 
 def wants(code: str, config: Config) -> bool:
-    """Say whether --select and --ignore let any finding of a rule through."""
-    wanted = _longest(code, config.select) if config.select else 0
+    """Say whether --select and --ignore let any finding of a rule through; --select has to name an optional one."""
+    wanted = _longest(code, config.select) if config.select or RULES[code].optional else 0
     return wanted > _longest(code, config.ignore)
 
 

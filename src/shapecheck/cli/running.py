@@ -9,10 +9,8 @@ from pathlib import Path
 
 import click
 
-from shapecheck import files
 from shapecheck.cli.terminal import need
 from shapecheck.config import ConfigError, interpreter
-from shapecheck.files.interpreter import candidates
 from shapecheck.runtime.options import FAILING, NUMERICS, Options, to_environment
 
 _LAUNCH = "import sys; from shapecheck.runtime.launching import launch; launch(sys.argv[1:])"
@@ -77,6 +75,9 @@ def run(
         need([Path(program[0])])
     if (failing == "breakpoint" or pdb) and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise click.UsageError("--pdb and --on-failure breakpoint need a terminal, and there is none")
+    from shapecheck import files  # noqa: PLC0415 - not for other commands
+    from shapecheck.files.interpreter import candidates  # noqa: PLC0415 - likewise
+
     start = Path(program[0]).resolve().parent if module is None else Path.cwd()
     named = str(interpreter(python, Path.cwd(), "--python")) if python else None
     options = Options(
@@ -96,7 +97,7 @@ def run(
 
 
 def _variables(options: Options) -> dict[str, str]:
-    site = Path(files.__file__).parents[1] / "runtime" / "site"
+    site = Path(__file__).parents[1] / "runtime" / "site"
     path = os.pathsep.join([str(site), *filter(None, [os.environ.get("PYTHONPATH")])])
     return {**to_environment(options), "PYTHONPATH": path}
 

@@ -6,6 +6,8 @@ interpreter. Whoever needs the meaning of a `spec` string parses it with `shapec
 
 from shapecheck.facts.code import (
     Claim,
+    DebugCall,
+    Field,
     Module,
     Notation,
     Position,
@@ -17,6 +19,7 @@ from shapecheck.facts.code import (
     SiteKind,
     Span,
     Suppression,
+    Template,
 )
 from shapecheck.facts.observed import (
     ArrayValue,
@@ -33,6 +36,7 @@ from shapecheck.facts.observed import (
     Value,
 )
 from shapecheck.facts.report import (
+    Edit,
     EntryResult,
     Finding,
     LockCounts,
@@ -48,9 +52,12 @@ __all__ = [
     "ArrayValue",
     "Call",
     "Claim",
+    "DebugCall",
+    "Edit",
     "EntryResult",
     "Evaluation",
     "Failure",
+    "Field",
     "Finding",
     "Frame",
     "LockCounts",
@@ -74,6 +81,7 @@ __all__ = [
     "Stage",
     "Summary",
     "Suppression",
+    "Template",
     "TestCounts",
     "TreeValue",
     "Unreached",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, Union
 
 Notation = Literal["annotation", "comment", "docstring"]
-SiteKind = Literal["param", "return", "value", "name", "field"]
+SiteKind = Literal["param", "return", "value", "name", "field", "shown"]
 ScopeKind = Literal["module", "class", "function"]
 Selector = Union[int, str]  # noqa: UP007 - evaluated on Python 3.10
 
@@ -58,6 +58,7 @@ class Site:
     - `name`: the variable or attribute chain `name` (`x`, `self.w`), read `when` "before" or "after" the statement
       at `position`, or at the start of its "body" (targets of `for` and `with`).
     - `field`: field `name` of each instance that the class `scope` constructs.
+    - `shown`: what a print makes text of: the expression at `position`, or of the f-string there the field `part`.
 
     `scope` is the index of the nearest function (or module; for fields the class). `names` are the identifiers and
     dotted names whose integer values the claims at this site may mean.
@@ -71,6 +72,7 @@ class Site:
     when: Literal["", "before", "after", "body"] = ""
     names: tuple[str, ...] = ()
     loop: tuple[int, ...] = ()  # lines of the enclosing `for`/`while` statements and comprehensions, outermost first
+    part: int | None = None
 
 
 @dataclass(frozen=True)
@@ -123,6 +125,41 @@ class Problem:
 
 
 @dataclass(frozen=True)
+class Field:
+    """A field of an f-string: `{x:.2f}`. As an argument it has a `keyword`, or "" for its place."""
+
+    expression: str
+    spec: str  # with its colon; "" if there is none
+    keyword: str
+
+
+@dataclass(frozen=True)
+class Template:
+    """An f-string that may become a plain format string: the `texts` around its `fields`, with prefix and quotes.
+
+    The prefix has no `f` any more.
+    """
+
+    span: Span
+    texts: tuple[str, ...]
+    fields: tuple[Field, ...]
+
+
+@dataclass(frozen=True)
+class DebugCall:
+    """A call of `print`, `jax.debug.print` or `jax.debug.breakpoint`: `function`.
+
+    `shown` are the sites of what becomes text as soon as Python comes to the call, each with its own text. What a
+    fix of that is made of is the `template`.
+    """
+
+    function: str
+    span: Span
+    shown: tuple[tuple[int, str], ...] = ()
+    template: Template | None = None
+
+
+@dataclass(frozen=True)
 class Module:
     """All that the source of one file claims."""
 
@@ -133,4 +170,5 @@ class Module:
     suppressions: tuple[Suppression, ...] = ()
     problems: tuple[Problem, ...] = ()
     lines: tuple[str, ...] = ()  # the source text, for carets and excerpts
+    debug_calls: tuple[DebugCall, ...] = ()
     parsed: bool = True  # else there are no claims because nobody could read them: see `problems`

@@ -49,11 +49,15 @@ class Named:
 
 @dataclass(frozen=True)
 class Observation:
-    """The value at a site in one call. `site` is an index into `Module.sites`."""
+    """The value at a site in one call. `site` is an index into `Module.sites`.
+
+    Of what a print shows, `traced` names the transformation (`jit`, `scan`) that traces it, in any run of this code.
+    """
 
     site: int
     value: Value
     names: tuple[Named, ...] = ()
+    traced: str = ""
 
 
 @dataclass(frozen=True)

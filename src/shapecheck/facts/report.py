@@ -12,8 +12,19 @@ Severity = Literal["error", "warning", "note"]
 
 
 @dataclass(frozen=True)
+class Edit:
+    """Text to put in the place of a stretch of source."""
+
+    span: Span
+    replacement: str
+
+
+@dataclass(frozen=True)
 class Finding:
-    """A rule's verdict at one place. `details` are the lines under the message; `bindings` name -> size."""
+    """A rule's verdict at one place. `details` are the lines under the message; `bindings` name -> size.
+
+    All edits of the `fix` together make the finding go away, and leave what the program computes as it is.
+    """
 
     code: str
     severity: Severity
@@ -25,6 +36,7 @@ class Finding:
     observed: str = ""
     bindings: tuple[tuple[str, str], ...] = ()
     stage: str = ""
+    fix: tuple[Edit, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 
 from shapecheck.check.rules import RULES
-from shapecheck.facts import Finding, Report
+from shapecheck.facts import Edit, Finding, Report
 
 
 def render(report: Report, *, color: bool = False) -> str:
@@ -41,5 +41,9 @@ def finding_object(finding: Finding) -> dict[str, object]:
         "observed": finding.observed,
         "bindings": dict(finding.bindings),
         "stage": finding.stage,
-        "fix": None,
+        "fix": [_edit_object(edit) for edit in finding.fix] or None,
     }
+
+
+def _edit_object(edit: Edit) -> dict[str, object]:
+    return {**asdict(edit.span), "replacement": edit.replacement}

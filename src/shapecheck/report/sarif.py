@@ -9,7 +9,7 @@ from urllib.parse import quote
 from shapecheck import __version__
 from shapecheck.check.fingerprint import numbered
 from shapecheck.check.rules import RULES, Rule
-from shapecheck.facts import Finding, Report
+from shapecheck.facts import Finding, Report, Span
 
 _ROOT = "SRCROOT"
 _INDEX = {code: index for index, code in enumerate(RULES)}
@@ -48,13 +48,12 @@ def _rule(rule: Rule) -> dict[str, object]:
         "shortDescription": {"text": rule.name.replace("-", " ").capitalize()},
         "fullDescription": {"text": rule.why},
         "help": {"text": example, "markdown": markdown},
-        "defaultConfiguration": {"level": rule.severity},
+        "defaultConfiguration": {"level": rule.severity, **({"enabled": False} if rule.optional else {})},
     }
 
 
 def _result(finding: Finding, mark: str) -> dict[str, object]:
-    span = finding.span
-    return {
+    result: dict[str, object] = {
         "ruleId": finding.code,
         "ruleIndex": _INDEX[finding.code],
         "level": finding.severity,
@@ -63,16 +62,27 @@ def _result(finding: Finding, mark: str) -> dict[str, object]:
             {
                 "physicalLocation": {
                     "artifactLocation": _location(finding.path),
-                    "region": {
-                        "startLine": span.line,
-                        "startColumn": span.column,
-                        "endLine": span.end_line,
-                        "endColumn": span.end_column,
-                    },
+                    "region": _region(finding.span),
                 }
             }
         ],
         "partialFingerprints": {"shapecheck/v1": mark},
+    }
+    if finding.fix:
+        replacements = [
+            {"deletedRegion": _region(edit.span), "insertedContent": {"text": edit.replacement}} for edit in finding.fix
+        ]
+        change = {"artifactLocation": _location(finding.path), "replacements": replacements}
+        result["fixes"] = [{"artifactChanges": [change]}]
+    return result
+
+
+def _region(span: Span) -> dict[str, int]:
+    return {
+        "startLine": span.line,
+        "startColumn": span.column,
+        "endLine": span.end_line,
+        "endColumn": span.end_column,
     }
 
 

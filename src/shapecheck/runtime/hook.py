@@ -79,9 +79,11 @@ class Probing:
         names[HANDLE] = EarlyProbe(self.recorder, *((plan.path, plan.scopes, plan.sites) if plan else (file, (), ())))
         if plan is None and self._watch is None:
             return None
+        # What the program prints, it prints.
+        sites = [site for site in plan.sites if site.kind != "shown"] if plan is not None else []
         if plan is not None:
-            self.operands[plan.path] = variables.operands(source, plan.sites)
-        tree = instrument(source, file, plan.scopes if plan else (), plan.sites if plan else (), leaving=True)
+            self.operands[plan.path] = variables.operands(source, sites)
+        tree = instrument(source, file, plan.scopes if plan else (), sites, leaving=True)
         if self._watch is not None:
             names[variables.HANDLE] = self._watch
             tree = variables.watched(tree, self._globs)

@@ -10,6 +10,7 @@ from shapecheck.facts import Claim, Module, Problem, Scope
 from shapecheck.source.annotated import AnnotatedCode
 from shapecheck.source.annotations import AnnotationReader
 from shapecheck.source.attach import CommentReader
+from shapecheck.source.debugging import DebugCalls
 from shapecheck.source.dims import known_dims
 from shapecheck.source.docstrings import DocstringReader
 from shapecheck.source.imports import read_names
@@ -35,12 +36,14 @@ def _read_tree(source: Source, tree: ast.Module) -> Module:
     tables = survey(tree)
     sites = Sites()
     classes = frozenset(scope.index for scope in tables.scopes if scope.kind == "class")
-    annotations = AnnotationReader(source, read_names(tables.statements, classes))
+    names = read_names(tables.statements, classes)
+    annotations = AnnotationReader(source, names)
     claims: list[Claim] = list(AnnotatedCode(annotations, tables, sites).claims())
     annotated = {name for site in sites.build() for name in site.names}
     comments = CommentReader(source, tables, sites, known_dims(tables, annotated), annotations.new_group)
     claims += comments.claims()
     claims += DocstringReader(source, tables, sites, annotations.new_group).claims()
+    debug_calls = tuple(DebugCalls(source, tables, sites, names).calls())
     problems: Iterable[Problem] = [*annotations.problems, *comments.problems]
     return Module(
         source.path,
@@ -50,6 +53,7 @@ def _read_tree(source: Source, tree: ast.Module) -> Module:
         tuple(read_suppressions(source.comments)),
         tuple(sorted(problems, key=_in_order)),
         source.lines,
+        debug_calls,
     )
 
 

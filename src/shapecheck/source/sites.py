@@ -23,6 +23,7 @@ class Place:
     name: str = ""
     when: When = ""
     loop: tuple[int, ...] = ()
+    part: int | None = None
 
 
 def value_place(scope: int, node: ast.expr, name: str, loop: tuple[int, ...]) -> Place:
@@ -56,7 +57,7 @@ class Sites:
         for place, number in self._numbers.items():
             used.setdefault(place.scope, {}).update(self._names[number])
         return tuple(
-            Site(number, p.kind, p.scope, p.position, p.name, p.when, names, p.loop)
+            Site(number, p.kind, p.scope, p.position, p.name, p.when, names, p.loop, p.part)
             for p, number in self._numbers.items()
             for names in [tuple(used[p.scope] if p.kind == "return" else self._names[number])]
         )

@@ -143,6 +143,7 @@ _CLASSES: dict[str, Any] = {
         TestPlan,
         TestResult,
         facts.Span,
+        facts.Edit,
         facts.Finding,
         facts.Unreached,
         facts.Summary,

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from shapecheck.check.rules.debugging import DEBUGGING
 from shapecheck.check.rules.evaluation import EVALUATION
 from shapecheck.check.rules.mismatches import MISMATCHES
 from shapecheck.check.rules.rule import Rule
@@ -16,7 +17,7 @@ from shapecheck.check.rules.written import WRITTEN
 __all__ = ["RULES", "Rule", "as_code", "nearest_code"]
 
 RULES: Final[Mapping[str, Rule]] = MappingProxyType(
-    {rule.code: rule for rule in (*WRITTEN, *MISMATCHES, *EVALUATION, *TEMPLATES)}
+    {rule.code: rule for rule in (*WRITTEN, *MISMATCHES, *EVALUATION, *DEBUGGING, *TEMPLATES)}
 )
 
 

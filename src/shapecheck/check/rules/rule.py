@@ -13,7 +13,7 @@ class Rule:
 
     `message` is the template of a finding's first line. `bad` and `good` are whole files: checked, `bad` gives exactly
     this code and `good` gives nothing (for SC100, with unused suppressions reported). `lock` is what shapes.lock keeps
-    of both, if it needs a lock: that of model.py.
+    of both, if it needs a lock: that of model.py. An `optional` rule is one of taste: off, unless it is selected.
     """
 
     code: str
@@ -24,3 +24,4 @@ class Rule:
     bad: str
     good: str
     lock: str = ""
+    optional: bool = False

@@ -9,10 +9,13 @@ from collections.abc import Callable, Sequence
 from types import FrameType, GeneratorType
 from typing import Any
 
+import jax
+
 from shapecheck.facts import Named, Observation, Scope, Site
 from shapecheck.stage.observe.constructions import Construction
 from shapecheck.stage.observe.names import sizes_among, visible
 from shapecheck.stage.observe.recorder import Opened, Recorder
+from shapecheck.stage.observe.traced import Formatted, described, traced_by
 from shapecheck.stage.observe.values import describe, is_array
 
 _ITEM_LIMIT = 64
@@ -79,6 +82,17 @@ class ModuleProbe:
                 return itertools.chain(items, value)
             self._note(opened, self.sites[site], value, sys._getframe(1))
             return self.recorder.listener.observed(opened, self.sites[site], value)
+        return value
+
+    def shown(self, opened: Opened | None, site: int, value: Any) -> Any:
+        """Observe what a print is about to make text of, and pass it on."""
+        recorder = self.recorder
+        if opened is not None and recorder.active and recorder.keeps:
+            found = Observation(site, described(value), traced=traced_by(value, sys._getframe(1)))
+            if found not in opened.observations:
+                opened.observations.append(found)
+            if self.sites[site].part is not None and isinstance(value, jax.core.Tracer):
+                return Formatted(value)
         return value
 
     def returned(self, opened: Opened | None, value: Any) -> Any:

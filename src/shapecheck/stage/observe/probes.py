@@ -47,11 +47,14 @@ class _Transformer(ast.NodeTransformer):
         self.names: dict[_Key, list[Site]] = {}
         self.returns: dict[int, Site] = {}
         self.fields: dict[int, list[Site]] = {}
+        self.formatted: dict[_Key, list[Site]] = {}
         self.by_position = {_start(s.position): s for s in scopes if s.position is not None}
         self.probed = _probed_scopes(scopes, sites)
         self.stack: list[int] = [0]
         for site in sites:
-            if site.kind == "value" and site.position is not None:
+            if site.part is not None and site.position is not None:
+                self.formatted.setdefault(_key(site.position), []).append(site)
+            elif site.kind in ("value", "shown") and site.position is not None:
                 self.values.setdefault(_key(site.position), []).append(site)
             elif site.kind == "name" and site.position is not None:
                 self.names.setdefault(_key(site.position), []).append(site)
@@ -79,7 +82,8 @@ class _Transformer(ast.NodeTransformer):
         found = self.values.pop(_node_key(node), ()) if readable else ()
         result: ast.expr = super().visit(node)
         for site in found:
-            result = self._call("value", [self._scope(), _constant(site.index), result], node)
+            method = "shown" if site.kind == "shown" else "value"
+            result = self._call(method, [self._scope(), _constant(site.index), result], node)
         return result
 
     def visit_stmt_list(self, body: list[ast.stmt]) -> list[ast.stmt]:
@@ -109,7 +113,12 @@ class _Transformer(ast.NodeTransformer):
         return node
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.JoinedStr:
-        """Leave f-strings alone: their inner positions differ between Python versions."""
+        """Go by the order of their fields: inside f-strings, positions differ between Python versions."""
+        fields = [part for part in node.values if isinstance(part, ast.FormattedValue)]
+        for site in self.formatted.pop(_node_key(node), ()):
+            if site.part is not None and site.part < len(fields):
+                field = fields[site.part]
+                field.value = self._call("shown", [self._scope(), _constant(site.index), field.value], node)
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
