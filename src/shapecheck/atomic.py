@@ -8,19 +8,24 @@ from pathlib import Path
 
 
 def write_text(path: Path, text: str) -> None:
-    """Replace the contents of `path` by `text` (UTF-8, newlines as they are), or leave the file untouched.
+    """Replace the contents of `path` by `text` (UTF-8, newlines as they are), or leave the file untouched."""
+    write_bytes(path, text.encode("utf-8", "backslashreplace"))
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Replace the contents of `path` by `data`, or leave the file untouched.
 
     A symbolic link stays one: the file behind it is replaced. The file's permissions are kept. What is no regular
     file (`/dev/stdout`, a named pipe) is written to as it is.
     """
     if path.exists() and not path.is_file():
-        path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
+        path.write_bytes(data)
         return
     target = Path(os.path.realpath(path))
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace", newline="") as stream:
-            stream.write(text)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
         Path(name).chmod(_mode(target))
         Path(name).replace(target)
     except BaseException:

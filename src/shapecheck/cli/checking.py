@@ -36,6 +36,8 @@ _SECONDS, _GIBIBYTES = _Amount("seconds"), _Amount("GiB")
 @click.option("--select", multiple=True, metavar="CODES", help="Only these rules: SC201, or SC2 for all that begin so.")
 @click.option("--ignore", multiple=True, metavar="CODES", help="Not these rules. The longer beginning of a code wins.")
 @click.option("--force-exclude/--no-force-exclude", default=None, help="Leave out excluded files even if named.")
+@click.option("--fix", is_flag=True, help="Write the fixes of findings that have one into the files.")
+@click.option("--diff", is_flag=True, help="Print what --fix would change, in place of the findings.")
 @click.option("--baseline", type=click.Path(path_type=Path), help="Do not report the findings recorded in this file.")
 @click.option("--update-baseline", is_flag=True, help="Record the present findings in the baseline, and exit with 0.")
 @click.option("--strict-comments/--no-strict-comments", default=None, help="Report tentative comments too.")
@@ -97,6 +99,7 @@ def check(paths: tuple[Path, ...], **options: Any) -> int:
     \b
       shapecheck check src/ --output-format github
       shapecheck check src/ --baseline shapes.json --update-baseline
+      shapecheck check src/ --diff
       shapecheck check - --stdin-filename src/model.py < src/model.py
       shapecheck check src/ --python .venv/bin/python
 
@@ -111,12 +114,12 @@ def check(paths: tuple[Path, ...], **options: Any) -> int:
     update = options["update_baseline"]
     if update and config.baseline is None:
         raise click.UsageError("--update-baseline needs --baseline FILE, or `baseline` in [tool.shapecheck]")
-    from shapecheck import pipeline  # noqa: PLC0415  # --help and --version shall not wait for it
-
-    with progress.Bar(sys.stderr) as bar:
-        files = () if stdin is not None else paths
-        settings = replace(config, baseline=None) if update else config
-        report = pipeline.check(files, settings, progress=bar, stdin=stdin, echo=options["verbose"])
+    _sensible(options, stdin)
+    settings = replace(config, baseline=None) if update else config
+    report = _run(paths, settings, stdin, options)
+    if options["fix"] and (done := _fix(report)):
+        report = _run(paths, settings, stdin, options)  # what is left, where it stands now
+        say(done)
     if options["verbose"]:
         say(_story(config, report))
     if update and config.baseline is not None and not report.broken:
@@ -125,7 +128,7 @@ def check(paths: tuple[Path, ...], **options: Any) -> int:
         count = baseline.write(report.findings, dict(report.sources), config.baseline)
         say(f"Recorded {count} finding{'s' * (count != 1)} in {config.baseline}\n")
         return CLEAN
-    _tell(report, config, options)
+    _tell(report, config, options, stdin)
     for text in report.broken:  # last, where it is seen
         say(f"Error: {text}\n")
     if report.broken:
@@ -133,11 +136,47 @@ def check(paths: tuple[Path, ...], **options: Any) -> int:
     return CLEAN if options["exit_zero"] else _exit_code(report, config)
 
 
-def _tell(report: Report, config: Config, options: dict[str, Any]) -> None:
-    """The findings, then what there is to say of the run."""
+def _run(paths: Sequence[Path], config: Config, stdin: tuple[str, bytes] | None, options: dict[str, Any]) -> Report:
+    from shapecheck import pipeline  # noqa: PLC0415  # --help and --version shall not wait for it
+
+    with progress.Bar(sys.stderr) as bar:
+        files = () if stdin is not None else paths
+        return pipeline.check(files, config, progress=bar, stdin=stdin, echo=options["verbose"])
+
+
+def _sensible(options: dict[str, Any], stdin: tuple[str, bytes] | None) -> None:
+    """Refuse combinations that nobody can mean."""
+    if options["fix"] and options["diff"]:
+        raise click.UsageError("--fix and --diff exclude each other: one writes the changes, the other shows them")
+    if options["fix"] and stdin is not None:
+        raise click.UsageError("--fix has no file to write where the text comes on stdin; --diff prints the changes")
+
+
+def _fix(report: Report) -> str:
+    """Write all fixes; what to say of it, if there were any."""
+    from shapecheck import fixing  # noqa: PLC0415  # only who asks for it pays for it
+
+    fixed = list(fixing.fixes(report))
+    for file in fixed:
+        fixing.write(file)
+    count = sum(len(file.findings) for file in fixed)
+    return f"Fixed {count} finding{'s' * (count != 1)} in {', '.join(file.path for file in fixed)}\n" if fixed else ""
+
+
+def _diff(report: Report, stdin: tuple[str, bytes] | None) -> str:
+    from shapecheck import fixing  # noqa: PLC0415  # as above
+
+    return "".join(map(fixing.diff, fixing.fixes(report, None if stdin is None else stdin[1])))
+
+
+def _tell(report: Report, config: Config, options: dict[str, Any], stdin: tuple[str, bytes] | None) -> None:
+    """The findings, or what would mend them, then what there is to say of the run."""
     choice, file = options["color"], options["output_file"]
     color = choice == "always" if file is not None else wants_color(choice, sys.stdout)
-    deliver(FORMATS[config.output_format](report, color=color), file)
+    if options["diff"]:
+        deliver(_diff(report, stdin), None)
+    if file is not None or not options["diff"]:
+        deliver(FORMATS[config.output_format](report, color=color), file)
     closing = statistics.render(report) if options["show_statistics"] else ""
     closing += summary.render(
         report,
