@@ -140,3 +140,10 @@ def test_unused_ignore_comments_can_be_ignored() -> None:
     assert unused([], [module((4, ()))], ignore=("SC1",)) == []
     assert unused([], [module((4, ()))], per_file_ignores=(("a.py", ("SC100",)),)) == []
     assert len(unused([], [module((4, ()))], select=("SC2",))) == 1
+
+
+def test_an_optional_rule_has_to_be_selected() -> None:
+    assert kept([finding("SC402")], []) == []
+    assert kept([finding("SC402")], [], ignore=("SC1",)) == []
+    assert kept([finding("SC402")], [], select=("SC4",)) == [("SC402", 3)]
+    assert kept([finding("SC402")], [], select=("SC",), ignore=("SC402",)) == []

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from shapecheck.facts import EntryResult, Finding, LockCounts, Reach, Report, Span, Summary, TestCounts, Unreached
+from shapecheck.facts import Edit, EntryResult, Finding, LockCounts, Reach, Report, Span, Summary, TestCounts, Unreached
 
 ATTENTION = (
     "import jax",
@@ -51,6 +51,7 @@ def sample() -> Report:
             span=Span(6, 10, 7, 11),
             message='f does not fit: "einsum" got <b> & {c}',
             details=(),
+            fix=(Edit(Span(6, 10, 6, 11), "g{x}"), Edit(Span(7, 6, 7, 10), "")),
             claimed="",
             observed="",
             bindings=(),

@@ -52,7 +52,16 @@ FINDING = exact(
     observed=TEXT,
     bindings={"type": "object", "additionalProperties": TEXT},
     stage=TEXT,
-    fix={"type": "null"},
+    fix={
+        "anyOf": [
+            {"type": "null"},
+            {
+                "type": "array",
+                "minItems": 1,
+                "items": exact(line=PLACE, column=PLACE, end_line=PLACE, end_column=PLACE, replacement=TEXT),
+            },
+        ]
+    },
 )
 SCHEMA = exact(
     version={"const": 1},

@@ -1,0 +1,99 @@
+"""Fixes in the source: nothing but their edits changes, whatever the file is written in."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import shapecheck
+from shapecheck import fixing
+from shapecheck.config import ConfigError
+from shapecheck.facts import Edit, Finding, Report, Span, Summary
+from shapecheck.fixing import Fixed
+
+HERE = Path(__file__).parent
+TEXT = '# coding: utf-8\nprint("é", x, y)\nlast'
+
+
+def finding(column: int, end: int, new: str) -> Finding:
+    span = Span(2, column, 2, end)
+    return Finding("SC401", "warning", "a.py", span, "", fix=(Edit(span, new),))
+
+
+def fixed(data: bytes, *findings: Finding, checked: str = TEXT) -> Fixed:
+    (result,) = fixing.fixes(Report(findings, Summary(), (), (), sources=(("a.py", tuple(checked.split("\n"))),)), data)
+    return result
+
+
+@pytest.mark.parametrize(
+    ("encoding", "end"),
+    [("utf-8", "\n"), ("utf-8", "\r"), ("utf-8-sig", "\r\n"), ("latin-1", "\n"), ("latin-1", "\r\n")],
+)
+def test_only_the_edit_changes(encoding: str, end: str) -> None:
+    text = TEXT.replace("utf-8", encoding.removesuffix("-sig"))
+    before = text.replace("\n", end).encode(encoding)
+    result = fixed(before, finding(12, 13, "longer"), checked=text)
+    assert result.after == before.replace(b"x, y", b"longer, y")
+
+
+def test_edits_of_one_line_do_not_move_each_other() -> None:
+    assert fixed(TEXT.encode(), finding(12, 13, "longer"), finding(15, 16, "")).after == TEXT.replace(
+        "x, y", "longer, "
+    ).encode("utf-8")
+
+
+def test_of_overlapping_fixes_the_first_counts() -> None:
+    result = fixed(TEXT.encode(), finding(12, 16, "z"), finding(15, 16, "w"))
+    assert result.after == TEXT.replace("x, y", "z").encode()
+    assert len(result.findings) == 1
+
+
+@pytest.mark.parametrize("data", [TEXT.replace("x", "xx"), TEXT + "\n", ""])
+def test_a_file_that_has_changed_is_left_alone(data: str) -> None:
+    with pytest.raises(ConfigError, match=r"a\.py: is no longer what was checked"):
+        fixed(data.encode(), finding(12, 13, "z"))
+
+
+def test_a_diff_is_one_that_patch_takes(tmp_path: Path) -> None:
+    before = TEXT.replace("\n", "\r\n").encode()
+    (tmp_path / "a.py").write_bytes(before)
+    change = fixed(before, finding(12, 13, "z"))
+    subprocess.run(["git", "apply", "-p1"], input=fixing.diff(change).encode(), cwd=tmp_path, check=True)
+    assert (tmp_path / "a.py").read_bytes() == change.after
+
+
+def test_writing_keeps_links_and_permissions(tmp_path: Path) -> None:
+    real, link = tmp_path / "real.py", tmp_path / "link.py"
+    real.write_text(TEXT)
+    real.chmod(0o755)
+    link.symlink_to(real)
+    fixing.write(Fixed(str(link), TEXT.encode(), b"new\r\n", ()))
+    assert link.is_symlink()
+    assert real.read_bytes() == b"new\r\n"
+    assert real.stat().st_mode & 0o777 == 0o755
+
+
+def test_fixed_code_is_the_golden_and_is_not_fixed_again(tmp_path: Path) -> None:
+    shutil.copy(HERE / "fixing" / "before.txt", tmp_path / "model.py")
+
+    def run(*options: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "shapecheck", "model.py", "--output-format", "concise", *options]
+        environment = {**os.environ, "PYTHONPATH": str(Path(shapecheck.__file__).parent.parent)}
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+
+    first = run("--fix")
+    after = (HERE / "fixing" / "after.txt").read_text()
+    assert (tmp_path / "model.py").read_text() == after
+    assert "Fixed 5 findings in model.py\n" in first.stderr
+    left = [line.partition(": ")[2][:5] for line in first.stdout.splitlines()]
+    assert (left, first.returncode) == (["SC401", "SC401"], 1)  # a conversion, and a format that no such array takes
+    second = run("--fix")  # from the cache
+    assert second.stdout == first.stdout
+    assert "Fixed" not in second.stderr
+    assert run("--diff").stdout == ""
+    assert (tmp_path / "model.py").read_text() == after
