@@ -49,9 +49,8 @@ class DebugCalls:
         text = self.source.text
         if _PRINT not in text and "debug" not in text:
             return set()
-        own = [name for name, origin in self.names.imported.items() if origin[0].partition(".")[0] == "jax"]
-        words = "|".join(map(re.escape, [_PRINT, "breakpoint", *own]))
-        pattern = re.compile(rf"(?<![\w.])(?:{words})\b|\.(?:print|breakpoint)\b")
+        own = [name for name, origin in self.names.imported.items() if ".".join(origin) in _FUNCTIONS]
+        pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, [_PRINT, 'breakpoint', *own]))})\b")
         return {number for number, line in enumerate(self.source.lines, 1) if pattern.search(line)}
 
     def _call(self, placed: Placed, node: ast.Call) -> Iterator[DebugCall]:
