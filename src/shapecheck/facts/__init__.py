@@ -5,6 +5,7 @@ interpreter. Whoever needs the meaning of a `spec` string parses it with `shapec
 """
 
 from shapecheck.facts.code import (
+    INSERTED,
     Claim,
     DebugCall,
     Field,
@@ -49,6 +50,7 @@ from shapecheck.facts.report import (
 )
 
 __all__ = [
+    "INSERTED",
     "ArrayValue",
     "Call",
     "Claim",

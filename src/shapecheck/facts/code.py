@@ -10,6 +10,9 @@ SiteKind = Literal["param", "return", "value", "name", "field", "shown"]
 ScopeKind = Literal["module", "class", "function"]
 Selector = Union[int, str]  # noqa: UP007 - evaluated on Python 3.10
 
+INSERTED = "# shapecheck: inserted"
+"""Ends each line that `instrument` wrote: such a line is none of the source, it claims nothing and is not evaluated."""
+
 
 @dataclass(frozen=True)
 class Span:

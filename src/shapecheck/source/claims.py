@@ -14,6 +14,7 @@ from shapecheck.source.debugging import DebugCalls
 from shapecheck.source.dims import known_dims
 from shapecheck.source.docstrings import DocstringReader
 from shapecheck.source.imports import read_names
+from shapecheck.source.inserted import in_whole, may_have_inserted, original
 from shapecheck.source.reading import Source, read_source
 from shapecheck.source.scopes import survey
 from shapecheck.source.sites import Sites
@@ -29,6 +30,10 @@ def read_module(path: str, data: bytes) -> Module:
     if source.tree is None:
         problems = (source.problem,) if source.problem is not None else ()
         return Module(path, (_MODULE,), (), (), (), problems, source.lines, parsed=False)
+    if may_have_inserted(data):
+        before = original(data, source)
+        if before.data != data:
+            return in_whole(read_module(path, before.data), before.kept, source.lines)
     return _read_tree(source, source.tree)
 
 

@@ -18,7 +18,7 @@ import ast
 from collections.abc import Sequence
 from typing import TypeVar, cast
 
-from shapecheck.facts import Position, Scope, Site
+from shapecheck.facts import INSERTED, Position, Scope, Site
 
 HANDLE = "__shapecheck__"
 
@@ -32,10 +32,29 @@ def instrument(
 ) -> ast.Module:
     """Parse `source` and put the probes of `sites` into it; raises SyntaxError as `compile` would.
 
-    With `leaving`, functions with sites tell their end too, however they come to it, and modules theirs.
+    With `leaving`, as in a running program, functions with sites tell their end too, and modules theirs; and what
+    `shapecheck instrument` wrote stays in it.
     """
     tree = ast.parse(source, filename)
+    if INSERTED.encode() in source and not leaving:
+        _drop_inserted(tree, source)
     return ast.fix_missing_locations(_Transformer(scopes, sites, leaving).transform(tree))
+
+
+def _drop_inserted(tree: ast.Module, source: bytes) -> None:
+    """Leave out the run-time checks that `shapecheck instrument` wrote: they would stop at the first mismatch."""
+    lines = source.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+    marked = {number for number, line in enumerate(lines, 1) if line.rstrip().endswith(INSERTED.encode())}
+
+    def is_marked(node: ast.AST) -> bool:
+        return isinstance(node, (ast.stmt, ast.expr)) and not hasattr(node, "body") and node.end_lineno in marked
+
+    for node in ast.walk(tree):
+        for name in ("body", "orelse", "finalbody", "decorator_list"):
+            block = getattr(node, name, None)
+            if isinstance(block, list):
+                left = [each for each in block if not is_marked(each)]
+                block[:] = left if left or name == "decorator_list" else block
 
 
 class _Transformer(ast.NodeTransformer):
