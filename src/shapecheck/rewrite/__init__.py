@@ -1,0 +1,111 @@
+"""The claims of a file as checks in its source, and back.
+
+Only whole lines are inserted, each with a mark at its end, so that nothing else of a file changes, and whatever was
+edited around them since, they can be taken out again. Insertions always start from the file without any, so that
+what a run inserts depends on its options only. User code is neither imported nor run.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import sys
+import tokenize
+from dataclasses import dataclass
+
+from shapecheck.facts import Module, Problem
+from shapecheck.rewrite.contracts import Contracts
+from shapecheck.rewrite.edits import Insertion, insert
+from shapecheck.rewrite.plan import File, Left, Options, Outcome
+from shapecheck.rewrite.remarks import Remarks
+from shapecheck.rewrite.values import Values
+from shapecheck.source import read_module
+from shapecheck.source.inserted import may_have_inserted, original
+from shapecheck.source.reading import Source, read_source
+
+__all__ = ["Left", "Options", "Outcome", "RewriteError", "Rewritten", "instrument", "readable", "remove"]
+
+_CONFLICT = re.compile(rb"^<{7} .*?^={7}\r?$.*?^>{7} ", re.MULTILINE | re.DOTALL)
+_IMPORTS = -1
+
+
+class RewriteError(Exception):
+    """A file that has to be left alone; the text says why."""
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """The new contents of a file, and what became of its claims; lines count as in the file without insertions."""
+
+    data: bytes
+    outcome: Outcome
+
+
+def instrument(path: str, data: bytes, options: Options) -> Rewritten:
+    """The file with checks, for what is claimed in it. Raises RewriteError."""
+    clean = remove(path, data)
+    source, tree = _readable(path, clean)
+    outcome = _outcome(read_module(path, clean), source, tree, options, path.rpartition("/")[2])
+    result = insert(clean, outcome.insertions)
+    if remove(path, result) != clean:
+        raise RewriteError("the inserted lines could not be told apart from others, so that nothing is inserted")
+    return Rewritten(result, outcome)
+
+
+def remove(path: str, data: bytes) -> bytes:
+    """The file without what `instrument` inserted. Raises RewriteError."""
+    source, _ = _readable(path, data)
+    if not may_have_inserted(data):
+        return data
+    clean = original(data, source).data
+    if read_source(path, clean).tree is None:
+        raise RewriteError("without the inserted lines it would be no valid Python: some block would be empty")
+    return clean
+
+
+def readable(data: bytes) -> str:
+    """The text of a file for people, its line ends as they are."""
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        return data.decode(encoding, errors="replace")
+    except (SyntaxError, LookupError):
+        return data.decode("utf-8", errors="replace")
+
+
+def _readable(path: str, data: bytes) -> tuple[Source, ast.Module]:
+    if _CONFLICT.search(data):
+        raise RewriteError("it has the markers of a merge conflict; resolve that first")
+    source = read_source(path, data)
+    if source.tree is None:
+        raise RewriteError(_reason(source.problem))
+    return source, source.tree
+
+
+def _reason(problem: Problem | None) -> str:
+    if problem is None:
+        return "it cannot be read"
+    return f"line {problem.span.line}: {problem.message.replace(', so nothing in it is checked', '')}"
+
+
+def _outcome(
+    module: Module, source: Source, tree: ast.Module, options: Options, name: str, above: int = sys.maxsize
+) -> Outcome:
+    """All that is to be inserted; the file's own imports serve if they stand above line `above`."""
+    outcome = Outcome()
+    file = File(module, source, tree, above)
+    if options.shapes:
+        contracts = Contracts(file, outcome)
+        contracts.run()
+        Remarks(file, contracts, outcome).run()
+        outcome.insertions += contracts.decorators()
+    Values(file, name, outcome).run(options)
+    first = min((each.spot.line for each in outcome.insertions), default=0) + 1
+    if file.needs.last_own() >= first:
+        return _outcome(module, source, tree, options, name, first)
+    if outcome.insertions and (lines := file.needs.lines()):
+        spot, others = file.needs.spot(first)
+        noqa = "  # noqa: E402" if others else ""
+        outcome.insertions += [Insertion(spot, f"{line}{noqa}  # isort: skip", _IMPORTS) for line in lines]
+    outcome.left.sort(key=lambda left: left.line)
+    return outcome
