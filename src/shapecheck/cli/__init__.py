@@ -12,6 +12,7 @@ import click
 from shapecheck import __version__
 from shapecheck.check import baseline
 from shapecheck.cli.checking import check
+from shapecheck.cli.instrumenting import instrument
 from shapecheck.cli.listing import claims, clean, explain
 from shapecheck.cli.running import run
 from shapecheck.cli.templates import template
@@ -60,7 +61,7 @@ class _Group(click.Group):
 
 @click.group(
     cls=_Group,
-    commands={each.name or "": each for each in (check, claims, clean, explain, run, template)},
+    commands={each.name or "": each for each in (check, claims, clean, explain, instrument, run, template)},
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="shapecheck", message="%(prog)s %(version)s")
@@ -75,6 +76,7 @@ def command() -> None:
       shapecheck model.py train.py         check some files
       shapecheck src/ --select SC201       only wrong comments
       shapecheck claims src/               list what would be checked, without importing anything
+      shapecheck instrument src/           write checks for the running program into the source
       shapecheck explain SC201             what a rule means, with examples
       shapecheck check --help              all options of a check
 
