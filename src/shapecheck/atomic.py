@@ -18,11 +18,6 @@ def write_bytes(path: Path, data: bytes) -> None:
     A symbolic link stays one: the file behind it is replaced. The file's permissions are kept. What is no regular
     file (`/dev/stdout`, a named pipe) is written to as it is.
     """
-    write_bytes(path, text.encode("utf-8", errors="backslashreplace"))
-
-
-def write_bytes(path: Path, data: bytes) -> None:
-    """Replace the contents of `path` by `data`, or leave the file untouched; as `write_text`."""
     if path.exists() and not path.is_file():
         path.write_bytes(data)
         return
