@@ -17,7 +17,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 # layer -> the layers it may import; "" is the package's face
 ALLOWED = {
-    "": {"stage", "templates", "runtime"},  # when asked for
+    "": {"stage", "templates", "runtime", "comparison"},  # when asked for
     "facts": {"facts"},
     "atomic": set(),
     "cache": {"cache", "atomic"},
@@ -48,12 +48,17 @@ ALLOWED = {
     "evaluating": {"locking", "files", "stage", "check", "facts", "config"},
     "pipeline": {"evaluating", "locking", "plans", "rerun", "files", "source", "facts", "config"},
     "templates": {"templates", "facts"},
+    "comparison": {"comparison", "facts"},
+    "comparing": {"comparison", "templating", "revisions", "stage", "config"},
+    "revisions": {"templating", "config"},
     "templating": {"files", "plans", "source", "stage", "templates", "facts", "config"},
     "runtime": {"runtime", "stage", "templates", "facts"},
     "referee": {"source", "check", "report", "plans", "files", "stage", "facts", "config"},
     "cli": {
         "cli",
         "runtime",
+        "comparison",
+        "comparing",
         "templates",
         "templating",
         "locking",
@@ -74,7 +79,7 @@ ALLOWED = {
     "__main__": {"cli"},
 }
 # rooms of stage/, each of which may import those before it
-STAGE = ("limits", "protocol", "observe", "search", "staging", "tests", "process")
+STAGE = ("limits", "protocol", "observe", "search", "staging", "comparing", "tests", "process")
 WORKER_THIRD_PARTY = {"jax", "numpy", "pytest"}
 
 

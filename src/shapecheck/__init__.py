@@ -7,12 +7,13 @@ wherever it runs.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
+    from shapecheck.comparison import Comparison
     from shapecheck.runtime.errors import NonFinite, ShapeMismatch
     from shapecheck.runtime.interface import ImportHook
     from shapecheck.templates import Template
@@ -22,6 +23,7 @@ __all__ = [
     "NonFinite",
     "ShapeMismatch",
     "__version__",
+    "compare",
     "example",
     "install_import_hook",
     "runtime_checks",
@@ -45,6 +47,28 @@ def example(function: _F) -> _F:
         )
     function.__dict__["__shapecheck_example__"] = True
     return function
+
+
+def compare(
+    a: Callable[..., Any],
+    b: Callable[..., Any],
+    *args: Any,
+    rtol: float = 1e-5,
+    atol: float = 1e-8,
+    map: Mapping[str, str] | None = None,
+    **kwargs: Any,
+) -> Comparison:
+    """Call two models with the same arguments, as they are, jitted or not, and compare their stages one by one.
+
+    `b` is the reference: equal is what differs by no more than `atol + rtol * |b|`. `map` gives stages of `a` the names
+    that they have in `b`: `{"blocks": "layers", "blocks[*].attn": "layers[*].attention"}`. Raises ValueError for what
+    cannot be compared.
+    """
+    from shapecheck.comparison import Comparison  # noqa: PLC0415 - as below
+    from shapecheck.stage.comparing.live import compare, title  # noqa: PLC0415
+
+    compared = compare(a, b, args, kwargs, map or {}, rtol, atol)
+    return Comparison.of(title(a), title(b), compared, rtol, atol)
 
 
 def template(model: Any, *args: Any, flops: bool | None = None, **kwargs: Any) -> Template:

@@ -71,22 +71,44 @@ def find(wanted: Wanted, config: Config, start: Start = spawned) -> Found:
     Raises ConfigError, with the remedy, for what cannot be evaluated; GoneError where only the name, or its file, is
     not there.
     """
-    file, target = wanted.file, wanted.target
-    where, _, name = target.rpartition(":")
-    planned = _plan(file, wanted.folder, config) if file else None
-    given = ConfiguredExample(
-        f"{planned.name if planned is not None else where}:{name}",
-        dict(_pairs(wanted.init)) or None,
-        *_given(wanted.args),
-    )
+    plans, given = planned(wanted, config)
     settings: dict[str, Any] = {"memory": config.memory, "sizes": dict(config.sizes), "made": dict(wanted.made)}
-    plans = [planned] if planned is not None else []
+    with telling(wanted.target), started(wanted, plans, settings, config, start) as worker:
+        return _ask(worker, plans, given, config.timeout, wanted)
+
+
+def planned(wanted: Wanted, config: Config) -> tuple[list[ModulePlan], ConfiguredExample]:
+    """What the worker has to know of the target's file, if it is the user's own, and what it shall call."""
+    file = wanted.file
+    where, _, name = wanted.target.rpartition(":")
+    plan = _plan(file, wanted.folder, config) if file else None
+    call = f"{plan.name if plan is not None else where}:{name}"
+    given = ConfiguredExample(call, dict(_pairs(wanted.init)) or None, *_given(wanted.args))
+    return ([plan] if plan is not None else []), given
+
+
+@contextlib.contextmanager
+def telling(target: str) -> Iterator[None]:
+    """What becomes of workers meanwhile is told as ConfigError."""
     try:
-        return _ask(candidates(wanted, config), plans, settings, given, config.timeout, wanted, start)
+        yield
     except WorkerEndedError as error:
         raise ConfigError(f"{target} {error.reason}\n{error.tail}".rstrip()) from error
     except WorkerError as error:
         raise ConfigError(str(error)) from error
+
+
+def started(
+    wanted: Wanted, plans: Sequence[ModulePlan], settings: Mapping[str, Any], config: Config, start: Start = spawned
+) -> Worker:
+    """A worker of the first interpreter that has JAX, in a process that is started so."""
+    problem: WorkerError | None = None
+    for python in candidates(wanted, config):
+        try:
+            return Worker(python, plans, settings, {}, cwd=wanted.folder, start=start)
+        except WorkerError as error:
+            problem = problem or error
+    raise problem or WorkerError("There is no Python interpreter; name one with --python.")
 
 
 def candidates(wanted: Wanted, config: Config) -> list[str]:
@@ -100,32 +122,15 @@ def pairs(texts: Sequence[str]) -> tuple[str, ...]:
     return tuple(part.strip() for text in texts for part in _parted(text))
 
 
-def _ask(
-    found: Sequence[str],
-    plans: Sequence[ModulePlan],
-    settings: Mapping[str, Any],
-    given: ConfiguredExample,
-    limit: float,
-    wanted: Wanted,
-    start: Start,
-) -> Found:
-    problem: WorkerError | None = None
-    for python in found:
-        try:
-            worker = Worker(python, plans, settings, {}, cwd=wanted.folder, start=start)
-        except WorkerError as error:
-            problem = problem or error
-            continue
-        with worker:
-            answer = worker.ask("template", limit, given=given, seconds=limit, flops=wanted.flops)
-            if isinstance(answer, Mapping):
-                raise (GoneError if "gone" in answer else ConfigError)(str(answer["error"]))
-            template = _template(wanted.target, answer)
-            made = worker.ask("made", limit)
-            files = worker.ask("files", limit)
-        loaded = {*files["loaded"], *(p.file for p in plans)}
-        return Found(template, made, tuple(sorted(loaded)), python, tuple(files["sites"]))
-    raise problem or WorkerError("There is no Python interpreter; name one with --python.")
+def _ask(worker: Worker, plans: Sequence[ModulePlan], given: ConfiguredExample, limit: float, wanted: Wanted) -> Found:
+    answer = worker.ask("template", limit, given=given, seconds=limit, flops=wanted.flops)
+    if isinstance(answer, Mapping):
+        raise (GoneError if "gone" in answer else ConfigError)(str(answer["error"]))
+    template = _template(wanted.target, answer)
+    made = worker.ask("made", limit)
+    files = worker.ask("files", limit)
+    loaded = {*files["loaded"], *(p.file for p in plans)}
+    return Found(template, made, tuple(sorted(loaded)), worker.python, tuple(files["sites"]))
 
 
 def _template(target: str, runs: Sequence[Evaluation]) -> Template:

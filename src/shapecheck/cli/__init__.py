@@ -12,6 +12,7 @@ import click
 from shapecheck import __version__
 from shapecheck.check import baseline
 from shapecheck.cli.checking import check
+from shapecheck.cli.comparing import compare
 from shapecheck.cli.instrumenting import instrument
 from shapecheck.cli.listing import claims, clean, explain
 from shapecheck.cli.running import run
@@ -61,7 +62,7 @@ class _Group(click.Group):
 
 @click.group(
     cls=_Group,
-    commands={each.name or "": each for each in (check, claims, clean, explain, instrument, run, template)},
+    commands={each.name or "": each for each in (check, claims, clean, compare, explain, instrument, run, template)},
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="shapecheck", message="%(prog)s %(version)s")

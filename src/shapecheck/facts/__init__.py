@@ -22,6 +22,7 @@ from shapecheck.facts.code import (
     Suppression,
     Template,
 )
+from shapecheck.facts.compared import Compared, ComparedStage, Gave, Ran, Tensor
 from shapecheck.facts.observed import (
     ArrayValue,
     Call,
@@ -54,6 +55,8 @@ __all__ = [
     "ArrayValue",
     "Call",
     "Claim",
+    "Compared",
+    "ComparedStage",
     "DebugCall",
     "Edit",
     "EntryResult",
@@ -62,6 +65,7 @@ __all__ = [
     "Field",
     "Finding",
     "Frame",
+    "Gave",
     "LockCounts",
     "Mode",
     "Module",
@@ -71,6 +75,7 @@ __all__ = [
     "OtherValue",
     "Position",
     "Problem",
+    "Ran",
     "Reach",
     "Report",
     "Scope",
@@ -84,6 +89,7 @@ __all__ = [
     "Summary",
     "Suppression",
     "Template",
+    "Tensor",
     "TestCounts",
     "TreeValue",
     "Unreached",

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from shapecheck.runtime.errors import NonFinite
-from shapecheck.runtime.taps import Arrays, Sink, is_inexact
+from shapecheck.stage.staging.taps import Arrays, Sink, is_inexact
 
 Failed = Callable[[str, bool], None]
 

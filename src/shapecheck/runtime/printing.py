@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from shapecheck.runtime.numerics import between, bounds
-from shapecheck.runtime.taps import Arrays, Sink
+from shapecheck.stage.staging.taps import Arrays, Sink
 
 _SENT = 5  # numbers that are sent of each array
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from shapecheck.runtime.taps import Arrays, Sink
+from shapecheck.stage.staging.taps import Arrays, Sink
 
 LOGGER: Final = logging.getLogger("shapecheck.run")
 _LARGEST: Final = 10_000_000  # bytes of one file

@@ -17,10 +17,10 @@ from shapecheck.runtime import numerics, recording
 from shapecheck.runtime.looking import short
 from shapecheck.runtime.options import Options
 from shapecheck.runtime.printing import printing
-from shapecheck.runtime.taps import arrays_in, tap, tap_gradient
 from shapecheck.stage.observe.recorder import Opened
 from shapecheck.stage.staging import running
 from shapecheck.stage.staging.running import Running
+from shapecheck.stage.staging.taps import arrays_in, tap, tap_gradient
 from shapecheck.templates import log
 
 _GRADIENT = "grad:"

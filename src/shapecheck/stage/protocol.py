@@ -58,6 +58,7 @@ class ConfiguredExample:
     argv: tuple[str, ...] = ()
     read: bool = False  # the arguments are values already, and their texts mean nothing but themselves
     fill: bool = False  # arguments that are left out are made up
+    likewise: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # arguments of another callable, in order
 
 
 @dataclass(frozen=True)
@@ -135,6 +136,11 @@ _CLASSES: dict[str, Any] = {
         facts.Failure,
         facts.Evaluation,
         facts.Stage,
+        facts.Tensor,
+        facts.Ran,
+        facts.Gave,
+        facts.ComparedStage,
+        facts.Compared,
         Described,
         ModulePlan,
         ConfiguredExample,

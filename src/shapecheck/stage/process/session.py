@@ -13,12 +13,13 @@ from typing import Any
 
 import jax
 
-from shapecheck.facts import Evaluation, Failure
+from shapecheck.facts import Compared, Evaluation, Failure
 from shapecheck.stage.limits import TimeLimitError
 from shapecheck.stage.observe import checkers
 from shapecheck.stage.observe.importing import Importer, WorkerEndedError
 from shapecheck.stage.observe.recorder import Recorder, Watch
 from shapecheck.stage.process import streams
+from shapecheck.stage.process.comparisons import Comparisons
 from shapecheck.stage.process.named import named
 from shapecheck.stage.process.suite import Suite
 from shapecheck.stage.process.templates import Templates
@@ -72,6 +73,7 @@ class Session:
         self.classes: dict[str, type] = {}
         self._kitchen = Kitchen(self.recorder, settings.get("sizes", {}), self._described, self._subclasses)
         self._templates = Templates(self.importer, self.recorder, settings, self._described, self._subclasses)
+        self._comparisons = Comparisons(self.importer, self.recorder, settings, self._described, self._subclasses)
         self._repeats = Repeats(self.recorder)
         sys.meta_path.insert(0, self.importer)
         sys.path.append(os.getcwd())
@@ -166,6 +168,14 @@ class Session:
     def made(self) -> dict[str, int]:
         """The integers that were made up for the template."""
         return self._templates.made()
+
+    def collect(self, given: ConfiguredExample, seconds: float, **asked: Any) -> dict[str, Any]:
+        """Run what `given` calls, with values, and keep what its stages give; or an error that the user can mend."""
+        return self._comparisons.collect(given, seconds, **asked)
+
+    def compared(self, **sides: Any) -> Compared | dict[str, str]:
+        """Compare two models that were collected, here and elsewhere; or an error that the user can mend."""
+        return self._comparisons.compared(**sides)
 
     def _run(self, entry: EntryPlan, seconds: float) -> tuple[Evaluation, ...]:
         plan = self.plans.get(entry.path)

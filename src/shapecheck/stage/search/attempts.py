@@ -71,6 +71,26 @@ class Search:
             raise problem
         return self._stopped()
 
+    def numbers(self) -> Trial | None:
+        """The first trial with numbers that evaluates, or that comes to where it needs values; None if none does.
+
+        Raises CannotSynthesiseError as `evaluate` does.
+        """
+        problem: CannotSynthesiseError | None = None
+        for construction in self.recipe.constructions:
+            try:
+                found = self._search(Trial("sized", construction=construction))
+            except CannotSynthesiseError as error:
+                problem = error
+                continue
+            if found is not None:
+                return found.trial
+            if self.failures and _needs_values(self.failures[-1]):
+                return self.failures[-1].trial
+        if problem is not None and not self.failures:
+            raise problem
+        return None
+
     def _constructed(self, construction: int) -> tuple[Outcome, ...]:
         symbolic: Outcome | None = None
         start = INDEPENDENT
@@ -232,7 +252,7 @@ class Search:
         try:
             prepared = self.recipe.prepare(trial)
             self.guessing = prepared.guessed
-            _under(self.axes, prepared.call)
+            under(self.axes, prepared.call)
         except TimeLimitError:
             raise
         except BaseException as error:  # the user's code may raise anything, and JAX in computing a size
@@ -317,7 +337,7 @@ def _renewed() -> Iterator[None]:
     yield
 
 
-def _under(axes: Sequence[str], call: Callable[[], None]) -> None:
+def under(axes: Sequence[str], call: Callable[[], None]) -> None:
     """Call under named axes, which collectives such as those of batch norm need around them."""
     for axis in axes:
         call = jax.vmap(call, axis_name=axis, axis_size=SMALLEST)

@@ -10,6 +10,7 @@ import jax
 
 from shapecheck.shapes import SpecError, comment_dtype, parse_comment_dims, parse_spec, print_spec
 from shapecheck.stage.limits import TimeLimitError
+from shapecheck.stage.search import hints
 from shapecheck.stage.search.annotations import signature_of
 from shapecheck.stage.search.entries import nearest
 from shapecheck.stage.search.failures import describe_error, is_own
@@ -81,6 +82,42 @@ def check_fit(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any], *, 
     except TypeError as error:
         called = getattr(function, "__qualname__", type(function).__name__)
         raise ExampleError(f"the arguments do not fit {called}{signature}: {error}") from None
+
+
+def fitted(
+    function: Any, args: Sequence[Any], kwargs: Mapping[str, Any], likewise: Mapping[str, Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of another callable as those of `function` that `args` and `kwargs` leave out.
+
+    They go by name, and then by order; random keys by name only, since not all take one. Raises ExampleError if there
+    are too many.
+    """
+    if not likewise:
+        return [], {}
+    try:
+        signature = inspect.signature(function)
+        taken = signature.bind_partial(*args, **kwargs).arguments
+    except (TypeError, ValueError):  # built in, and silent about its parameters; or told as what does not fit
+        return list(likewise.values()), {}
+    free = {name: p for name, p in signature.parameters.items() if name not in taken}
+    named = {n: v for n, v in likewise.items() if n in free and free[n].kind in (_BY_NAME, _BY_EITHER)}
+    left = [value for name, value in likewise.items() if name not in named and not hints.is_key(name)]
+    positional: list[Any] = []
+    for name, parameter in free.items():
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            positional, left = [*positional, *left], []
+        elif left and name not in named and not hints.is_key(name) and parameter.kind is not parameter.VAR_KEYWORD:
+            if parameter.kind is parameter.POSITIONAL_ONLY:
+                positional.append(left.pop(0))
+            else:
+                named[name] = left.pop(0)
+    if left:
+        called = getattr(function, "__qualname__", type(function).__name__)
+        raise ExampleError(f"{called}{signature} does not take all {len(likewise)} inputs ({', '.join(likewise)})")
+    return positional, named
+
+
+_BY_NAME, _BY_EITHER = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
 def public_names(cls: type) -> list[str]:

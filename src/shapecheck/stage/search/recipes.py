@@ -21,6 +21,7 @@ from shapecheck.stage.search.examples import (
     Shape,
     check_fit,
     check_names,
+    fitted,
     placeholders,
     public_names,
     read_argument,
@@ -63,7 +64,10 @@ class Kitchen:
         subclasses: Callable[[type], Sequence[type]],
         made: Made | None = None,
         constructions: tuple[int, ...] = CONSTRUCTIONS,
+        build: Callable[[Deferred], Any] | None = None,
     ) -> None:
+        """With `build`, models are made by that, with values; else abstractly, without any."""
+        self.build, self.has_values = build or abstract.build, build is not None
         self.recorder, self.pinned, self.described, self.subclasses = recorder, pinned, described, subclasses
         self.made, self.constructions = made or Made(), constructions
         self._models: dict[tuple[type, int], tuple[Any, dict[str, int], Kept]] = {}
@@ -144,6 +148,8 @@ class Kitchen:
         arguments, named = list(example.args), dict(example.kwargs)
         if not example.read:
             arguments, named = read_argument(arguments), read_argument(named)
+        rest, others = fitted(function, [*first, *arguments], named, example.likewise)
+        arguments, named = [*arguments, *rest], {**named, **others}
         told = bound(function, [*first, *arguments], named)
         made = {"state": None} if first and "state" not in told and wants_state(function, first[0]) else {}
         check_fit(function, [*first, *arguments], {**made, **named}, whole=not example.fill)
@@ -203,7 +209,7 @@ class Kitchen:
     def _construct(self, cls: type, init: Mapping[str, Any], construction: int) -> tuple[Any, dict[str, int]]:
         deferred, synthesis = self._constructor(cls, init, construction)
         try:
-            model = abstract.build(deferred)
+            model = self.build(deferred)
         except TimeLimitError:
             raise
         except BaseException as error:  # the user's constructor may raise anything

@@ -29,7 +29,7 @@ from shapecheck.stage.staging.watching import StageWatch
 _OURS = Path(__file__).parents[2]
 _LIBRARY = tuple(f"{folder}{os.sep}" for folder in (os.path.dirname(os.__file__), _OURS))
 _INSTALLED = {"site-packages", "dist-packages"}
-_one_at_a_time = threading.RLock()  # classes are changed meanwhile, for all threads
+one_at_a_time = threading.RLock()  # classes are changed meanwhile, for all threads
 
 
 def evaluate(
@@ -48,7 +48,7 @@ def evaluate(
     abstract = {key: jax.tree_util.tree_map(as_shape, value) for key, value in kwargs.items()}
     values = tuple(jax.tree_util.tree_map(as_shape, value) for value in args)
     given = ConfiguredExample(name, None, values, abstract, read=True, fill=True)
-    with _one_at_a_time, StageWatch((*ALL, scopes.watching), _shown, flops=flops) as recorder.watch:
+    with one_at_a_time, StageWatch((*ALL, scopes.watching), _shown, flops=flops) as recorder.watch:
         entry = EntryPlan("template", name, "template", "", 1, None)
         return Search(entry, recipe(kitchen, model, given), recorder, renewed=renewed).evaluate()
 

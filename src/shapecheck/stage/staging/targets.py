@@ -12,7 +12,6 @@ import jax
 from shapecheck.shapes import SpecError, parse_spec
 from shapecheck.stage.observe.values import is_array
 from shapecheck.stage.protocol import ConfiguredExample
-from shapecheck.stage.search import abstract
 from shapecheck.stage.search.annotations import is_config
 from shapecheck.stage.search.deferred import Deferred
 from shapecheck.stage.search.entries import is_model, model_classes, nnx_class
@@ -31,9 +30,9 @@ def recipe(kitchen: Kitchen, target: Any, given: ConfiguredExample, owner: Any =
 
     Raises ExampleError for arguments that do not fit, CannotSynthesiseError for those that are missing.
     """
-    has_arguments = bool(given.args or given.kwargs)
+    has_arguments = bool(given.args or given.kwargs or given.likewise)
     if getattr(target, "__shapecheck_example__", False) is True:
-        if has_arguments or given.init:
+        if given.args or given.kwargs or given.init:
             raise ExampleError(f"{given.call} is an example, which has its arguments already")
         return kitchen.example(target)
     if isinstance(target, type) or (isinstance(owner, type) and inspect.isroutine(target)):
@@ -46,7 +45,8 @@ def recipe(kitchen: Kitchen, target: Any, given: ConfiguredExample, owner: Any =
     if is_model(target) or is_model(holder):
         model, method = (target, "__call__") if is_model(target) else (holder, target.__func__.__name__)
         _need(type(model), method, given.call)
-        model = _abstract(model) if isinstance(model, nnx_class() or ()) else model
+        changes = isinstance(model, nnx_class() or ()) and not kitchen.has_values
+        model = _abstract(model) if changes else model
         return (
             kitchen.configured(replace(given, method=method), model) if has_arguments else kitchen.bound(model, method)
         )
@@ -61,7 +61,8 @@ def recipe(kitchen: Kitchen, target: Any, given: ConfiguredExample, owner: Any =
         return recipe(kitchen, made, replace(given, init=None))
     if isinstance(made, tuple) and made and (is_model(made[0]) or is_pair(made[0])):
         if not has_arguments:
-            values = tuple(jax.tree_util.tree_map(as_shape, value) for value in made[1:])
+            leaf = as_placeholder if kitchen.has_values else as_shape
+            values = tuple(jax.tree_util.tree_map(leaf, value) for value in made[1:])
             given = replace(given, args=values, read=True)
         return recipe(kitchen, made[0], replace(given, init=None))
     return kitchen.configured(given, target) if has_arguments else kitchen.function(target)
@@ -79,6 +80,11 @@ def _need(cls: type, method: str, call: str) -> None:
 
 def as_shape(value: Any) -> Any:
     """A jaxtyping type as a shape, an array as an abstract one; other values pass as they are."""
+    return jax.ShapeDtypeStruct(value.shape, value.dtype) if is_array(value) else as_placeholder(value)
+
+
+def as_placeholder(value: Any) -> Any:
+    """A jaxtyping type as a shape; other values pass as they are."""
     text = getattr(value, "dim_str", None)
     if isinstance(value, type) and isinstance(text, str):
         try:
@@ -86,7 +92,7 @@ def as_shape(value: Any) -> Any:
         except SpecError as error:
             raise ExampleError(f"{text!r} is not a shape: {error}") from None
         return Shape(vars(value)["dtype"].__name__, text)
-    return jax.ShapeDtypeStruct(value.shape, value.dtype) if is_array(value) else value
+    return value
 
 
 def with_batches(given: ConfiguredExample) -> ConfiguredExample:
@@ -148,7 +154,7 @@ def _made(kitchen: Kitchen, function: Any, given: ConfiguredExample) -> Any:
     check_names(function, heads(init))
     try:
         args, kwargs = synthesis.arguments(function, {}, init, constructing=True)
-        return abstract.build(Deferred(function, args, kwargs))
+        return kitchen.build(Deferred(function, args, kwargs))
     except ExampleError:
         raise
     except Exception as error:  # a function of arrays, say, with arguments that are none

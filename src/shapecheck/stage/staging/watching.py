@@ -253,7 +253,7 @@ class StageWatch(Watch):
         found = around(frame, lambda f: f.f_code is StageWatch.run.__code__)
         _drop_retraced(siblings, found)
         lies = step.path
-        if lies is None and parent is None and self.runner is not None:
+        if lies is None and parent is None and self.runner is not None and not self._roots:
             lies = ""  # a program calls whole models
         elif lies is None and is_module(step.part):
             lies = self._place(step.part, [each.size for each in found])

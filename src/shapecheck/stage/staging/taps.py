@@ -37,16 +37,17 @@ class Sink:
     after: Callable[[jax.Array], None] | None = None
 
 
-def tap(value: Any, given: Any, sink: Sink) -> Any:
-    """`value`, a pytree, whose arrays of inexact numbers are told to `sink` as they are computed.
+def tap(value: Any, given: Any, sink: Sink, which: Callable[[Any], bool] | None = None) -> Any:
+    """`value`, a pytree, whose arrays of inexact numbers, or `which`, are told to `sink` as they are computed.
 
     Those of `given` are what they came from.
     """
+    which = which or is_inexact
     leaves, structure = jax.tree_util.tree_flatten(value)
-    places = [index for index, leaf in enumerate(leaves) if is_inexact(leaf)]
+    places = [index for index, leaf in enumerate(leaves) if which(leaf)]
     if not places:
         return value
-    came = arrays_in(given)
+    came = [leaf for leaf in jax.tree_util.tree_leaves(given) if which(leaf)]
     if not any(isinstance(leaves[index], jax.core.Tracer) for index in places):
         _tell([leaves[index] for index in places], [a for a in came if not isinstance(a, jax.core.Tracer)], sink)
         return value
@@ -56,7 +57,8 @@ def tap(value: Any, given: Any, sink: Sink) -> Any:
     if sink.after is not None:
         sink.after(told[1])
     for index in places:
-        leaves[index] = jnp.where(told[0], leaves[index], jnp.nan)
+        otherwise = jnp.nan if jnp.issubdtype(leaves[index].dtype, jnp.inexact) else False
+        leaves[index] = jnp.where(told[0], leaves[index], otherwise)
     return jax.tree_util.tree_unflatten(structure, leaves)
 
 

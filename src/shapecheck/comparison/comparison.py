@@ -1,0 +1,112 @@
+"""Two models that ran on the same inputs: their stages side by side, and where they part."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from shapecheck.facts import Compared, ComparedStage
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What became of comparing `a` with the reference `b`, within `rtol` and `atol`.
+
+    `stages` are those that both have, outer ones first, in the order of `a`; `only_a` and `only_b` are the paths of the
+    others.
+    """
+
+    a: str
+    b: str
+    stages: tuple[ComparedStage, ...]
+    only_a: tuple[str, ...] = ()
+    only_b: tuple[str, ...] = ()
+    rtol: float = 1e-5
+    atol: float = 1e-8
+
+    @classmethod
+    def of(cls, a: str, b: str, compared: Compared, rtol: float, atol: float) -> Comparison:
+        """What is to be said of two models of these names. Raises ValueError if they have no stage in common."""
+        if not compared.stages:
+            sides = [", ".join(only) or "none" for only in (compared.only_a, compared.only_b)]
+            raise ValueError(
+                f"{a} and {b} have no stage in common, so nothing was compared. Stages of the first: {sides[0]}; "
+                f"of the second: {sides[1]}. Say which belong together: --map old=new, or map={{'old': 'new'}}"
+            )
+        return cls(a, b, compared.stages, compared.only_a, compared.only_b, rtol, atol)
+
+    @property
+    def equal(self) -> bool:
+        """Whether all stages that both have gave the same, within the tolerance."""
+        return all(stage.equal for stage in self.stages)
+
+    @property
+    def first(self) -> str | None:
+        """The path of the first stage that gives something else; None if there is none. See `divergence`."""
+        found = self.divergence
+        return found.path if found is not None else None
+
+    @property
+    def divergence(self) -> ComparedStage | None:
+        """The first stage that gives something else, as far inside as it was given the same."""
+        return _first(self.stages, None)
+
+    def inside(self, stage: ComparedStage) -> ComparedStage | None:
+        """The first stage inside of another that gives something else."""
+        place = self.stages.index(stage)
+        return next((each for each in self.stages if not each.equal and each.parent == place), None)
+
+    def to_json(self) -> str:
+        """JSON, version 1."""
+        from shapecheck.comparison.views import as_json  # noqa: PLC0415 - it knows this class
+
+        return as_json(self)
+
+    def __str__(self) -> str:
+        from shapecheck.comparison.views import as_text  # noqa: PLC0415 - likewise
+
+        return as_text(self)
+
+
+def _first(stages: Sequence[ComparedStage], parent: int | None) -> ComparedStage | None:
+    """The first below `parent` that differs; but where it was given the same as its like, what inside of it did so.
+
+    Stages that agree are looked into last: what differs inside of them has not mattered.
+    """
+    below = [(place, stage) for place, stage in enumerate(stages) if stage.parent == parent]
+    for place, stage in below:
+        if not stage.equal:
+            inner = _first(stages, place) if stage.inputs else None
+            return inner if inner is not None and inner.inputs else stage
+    return next((inner for place, _ in below if (inner := _first(stages, place)) is not None), None)
+
+
+def plain(stage: ComparedStage) -> dict[str, Any]:
+    """A stage for JSON, which knows no infinity."""
+    return {
+        "path": stage.path,
+        "call": stage.call,
+        "type": stage.type,
+        "equal": stage.equal,
+        "same_shapes": stage.shapes,
+        "max_absolute": _number(stage.absolute),
+        "max_relative": _number(stage.relative),
+        "nan_in_both": stage.nans,
+        "nan_in_one": stage.odd,
+        "inputs_agree": stage.inputs,
+        "parameters_agree": stage.parameters,
+        "inside": stage.parent,
+        **{
+            name: {
+                "path": side.path,
+                "output": side.output,
+                "source": {"path": side.source.path, "line": side.source.line} if side.source is not None else None,
+            }
+            for name, side in (("a", stage.a), ("b", stage.b))
+        },
+    }
+
+
+def _number(value: float | None) -> float | str | None:
+    return value if value is None or abs(value) != float("inf") else str(value)

@@ -1,0 +1,1 @@
+"""Two models on the same inputs: what their stages give, and how that differs."""

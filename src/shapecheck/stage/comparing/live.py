@@ -1,0 +1,54 @@
+"""Two models that the user holds in hand, compared in the user's own process."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax
+
+from shapecheck.facts import Compared
+from shapecheck.stage.comparing.collecting import Collecting
+from shapecheck.stage.comparing.differing import Collected, compared
+from shapecheck.stage.comparing.keeping import Keeping
+from shapecheck.stage.search.entries import is_model, unwrapped
+from shapecheck.stage.search.signatures import bound
+from shapecheck.stage.staging.frameworks import ALL, scopes
+from shapecheck.stage.staging.live import one_at_a_time, title
+from shapecheck.stage.staging.watching import StageWatch
+
+__all__ = ["compare", "title"]
+
+
+def compare(
+    a: Callable[..., Any],
+    b: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    rules: Mapping[str, str],
+    rtol: float,
+    atol: float,
+) -> Compared:
+    """Call both, as they are, and compare their stages. Raises ValueError for what cannot be compared."""
+    with tempfile.TemporaryDirectory(prefix="shapecheck-") as folder:
+        one, other = (_collected(m, args, kwargs, os.path.join(folder, n)) for n, m in (("a", a), ("b", b)))
+        return compared(one, other, rules, rtol, atol)
+
+
+def _collected(model: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], file: str) -> Collected:
+    keeping = Keeping(file)
+    try:
+        collecting = Collecting(keeping)
+        watch = StageWatch((*ALL, scopes.watching), os.path.relpath, runner=collecting.run)
+        with one_at_a_time, watch, watch.attempt():
+            inner = unwrapped(model)
+            watch.know("", getattr(inner, "__self__", inner))
+            for name, value in bound(model, args, kwargs).items():
+                watch.know(name, value)
+            jax.block_until_ready((model if is_model(model) else watch.function(model))(*args, **kwargs))
+            jax.effects_barrier()
+        return Collected(collecting.ran(), file)
+    finally:
+        keeping.close()

@@ -1,0 +1,196 @@
+"""The part of a session that runs models with values, to compare them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from shapecheck.facts import Compared, Ran
+from shapecheck.stage.comparing import inputs
+from shapecheck.stage.comparing.collecting import Collecting, TooLargeError
+from shapecheck.stage.comparing.differing import Collected, compared
+from shapecheck.stage.comparing.keeping import Keeping
+from shapecheck.stage.comparing.matching import RenameError
+from shapecheck.stage.limits import TimeLimitError
+from shapecheck.stage.observe.importing import Importer
+from shapecheck.stage.observe.recorder import Recorder, Watch
+from shapecheck.stage.process.named import named
+from shapecheck.stage.protocol import ConfiguredExample, EntryPlan
+from shapecheck.stage.search import abstract
+from shapecheck.stage.search.attempts import Search, under
+from shapecheck.stage.search.deferred import Deferred, force
+from shapecheck.stage.search.examples import ExampleError
+from shapecheck.stage.search.failures import explain, is_own
+from shapecheck.stage.search.recipes import Kitchen
+from shapecheck.stage.search.signatures import Descriptions
+from shapecheck.stage.search.sizes import Made, UnknownSizeError
+from shapecheck.stage.search.synthesis import DEFAULTS_FIRST, CannotSynthesiseError
+from shapecheck.stage.search.trials import Recipe, Trial
+from shapecheck.stage.staging import running
+from shapecheck.stage.staging.frameworks import ALL, scopes
+from shapecheck.stage.staging.targets import recipe
+from shapecheck.stage.staging.watching import StageWatch
+
+_USERS = (CannotSynthesiseError, UnknownSizeError, ExampleError)
+Making = Callable[[Kitchen], Recipe]
+
+
+class Comparisons:
+    """Runs one model for a comparison, and compares it with another. Its numbers are those of `settings`, if any."""
+
+    def __init__(
+        self,
+        importer: Importer,
+        recorder: Recorder,
+        settings: Mapping[str, Any],
+        described: Callable[[Any], Descriptions],
+        subclasses: Callable[[type], Sequence[type]],
+    ) -> None:
+        self._importer, self._recorder, self._settings = importer, recorder, settings
+        self._described, self._subclasses = described, subclasses
+
+    def collect(
+        self, given: ConfiguredExample, seconds: float, *, batch: str, file: str, other: str, seed: int
+    ) -> dict[str, Any]:
+        """Run what `given` calls, and keep what its stages give in `file`.
+
+        Inputs may be those in the file `batch`, if there is one, or be kept in the `other` file.
+
+        The answer tells the runs, the inputs for another model like it, and what was made up; or an error.
+        """
+        keeping = Keeping(file)
+        try:
+            with scopes.watching(StageWatch(ALL, self._importer.shown)):  # functions that it decorates
+                target = named(given.call, self._importer, installed=True)
+                holder = given.call.rpartition(".")[0]  # of a method, its class
+                owner = named(holder, self._importer, installed=True) if ":" in holder else None
+            values = {
+                part: inputs.with_values(getattr(given, part), other) for part in ("init", "args", "kwargs", "likewise")
+            }
+            batched = {name: jnp.asarray(array) for name, array in inputs.read(batch).items()} if batch else {}
+            given = replace(given, fill=True, **{**values, "likewise": {**values["likewise"], **batched}})
+
+            def making(kitchen: Kitchen) -> Recipe:
+                return recipe(kitchen, target, given, owner)
+
+            return self._collect(making, given, keeping, seconds, seed)
+        except (*_USERS, TooLargeError) as error:
+            return {"error": str(error)}
+        finally:
+            keeping.close()
+            self._recorder.watch = Watch()
+
+    def compared(
+        self,
+        *,
+        a: tuple[Ran, ...],
+        b: tuple[Ran, ...],
+        files: tuple[str, str],
+        rules: Mapping[str, str],
+        rtol: float,
+        atol: float,
+    ) -> Compared | dict[str, str]:
+        """Compare the runs of two models, whose arrays are in `files`."""
+        try:
+            return compared(Collected(a, files[0]), Collected(b, files[1]), rules, rtol, atol)
+        except RenameError as error:
+            return {"error": f"--map {error}"}
+
+    def _collect(
+        self, making: Making, given: ConfiguredExample, keeping: Keeping, seconds: float, seed: int
+    ) -> dict[str, Any]:
+        trial, axes = self._trial(making, given.call, seconds)
+        collecting = Collecting(keeping)
+        watch = _Watch(self._importer.shown, collecting, seed)
+
+        def build(deferred: Deferred) -> Any:
+            structs, rebuild = abstract.split(deferred)
+            return force(rebuild(inputs.random(structs, seed)))
+
+        kitchen = self._kitchen(build)
+        with watch, scopes.watching(watch), self._recorder.paused():
+            self._recorder.watch = watch
+            self._recorder.begin()
+            try:
+                chosen = making(kitchen)
+                trial = trial or Trial("sized", construction=chosen.constructions[0])
+                prepared = chosen.prepare(trial)
+                with watch.attempt():
+                    under(axes, prepared.call)
+                    jax.effects_barrier()
+            except (TimeLimitError, *_USERS):
+                raise
+            except BaseException as error:  # the user's code may raise anything
+                if is_own(error) and not isinstance(error, MemoryError):
+                    raise
+                raise ExampleError(f"it cannot be run: {self._explained(error)}") from None
+        return {
+            "ran": collecting.ran(),
+            "inputs": inputs.passed_on(watch.given, keeping),
+            "made": dict(kitchen.made.chosen),
+            "told": [] if given.args else list(filter(None, (inputs.described(*each) for each in watch.made()))),
+        }
+
+    def _trial(self, making: Making, call: str, seconds: float) -> tuple[Trial | None, Sequence[str]]:
+        """The sizes with which it can be evaluated, abstractly; None if that cannot be known so."""
+        entry = EntryPlan("compare", call, "compare", "", 1, None)
+        try:
+            search = Search(entry, making(self._kitchen()), self._recorder, seconds)
+            return search.numbers(), search.axes
+        except _USERS:
+            return None, ()  # with values it may be otherwise; and else that is told
+
+    def _kitchen(self, build: Callable[[Deferred], Any] | None = None) -> Kitchen:
+        made = Made(**self._settings.get("made", {}))
+        sizes = self._settings.get("sizes", {})
+        return Kitchen(self._recorder, sizes, self._described, self._subclasses, made, DEFAULTS_FIRST, build)
+
+    def _explained(self, error: BaseException) -> str:
+        failure = explain(error, self._recorder)
+        at = f" ({failure.frame.path}:{failure.frame.line}, in {failure.frame.function})" if failure.frame else ""
+        remedy = " (`memory` in the configuration sets the limit)" if isinstance(error, MemoryError) else ""
+        return f"{type(error).__name__}: {failure.message}{at}{remedy}"
+
+
+class _Watch(StageWatch):
+    """Watches a model that computes. What is abstract in its arguments becomes random numbers."""
+
+    def __init__(self, show: Callable[[str], str], collecting: Collecting, seed: int) -> None:
+        super().__init__(ALL, show, runner=collecting.run)
+        self._seed = seed
+        self._made: set[int] = set()
+        self.given: dict[str, Any] = {}  # what it was called with
+
+    def made(self) -> list[tuple[str, Any]]:
+        """The arguments that were made up."""
+        return [
+            (name, value)
+            for name, value in self.given.items()
+            if any(id(leaf) in self._made for leaf in jax.tree_util.tree_leaves(value))
+        ]
+
+    def evaluate(self, function: Callable[..., Any], *args: Any) -> None:
+        """Call a function with numbers for its abstract arrays."""
+        (structs,) = args
+        values = inputs.random(structs, self._seed)
+        self._made = set(map(id, values))
+        function(values)
+
+    def method(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """As it is called, with what it is given in mind."""
+        return self._noting(super().method(function), function, 1)
+
+    def function(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """As it is called, with what it is given in mind."""
+        return self._noting(super().function(function), function, 0)
+
+    def _noting(self, called: Callable[..., Any], function: Any, own: int) -> Callable[..., Any]:
+        def noting(*args: Any, **kwargs: Any) -> Any:
+            self.given = dict(list(running.arguments(function, args, kwargs))[own:])
+            return jax.block_until_ready(called(*args, **kwargs))
+
+        return noting
