@@ -26,6 +26,10 @@ def at_revision(wanted: Wanted) -> Iterator[Wanted]:
         yield wanted
         return
     top = Path(_git(wanted.folder, "rev-parse", "--show-toplevel").decode().strip())
+    try:
+        _git(top, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
+    except ConfigError:
+        raise ConfigError(f"{wanted.target}: git knows no revision {revision!r}") from None
     archive = _git(top, "archive", "--format=tar", f"{revision}^{{tree}}")
     inside = wanted.folder.resolve().relative_to(top.resolve())
     with tempfile.TemporaryDirectory(prefix="shapecheck-") as name:

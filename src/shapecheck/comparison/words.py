@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shapecheck.comparison.comparison import Comparison
-from shapecheck.facts import ComparedStage, Frame
+from shapecheck.facts import ComparedStage
 
 _MOST = 8  # stages that are named in one line
 
@@ -83,33 +83,32 @@ def conclusion(comparison: Comparison) -> str:
         tail = f"; the largest difference is {most.absolute:.3g}, in {_called(most)}" if most.absolute else ""
         within = f"within rtol={comparison.rtol:g}, atol={comparison.atol:g}"
         return f"Equal: {_count(len(comparison.stages), 'stage')} {within}{tail}."
-    return f"First divergent stage: {_called(stage)} ({_where(stage)}). {_cause(comparison, stage)}"
+    return f"First divergent stage: {_called(stage)}{_where(stage)}. {_cause(comparison, stage)}"
 
 
 def _cause(comparison: Comparison, stage: ComparedStage) -> str:
     if stage.inputs is None:
         return "Its inputs cannot be compared: the two are given different numbers of arrays."
     if not stage.inputs:
-        above = comparison.stages[stage.parent] if stage.parent is not None else None
-        return f"Its inputs differ already: the cause lies before it{f', in {_name(above)}' if above else ''}."
+        if stage.parent is None:
+            return "The two were not given the same, so nothing can be said of the cause."
+        return f"Its inputs differ already: the cause lies before it, in {_name(comparison.stages[stage.parent])}."
     if stage.parameters is False:
         return "Its inputs agree, and its parameters differ."
     inner = comparison.inside(stage)
     also = " and its parameters" if stage.parameters else ""
     cause = f"Its inputs{also} agree, so the cause lies in its own code"
     if inner is not None:
-        return f"{cause}, before {_called(inner)}, the first inside of it that differs."
+        unknown = ", or inside of that: what the two give to it cannot be compared" if inner.inputs is None else ""
+        return f"{cause}, before {_called(inner)}, the first inside of it that differs{unknown}."
     has_parts = any(each.parent == comparison.stages.index(stage) for each in comparison.stages)
     return f"{cause}: all stages inside of it are equal." if has_parts else f"{cause}."
 
 
 def _where(stage: ComparedStage) -> str:
-    places = dict.fromkeys(_place(source) for source in (stage.a.source, stage.b.source))
-    return " and ".join(places)
-
-
-def _place(source: Frame | None) -> str:
-    return f"{source.path}:{source.line}" if source is not None else "somewhere without source"
+    sources = [source for source in (stage.a.source, stage.b.source) if source is not None]
+    places = dict.fromkeys(f"{source.path}:{source.line}" for source in sources)
+    return f" ({' and '.join(places)})" if places else ""
 
 
 def _called(stage: ComparedStage) -> str:

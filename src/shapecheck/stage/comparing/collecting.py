@@ -61,7 +61,10 @@ class Collecting:
     def run(self, stage: Running, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Run a stage, and note what it was given and gives."""
         own = args[:1] if args and stage.part is not None and type(args[0]) is type(stage.part) else ()
-        given = _arrays([*args[len(own) :], dict(kwargs)])  # now: a state cannot be looked at when there is a newer one
+        # Now, for a state cannot be looked at when there is a newer one; and in the order of the parameters.
+        order = {name: place for place, (name, _) in enumerate(stage.step.input)}
+        named = sorted(kwargs, key=lambda name: order.get(name, len(order)))
+        given = _arrays([*args[len(own) :], *(kwargs[name] for name in named)])
         loop = next((id(each.frame) for each in stage.around[:1] if each.is_loop), None)
         record = _Record(stage, stage.path, loop)
         self._under_way[-1].children.append(record)

@@ -96,9 +96,10 @@ class _Values:
         )
 
     def _agree(self, a: Sequence[Tensor], b: Sequence[Tensor]) -> bool | None:
-        """Whether what was given agrees. What counts is not of numbers, such as a key, one of them may lack."""
+        """Whether what was given agrees. One may take the same array twice, or an integer array, a key say, besides."""
         if len(a) != len(b):
-            a, b = ([t for t in side if jnp.issubdtype(jnp.dtype(t.dtype), jnp.inexact)] for side in (a, b))
+            inexact = ([t for t in side if jnp.issubdtype(jnp.dtype(t.dtype), jnp.inexact)] for side in (a, b))
+            a, b = (list({tensor.digest: tensor for tensor in side}.values()) for side in inexact)
         if len(a) != len(b):
             return None
         same = [(t.dtype, t.shape) for t in a] == [(t.dtype, t.shape) for t in b]

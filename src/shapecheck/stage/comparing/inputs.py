@@ -56,7 +56,7 @@ def described(name: str, value: Any) -> str:
     for leaf in filter(is_array, jax.tree_util.tree_leaves(value)):
         shape = f"{leaf.dtype.name}[{','.join(map(str, leaf.shape))}]"
         if hints.is_key(name) or jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
-            found.append("the key of the seed")
+            found.append("of the seed")
         elif jnp.issubdtype(leaf.dtype, jnp.inexact):
             found.append(f"{shape} normal")
         else:

@@ -64,7 +64,9 @@ class Comparisons:
         """
         keeping = Keeping(file)
         try:
-            with scopes.watching(StageWatch(ALL, self._importer.shown)):  # functions that it decorates
+            collecting = Collecting(keeping)
+            watch = _Watch(self._importer.shown, collecting, seed)
+            with scopes.watching(watch):  # functions that it decorates while it is imported
                 target = named(given.call, self._importer, installed=True)
                 holder = given.call.rpartition(".")[0]  # of a method, its class
                 owner = named(holder, self._importer, installed=True) if ":" in holder else None
@@ -77,7 +79,14 @@ class Comparisons:
             def making(kitchen: Kitchen) -> Recipe:
                 return recipe(kitchen, target, given, owner)
 
-            return self._collect(making, given, keeping, seconds, seed)
+            trial, axes = self._trial(making, given.call, seconds)
+            made = self._run(making, trial, axes, watch, seed)
+            return {
+                "ran": collecting.ran(),
+                "inputs": inputs.passed_on(watch.given, keeping),
+                "made": dict(made.chosen),
+                "told": list(filter(None, (inputs.described(*each) for each in watch.made()))),
+            }
         except (*_USERS, TooLargeError) as error:
             return {"error": str(error)}
         finally:
@@ -100,12 +109,8 @@ class Comparisons:
         except RenameError as error:
             return {"error": f"--map {error}"}
 
-    def _collect(
-        self, making: Making, given: ConfiguredExample, keeping: Keeping, seconds: float, seed: int
-    ) -> dict[str, Any]:
-        trial, axes = self._trial(making, given.call, seconds)
-        collecting = Collecting(keeping)
-        watch = _Watch(self._importer.shown, collecting, seed)
+    def _run(self, making: Making, trial: Trial | None, axes: Sequence[str], watch: _Watch, seed: int) -> Made:
+        """Run it with values, and tell which integers were made up. Raises ExampleError for what the code raises."""
 
         def build(deferred: Deferred) -> Any:
             structs, rebuild = abstract.split(deferred)
@@ -128,12 +133,7 @@ class Comparisons:
                 if is_own(error) and not isinstance(error, MemoryError):
                     raise
                 raise ExampleError(f"it cannot be run: {self._explained(error)}") from None
-        return {
-            "ran": collecting.ran(),
-            "inputs": inputs.passed_on(watch.given, keeping),
-            "made": dict(kitchen.made.chosen),
-            "told": [] if given.args else list(filter(None, (inputs.described(*each) for each in watch.made()))),
-        }
+        return kitchen.made
 
     def _trial(self, making: Making, call: str, seconds: float) -> tuple[Trial | None, Sequence[str]]:
         """The sizes with which it can be evaluated, abstractly; None if that cannot be known so."""

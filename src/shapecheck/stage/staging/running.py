@@ -21,6 +21,8 @@ from shapecheck.stage.staging.transforms import Around
 
 Given = tuple[tuple[str, Value], ...]
 
+_OURS = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "")
+
 
 @dataclass(frozen=True)
 class Label:
@@ -160,7 +162,7 @@ def origin(function: Any, name: str, show: Callable[[str], str]) -> Frame | None
         code = getattr(inspect.unwrap(function), "__code__", None)
     except ValueError:  # it claims to wrap itself
         return None
-    if code is None:
+    if code is None or code.co_filename.startswith(_OURS):
         return None
     return Frame(shown(code.co_filename, show), code.co_firstlineno, name)
 
