@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -37,12 +38,31 @@ def compare(
         return compared(one, other, rules, rtol, atol)
 
 
+class _Caches:
+    """What JAX has compiled serves the next comparison too, unless there are stages in it: those would not be seen."""
+
+    def __init__(self) -> None:
+        self._number = 0
+
+    @contextlib.contextmanager
+    def attempt(self, watch: StageWatch) -> Iterator[None]:
+        """Around one run of a model."""
+        try:
+            with watch.attempt(f"compare-{self._number}"):
+                yield
+        finally:
+            self._number += watch.traced
+
+
+_caches = _Caches()
+
+
 def _collected(model: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], file: str) -> Collected:
     keeping = Keeping(file)
     try:
         collecting = Collecting(keeping)
         watch = StageWatch((*ALL, scopes.watching), os.path.relpath, runner=collecting.run)
-        with one_at_a_time, watch, watch.attempt():
+        with one_at_a_time, watch, _caches.attempt(watch):
             inner = unwrapped(model)
             watch.know("", getattr(inner, "__self__", inner))
             for name, value in bound(model, args, kwargs).items():

@@ -51,6 +51,7 @@ class StageWatch(Watch):
         self._name = ""  # of the attempt, to JAX
         self._renewals: contextlib.ExitStack | None = None  # during an attempt
         self._plain = False
+        self.traced = False  # whether there were stages that JAX may recall
         self._entered = contextlib.ExitStack()
         self._wrap: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = []
         self.begin()
@@ -120,9 +121,9 @@ class StageWatch(Watch):
         return whole
 
     @contextlib.contextmanager
-    def attempt(self) -> Iterator[None]:
-        """Around each evaluation: what JAX recalls is what it traced meanwhile."""
-        self._name = f"attempt-{next(_numbers)}"
+    def attempt(self, name: str = "") -> Iterator[None]:
+        """Around each evaluation: what JAX recalls is what it traced meanwhile, or in attempts of the same `name`."""
+        self._name = name or f"attempt-{next(_numbers)}"
         try:
             with contextlib.ExitStack() as self._renewals:
                 self._renewals.enter_context(renewed(self._name))
@@ -217,6 +218,7 @@ class StageWatch(Watch):
             ended.scope.__exit__(None, None, None)
             if ended is stage:
                 break
+        self.traced |= stage.traced
         if stage.traced and self._renewals is not None:
             # A jitted function, or the body of a loop: when it is called with another module like this one, JAX
             # shall not recall what it traced here.
