@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,12 +50,15 @@ class Comparison:
     @property
     def divergence(self) -> ComparedStage | None:
         """The first stage that gives something else, as far inside as it was given the same."""
-        return _first(self.stages, None)
+        return _first(self.stages, _below(self.stages), None)
 
     def inside(self, stage: ComparedStage) -> ComparedStage | None:
         """The first stage inside of another that gives something else."""
-        place = self.stages.index(stage)
-        return next((each for each in self.stages if not each.equal and each.parent == place), None)
+        return next((each for each in self.parts(stage) if not each.equal), None)
+
+    def parts(self, stage: ComparedStage) -> list[ComparedStage]:
+        """The stages right inside of another."""
+        return [self.stages[place] for place in _below(self.stages).get(self.stages.index(stage), ())]
 
     def to_json(self) -> str:
         """JSON, version 1."""
@@ -69,17 +72,27 @@ class Comparison:
         return as_text(self)
 
 
-def _first(stages: Sequence[ComparedStage], parent: int | None) -> ComparedStage | None:
+def _below(stages: Sequence[ComparedStage]) -> dict[int | None, list[int]]:
+    """The places of the stages inside of each; None has the outermost."""
+    found: dict[int | None, list[int]] = {}
+    for place, stage in enumerate(stages):
+        found.setdefault(stage.parent, []).append(place)
+    return found
+
+
+def _first(
+    stages: Sequence[ComparedStage], below: Mapping[int | None, Sequence[int]], parent: int | None
+) -> ComparedStage | None:
     """The first below `parent` that differs; but where it was given the same as its like, what inside of it did so.
 
     Stages that agree are looked into last: what differs inside of them has not mattered.
     """
-    below = [(place, stage) for place, stage in enumerate(stages) if stage.parent == parent]
-    for place, stage in below:
-        if not stage.equal:
-            inner = _first(stages, place) if stage.inputs else None
-            return inner if inner is not None and inner.inputs else stage
-    return next((inner for place, _ in below if (inner := _first(stages, place)) is not None), None)
+    places = below.get(parent, ())
+    for place in places:
+        if not stages[place].equal:
+            inner = _first(stages, below, place) if stages[place].inputs else None
+            return inner if inner is not None and inner.inputs else stages[place]
+    return next((inner for place in places if (inner := _first(stages, below, place)) is not None), None)
 
 
 def plain(stage: ComparedStage) -> dict[str, Any]:

@@ -66,9 +66,9 @@ def notes(comparison: Comparison) -> Iterator[str]:
             yield f"Only in {name}: {_listed(only)}"
     if comparison.only_a and comparison.only_b:
         yield "Stages that belong together under other names: --map old=new, from Python map={'old': 'new'}."
-    others = [stage for stage in comparison.stages if stage.parameters is False]
-    holders = {stage.parent for stage in others}
-    inner = [stage for place, stage in enumerate(comparison.stages) if stage in others and place not in holders]
+    others = [(place, stage) for place, stage in enumerate(comparison.stages) if stage.parameters is False]
+    holders = {stage.parent for _, stage in others}
+    inner = [stage for place, stage in others if place not in holders]
     if inner:
         yield f"Parameters differ in: {_listed(tuple(dict.fromkeys(map(_name, inner))))}"
     if shapes or comparison.only_a or comparison.only_b or inner:
@@ -101,8 +101,7 @@ def _cause(comparison: Comparison, stage: ComparedStage) -> str:
     if inner is not None:
         unknown = ", or inside of that: what the two give to it cannot be compared" if inner.inputs is None else ""
         return f"{cause}, before {_called(inner)}, the first inside of it that differs{unknown}."
-    has_parts = any(each.parent == comparison.stages.index(stage) for each in comparison.stages)
-    return f"{cause}: all stages inside of it are equal." if has_parts else f"{cause}."
+    return f"{cause}: all stages inside of it are equal." if comparison.parts(stage) else f"{cause}."
 
 
 def _where(stage: ComparedStage) -> str:
