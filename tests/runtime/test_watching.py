@@ -96,3 +96,23 @@ def test_a_glob_that_matches_nothing_prints_nothing(load: Any, capfd: pytest.Cap
     module = load(TEXT, prints=("blocks[7]", "nobody.*"))
     module.Model()(jnp.ones(2))
     assert printed(capfd) == []
+
+
+def test_stages_of_flax_nnx(load: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("flax")
+    module = load(
+        """
+        from flax import nnx
+
+        class Net(nnx.Module):
+            def __init__(self):
+                self.up = nnx.Linear(2, 3, rngs=nnx.Rngs(0))
+
+            def __call__(self, x):
+                return self.up(x)
+        """,
+        prints=("up", "Net"),
+    )
+    module.Net()(jnp.ones((4, 2)))
+    first, second = printed(capfd)
+    assert first.startswith("stage up (Linear at ") and second.startswith("stage Net at ")

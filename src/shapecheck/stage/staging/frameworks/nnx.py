@@ -22,11 +22,32 @@ def watching(watch: StageWatch) -> Iterator[None]:
     """Note the stages of nnx modules in `watch` meanwhile. Calls change what modules hold, so none is left out."""
     base = nnx_class()
     with contextlib.ExitStack() as stack:
+        seen: set[type] = set()
+
+        def change(cls: type) -> None:
+            """Change a class and those that it inherits from: a program defines some while it runs."""
+            for each in cls.__mro__:
+                if each not in seen and issubclass(each, base or ()):
+                    seen.add(each)
+                    call = vars(each).get("__call__")
+                    if call is not None:
+                        stack.enter_context(patched(each, "__call__", _watched(watch, call)))
+
         for cls in subclasses(base) if base is not None else ():
-            call = vars(cls).get("__call__")
-            if call is not None:
-                stack.enter_context(patched(cls, "__call__", _watched(watch, call)))
+            change(cls)
+        meta = next((each for each in type.mro(type(base)) if "__call__" in vars(each)), type)
+        if meta is not type:
+            stack.enter_context(patched(meta, "__call__", _making(vars(meta)["__call__"], change)))
         yield
+
+
+def _making(construct: Callable[..., Any], change: Callable[[type], None]) -> Callable[..., Any]:
+    @functools.wraps(construct)
+    def made(cls: type, /, *args: Any, **kwargs: Any) -> Any:
+        change(cls)
+        return construct(cls, *args, **kwargs)
+
+    return made
 
 
 def _watched(watch: StageWatch, call: Any) -> Callable[..., Any]:
