@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 import sys
@@ -79,27 +80,238 @@ def test_project(x):
 """,
     "pyproject.toml": "[tool.shapecheck]\n",
 }
+# What reaches names by other ways than importing them.
+BY_OTHER_WAYS = {
+    "pkg/kinds.py": """\
+import abc
 
-# file, what stands there, and what comes in its place; each may be done or undone at any time
+import equinox as eqx
+import jax.numpy as jnp
+
+KINDS = {}
+COUNT = 1
+
+
+def register(function):
+    KINDS[function.__name__] = function
+    return function
+
+
+class Kind:
+    size = 3
+    all = []
+
+    def __init_subclass__(cls):
+        Kind.all.append(cls)
+
+
+class Plain:
+    pass
+
+
+class Norm(eqx.Module):
+    @abc.abstractmethod
+    def normed(self, x):
+        raise NotImplementedError
+
+
+class Ours(Norm):
+    scale: int = 1
+
+    def normed(self, x):
+        return x
+""",
+    "pkg/more.py": """\
+import jax.numpy as jnp
+from pkg.kinds import Kind, Plain, register
+from pkg.sizes import *
+
+
+@register
+def twice(x):
+    return jnp.concatenate([x, x])
+
+
+class First(Kind):
+    rows = WIDTH
+
+
+class Holder(Plain):
+    size = 2
+
+
+DEPTH = WIDTH // 2
+FLAT = {name: value for name, value in globals().items() if name == "DEPTH"}
+""",
+    "pkg/spare.py": "SPARE = 1\n",
+    "pkg/ways.py": """\
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+from pkg import kinds, more, sizes
+from pkg.kinds import KINDS, Kind, Norm
+from pkg.more import *
+
+
+def registered(x: Float[Array, "n"]):
+    for name in sorted(KINDS):
+        x = KINDS[name](x)
+    y = x  # (2*n,)
+    return y
+
+
+def derived(x: Float[Array, "n"]):
+    y = jnp.tile(x, len(Kind.all) * Kind.size)  # (3*n,)
+    return y
+
+
+def listed(x: Float[Array, "n"]):
+    y = jnp.tile(x, len([name for name in dir(sizes) if name.isupper()]))  # (n,)
+    return y
+
+
+def asked(x: Float[Array, "n"], depth=more.DEPTH):
+    y = jnp.tile(x, getattr(more, "FL" + "AT")["DEPTH"] + depth)  # (4*n,)
+    return y
+
+
+def starred(x: Float[Array, "n"]):
+    y = jnp.tile(x, DEPTH + Holder.size)  # (4*n,)
+    return y
+
+
+def normed(norm: Norm, x: Float[Array, "n"]):
+    y = norm.normed(x)  # (n,)
+    return y
+
+
+def lately(x: Float[Array, "n"]):
+    try:
+        from pkg import spare
+    except Exception:
+        return x
+    y = jnp.tile(x, spare.SPARE + kinds.COUNT)  # (2*n,)
+    return y
+""",
+    "tests/test_ways.py": """\
+import jax.numpy as jnp
+import pytest
+from pkg import ways
+
+
+def test_ways():
+    ways.registered(jnp.ones(3))
+    ways.derived(jnp.ones(4))
+
+
+@pytest.mark.parametrize("size", [3, ways.DEPTH])
+def test_sizes(size, monkeypatch):
+    monkeypatch.setattr("pkg.kinds.COUNT", 1)
+    ways.starred(jnp.ones(size))
+    ways.lately(jnp.ones(size))
+""",
+}
+
+# Each is a number of replacements: the file, what stands there, and what comes in its place, or else a whole file that
+# comes. Each may be done or undone at any time, if what it replaces is there.
+WHOLE = ""
 EDITS = [
-    ("pkg/layers.py", "h = x @ w  #", "h = (x @ w).T  #"),
-    ("pkg/layers.py", "(batch, wide)", "(wide, batch)"),
-    ("pkg/sizes.py", "return 2 * n", "return 3 * n"),
-    ("pkg/sizes.py", "WIDTH = 4", "WIDTH = 5"),
-    ("pkg/model.py", "(batch, 2*d)", "(batch, 3*d)"),
-    ("pkg/model.py", "    return y\n", "    return y.T  # (wide, batch)\n"),
-    ("tests/conftest.py", "(4, 4)", "(5, 4)"),
-    ("tests/test_model.py", "def test_wide(x):", "def test_wider(x):\n    wide(x[:2])\n\n\ndef test_wide(x):"),
-    ("tests/test_layers.py", "    widen(x)", "    widen(x.T[:3])"),
-    (
-        "tests/test_model.py",
-        "    assert float(mlp(x",
-        "    if float(x.sum()) > 0:\n        return\n    assert float(mlp(x",
-    ),
+    [("pkg/layers.py", "h = x @ w  #", "h = (x @ w).T  #")],
+    [("pkg/layers.py", "(batch, wide)", "(wide, batch)")],
+    [("pkg/sizes.py", "return 2 * n", "return 3 * n")],
+    [("pkg/sizes.py", "WIDTH = 4", "WIDTH = 5")],
+    [("pkg/model.py", "(batch, 2*d)", "(batch, 3*d)")],
+    [("pkg/model.py", "    return y\n", "    return y.T  # (wide, batch)\n")],
+    [("tests/conftest.py", "(4, 4)", "(5, 4)")],
+    [("tests/test_model.py", "def test_wide(x):", "def test_wider(x):\n    wide(x[:2])\n\n\ndef test_wide(x):")],
+    [("tests/test_layers.py", "    widen(x)", "    widen(x.T[:3])")],
+    [
+        (
+            "tests/test_model.py",
+            "    assert float(mlp(x",
+            "    if float(x.sum()) > 0:\n        return\n    assert float(mlp(x",
+        )
+    ],
+    # names that come, go, and change
+    [("pkg/sizes.py", "def double", "def triple(n):\n    return 3 * n\n\n\ndef double")],
+    [("pkg/sizes.py", "def double", "HEIGHT = 3\n\n\ndef double")],
+    [("pkg/sizes.py", "def double(n)", "def double(n=2)")],
+    [("pkg/sizes.py", "return 2 * n", "return WIDTH // 2 * n")],
+    [("pkg/sizes.py", "WIDTH =", "WIDTH = 8\nWIDTH =")],
+    [("pkg/sizes.py", "WIDTH =", "__all__ = ['double']\nWIDTH =")],
+    [("pkg/model.py", "import jax\n", "import functools\nimport jax\n")],
+    [("pkg/sizes.py", "WIDTH =", "from pkg.model import wide\n\nWIDTH =")],
+    [("pkg/layers.py", "@jax.jit\ndef widen", "@jax.vmap\ndef widen")],
+    [("pkg/layers.py", "def widen", "def broaden"), ("pkg/model.py", "widen", "broaden")],
+    [
+        ("pkg/layers.py", "def project(x, w)", "def project(x, w, *, scale=WIDTH)"),
+        ("pkg/layers.py", "h = x @", "h = scale * x @"),
+    ],
+    [("pkg/model.py", "(batch, hidden)\n", "(batch, hidden, 1)\n")],
+    # files and tests that come and go
+    [("pkg/new.py", WHOLE, "def new(x):\n    y = x.T  # shape: (a, b)\n    return y\n")],
+    [("pkg/late.py", WHOLE, "from pkg.kinds import Kind, register\n\n\n@register\ndef same(x):\n    return x[:2]\n")],
+    [("pkg/alike.py", WHOLE, "from pkg.kinds import Kind\n\n\nclass Second(Kind):\n    pass  # shape: (n,)\n")],
+    [
+        (
+            "pkg/aaa.py",
+            WHOLE,
+            "from pkg import kinds\nfrom pkg.kinds import Norm\n\n\nclass Aside(Norm):\n    # shape: (n,)\n"
+            "    def normed(self, x):\n        return x[1:]\n",
+        )
+    ],
+    [("pkg/spare.py", "SPARE = 1", "SPARE = 1\nNEVER = 1 / 0")],
+    [("pkg/spare.py", "SPARE = 1", "SPARE = 2")],
+    [("pkg/spare.py", "SPARE = 1\n", "")],
+    [
+        (
+            "tests/test_new.py",
+            WHOLE,
+            "import jax.numpy as jnp\nfrom pkg import ways\n\n\ndef test_new():\n    ways.listed(jnp.ones(7))\n",
+        )
+    ],
+    [
+        (
+            "tests/test_more.py",
+            WHOLE,
+            "from pkg import kinds\n\nkinds.KINDS.clear()\n\n\ndef test_none(x):\n    assert x.shape\n",
+        )
+    ],
+    [
+        (
+            "tests/test_sets.py",
+            WHOLE,
+            "import jax\n\njax.config.update('jax_enable_x64', True)\n\n\ndef test_none(x):\n    assert x.shape\n",
+        )
+    ],
+    [("tests/test_layers.py", "def test_project", "def test_shape(x):\n    assert x.shape\n\n\ndef test_project")],
+    [("tests/test_layers.py", "import jax.numpy as jnp\n", "import os\nimport jax.numpy as jnp\n")],
+    [("tests/test_layers.py", "def test_project(x):\n", "def test_project(x):\n    import os\n    os._exit(3)\n")],
+    # by other ways
+    [("pkg/kinds.py", "COUNT = 1", "COUNT = 2")],
+    [("pkg/kinds.py", "    size = 3", "    size = 2")],
+    [("pkg/kinds.py", "class Plain:\n    pass", "class Plain:\n    size = 5")],
+    [("pkg/kinds.py", "    return function", "    return lambda x: function(x)[:1]")],
+    [
+        (
+            "pkg/kinds.py",
+            "class Ours(Norm)",
+            "class Mine(Norm):\n    def normed(self, x):\n        return x[None]\n\n\nclass Ours(Norm)",
+        )
+    ],
+    [("pkg/kinds.py", "class Ours(Norm)", "class Ours(Plain)")],
+    [("pkg/more.py", "@register\ndef twice", "def twice")],
+    [("pkg/more.py", "class First(Kind)", "class First(Plain)")],
+    [("pkg/more.py", "class Holder(Plain):\n    size = 2", "class Holder(Plain):\n    pass")],
+    [("pkg/more.py", "WIDTH // 2", "WIDTH // 4")],
+    [("pkg/more.py", "from pkg.sizes import *", "from pkg.sizes import WIDTH")],
+    [("pkg/more.py", "DEPTH = ", "KINDS = {}\nDEPTH = ")],
+    [("pkg/ways.py", "from pkg.kinds import KINDS", "import pkg.spare\nfrom pkg.kinds import KINDS")],
+    [("pkg/__init__.py", "", "sizes = None\n")],
+    [("pkg/__init__.py", "", "from pkg.sizes import WIDTH\n")],
 ]
 
 
-SEED, ROUNDS = 20, 2
+SEED, ROUNDS = int(os.environ.get("SEED", "20")), int(os.environ.get("ROUNDS", "2"))
 
 
 @pytest.fixture
@@ -121,13 +333,29 @@ def told(report: Report) -> object:
     return report.findings, report.summary, report.unreached, report.tests, report.loose, entries
 
 
+def edit(project: Path, replacements: list[tuple[str, str, str]]) -> None:
+    """Do it, or undo it if it was done."""
+    for name, old, new in replacements:
+        file = project / name
+        text = file.read_text() if file.exists() else WHOLE
+        if old == WHOLE and not text:
+            file.write_text(new)
+        elif new and new in text:
+            file.write_text(text.replace(new, old))
+        elif old:
+            file.write_text(text.replace(old, new, 1))
+        if not file.read_text() and name not in FILES:
+            file.unlink()
+
+
 def test_any_sequence_of_edits_gives_what_a_cold_run_gives(project: Path) -> None:
     chance = random.Random(SEED)  # noqa: S311
+    for name, text in BY_OTHER_WAYS.items():
+        (project / name).write_text(text)
     run()
     for _ in range(ROUNDS):
-        for file, old, new in chance.sample(EDITS, chance.choice([1, 1, 2])):
-            text = (project / file).read_text()
-            (project / file).write_text(text.replace(new, old) if new in text else text.replace(old, new))
+        for replacements in chance.sample(EDITS, chance.choice([1, 1, 2])):
+            edit(project, replacements)
         assert told(run()) == told(run(cache=False))
 
 

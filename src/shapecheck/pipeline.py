@@ -32,7 +32,7 @@ def check(
     texts = _texts(paths, config, stdin)
     tests = _tests(config, [file for file, _ in texts.values()]) if stdin is None else ()
     lock = lock_file(config, paths[0]) if config.lock and stdin is None and paths else None
-    rerun = Rerun(config, texts, tests, lock) if config.cache and stdin is None else None
+    rerun = Rerun(config, paths, texts, tests, lock) if config.cache and stdin is None else None
     known = rerun.report() if rerun is not None else None
     if known is not None:
         return known

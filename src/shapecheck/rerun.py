@@ -7,14 +7,15 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
 from shapecheck import cache
 from shapecheck.config import Config
 from shapecheck.facts import Report
-from shapecheck.stage.process.memory import Hashing, Memory
+from shapecheck.stage.process.ground import Known
+from shapecheck.stage.process.memory import Memory
 from shapecheck.stage.protocol import ModulePlan, dump, load
 
 FOLDER = ".shapecheck_cache"
@@ -25,11 +26,15 @@ _CONFIGURE = ("pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.c
 
 
 class Rerun:
-    """One way to call the checker: files and settings. `files` maps shown paths to the file and its bytes."""
+    """One way to call the checker: paths and settings. `files` maps shown paths to the file and its bytes.
+
+    The files may be others at the next such run, and what is remembered of those that stay is of use.
+    """
 
     def __init__(
         self,
         config: Config,
+        paths: Sequence[Path],
         files: Mapping[str, tuple[Path, bytes]],
         tests: Sequence[Path],
         lock: Path | None = None,
@@ -41,7 +46,7 @@ class Rerun:
         self._checked = frozenset(self._known)
         self._bytes = {os.path.realpath(file): data for file, data in files.values()}
         settings = {f.name: repr(getattr(config, f.name)) for f in dataclasses.fields(config) if f.name not in _OUTSIDE}
-        called = [sorted(files), os.getcwd(), settings, [str(test) for test in tests]]
+        called = [sorted({os.path.abspath(path) for path in paths}), os.getcwd(), settings]
         self.name = hashlib.sha256(json.dumps(called).encode()).hexdigest()
 
     def report(self) -> Report | None:
@@ -58,7 +63,8 @@ class Rerun:
 
     def memory(self, plans: Sequence[ModulePlan]) -> Memory:
         """What is remembered of single entries."""
-        hashing = Hashing(self._content, self._skeleton, cache.environment, self._has_changed)
+        project = frozenset(plan.name.partition(".")[0] for plan in plans)
+        hashing = _Hashing(self._content, self._read, self._has_changed, project)
         return Memory(self.store, self.name, hashing, plans, self._listing, self._surroundings)
 
     def keep(
@@ -121,11 +127,49 @@ class Rerun:
                 self._known[file] = ""
         return self._known[file]
 
-    def _skeleton(self, file: str) -> str:
+    def _read(self, file: str) -> bytes:
         try:
-            return cache.skeleton(self._bytes[file] if file in self._bytes else Path(file).read_bytes())
+            return self._bytes[file] if file in self._bytes else Path(file).read_bytes()
         except OSError:
-            return ""
+            return b""
+
+
+class _Hashing:
+    """Tells files and surroundings apart."""
+
+    def __init__(
+        self,
+        content: Callable[[str], str],
+        read: Callable[[str], bytes],
+        written: Callable[[Iterable[str]], bool],
+        project: frozenset[str],
+    ) -> None:
+        self.content, self.written, self.environment = content, written, cache.environment
+        self._read, self._project = read, project
+        self._surfaces: dict[str, cache.Surface] = {}
+        self._graphs: dict[tuple[Known, ...], cache.Graph] = {}
+
+    def outline(self, file: Known) -> str:
+        """A hash of what running a file depends on, unless it calls its functions."""
+        return self._surface(file).outline
+
+    def mentions(self, files: Sequence[Known], names: frozenset[str]) -> str:
+        """A hash of which of these names the functions and classes of the files mention."""
+        found = [[sorted(each & names) for each in self._surface(file).mentions] for file in files]
+        return hashlib.sha256(json.dumps(found).encode()).hexdigest()
+
+    def view(self, files: Sequence[Known], roots: Sequence[str], always: Iterable[str]) -> cache.View:
+        """The files as they are seen where `roots` are imported one after the other, and `always` may always run."""
+        key = tuple(files)
+        if key not in self._graphs:
+            sources = [cache.Source(file.file, file.names, self._surface(file), file.outside) for file in files]
+            self._graphs[key] = cache.Graph(sources)
+        return cache.View(self._graphs[key], roots, always)
+
+    def _surface(self, file: Known) -> cache.Surface:
+        if file.file not in self._surfaces:
+            self._surfaces[file.file] = cache.surface(self._read(file.file), self._project, tests=file.test)
+        return self._surfaces[file.file]
 
 
 def _is_test(file: str) -> bool:

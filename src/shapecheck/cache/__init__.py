@@ -1,10 +1,13 @@
 """What earlier runs found out, kept in a folder that anyone may delete at any time.
 
-`Store` keeps texts under names, `content` and `skeleton` tell whether what a text was computed from is still the same.
+`Store` keeps texts under names. Whether what a text was computed from is still the same is told by `content` for whole
+files, and by a `Graph` of their surfaces for the names that a piece of code can reach.
 """
 
 from .environment import environment
 from .fingerprints import content, skeleton
+from .leaning import Graph, Source, View
 from .store import Store, clean
+from .surface import Surface, surface
 
-__all__ = ["Store", "clean", "content", "environment", "skeleton"]
+__all__ = ["Graph", "Source", "Store", "Surface", "View", "clean", "content", "environment", "skeleton", "surface"]

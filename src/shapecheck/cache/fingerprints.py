@@ -27,12 +27,23 @@ def skeleton(source: bytes) -> str:
             tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return content(source)
-    # Looking for `yield` costs more than all the other tokens. Only an unusual encoding could hide the word.
-    generators = b"yield" in source or b"coding" in source
+    return outline(tree, may_yield(source))
+
+
+def may_yield(source: bytes) -> bool:
+    """Whether there can be generators: looking for `yield` in the tree costs more than all else.
+
+    Only an unusual encoding could hide the word.
+    """
+    return b"yield" in source or b"coding" in source
+
+
+def outline(tree: ast.AST, generators: bool) -> str:
+    """Hash a piece of a syntax tree without the bodies of functions; `generators` as `may_yield` tells."""
     return content("\n".join(_tokens(tree, generators)).encode("utf-8", "surrogatepass"))
 
 
-def _tokens(tree: ast.Module, generators: bool) -> list[str]:
+def _tokens(tree: ast.AST, generators: bool) -> list[str]:
     """The tree in prefix notation, which is unambiguous since each kind of node has a fixed number of fields.
 
     With a stack of its own, because the nesting that Python's parser accepts is deeper than that of its calls.

@@ -43,7 +43,7 @@ class Importer(importlib.abc.MetaPathFinder):
         self.loaded: dict[str, ModuleType] = {}  # by file
         self.executing: list[str] = []
         self.aside: dict[str, dict[str, ModuleType]] = {}
-        self.ran: set[str] = set()  # paths of files whose functions ran while modules were imported
+        self.ran: set[tuple[str, int]] = set()  # (path, scope) of functions that ran while modules were imported
         self.cwd = os.getcwd()
         self.steps: Steps | None = None
         self.tests: tuple[str, ...] = ()  # folders and files of tests, resolved, whose statements are stepped over
@@ -184,7 +184,7 @@ class ProbingLoader(importlib.machinery.SourceFileLoader):
             raise
         finally:
             # What the import ran, all evaluations lean on, and not just the one that happened to import it.
-            importer.ran |= {path for path, scope in recorder.touched if scope}
+            importer.ran |= {(path, scope) for path, scope in recorder.touched if scope}
             recorder.touched = before
             importer.executing.pop()
             importer.announce(importer.executing[-1] if importer.executing else "")

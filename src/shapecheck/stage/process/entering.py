@@ -69,8 +69,11 @@ class Entries:
             with conduct.lock:
                 self._loaded(plan, answer)
         entries = worker.ask("list_entries", conduct.timeout)
+        imported = worker.ask("imported", conduct.timeout)
         with conduct.lock:
             if self.entries is None:
+                if conduct.memory is not None:
+                    conduct.memory.imported("entries", imported)
                 self.entries = tuple(entries)
                 conduct.total = max(conduct.total, conduct.steps + len(self.entries))
         return True

@@ -1,22 +1,23 @@
 """What earlier runs showed, entry by entry, and whether it still holds.
 
 A result holds as long as the files are the same whose functions ran for it (the probes tell), the test file or module
-that it belongs to, and what all of a project's results lean on: the environment, the settings, and each file's
-skeleton, which is what importing it depends on. Files whose functions run on import count with their whole content.
+that it belongs to, all names of the project that the code of these files may reach, and what all of a project's
+results lean on: the environment, the settings, and what modules do on import besides binding names. Files whose
+functions run on import count with their whole content.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from shapecheck.facts import Evaluation
+from shapecheck.stage.process.ground import Files, Ground, Hashing, Kind, digest
 from shapecheck.stage.process.outcome import Trouble
 from shapecheck.stage.protocol import EntryPlan, ModulePlan, TestPlan, TestResult, dump, load
+
+__all__ = ["Collected", "Files", "Hashing", "Memory", "Shown"]
 
 Shown = tuple[tuple[Evaluation, ...], tuple[tuple[str, int], ...], str]
 """What an entry showed, the functions that ran for it, and what ended its worker or took too long, if anything did."""
@@ -32,15 +33,6 @@ class Texts(Protocol):
         """Keep a text under a name."""
 
 
-@dataclass
-class Files:
-    """The project's files as the worker saw them: those it loaded, those that ran on import, where packages are."""
-
-    loaded: set[str] = field(default_factory=set)
-    ran: set[str] = field(default_factory=set)
-    sites: tuple[str, ...] = ()
-
-
 @dataclass(frozen=True)
 class Collected:
     """The tests that pytest found, what it could not collect, and JAX's settings as importing all of them leaves."""
@@ -51,13 +43,13 @@ class Collected:
 
 
 @dataclass(frozen=True)
-class Hashing:
-    """How files and surroundings are told apart; "" is the hash of what cannot be read."""
+class _New:
+    """A result of this run, the files that it leans on, and what else must be the same."""
 
-    content: Callable[[str], str]
-    skeleton: Callable[[str], str]
-    environment: Callable[[str, Sequence[str]], Mapping[str, str]]
-    written: Callable[[Iterable[str]], bool]  # whether any of these files was written since the run began
+    kind: Kind
+    files: tuple[str, ...]
+    also: str
+    result: Any
 
 
 class Memory:
@@ -74,9 +66,9 @@ class Memory:
     ) -> None:
         self._texts, self._name, self._hashing = texts, name, hashing
         self._plans = {plan.path: plan for plan in plans}
-        self._listing = dict(listing)  # test files, with the hash of their content
-        self._surroundings = dict(surroundings)  # what lies beside them or configures them, likewise
-        self._new: dict[str, dict[str, Any]] = {}
+        self._ground = Ground(hashing, self._plans, listing, surroundings)
+        self._listing = dict(listing)
+        self._new: dict[str, _New] = {}
         self.files = Files()
         self.modules: dict[str, tuple[Evaluation, ...]] = {}
         self.troubles: tuple[Trouble, ...] = ()
@@ -85,51 +77,58 @@ class Memory:
         self.lasting = True  # whether nothing happened that may not happen again
         self.complete = False  # whether all was written that another run needs
         self._python = ""
-        self._base = ""
-        self._open()
-
-    def _open(self) -> None:
+        self._bases: dict[str, str] = {}
+        self._imported: dict[str, str] = {}
         index = self._read("index")
-        if index is None:
+        if index is not None:
+            self._open(index)
+
+    def _open(self, index: Mapping[str, Any]) -> None:
+        self.files = files = Files(set(index["loaded"]), set(index["ran"]), tuple(index["sites"]))
+        ground = self._ground
+        ground.settle(index["python"], files)
+        self._python, self._imported = index["python"], dict(index["imported"])
+        kinds: tuple[Kind, ...] = ("tests", "entries")
+        self._bases = {kind: ground.base(kind) for kind in kinds if index["bases"][kind] == ground.base(kind)}
+        if index["imports"] != ground.imports:
             return
-        files = Files(set(index["loaded"]), set(index["ran"]), tuple(index["sites"]))
-        if self._foundation(index["python"], files) != index["base"]:
-            return
-        self._base, self._python, self.files = index["base"], index["python"], files
-        if index["listing"] == self._listing:
+        if index["listing"] == self._listing and self._is_same(index["test_files"]):
             self.collected = Collected(index["tests"], tuple(index["problems"]), index["settings"])
-        if index["claimed"] == self._claimed() and all(
-            self._hashing.content(self._plans[path].file) == sha for path, sha in index["module_files"].items()
-        ):
-            self.entries = index["entries"]
+        if index["shape"] == ground.shape() and self._is_same(index["lines"]):
+            self.entries = tuple(map(self._relined, index["entries"]))
             self.modules = dict(index["modules"])
             self.troubles = tuple(Trouble(*t) for t in index["troubles"])
 
     @property
     def python(self) -> str:
         """The interpreter that the remembered results come from; "" if there are none that hold."""
-        return self._python
+        return self._python if self._bases else ""
+
+    def imported(self, kind: Kind, answer: Mapping[str, Any]) -> None:
+        """Learn which functions ran on import, and what that set: where this has changed, who knows what else has."""
+        self._imported[kind] = digest([sorted(map(list, answer["ran"])), dict(answer["settings"])])
 
     def test(self, plan: TestPlan) -> TestResult | None:
         """What a test showed, if that still holds."""
-        found = self._valid(f"test:{plan.key}")
+        found = self._valid("tests", f"test:{plan.key}", self._also(plan))
         return found if isinstance(found, TestResult) else None
 
     def entry(self, plan: EntryPlan) -> Shown | None:
         """What an entry showed, if that still holds."""
-        found = self._valid(f"entry:{plan.key}")
+        found = self._valid("entries", f"entry:{plan.key}", self._also(plan))
         return None if found is None else (found[0], found[1], found[2])
 
     def keep_test(self, plan: TestPlan, result: TestResult, *, ended: bool = False) -> None:
         """Remember a test. Of one that did not come to its own end nobody knows which files it needs: of all."""
-        own = [*plan.files, *(self._everything() if ended else ())]
-        self._new[f"test:{plan.key}"] = {"deps": self._deps(result.touched, own), "result": result}
+        runs = [result.own, *(runs for _, runs in result.again)]
+        files = self._files(result.touched, runs, [*plan.files, *(self._ground.everything() if ended else ())])
+        self._new[f"test:{plan.key}"] = _New("tests", files, self._also(plan), result)
 
     def keep_entry(self, plan: EntryPlan, shown: Shown) -> None:
         """Remember an entry."""
         own = [self._plans[plan.path].file] if plan.path in self._plans else []
-        own += self._everything() if shown[2] else []
-        self._new[f"entry:{plan.key}"] = {"deps": self._deps(shown[1], own), "result": list(shown)}
+        files = self._files(shown[1], [shown[0]], [*own, *(self._ground.everything() if shown[2] else ())])
+        self._new[f"entry:{plan.key}"] = _New("entries", files, self._also(plan), list(shown))
 
     def close(
         self,
@@ -143,68 +142,85 @@ class Memory:
         """Write what is new. If all that results lean on has changed, those which were `recalled` are written again."""
         if self._hashing.written(self.files.loaded):
             return  # nobody knows which text was evaluated
-        base = self._foundation(python, self.files)
-        if base != self._base:
-            for slot in recalled:
+        ground = self._ground
+        ground.settle(python, self.files)
+        for slot in recalled:
+            kind: Kind = "tests" if slot.startswith("test:") else "entries"
+            if slot not in self._new and ground.base(kind) != self._bases.get(kind):
                 found = self._read(slot)
                 if found is not None:
-                    self._new.setdefault(slot, found)
-        for slot, value in self._new.items():
-            self._write(slot, {**value, "base": base})
+                    self._write(slot, {**found, "base": ground.base(kind)})
+        for slot, new in self._new.items():
+            deps = {file: ground.stamp(file) for file in new.files}
+            leans = ground.leaning(new.kind, new.files)
+            value = {"base": ground.base(new.kind), "deps": deps, "leans": leans, "also": new.also}
+            self._write(slot, {**value, "result": new.result})
         if any(trouble.code == "SC304" for trouble in troubles):
             return  # an import that ended a worker, or took too long, may do better the next time
         self.complete = self.lasting
+        beside = {file for plan in collected.tests for file in plan.files} - self._listing.keys()
+        lined = {*modules, *(t.path for t in troubles), *(e.path for e in entries if e.origin == "example")}
         self._write(
             "index",
             {
-                "base": base,
+                "bases": {"tests": ground.base("tests"), "entries": ground.base("entries")},
+                "imports": ground.imports,
+                "imported": self._imported,
                 "python": python,
                 "loaded": sorted(self.files.loaded),
                 "ran": sorted(self.files.ran),
                 "sites": list(self.files.sites),
                 "listing": self._listing,
-                "claimed": self._claimed(),
+                "test_files": {file: ground.stamp(file) for file in sorted(beside)},
+                "shape": ground.shape(),
                 "tests": list(collected.tests),
                 "problems": list(collected.problems),
                 "settings": dict(collected.settings),
                 "entries": list(entries),
                 "modules": dict(modules),
-                "module_files": {path: self._hashing.content(self._plans[path].file) for path in modules},
+                "lines": {
+                    file: ground.stamp(file) for file in (self._plans[p].file for p in lined if p in self._plans)
+                },
                 "troubles": [[t.code, t.path, t.line, t.subject, t.reason] for t in troubles],
             },
         )
 
-    def _valid(self, slot: str) -> Any:
-        if not self._base:
+    def _valid(self, kind: Kind, slot: str, also: str) -> Any:
+        if kind not in self._bases:
             return None
         found = self._read(slot)
-        if found is None or found.get("base") != self._base:
+        if found is None or found.get("base") != self._bases[kind] or found["also"] != also:
             return None
-        if any(self._hashing.content(file) != sha for file, sha in found["deps"].items()):
+        if not self._is_same(found["deps"]) or found["leans"] != self._ground.leaning(kind, found["deps"]):
             return None
         return found["result"]
 
-    def _everything(self) -> list[str]:
-        return [plan.file for plan in self._plans.values()]
+    def _is_same(self, stamps: Mapping[str, str]) -> bool:
+        return all(self._ground.stamp(file) == stamp for file, stamp in stamps.items())
 
-    def _deps(self, touched: Iterable[tuple[str, int]], own: Iterable[str]) -> dict[str, str]:
-        files = {self._plans[path].file for path, _ in touched if path in self._plans} | set(own)
-        return {file: self._hashing.content(file) for file in sorted(files)}
+    def _also(self, plan: TestPlan | EntryPlan) -> str:
+        """What a result depends on besides files."""
+        if isinstance(plan, TestPlan):
+            return self._imported.get("tests", "")
+        entry = [plan.target, plan.origin, plan.path, plan.scope, plan.whole, plan.body]
+        return digest([self._imported.get("entries", ""), *entry])
 
-    def _foundation(self, python: str, files: Files) -> str:
-        """One hash for what all results lean on."""
-        parts: dict[str, Any] = {"environment": dict(self._hashing.environment(python, files.sites))}
-        parts["surroundings"] = self._surroundings
-        ran = {self._plans[path].file if path in self._plans else os.path.realpath(path) for path in files.ran}
-        planned = {plan.file for plan in self._plans.values()}
-        for file in sorted((planned | files.loaded) - self._listing.keys()):
-            whole = file in ran or file not in planned  # without probes nobody knows what ran
-            parts[file] = self._hashing.content(file) if whole else self._hashing.skeleton(file)
-        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    def _files(
+        self, touched: Iterable[tuple[str, int]], runs: Iterable[Sequence[Evaluation]], own: Iterable[str]
+    ) -> tuple[str, ...]:
+        """The files that a result leans on: those that it names lines and sites of, too."""
+        paths = {path for path, _ in touched}
+        for evaluation in (evaluation for run in runs for evaluation in run):
+            paths.update(call.path for call in evaluation.calls)
+            paths.update(call.caller.path for call in evaluation.calls if call.caller is not None)
+            if evaluation.failure is not None and evaluation.failure.frame is not None:
+                paths.add(evaluation.failure.frame.path)
+        return tuple(sorted({*own, *(self._plans[path].file for path in paths if path in self._plans)}))
 
-    def _claimed(self) -> str:
-        shape = [[p.path, p.root, p.name, [[p.scopes[i].qualname, i] for i in p.claimed]] for p in self._plans.values()]
-        return hashlib.sha256(json.dumps(shape).encode()).hexdigest()
+    def _relined(self, entry: EntryPlan) -> EntryPlan:
+        """An entry with the line on which it now stands."""
+        scope = self._plans[entry.path].scopes[entry.scope] if entry.scope is not None else None
+        return entry if scope is None or scope.position is None else replace(entry, line=scope.position.line)
 
     def _read(self, slot: str) -> Any:
         text = self._texts.get(f"{self._name}:{slot}")

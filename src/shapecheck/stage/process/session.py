@@ -36,6 +36,8 @@ from shapecheck.stage.search.trials import Recipe
 from shapecheck.stage.staging.repeats import Repeats
 from shapecheck.stage.tests.generalising import Generaliser
 from shapecheck.stage.tests.scripts import run_script
+from shapecheck.stage.tests.settings import changed
+from shapecheck.stage.tests.settings import settings as settings_now
 
 _OLDEST_JAX = (0, 5)
 
@@ -66,6 +68,7 @@ class Session:
             plans, self.recorder, culprits, lambda path: send({"event": "executing", "path": path})
         )
         self._send, self._serve = send, serve
+        self._before = settings_now()
         self._generaliser = Generaliser(self.importer, self.recorder, self._described, settings.get("sizes", {}))
         self._suite = Suite(self.importer, self.recorder, self._generaliser)
         self.settings = settings
@@ -151,7 +154,11 @@ class Session:
         loaded = {os.path.realpath(f) for f in files if isinstance(f, str) and f.endswith(".py")}
         planned = {plan.file for plan in self.plans.values()}
         own = sorted(f for f in loaded if f in planned or not f.startswith(tuple(o + os.sep for o in outside)))
-        return {"loaded": own, "ran": sorted(self.importer.ran), "sites": sites}
+        return {"loaded": own, "ran": sorted({path for path, _ in self.importer.ran}), "sites": sites}
+
+    def imported(self) -> dict[str, Any]:
+        """The functions that ran while modules were imported, and the settings of JAX that this has changed."""
+        return {"ran": self._suite.ran(), "settings": changed(self._before)}
 
     def evaluate(self, key: str, seconds: float) -> tuple[tuple[Evaluation, ...], tuple[tuple[str, int], ...]]:
         """Run one entry, in not many more than `seconds`: its evaluations, and which functions ran in any of them."""

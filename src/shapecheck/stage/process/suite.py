@@ -55,15 +55,18 @@ class Suite:
         self.playground = playground(home, os.path.join(scratch, "here"))
         shown = self.importer.shown
         before = settings.settings()
+        self.recorder.touched = set()
 
         def ready(items: Sequence[pytest.Item], problems: Sequence[str]) -> None:
             for item in items:
                 if hasattr(item, "runtest") and item.nodeid not in self.items:
                     self.items[item.nodeid] = item
                     self.plans[item.nodeid] = collecting.plan_of(item, shown)
+            self.importer.ran |= {each for each in self.recorder.touched if each[1]}  # in hooks of conftest files
             settings.put_back(part.settings if part is not None else {})
             left = settings.changed(before)
-            serve({"tests": tuple(self.plans.values()), "problems": tuple(problems), "settings": left})
+            found = {"tests": tuple(self.plans.values()), "problems": tuple(problems)}
+            serve({**found, "settings": left, "ran": self.ran()})
 
         try:
             problems = collecting.collect(tests, scratch, None if part is None else part.files, ready)
@@ -72,6 +75,11 @@ class Suite:
         finally:
             os.chdir(home)
         return {"tests": (), "problems": tuple(problems)}
+
+    def ran(self) -> tuple[tuple[str, str], ...]:
+        """The functions that ran on import, by path and name."""
+        scopes = {plan.path: plan.scopes for plan in self.importer.plans.values()}
+        return tuple(sorted({(path, scopes[path][scope].qualname) for path, scope in self.importer.ran}))
 
     def run(self, key: str) -> TestResult:
         """Run one collected test, in a folder where it can leave what it likes."""

@@ -77,6 +77,8 @@ class Tests:
                 self._serving.add(worker)
             if self.plans is None:
                 self.settings = answer["settings"]
+                if conduct.memory is not None:
+                    conduct.memory.imported("tests", answer)
                 self._plan(answer["tests"])
         return self._open(worker)
 
