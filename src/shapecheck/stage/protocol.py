@@ -105,7 +105,8 @@ class TestResult:
     """What became of one test, and all that it showed.
 
     `calls` are the functions with claims that it called, as (path, scope); `again` has the evaluations of those that
-    were evaluated anew with free sizes, empty where that came to no end. `touched` are all functions that ran.
+    were evaluated anew with free sizes, empty where that came to no end. `touched` are all functions that ran. `ended`
+    tells how it ended the process, if it did.
     """
 
     __test__ = False
@@ -118,6 +119,7 @@ class TestResult:
     calls: tuple[tuple[str, int], ...] = ()
     again: tuple[tuple[tuple[str, int], tuple[facts.Evaluation, ...]], ...] = ()
     touched: tuple[tuple[str, int], ...] = ()
+    ended: str = ""
 
 
 _CLASSES: dict[str, Any] = {

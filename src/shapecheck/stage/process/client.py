@@ -21,6 +21,7 @@ from shapecheck.stage.protocol import ModulePlan, dump, load
 _GRACE = 5.0  # seconds past its time limit that the worker has to end the user's code by itself
 _START_LIMIT = 120.0
 _TAIL = 40  # lines of the worker's stderr that are kept
+_OWN_SIGNALS = (signal.SIGSEGV, signal.SIGABRT, signal.SIGFPE, signal.SIGILL)  # which nobody else sends
 
 
 class WorkerError(Exception):
@@ -31,12 +32,12 @@ class WorkerEndedError(Exception):
     """The worker process ended, or had to be ended, during a request.
 
     `reason` says how; `executing` is the file whose module body was running, if one was; `tail` is the end of what
-    the process wrote to stderr.
+    the process wrote to stderr. It `repeats` itself if the code did it, and not somebody from outside.
     """
 
-    def __init__(self, reason: str, executing: str, tail: str) -> None:
+    def __init__(self, reason: str, executing: str, tail: str, *, repeats: bool = True) -> None:
         super().__init__(reason)
-        self.reason, self.executing, self.tail = reason, executing, tail
+        self.reason, self.executing, self.tail, self.repeats = reason, executing, tail, repeats
 
 
 class Worker:
@@ -146,7 +147,8 @@ class Worker:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=2)
         self.close()
-        return WorkerEndedError(_exit_reason(self._process.returncode), executing, self._text())
+        code = self._process.returncode
+        return WorkerEndedError(_exit_reason(code), executing, self._text(), repeats=code >= 0 or -code in _OWN_SIGNALS)
 
     def complaint(self) -> str:
         """The last line on stderr that tells of an error, or nothing."""

@@ -126,7 +126,7 @@ class Entries:
         answer = worker.ask("evaluate", self.conduct.timeout, key=entry.key, seconds=left)
         with self.conduct.lock:
             if isinstance(answer, Mapping):
-                self._stopped(task, str(answer["error"]))
+                self._stopped(task, str(answer["error"]), repeats=True)
             else:
                 runs, touched = answer
                 self.conduct.result.touched.update(touched)
@@ -136,7 +136,7 @@ class Entries:
 
     def ended(self, task: int, error: WorkerEndedError) -> None:
         """An entry ended the worker."""
-        self._stopped(task, error.reason)
+        self._stopped(task, error.reason, repeats=error.repeats)
 
     def finish(self, worker: Worker) -> None:
         """Ask what it had loaded."""
@@ -179,11 +179,11 @@ class Entries:
                 elif evaluation.status != "failed":
                     self.covered |= scopes
 
-    def _stopped(self, index: int, reason: str) -> None:
+    def _stopped(self, index: int, reason: str, *, repeats: bool) -> None:
         entry = (self.entries or ())[index]
         runs = (_failed(entry, f"it {reason}"),)
         self._trouble(entry, reason)
-        if self.conduct.memory is not None and "longer than" in reason:  # a crash may come from the machine
+        if self.conduct.memory is not None and repeats:
             self.conduct.memory.keep_entry(entry, (runs, (), reason))
         elif self.conduct.memory is not None:
             self.conduct.memory.lasting = False

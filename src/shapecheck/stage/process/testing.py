@@ -198,7 +198,7 @@ class Tests:
 
     def _take_over(self, key: str, result: TestResult | Mapping[str, Any]) -> None:
         if isinstance(result, Mapping):
-            self.results[key] = TestResult(key, "stopped", str(result["error"]))
+            self._stopped(key, TestResult(key, "stopped", str(result["error"])))
             return
         self.results[key] = result
         if f"test:{key}" in self.recalled:
@@ -210,8 +210,19 @@ class Tests:
 
     def ended(self, task: str, error: WorkerEndedError) -> None:
         """A test ended the worker."""
-        self.results[task] = TestResult(task, "stopped", f"it {error.reason}")
-        self.problems.append(f"{task} {error.reason}")
+        result = TestResult(task, "stopped", f"it {error.reason}", ended=error.reason)
+        if error.repeats:
+            self._stopped(task, result)
+            return
+        self.results[task] = result
+        if self.conduct.memory is not None:
+            self.conduct.memory.lasting = False
+
+    def _stopped(self, key: str, result: TestResult) -> None:
+        """Keep a result without anything that the test showed."""
+        self.results[key] = result
+        if self.conduct.memory is not None:
+            self.conduct.memory.keep_test((self.plans or {})[key], result, ended=True)
 
     def finish(self, worker: Worker) -> None:
         """Let pytest end its session: wider fixtures may have something to put away."""
@@ -225,12 +236,14 @@ class Tests:
 
     def collected(self) -> Collected:
         """What the next run can take over."""
-        return Collected(tuple((self.plans or {}).values()), tuple(self.problems), self.settings)
+        return Collected(tuple((self.plans or {}).values()), tuple(dict.fromkeys(self.problems)), self.settings)
 
     def counts(self) -> TestCounts:
         """What became of them."""
         by = Counter(result.status for result in self.results.values())
-        problems = tuple(dict.fromkeys(self.problems))
+        results = [self.results[key] for key in self.order if key in self.results]
+        ended = [f"{result.key} {result.ended}" for result in results if result.ended]
+        problems = tuple(dict.fromkeys([*self.problems, *ended]))
         return TestCounts(len(self.plans or ()), by["ok"], by["stopped"], by["skipped"], self.cut, problems)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import linecache
+import os
 import re
+import tempfile
 import traceback
 from collections.abc import Iterator, Mapping
 from types import FrameType
@@ -35,6 +37,15 @@ _REMEDIES = {
     "SystemExit": ' (guard what shall not run on import with `if __name__ == "__main__":`)',
 }
 _UNFIT = re.compile(r"(<lambda>|\w+)\S*\(\) (?:missing|takes|got an unexpected|got multiple|got some)")
+_FOLDER = r"[^\s'\"]*/shapecheck-[a-z0-9_]{8}(?:/\d+)?/"  # of ours
+_TEMPORARY = re.escape(os.path.join(tempfile.gettempdir(), tempfile.gettempprefix()))
+_BY_CHANCE = (
+    (re.compile(r"\b0x[0-9a-f]{6,}\b"), "0x..."),
+    (re.compile(_FOLDER + "here/"), ""),  # which stands for the working directory
+    (re.compile(_FOLDER + r"temporary/([^\s/'\"]*?)\d*(?=[\s/'\"]|$)"), r"<temporary folder>/\1"),  # pytest counts
+    (re.compile(_FOLDER), "<temporary folder>/"),
+    (re.compile(rf"(?<![\w/]){_TEMPORARY}[a-z0-9_]{{8}}\b"), "<temporary folder>"),
+)
 _VALUE_TYPES = frozenset({"InconclusiveDimensionOperation", "UnexpectedDimVar", "NonConcreteBooleanIndexError"})
 
 
@@ -107,7 +118,14 @@ def _kind(error: BaseException, frames: list[tuple[FrameType, int]], paths: Mapp
 
 def _first_line(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__
+    return steady(lines[0]) if lines else type(error).__name__
+
+
+def steady(message: str) -> str:
+    """A message without what differs from run to run: addresses, and the names of temporary folders."""
+    for pattern, instead in _BY_CHANCE:
+        message = pattern.sub(instead, message)
+    return message
 
 
 def _operation(frames: list[tuple[FrameType, int]], user: FrameType, message: str) -> str:
