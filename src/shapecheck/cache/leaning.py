@@ -119,9 +119,10 @@ class Graph:
         bases = 0
         for base in step.bases:
             bases |= self._chain(file, base)
-        for number in _bits(bases):  # a class knows those which are derived from it
-            for derived in own:
-                direct[number] |= 1 << derived
+        for number in _bits(bases):
+            if self.places[number][1] not in (_EXISTS, _ALL, _TREE):  # a class knows those which are derived from it
+                for derived in own:
+                    direct[number] |= 1 << derived
 
     @staticmethod
     def _closed(direct: list[int]) -> list[int]:
@@ -223,7 +224,11 @@ class Graph:
         if len(targets) != 1 or any(step.refers.chains or step.refers.late for step in steps):
             return False
         parts = (*targets[0].module, *([targets[0].name] if targets[0].name else []), *chain[1:])
-        found = self.modules.find(file, targets[0].level, parts)
+        found = [
+            (module, rest)
+            for module, rest in self.modules.find(file, targets[0].level, parts)
+            if len(rest) == 1 or (module, *rest[:1]) in self.numbers
+        ]
         return bool(found) and all(
             len(rest) == 1 and self._is_tame(module, rest, (*seen, place)) for module, rest in found
         )
