@@ -43,6 +43,11 @@ _BASES = words(
 )
 _METACLASSES = frozenset({"abc.ABCMeta", "enum.EnumMeta", "enum.EnumType"})
 _RULES = frozenset({"defjvp", "defvjp", "defjvps", "def_vmap"})  # what JAX's functions with rules of their own are told
+# Modules that are wherever JAX is.
+_THERE = words(
+    """abc collections contextlib copy dataclasses datetime enum functools itertools math operator os pathlib re string
+    textwrap types typing jax jax.lax jax.nn jax.numpy jax.random numpy"""
+)
 _ACCESSORS = frozenset({"setter", "getter", "deleter"})
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _TRY = (ast.Try, ast.TryStar)
@@ -80,6 +85,22 @@ class Effects:
         if isinstance(node, ast.Expr):
             return isinstance(node.value, ast.Constant) or self.ruled(node) is not None or self._is_observed(node.value)
         return sys.version_info >= (3, 12) and isinstance(node, ast.TypeAlias)
+
+    def certain(self, node: ast.stmt, *, texts: bool) -> bool:
+        """Whether a statement cannot fail, whatever else there is. `texts`: annotations are not evaluated."""
+        if isinstance(node, ast.Import):
+            return all(
+                alias.name in _THERE and alias.name.partition(".")[0] not in self.project for alias in node.names
+            )
+        if isinstance(node, ast.Assign):
+            return all(isinstance(target, ast.Name) for target in node.targets) and _is_plain(node.value)
+        if not isinstance(node, _FUNCTIONS) or node.decorator_list or getattr(node, "type_params", None):
+            return False
+        arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+        arguments += [each for each in (node.args.vararg, node.args.kwarg) if each is not None]
+        annotated = node.returns is not None or any(each.annotation is not None for each in arguments)
+        defaults = [each for each in (*node.args.defaults, *node.args.kw_defaults) if each is not None]
+        return (texts or not annotated) and all(map(_is_plain, defaults))
 
     def ruled(self, node: ast.stmt) -> str | None:
         """The function of the module that gets a rule: `f` in `f.defvjp(forward, backward)`, or under `@f.defjvp`."""
@@ -222,6 +243,15 @@ def bound(target: ast.expr) -> list[str]:
     if isinstance(target, (ast.Tuple, ast.List)):
         return [name for element in target.elts for name in bound(element)]
     return bound(target.value) if isinstance(target, ast.Starred) else [""]
+
+
+def _is_plain(node: ast.expr) -> bool:
+    """Whether it is made of constants."""
+    if isinstance(node, (ast.Tuple, ast.List)):
+        return all(map(_is_plain, node.elts))
+    return isinstance(node, ast.Constant) or (
+        isinstance(node, ast.UnaryOp) and type(getattr(node.operand, "value", None)) in (int, float)
+    )
 
 
 def _outermost(node: ast.AST) -> list[ast.expr]:

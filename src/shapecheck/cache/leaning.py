@@ -62,6 +62,11 @@ class Graph:
         direct = self._refer(file, refers)
         return direct if direct == self.everything else self._spread(direct)
 
+    def of_step(self, file: str, step: Step) -> int:
+        """All that running a step looks at."""
+        direct = self._looks_at(file, step)
+        return direct if direct == self.everything else self._spread(direct)
+
     def is_act(self, file: str, step: Step) -> bool:
         """Whether a step acts, by itself or by what the bases of a class do."""
         return step.acts or not all(self._is_tame(file, base, ()) for base in step.bases)
@@ -109,10 +114,7 @@ class Graph:
         return direct
 
     def _connect(self, file: str, step: Step, direct: list[int]) -> None:
-        leans = self._refer(file, step.refers)
-        if not (step.refers.chains or step.refers.late):  # an import by itself
-            for target in step.imports:
-                leans |= self._import(file, target)
+        leans = self._looks_at(file, step)
         own = [self.numbers[(file, name)] for name in step.names]
         for number in own:
             direct[number] |= leans
@@ -123,6 +125,13 @@ class Graph:
             if self.places[number][1] not in (_EXISTS, _ALL, _TREE):  # a class knows those which are derived from it
                 for derived in own:
                     direct[number] |= 1 << derived
+
+    def _looks_at(self, file: str, step: Step) -> int:
+        leans = self._refer(file, step.refers)
+        if not (step.refers.chains or step.refers.late):  # an import by itself
+            for target in step.imports:
+                leans |= self._import(file, target)
+        return leans
 
     @staticmethod
     def _closed(direct: list[int]) -> list[int]:
@@ -262,6 +271,23 @@ class View:
         for file in files:
             leans |= self._graph.of_file(file)
         return self._told(leans)
+
+    def importing(self, roots: Sequence[str]) -> str:
+        """A hash of all that the import of these files depends on.
+
+        What cannot fail, and what nothing looks at that runs meanwhile, is left out: a new helper.
+        """
+        graph = self._graph
+        running_steps = list(running(graph.surfaces, graph.modules, roots))
+        seen = 0
+        for file, step in running_steps:
+            seen |= graph.of_step(file, step)
+        told = []
+        for file, step in running_steps:
+            own = sum(1 << number for name in step.names if (number := graph.numbers.get((file, name))) is not None)
+            if not step.certain or own & seen:
+                told.append([file, step.names, step.text])
+        return content(repr([told, self._told(seen)]).encode())
 
     def _told(self, leans: int) -> str:
         if leans not in self._known:

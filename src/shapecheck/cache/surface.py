@@ -35,6 +35,7 @@ class Step:
     tame: bool = False
     timed: bool = False
     adds: bool = False  # to what was bound before
+    certain: bool = False  # cannot fail
 
 
 @dataclass(frozen=True)
@@ -118,13 +119,16 @@ class _Reader:
         bases = {self.effects.known_base(base) or () for inner in classes for base in inner.bases}
         if names:
             tame = isinstance(node, ast.ClassDef) and _is_tame(node)
-            yield Step(names, text, refers, run, tuple(sorted(bases - {()})), tame=tame, timed=self._is_timed(refers))
+            sure = self.effects.certain(node, texts="annotations" in self.flags)
+            bases.discard(())
+            timed = self._is_timed(refers)
+            yield Step(names, text, refers, run, tuple(sorted(bases)), tame=tame, timed=timed, certain=sure)
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> Iterator[Step]:
-        run = dict(_run_by(node))
+        run, sure = dict(_run_by(node)), self.effects.certain(node, texts=True)
         for name, target in imports(node):
             text = content(f"{name} {target}".encode())
-            yield Step((name,), text, References(), tuple(run.get(target, (target,))))
+            yield Step((name,), text, References(), tuple(run.get(target, (target,))), certain=sure)
 
     def _is_timed(self, refers: References) -> bool:
         """Whether values of the project may enter."""

@@ -33,6 +33,9 @@ class View(Protocol):
     def leaning(self, files: Iterable[str]) -> str:
         """A hash of all names that the code of these files may reach, and of what they stand for."""
 
+    def importing(self, roots: Sequence[str]) -> str:
+        """A hash of what importing these files depends on."""
+
 
 @dataclass(frozen=True)
 class Known:
@@ -80,7 +83,8 @@ class Ground:
         self._planned = {plan.file: plan for plan in plans.values()}
         self._views: dict[Kind, View] = {}
         self._bases: dict[Kind, str] = {}
-        self.imports = ""
+        self.imports = ""  # a hash of what importing all modules depends on
+        self.collects = ""  # the same of tests
 
     def settle(self, python: str, files: Files) -> None:
         """Take the state for which these files were seen by this interpreter."""
@@ -102,6 +106,9 @@ class Ground:
         for kind, files_of in roots.items():
             self._views[kind] = view = self._hashing.view(known, files_of, always)
             self._bases[kind] = digest({**parts, "view": view.base})
+        beside = [file for file in always if file in self._surroundings]
+        importing = self._views["tests"].importing([*beside, *sorted(self._listing)])
+        self.collects = digest([self._bases["tests"], importing])
         self.imports = digest([self._bases, self._outlines(known), self._mentions(known)])
 
     def base(self, kind: Kind) -> str:

@@ -90,11 +90,9 @@ class Memory:
         self._python, self._imported = index["python"], dict(index["imported"])
         kinds: tuple[Kind, ...] = ("tests", "entries")
         self._bases = {kind: ground.base(kind) for kind in kinds if index["bases"][kind] == ground.base(kind)}
-        if index["imports"] != ground.imports:
-            return
-        if index["listing"] == self._listing and self._is_same(index["test_files"]):
+        if (index["collects"], index["listing"]) == (ground.collects, self._listing) and self._is_same(index["beside"]):
             self.collected = Collected(index["tests"], tuple(index["problems"]), index["settings"])
-        if index["shape"] == ground.shape() and self._is_same(index["lines"]):
+        if (index["imports"], index["shape"]) == (ground.imports, ground.shape()) and self._is_same(index["lines"]):
             self.entries = tuple(map(self._relined, index["entries"]))
             self.modules = dict(index["modules"])
             self.troubles = tuple(Trouble(*t) for t in index["troubles"])
@@ -165,13 +163,14 @@ class Memory:
             {
                 "bases": {"tests": ground.base("tests"), "entries": ground.base("entries")},
                 "imports": ground.imports,
+                "collects": ground.collects,
                 "imported": self._imported,
                 "python": python,
                 "loaded": sorted(self.files.loaded),
                 "ran": sorted(self.files.ran),
                 "sites": list(self.files.sites),
                 "listing": self._listing,
-                "test_files": {file: ground.stamp(file) for file in sorted(beside)},
+                "beside": {file: ground.stamp(file) for file in sorted(beside)},
                 "shape": ground.shape(),
                 "tests": list(collected.tests),
                 "problems": list(collected.problems),
