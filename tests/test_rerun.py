@@ -396,10 +396,13 @@ def test_only_what_ran_through_the_edited_file_runs_again(project: Path, monkeyp
     assert "tests/test_model.py::test_wide" in asked
 
 
-def test_what_took_too_long_is_tried_again_after_an_edit(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_ended_its_worker_or_took_too_long_is_tried_again_after_an_edit(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = project / "pkg" / "slow.py"
     head = "from jaxtyping import Array, Float\n\n\n"
     file.write_text(f'{head}def slow(x: Float[Array, "n"]) -> Float[Array, "n"]:\n    while True:\n        x = x + 1\n')
+    (project / "tests" / "test_exit.py").write_text("import os\n\n\ndef test_exit():\n    os._exit(3)\n")
     asked: list[str] = []
     ask = client.Worker.ask
 
@@ -410,16 +413,24 @@ def test_what_took_too_long_is_tried_again_after_an_edit(project: Path, monkeypa
     monkeypatch.setattr(client.Worker, "ask", listen)
 
     def evaluate() -> Report:
-        return check([Path("pkg")], replace(load([Path("pkg")]), jobs=1, timeout=4.0, tests=()))
+        tests = (Path("tests/test_exit.py"), Path("tests/test_more.py"))
+        return check([Path("pkg")], replace(load([Path("pkg")]), jobs=1, timeout=4.0, tests=tests))
 
+    (project / "tests" / "test_more.py").write_text("def test_more():\n    pass\n")
     first = evaluate()
     assert "took longer than 4 s" in next(f.message for f in first.findings if f.code == "SC304")
+    ended = ("tests/test_exit.py::test_exit ended the process with exit status 3",)
+    assert first.tests is not None
+    assert first.tests.problems == ended
     asked.clear()
     assert told(evaluate()) == told(first)
     assert asked == []
+    (project / "tests" / "test_more.py").write_text("def test_more():\n    assert True\n")
+    assert told(evaluate()) == told(first)
+    assert [key for key in asked if "::" in key] == ["tests/test_more.py::test_more"]
     (project / "pkg" / "sizes.py").write_text(FILES["pkg/sizes.py"].replace("2 * n", "2 * n + 0"))
-    evaluate()
-    assert "function:pkg/slow.py:slow" in asked
+    assert told(evaluate()) == told(first)
+    assert {"function:pkg/slow.py:slow", "tests/test_exit.py::test_exit"} <= set(asked)
 
 
 def test_tests_that_run_again_find_what_the_others_have_set(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -172,6 +172,9 @@ class Tests:
                 self.results[key] = result
                 self.recalled.append(f"test:{key}")
                 conduct.result.touched.update(result.touched)
+        opened = self.results.get(self.opening)
+        if opened is not None and (opened.ended or _TOO_LONG in opened.reason):
+            self.opening = ""
         conduct.total = max(conduct.total, conduct.steps + len(self.waiting))
 
     def left(self) -> int:
