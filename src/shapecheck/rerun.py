@@ -46,7 +46,8 @@ class Rerun:
         self._checked = frozenset(self._known)
         self._bytes = {os.path.realpath(file): data for file, data in files.values()}
         settings = {f.name: repr(getattr(config, f.name)) for f in dataclasses.fields(config) if f.name not in _OUTSIDE}
-        called = [sorted({os.path.abspath(path) for path in paths}), os.getcwd(), settings]
+        # Each version of ours has its own results, for their format changes with it.
+        called = [cache.ourselves(), sorted({os.path.abspath(path) for path in paths}), os.getcwd(), settings]
         self.name = hashlib.sha256(json.dumps(called).encode()).hexdigest()
 
     def report(self) -> Report | None:
@@ -108,10 +109,11 @@ class Rerun:
 
     @cached_property
     def _surroundings(self) -> dict[str, str]:
-        """What else lies with the tests or configures them."""
+        """What else lies with the tests or configures them, and the scripts, which all run as the main module."""
         found = [file for file in self._beside if not _is_test(file)]
         folders = {self.config.root, *(parent for test in self.tests for parent in Path(test).absolute().parents)}
         found += [str(folder / name) for folder in folders for name in _CONFIGURE]
+        found += [os.path.realpath(example.script) for example in self.config.examples if example.script]
         return {file: self._content(file) for file in sorted(found) if os.path.isfile(file)}
 
     @cached_property
@@ -162,7 +164,9 @@ class _Hashing:
         """The files as they are seen where `roots` are imported one after the other, and `always` may always run."""
         key = tuple(files)
         if key not in self._graphs:
-            sources = [cache.Source(file.file, file.names, self._surface(file), file.outside) for file in files]
+            sources = [
+                cache.Source(file.file, file.names, self._surface(file), file.outside, file.told) for file in files
+            ]
             self._graphs[key] = cache.Graph(sources)
         return cache.View(self._graphs[key], roots, always)
 

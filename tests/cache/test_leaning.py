@@ -198,3 +198,48 @@ def test_names_of_the_project_are_not_taken_for_those_of_libraries() -> None:
     text = b"import jax\nX = jax.numpy.ones(3)\n"
     assert not any(step.acts for step in surface(text).steps)
     assert any(step.acts for step in surface(text, frozenset({"jax"})).steps)
+
+
+def test_names_in_comments_count() -> None:
+    def leans(width: str) -> str:
+        files = {"sizes": f"WIDTH = {width}\n", "user": "from sizes import WIDTH\n"}
+        told = {"user": (("WIDTH",),)}
+        sources = [Source(f"/{n}.py", ((n,),), surface(t.encode()), told=told.get(n, ())) for n, t in files.items()]
+        return View(Graph(sources), [], []).leaning(["/user.py"])
+
+    assert leans("4") != leans("5")
+    assert leans("4") == leans("4  # wide")
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "again"),
+    [
+        ("pkg/sizes", "", "def new(n):\n    return n\n", False),
+        ("pkg/sizes", "", "NEW = (3, -1)\n", False),
+        ("pkg/sizes", "", "import functools\n", False),
+        ("pkg/sizes", "return by", "return 2 * by", False),
+        ("pkg/new", "", "raise ValueError\n", False),
+        ("pkg/sizes", "WIDTH = 4", "WIDTH = 5", True),
+        ("pkg/sizes", "def double(n, by=2)", "def double(n, by=WIDTH)", True),
+        ("pkg/sizes", "", "def new(n: unknown):\n    return n\n", True),
+        ("pkg/sizes", "", "def new(n=look()):\n    return n\n", True),
+        ("pkg/sizes", "", "NEW = 1 / 0\n", True),
+        ("pkg/sizes", "", "NEW = -'a'\n", True),
+        ("pkg/sizes", "", "import pkg.nowhere\n", True),
+        ("pkg/sizes", "", "from functools import nothing\n", True),
+        ("pkg/sizes", "def double", "def twice", True),
+        ("pkg/kinds", "int = 3", "int = 4", False),
+    ],
+)
+def test_tests_are_collected_again_if_their_import_may_change(file: str, old: str, new: str, *, again: bool) -> None:
+    test = "import pytest\nfrom pkg.more import DEPTH\nfrom pkg.sizes import double\n\ndef test_it(): double(DEPTH)\n"
+
+    def importing(files: Mapping[str, str]) -> str:
+        sources = [
+            Source(f"/{name}.py", (tuple(name.removesuffix("/__init__").split("/")),), surface(text.encode(), TOPS))
+            for name, text in sorted({**files, "test_it": test}.items())
+        ]
+        return View(Graph(sources), [], []).importing(["/test_it.py"])
+
+    edited = {**FILES, file: FILES.get(file, "") + new if not old else FILES[file].replace(old, new)}
+    assert (importing(FILES) != importing(edited)) == again

@@ -4,10 +4,21 @@
 files, and by a `Graph` of their surfaces for the names that a piece of code can reach.
 """
 
-from .environment import environment
-from .fingerprints import content, skeleton
+from .environment import environment, ourselves
+from .fingerprints import content
 from .leaning import Graph, Source, View
 from .store import Store, clean
 from .surface import Surface, surface
 
-__all__ = ["Graph", "Source", "Store", "Surface", "View", "clean", "content", "environment", "skeleton", "surface"]
+__all__ = [
+    "Graph",
+    "Source",
+    "Store",
+    "Surface",
+    "View",
+    "clean",
+    "content",
+    "environment",
+    "ourselves",
+    "surface",
+]

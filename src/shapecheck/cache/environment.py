@@ -18,7 +18,7 @@ def environment(python: str, sites: Sequence[str]) -> dict[str, str]:
     found = {f"folder {site}": _time(site) for site in sites}
     found[f"python {python}"] = f"{os.path.realpath(python)} {_time(os.path.realpath(python))}"
     found.update({name: value for name, value in os.environ.items() if name.startswith(_VARIABLES)})
-    found["shapecheck"] = _ourselves()
+    found["shapecheck"] = ourselves()
     return found
 
 
@@ -30,7 +30,7 @@ def _time(path: str) -> str:
 
 
 @cache
-def _ourselves() -> str:
-    """The newest file of this package, and how many there are."""
+def ourselves() -> str:
+    """The newest file of this package, and how many there are: what tells one version of it from another."""
     times = [file.stat().st_mtime_ns for file in Path(__file__).parents[1].rglob("*.py")]
     return f"{max(times)} {len(times)}"

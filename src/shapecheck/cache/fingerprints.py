@@ -1,10 +1,9 @@
-"""Hashes that tell whether a file is still the same, wholly or as far as importing it goes."""
+"""Hashes that tell whether a file is still the same, or a statement as far as running it goes."""
 
 from __future__ import annotations
 
 import ast
 import hashlib
-import warnings
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DROPPED = {"ctx", "kind", "type_comment"}  # follow from the place, or mean nothing to Python
@@ -13,21 +12,6 @@ _DROPPED = {"ctx", "kind", "type_comment"}  # follow from the place, or mean not
 def content(data: bytes) -> str:
     """Hash the contents of a file."""
     return hashlib.sha256(data).hexdigest()
-
-
-def skeleton(source: bytes) -> str:
-    """Hash what a Python file does when it is imported, provided that nothing calls its functions meanwhile.
-
-    That is its syntax without the bodies of functions, though with whether they are generators. Comments and layout
-    do not count. For a file that Python does not accept, it is the hash of the contents.
-    """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of invalid escapes in other people's strings
-            tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return content(source)
-    return outline(tree, may_yield(source))
 
 
 def may_yield(source: bytes) -> bool:
@@ -39,7 +23,11 @@ def may_yield(source: bytes) -> bool:
 
 
 def outline(tree: ast.AST, generators: bool) -> str:
-    """Hash a piece of a syntax tree without the bodies of functions; `generators` as `may_yield` tells."""
+    """Hash what a statement does when it runs, provided that nothing calls the functions in it.
+
+    That is its syntax without the bodies of functions, though with whether they are generators, as far as `may_yield`
+    allows for `generators`. Comments and layout do not count.
+    """
     return content("\n".join(_tokens(tree, generators)).encode("utf-8", "surrogatepass"))
 
 

@@ -11,6 +11,8 @@ The statements that do more than bind names are the acts. They are taken in the 
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -25,12 +27,16 @@ _EXISTS, _ALL, _TREE = "", "*", "**"  # in place of a name: the file itself, all
 
 @dataclass(frozen=True)
 class Source:
-    """A file, the names that it may be imported by, and its surface. Of `outside` ones it matters what they use."""
+    """A file, the names that it may be imported by, and its surface. Of `outside` ones it matters what they use.
+
+    `told` are the names that its comments use.
+    """
 
     file: str
     names: tuple[Chain, ...]
     surface: Surface
     outside: bool = False
+    told: tuple[Chain, ...] = ()
 
 
 class Graph:
@@ -49,12 +55,14 @@ class Graph:
         self.everything = (1 << len(self.texts)) - 1
         self.places = list(self.numbers)
         self._reach = self._closed(self._direct())
+        self._comments = {source.file: References(set(source.told)) for source in sources}
         self._files: dict[str, int] = {}
 
     def of_file(self, file: str) -> int:
-        """All that the code of a file leans on, as a set of numbers."""
+        """All that the code of a file leans on, and its comments, as a set of numbers."""
         if file not in self._files:
-            self._files[file] = self.of(file, self.surfaces[file].refers) if file in self.surfaces else 0
+            kinds = (self.surfaces[file].refers, self._comments[file]) if file in self.surfaces else ()
+            self._files[file] = functools.reduce(operator.or_, (self.of(file, each) for each in kinds), 0)
         return self._files[file]
 
     def of(self, file: str, refers: References) -> int:

@@ -90,7 +90,8 @@ def references(nodes: list[ast.AST], *, bodies: bool) -> References:
         if kind is ast.Attribute:
             pending += _chain(node, found)
         elif kind is ast.Name:
-            _note(found, (node.id,))  # type: ignore[attr-defined]
+            if type(node.ctx) is not ast.Store:  # type: ignore[attr-defined]
+                _note(found, (node.id,))  # type: ignore[attr-defined]
         elif kind is ast.Constant:
             if isinstance(node.value, str):  # type: ignore[attr-defined]
                 _quote(found, node.value)  # type: ignore[attr-defined]

@@ -67,13 +67,19 @@ def surface(source: bytes, project: frozenset[str] = frozenset(), *, tests: bool
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of invalid escapes in other people's strings
             tree = ast.parse(source)
+        return _surface(tree, project, tests=tests, generators=may_yield(source))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return Surface((Step((), content(source), acts=True),))
+
+
+def _surface(tree: ast.Module, project: frozenset[str], *, tests: bool, generators: bool) -> Surface:
     table = _imports(tree)
     named = [name for statement in tree.body for name in _bound(statement)]
     defined = frozenset(named) - _imported(tree)
-    reader = _Reader(Effects(table, defined, project, tests), table, defined, may_yield(source))
+    reader = _Reader(Effects(table, defined, project, tests), table, defined, generators)
     steps = [step for statement in tree.body for step in reader.steps(statement)]
+    if ast.get_docstring(tree, clean=False) is not None:
+        steps.insert(0, Step(("__doc__",), outline(tree.body[0], False)))
     whole = References()
     mentions: list[frozenset[str]] = []
     for statement in tree.body:
@@ -127,8 +133,9 @@ class _Reader:
     def _import(self, node: ast.Import | ast.ImportFrom) -> Iterator[Step]:
         run, sure = dict(_run_by(node)), self.effects.certain(node, texts=True)
         for name, target in imports(node):
-            text = content(f"{name} {target}".encode())
-            yield Step((name,), text, References(), tuple(run.get(target, (target,))), certain=sure)
+            ran = tuple(run[target])
+            text = content(f"{self.flags} {name} {target} {ran}".encode())
+            yield Step((name,), text, References(), ran, certain=sure)
 
     def _is_timed(self, refers: References) -> bool:
         """Whether values of the project may enter."""

@@ -39,12 +39,16 @@ class View(Protocol):
 
 @dataclass(frozen=True)
 class Known:
-    """A file, and the names that it may be imported by; of `outside` ones it matters only what they use."""
+    """A file, and the names that it may be imported by; of `outside` ones it matters only what they use.
+
+    `told` are the names that its comments use: a global of that name would say what they mean.
+    """
 
     file: str
     names: tuple[tuple[str, ...], ...] = ()
     test: bool = False
     outside: bool = False
+    told: tuple[tuple[str, ...], ...] = ()
 
 
 class Hashing(Protocol):
@@ -138,10 +142,14 @@ class Ground:
         return list(self._planned)
 
     def _known(self, always: Iterable[str]) -> list[Known]:
-        names = {file: (tuple(plan.name.split(".")),) for file, plan in self._planned.items()}
-        known = [Known(file, name, file in self._listing) for file, name in names.items()]
-        known += [Known(file, _tails(file), test=True) for file in self._listing if file not in names]
-        return known + [Known(file, outside=True) for file in always if file not in names]
+        known = []
+        for file, plan in self._planned.items():
+            test = file in self._listing
+            names = (tuple(plan.name.split(".")), *(_tails(file) if test else ()))
+            told = {tuple(name.split(".")) for site in plan.sites for name in site.names}
+            known.append(Known(file, tuple(dict.fromkeys(names)), test, told=tuple(sorted(told))))
+        known += [Known(file, _tails(file), test=True) for file in self._listing if file not in self._planned]
+        return known + [Known(file, outside=True) for file in always if file not in self._planned]
 
     def _outlines(self, known: Iterable[Known]) -> list[list[str]]:
         return [[file.file, self._hashing.outline(file)] for file in known if not file.outside]
