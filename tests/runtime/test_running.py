@@ -21,8 +21,6 @@ from own.model import mean
 
 x = jnp.ones((2, 3))  # (batch, dim)
 print(x.dtype, mean(x))
-if sys.argv[1] == "exit":
-    sys.exit(7)
 if sys.argv[1] == "fail":
     raise KeyError("mine")
 if sys.argv[1] == "wait":
@@ -54,6 +52,7 @@ if __name__ == "__main__":
             pool.map(work, [3])
         except TypeError as error:
             print("told:", error)
+    raise SystemExit(7)
 """
 TESTS = """
 import jax, jax.numpy as jnp
@@ -90,14 +89,13 @@ def ours(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return called(project, "-m", "shapecheck", "run", *arguments)
 
 
-@pytest.mark.parametrize("what", ["exit", "fail"])
-def test_a_program_is_as_python_runs_it(project: Path, what: str) -> None:
-    plain, checked = called(project, "train.py", what, "--flag"), ours(project, "train.py", what, "--flag")
+def test_a_program_is_as_python_runs_it(project: Path) -> None:
+    plain, checked = called(project, "train.py", "fail", "--flag"), ours(project, "train.py", "fail", "--flag")
     assert checked.stdout == plain.stdout
     assert checked.returncode == plain.returncode
     told, _, arrays = checked.stderr.partition("\nArrays in these frames:\n")
     assert told == plain.stderr
-    assert ("x  f64[2,3]  1" in arrays) is (what == "fail")
+    assert "x  f64[2,3]  1" in arrays
 
 
 def test_a_mismatch_ends_it_with_a_traceback_of_the_user_s_frames(project: Path) -> None:
@@ -106,7 +104,7 @@ def test_a_mismatch_ends_it_with_a_traceback_of_the_user_s_frames(project: Path)
     assert "own/model.py:6:26: SC201 comment says (batch,), but y is (2,)" in said.stderr.replace(os.sep, "/")
     frames = [line for line in said.stderr.splitlines() if line.startswith("  File")]
     assert [Path(frame.split('"')[1]).name for frame in frames] == ["train.py", "model.py"]
-    assert "  train.py:20 in <module>\n    x  f64[2,3]  1" in said.stderr
+    assert "  train.py:18 in <module>\n    x  f64[2,3]  1" in said.stderr
 
 
 def test_a_signal_ends_it_as_it_ends_python(project: Path) -> None:
@@ -132,6 +130,7 @@ def test_a_spawned_process_is_checked_too(project: Path) -> None:
     (project / "spawning.py").write_text(SPAWNING, "utf-8")
     said = ours(project, "spawning.py")
     assert said.stdout.startswith("told: spawning.py:6:29: SC201"), said.stderr
+    assert said.returncode == 7
 
 
 def test_pytest_runs_with_checks(project: Path) -> None:
@@ -141,7 +140,6 @@ def test_pytest_runs_with_checks(project: Path) -> None:
     assert "FAILED test_own.py::test_wrong - shapecheck.ShapeMismatch" in checked.stdout
     assert "FAILED test_own.py::test_not_finite - shapecheck.NonFinite" in checked.stdout
     assert "2 failed, 1 passed" in checked.stdout
-    assert "3 passed" in called(project, *command).stdout
 
 
 def test_what_cannot_be_run_is_refused(project: Path) -> None:
