@@ -13,7 +13,8 @@ from pathlib import Path
 
 import libcst
 
-from shapecheck.source import discover, read_module
+from shapecheck.files import discover
+from shapecheck.source import read_module
 
 ROUNDS = 3
 
