@@ -20,6 +20,7 @@ ALLOWED = {
     "": {"stage", "templates", "runtime", "comparison"},  # when asked for
     "facts": {"facts"},
     "atomic": set(),
+    "differences": set(),
     "cache": {"cache", "atomic"},
     "shapes": {"shapes"},
     "files": {"files"},
@@ -44,7 +45,7 @@ ALLOWED = {
         "cache",
         "atomic",
     },
-    "fixing": {"atomic", "config", "facts"},
+    "fixing": {"differences", "atomic", "config", "facts"},
     "evaluating": {"locking", "files", "stage", "check", "facts", "config"},
     "pipeline": {"evaluating", "locking", "plans", "rerun", "files", "source", "facts", "config"},
     "templates": {"templates", "facts"},
@@ -56,6 +57,7 @@ ALLOWED = {
     "referee": {"source", "check", "report", "plans", "files", "stage", "facts", "config"},
     "cli": {
         "cli",
+        "differences",
         "runtime",
         "comparison",
         "comparing",

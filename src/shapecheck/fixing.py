@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import io
 import re
 import tokenize
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from shapecheck import atomic
 from shapecheck.config import ConfigError
+from shapecheck.differences import unified
 from shapecheck.facts import Edit, Finding, Report, Span
 
 _LINES = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")
@@ -52,8 +52,7 @@ def write(fixed: Fixed) -> None:
 def diff(fixed: Fixed) -> str:
     """What the fixes change, as a unified diff that `patch -p1` and `git apply` take."""
     before, after = (_Text(text).lines for text in (fixed.before, fixed.after))
-    lines = difflib.unified_diff(before, after, f"a/{fixed.path}", f"b/{fixed.path}")
-    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+    return "".join(unified(before, after, fixed.path))
 
 
 def _read(path: str) -> bytes:

@@ -16,7 +16,7 @@ from shapecheck.runtime.options import Options, from_environment, to_environment
             shapes=False,
             numerics=("outputs", "grads"),
             prints=("blocks[0].*", "grad:f.x"),
-            log="/project/stages.log",
+            log="stages.log",
             failing="warn",
             include=("optax",),
             python="/usr/bin/python3",
@@ -38,6 +38,7 @@ def test_nothing_is_checked_unless_it_is_switched_on(text: str) -> None:
     [
         ("SHAPECHECK_DEBUG", "maybe", "SHAPECHECK_DEBUG=maybe: expected True or False"),
         ("SHAPECHECK_NUMERICS", "outputs,nans", "'nans' is none of outputs, grads, ops"),
+        ("SHAPECHECK_LOG", "/nowhere/stages.log", "log: there is no folder /nowhere"),
         ("SHAPECHECK_ON_FAILURE", "ignore", "'ignore' is none of raise, warn, breakpoint"),
     ],
 )

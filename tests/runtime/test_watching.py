@@ -116,3 +116,21 @@ def test_stages_of_flax_nnx(load: Any, capfd: pytest.CaptureFixture[str]) -> Non
     module.Net()(jnp.ones((4, 2)))
     first, second = printed(capfd)
     assert first.startswith("stage up (Linear at ") and second.startswith("stage Net at ")
+
+
+def test_nothing_is_looked_at_after_the_end(load: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    module = load(
+        """
+        import jax.numpy as jnp
+        from jaxtyping import Array, Float
+
+        def root(x: Float[Array, " n"]) -> Float[Array, " n"]:
+            y = jnp.sqrt(x)  # (n,)
+            return y
+        """,
+        numerics=("outputs",),
+        prints=("root.y",),
+    )
+    load.session.stop()
+    assert jnp.isnan(module.root(jnp.array([-1.0]))).all()
+    assert printed(capfd) == []

@@ -86,15 +86,14 @@ def references(nodes: list[ast.AST], *, bodies: bool) -> References:
     pending: list[ast.AST] = list(nodes)
     while pending:
         node = pending.pop()
-        kind = type(node)
-        if kind is ast.Attribute:
+        if isinstance(node, ast.Attribute):
             pending += _chain(node, found)
-        elif kind is ast.Name:
-            if type(node.ctx) is not ast.Store:  # type: ignore[attr-defined]
-                _note(found, (node.id,))  # type: ignore[attr-defined]
-        elif kind is ast.Constant:
-            if isinstance(node.value, str):  # type: ignore[attr-defined]
-                _quote(found, node.value)  # type: ignore[attr-defined]
+        elif isinstance(node, ast.Name):
+            if not isinstance(node.ctx, ast.Store):
+                _note(found, (node.id,))
+        elif isinstance(node, ast.Constant):
+            if isinstance(node.value, str):
+                _quote(found, node.value)
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
             found.late.update(target for _, target in imports(node))
             found.late.update(Import(0, tuple(alias.name.split(".")), "") for alias in _plain(node))
@@ -102,7 +101,7 @@ def references(nodes: list[ast.AST], *, bodies: bool) -> References:
             pending += [*node.decorator_list, node.args, *([node.returns] if node.returns else [])]
             pending += getattr(node, "type_params", ())
             pending += node.body if bodies else ()
-        elif kind is ast.Expr and isinstance(node.value, ast.Constant):  # type: ignore[attr-defined]
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             pass  # a docstring
         else:
             pending += ast.iter_child_nodes(node)

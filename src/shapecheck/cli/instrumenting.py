@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import io
 import sys
 from collections import Counter
@@ -16,6 +15,7 @@ import click
 from shapecheck.atomic import write_bytes
 from shapecheck.cli.terminal import CLEAN, FAILED, deliver, need, say, wants_color
 from shapecheck.config import load
+from shapecheck.differences import unified
 
 if TYPE_CHECKING:
     from shapecheck.rewrite import Left, Options, Outcome
@@ -158,8 +158,7 @@ def _diff(old: bytes, new: bytes, shown: str, *, colored: bool) -> str:
     """A unified diff, as people read it."""
     before, after = (_lines(data) for data in (old, new))
     result = []
-    for line in difflib.unified_diff(before, after, f"a/{shown}", f"b/{shown}"):
-        text = line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+    for text in unified(before, after, shown):
         paint = _COLORS.get(text[0], "") if colored and not text.startswith(("+++", "---")) else ""
         result.append(f"{paint}{text[:-1]}\033[0m\n" if paint else text)
     return "".join(result)

@@ -43,7 +43,7 @@ _LAUNCH = "import sys; from shapecheck.runtime.launching import launch; launch(s
 @click.option("--pdb", is_flag=True, help="Open the debugger where the program fails.")
 @click.option("--include", multiple=True, metavar="PACKAGE", help="Check this package too, although it is not yours.")
 @click.option("--python", metavar="PATH", help="The interpreter that your code runs in.")
-@click.argument("program", nargs=-1, type=click.UNPROCESSED)
+@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[SCRIPT] [ARGS]...")
 def run(
     module: str | None,
     shapes: bool,
@@ -80,17 +80,20 @@ def run(
 
     start = Path(program[0]).resolve().parent if module is None else Path.cwd()
     named = str(interpreter(python, Path.cwd(), "--python")) if python else None
-    options = Options(
-        str(files.project_root(start) or start),
-        shapes,
-        numerics,
-        prints,
-        str(log.absolute()) if log is not None else "",
-        "warn" if warn else failing,
-        include,
-        sys.executable,
-        pdb,
-    )
+    try:
+        options = Options(
+            str(files.project_root(start) or start),
+            shapes,
+            numerics,
+            prints,
+            str(log.absolute()) if log is not None else "",
+            "warn" if warn else failing,
+            include,
+            sys.executable,
+            pdb,
+        )
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
     chosen = candidates(named, [start])[0]
     what = ["-m", module, *program] if module is not None else list(program)
     return _become([chosen, "-X", "faulthandler", "-c", _LAUNCH, *what], {**os.environ, **_variables(options)})

@@ -38,6 +38,8 @@ class Checking(Listener):
 
     def observed(self, opened: Opened, site: Site, value: Any) -> Any:
         """An annotated value can be judged."""
+        if self.off:
+            return value
         if self._shapes:
             self._turn(opened, site)
             if site.index in self.prompt.get(opened.probe.path, ()):

@@ -36,6 +36,8 @@ class Options:
             raise ValueError(f"numerics: {wrong[0]!r} is none of {', '.join(NUMERICS)}")
         if self.failing not in FAILING:
             raise ValueError(f"on_failure: {self.failing!r} is none of {', '.join(FAILING)}")
+        if self.log and not os.path.isdir(os.path.dirname(os.path.abspath(self.log))):
+            raise ValueError(f"log: there is no folder {os.path.dirname(os.path.abspath(self.log))}")
 
 
 def to_environment(options: Options) -> dict[str, str]:

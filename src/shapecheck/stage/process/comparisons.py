@@ -18,7 +18,7 @@ from shapecheck.stage.comparing.matching import RenameError
 from shapecheck.stage.limits import TimeLimitError
 from shapecheck.stage.observe.importing import Importer
 from shapecheck.stage.observe.recorder import Recorder, Watch
-from shapecheck.stage.process.named import named
+from shapecheck.stage.process.named import target
 from shapecheck.stage.protocol import ConfiguredExample, EntryPlan
 from shapecheck.stage.search import abstract
 from shapecheck.stage.search.attempts import Search, under
@@ -67,9 +67,7 @@ class Comparisons:
             collecting = Collecting(keeping)
             watch = _Watch(self._importer.shown, collecting, seed)
             with scopes.watching(watch):  # functions that it decorates while it is imported
-                target = named(given.call, self._importer, installed=True)
-                holder = given.call.rpartition(".")[0]  # of a method, its class
-                owner = named(holder, self._importer, installed=True) if ":" in holder else None
+                called, owner = target(given.call, self._importer)
             values = {
                 part: inputs.with_values(getattr(given, part), other) for part in ("init", "args", "kwargs", "likewise")
             }
@@ -77,7 +75,7 @@ class Comparisons:
             given = replace(given, fill=True, **{**values, "likewise": {**values["likewise"], **batched}})
 
             def making(kitchen: Kitchen) -> Recipe:
-                return recipe(kitchen, target, given, owner)
+                return recipe(kitchen, called, given, owner)
 
             trial, axes = self._trial(making, given.call, seconds)
             made = self._run(making, trial, axes, watch, seed)

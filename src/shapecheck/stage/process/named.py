@@ -42,6 +42,13 @@ def named(call: str, importer: Importer, *, installed: bool = False) -> Any:
     return value
 
 
+def target(call: str, importer: Importer) -> tuple[Any, Any]:
+    """What a target names, which may lie in an installed module, and of a method its class (else None)."""
+    found = named(call, importer, installed=True)
+    holder = call.rpartition(".")[0]
+    return found, named(holder, importer, installed=True) if ":" in holder else None
+
+
 def _imported(where: str, load: Callable[[], ModuleType]) -> ModuleType:
     try:
         return load()

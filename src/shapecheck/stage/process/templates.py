@@ -9,7 +9,7 @@ from typing import Any
 from shapecheck.facts import Evaluation
 from shapecheck.stage.observe.importing import Importer
 from shapecheck.stage.observe.recorder import Recorder, Watch
-from shapecheck.stage.process.named import GoneError, named
+from shapecheck.stage.process.named import GoneError, target
 from shapecheck.stage.protocol import ConfiguredExample, EntryPlan
 from shapecheck.stage.search.attempts import Search
 from shapecheck.stage.search.examples import ExampleError
@@ -47,11 +47,9 @@ class Templates:
         entry = EntryPlan("template", given.call, "template", "", 1, None)
         try:
             with scopes.watching(self._stages):  # functions that it decorates while it is imported
-                target = named(given.call, self._importer, installed=True)
-                holder = given.call.rpartition(".")[0]  # of a method, its class
-                owner = named(holder, self._importer, installed=True) if ":" in holder else None
+                called, owner = target(given.call, self._importer)
             with self._stages as self._recorder.watch, scopes.watching(self._stages):
-                chosen = recipe(self._kitchen, target, replace(with_batches(given), fill=True), owner)
+                chosen = recipe(self._kitchen, called, replace(with_batches(given), fill=True), owner)
                 return Search(entry, chosen, self._recorder, seconds).evaluate()
         except (CannotSynthesiseError, UnknownSizeError, ExampleError) as error:
             return {"error": str(error), **({"gone": "yes"} if isinstance(error, GoneError) else {})}

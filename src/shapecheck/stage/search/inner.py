@@ -40,7 +40,8 @@ def default_with(default: Any, given: Mapping[str, Any]) -> Any:
     if dataclasses.is_dataclass(default):
         names, replace = [field.name for field in dataclasses.fields(default) if field.init], dataclasses.replace
     elif isinstance(default, tuple) and hasattr(default, "_replace"):
-        names, replace = list(type(default)._fields), type(default)._replace  # type: ignore[attr-defined]
+        kind: Any = type(default)
+        names, replace = list(kind._fields), kind._replace
     else:
         return None
     values, inner = parted(given)
