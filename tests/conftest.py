@@ -1,8 +1,17 @@
-"""Options of the test suite."""
+"""Options of the test suite, and the processes of its workers."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
+
+from shapecheck.stage.process import client, starting
+from shapecheck.stage.process.stems import Stems
+
+_NAMES_THE_TEST = "PYTEST_CURRENT_TEST"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -11,3 +20,30 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write the findings of this run into fixtures/ as the expected ones (then read the diff)",
     )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _forked_workers() -> Iterator[None]:
+    """Fork workers, as those of locks are, from one process that has imported JAX: they are hundreds.
+
+    Where a test gives them another environment or another interpreter, they are started by themselves.
+    """
+    with Stems() as stems, pytest.MonkeyPatch.context() as patch:
+        environment = _environment()
+
+        def start(python: str, cwd: Path) -> starting.Process:
+            alike = python == sys.executable and _environment() == environment
+            return (stems.start if alike else starting.spawned)(python, cwd)
+
+        patch.setattr(client, "spawned", start)
+        yield
+
+
+@pytest.fixture
+def spawned_workers(_forked_workers: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start workers as the command does: for tests of the processes themselves."""
+    monkeypatch.setattr(client, "spawned", starting.spawned)
+
+
+def _environment() -> dict[str, str]:
+    return {name: value for name, value in starting.environment().items() if name != _NAMES_THE_TEST}

@@ -17,7 +17,7 @@ from shapecheck.facts import Evaluation
 from shapecheck.files import interpreter
 from shapecheck.plans import plan
 from shapecheck.stage.process.client import Worker, WorkerEndedError, WorkerError
-from shapecheck.stage.process.starting import Start, spawned
+from shapecheck.stage.process.starting import Start
 from shapecheck.stage.protocol import ConfiguredExample, ModulePlan
 from shapecheck.templates import Template, of_runs
 
@@ -65,7 +65,7 @@ class Found:
     sites: tuple[str, ...]
 
 
-def find(wanted: Wanted, config: Config, start: Start = spawned) -> Found:
+def find(wanted: Wanted, config: Config, start: Start | None = None) -> Found:
     """Evaluate a target with its stages, in a process that is started so.
 
     Raises ConfigError, with the remedy, for what cannot be evaluated; GoneError where only the name, or its file, is
@@ -99,7 +99,7 @@ def telling(target: str) -> Iterator[None]:
 
 
 def started(
-    wanted: Wanted, plans: Sequence[ModulePlan], settings: Mapping[str, Any], config: Config, start: Start = spawned
+    wanted: Wanted, plans: Sequence[ModulePlan], settings: Mapping[str, Any], config: Config, start: Start | None = None
 ) -> Worker:
     """A worker of the first interpreter that has JAX, in a process that is started so."""
     problem: WorkerError | None = None

@@ -12,6 +12,8 @@ from shapecheck.config import load
 from shapecheck.pipeline import check
 from shapecheck.stage.process import client
 
+pytestmark = pytest.mark.usefixtures("spawned_workers")
+
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 MODELS = ["attention_einsum", "dqn", "gae", "hmm", "kalman", "metrics"]
 

@@ -12,6 +12,8 @@ from shapecheck.config import load
 from shapecheck.facts import Report, TestCounts
 from shapecheck.pipeline import check
 
+pytestmark = pytest.mark.usefixtures("spawned_workers")
+
 HEAD = """
 import ctypes
 import os

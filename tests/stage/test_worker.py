@@ -15,6 +15,8 @@ from shapecheck.stage.process.stems import Stems
 from shapecheck.stage.process.supervisor import Evaluated, Limits, Supervisor
 from shapecheck.stage.protocol import ModulePlan
 
+pytestmark = pytest.mark.usefixtures("spawned_workers")
+
 MODULE = (Scope(0, "module", "<module>", None, None),)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import time
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -53,6 +54,8 @@ class Page:
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
         file.write_text(html, encoding="utf-8")
         browser.get(self.url)
+        while self.run("return document.readyState") != "complete":  # seldom so, on a machine with much to do
+            time.sleep(0.01)
 
     def run(self, script: str) -> Any:
         return self.browser.execute_script(script)

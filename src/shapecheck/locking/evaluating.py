@@ -14,7 +14,7 @@ from pathlib import Path
 from shapecheck import cache, rerun
 from shapecheck.config import Config, ConfigError
 from shapecheck.locking.place import batches
-from shapecheck.stage.process.starting import Start, spawned
+from shapecheck.stage.process.starting import Start
 from shapecheck.stage.process.stems import Stems
 from shapecheck.stage.protocol import dump, load
 from shapecheck.templates import Template
@@ -31,7 +31,7 @@ class Evaluator:
     def each(self, asked: Sequence[Wanted]) -> Iterator[Found | ConfigError]:
         """What they come to, in order, or what is wrong with them; several are evaluated at once."""
         if len(asked) == 1:
-            yield self._attempt(asked[0], spawned)
+            yield self._attempt(asked[0])
             return
         with ThreadPoolExecutor(self.config.workers) as pool, Stems() as stems:
             try:
@@ -42,7 +42,7 @@ class Evaluator:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
 
-    def find(self, wanted: Wanted, start: Start = spawned) -> Found:
+    def find(self, wanted: Wanted, start: Start | None = None) -> Found:
         """As `templating.find`, but remembered. What fails is evaluated each time, until it is mended."""
         if not self.config.cache:
             return find(wanted, self.config, start)
@@ -57,7 +57,7 @@ class Evaluator:
             store.put(slot, self._remembered(found, wanted))
         return found
 
-    def _attempt(self, wanted: Wanted, start: Start) -> Found | ConfigError:
+    def _attempt(self, wanted: Wanted, start: Start | None = None) -> Found | ConfigError:
         try:
             return self.find(wanted, start)
         except ConfigError as error:

@@ -52,7 +52,7 @@ class Worker:
         *,
         cwd: Path,
         echo: bool = False,
-        start: Start = spawned,
+        start: Start | None = None,
     ) -> None:
         self.python = python
         self._echo = echo
@@ -60,7 +60,7 @@ class Worker:
         self._tail: deque[str] = deque(maxlen=_TAIL)
         self._lines: queue.Queue[bytes | None] = queue.Queue()
         try:
-            self._process: Process = start(python, cwd)
+            self._process: Process = (start or spawned)(python, cwd)
         except OSError as error:
             raise WorkerError(f"cannot start {python}: {error.strerror}. Name an interpreter with --python.") from error
         # With pipes asked for, these are there; the type does not say so.
