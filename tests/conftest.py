@@ -32,7 +32,7 @@ def _forked_workers() -> Iterator[None]:
         environment = _environment()
 
         def start(python: str, cwd: Path) -> starting.Process:
-            alike = python == sys.executable and _environment() == environment
+            alike = _is_ours(python) and _environment() == environment
             return (stems.start if alike else starting.spawned)(python, cwd)
 
         patch.setattr(client, "spawned", start)
@@ -43,6 +43,12 @@ def _forked_workers() -> Iterator[None]:
 def spawned_workers(_forked_workers: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Start workers as the command does: for tests of the processes themselves."""
     monkeypatch.setattr(client, "spawned", starting.spawned)
+
+
+def _is_ours(python: str) -> bool:
+    """Whether it is this interpreter, in this virtual environment: `python` and `python3` are."""
+    ours = Path(sys.executable)
+    return Path(python).parent == ours.parent and Path(python).resolve() == ours.resolve()
 
 
 def _environment() -> dict[str, str]:
