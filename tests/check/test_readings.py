@@ -118,10 +118,29 @@ def test_under_vmap_exactly_the_mapped_axes_may_stand_in_front() -> None:
     assert (result["y (b, m)"], result["z (m,)"]) == ("good", "good")
 
 
-def test_the_reading_under_vmap_binds_no_free_name_to_a_mapped_axis() -> None:
-    text = 'def f(x: Float[Array, "b d"], w):\n    def g(r):\n        y = r @ w  # (n, m)\n'
-    x = ('x Float[Array, "b d"]', array("b", "d"))
-    assert read(text, [x, ("y (n, m)", array("m", mapped=("b",)))], parents={"f.g": "f"})["y (n, m)"] == "bad rank"
+ONE = 'def f(x: Float[Array, "b d"], w):\n    def g(r{}):\n        y = r @ w  # (n, m)\n        z = r @ w  # {}\n'
+ROWS = ('x Float[Array, "b d"]', array("b", "d"))
+EACH = array("m", mapped=("b",))
+
+
+@pytest.mark.parametrize("comment", ["(m,)", "(b, m)", "(n, m)", "..."])
+def test_names_that_may_be_those_of_mapped_axes_are_no_finding_unless_another_comment_leaves_these_out(
+    comment: str,
+) -> None:
+    seen = [("y (n, m)", EACH), *([] if comment == "..." else [(f"z {comment}", EACH)])]
+    result = read(ONE.format("", comment), [ROWS, *seen], parents={"f.g": "f"})
+    assert result["y (n, m)"] == ("bad rank" if comment == "(m,)" else "unknown")
+
+
+def test_nor_where_an_annotation_leaves_them_out() -> None:
+    seen = [('r Float[Array, "d"]', array("d", mapped=("b",))), ("y (n, m)", EACH)]
+    result = read(ONE.format(': Float[Array, "d"]', "m"), [ROWS, *seen], parents={"f.g": "f"})
+    assert result["y (n, m)"] == "bad rank"
+
+
+def test_what_fits_neither_one_example_nor_all_of_them_is_false() -> None:
+    assert read(ONE.format("", ""), [ROWS, ("y (n, m)", array("k", "m", mapped=("b", "c")))])["y (n, m)"] == "good"
+    assert read(ONE.format("", ""), [ROWS, ("y (n, m)", array("m", mapped=("b", "c")))])["y (n, m)"] == "bad rank"
 
 
 def test_a_nested_function_reads_the_names_around_it() -> None:

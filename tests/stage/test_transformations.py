@@ -29,6 +29,28 @@ def pair(x: Float[Array, "b n d"], w: Float[Array, "d m"]) -> Float[Array, "b n 
         return y + z
     return jax.vmap(jax.vmap(inner))(x)
 """,
+    "vmap_jit.py": """
+def jitted(x: Float[Array, "b n d"], w: Float[Array, "d m"]) -> Float[Array, "b n m"]:
+    @jax.jit
+    def inner(row):
+        y = row @ w  # (b, n, m)
+        z = row @ w  # (n, b, m)  ~SC201
+        return y + z
+    return jax.vmap(jax.vmap(inner))(x)
+
+def scanned(x: Float[Array, "b n d"]) -> Float[Array, "b d"]:
+    def step(carry, row):
+        both = carry + row  # (b, d)
+        wrong = carry * row  # (n, d)  ~SC201
+        return both + wrong, None
+    return jax.vmap(lambda rows: jax.lax.scan(step, rows[0], rows)[0])(x)
+
+def summed(x: Float[Array, "b m"]) -> Float[Array, "b"]:
+    @jax.jit
+    def inner(row):  # row: (t, m)  ~unreached
+        return jnp.sum(row)
+    return jax.vmap(inner)(x)
+""",
     "vmap_axes.py": """
 def columns(x: Float[Array, "n d"], y: Float[Array, "n k"]) -> Float[Array, "d k"]:
     def dot(column):

@@ -6,8 +6,10 @@ import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from shapecheck.check.calls import CallReader
+from shapecheck.check.mapped import alone, in_front, is_mapped, mapped_axes
 from shapecheck.check.outcomes import Bound, Mismatch, Outcomes, Reason, dtype_fits
 from shapecheck.check.parts import NothingThereError, Part, described
 from shapecheck.facts import ArrayValue, Claim, Named, Observation, TreeValue
@@ -73,7 +75,7 @@ class CommentReader:
             if outcome is None:
                 self.outcomes.good.add(index)
             elif isinstance(outcome, Mismatch):
-                doubt = self._doubt(claim, observation, outcome)
+                doubt = self._doubt(claim, observation, outcome, epoch)
                 if doubt:
                     self.outcomes.unknown[index] = doubt
                 else:
@@ -81,9 +83,12 @@ class CommentReader:
             else:
                 self.outcomes.unknown[index] = outcome
 
-    def _doubt(self, claim: Claim, observation: Observation, mismatch: Mismatch) -> str:
+    def _doubt(self, claim: Claim, observation: Observation, mismatch: Mismatch, epoch: int) -> str:
         """Why a claim that fails may still be meant well; "" if it is plainly false."""
         value = observation.value
+        wholes = (replace(observation, value=whole) for whole in in_front(value))
+        if any(self._reading(claim, w, epoch) is None for w in wholes) and not self._speaks_of_one_example:
+            return "it fits only with the axes of vmap in front, and nothing else says that these are meant"
         if isinstance(value, TreeValue) and value.kind == "node" and not claim.select:
             leaves = [[part] for part in described(claim, value)[0]]
             spec = parse_spec(claim.spec)
@@ -93,6 +98,18 @@ class CommentReader:
         if in_fields and mismatch.reason == "dim" and any(b.name in self.reader.fresh for b in mismatch.bound):
             return "only the comments of other fields bind its names, and they may each speak for themselves"
         return ""
+
+    @cached_property
+    def _speaks_of_one_example(self) -> bool:
+        """Whether some claim of this call leaves out the axes of vmap: then those that name them mean others."""
+        formal = [c for i, c in enumerate(self.reader.module.claims) if i in self.reader.outcomes.good]
+        return any(
+            claim in formal or self._reading(claim, replace(each, value=alone(each.value)), -1) is None
+            for claim in (*formal, *self.claims.values())
+            if parse_spec(claim.spec).rank() is not None
+            for each in self.reader.seen.get(claim.sites[0], ())
+            if is_mapped(each.value)
+        )
 
     def _reading(self, claim: Claim, observation: Observation, epoch: int) -> Mismatch | str | None:
         """None if some reading holds, else the mismatch of the most natural one, or why nothing can be said."""
@@ -127,11 +144,13 @@ class CommentReader:
 
     def _with_mapped(self, spec: Spec, value: ArrayValue, shape: Shape, bindings: Bindings) -> bool:
         """The reading under `vmap` with the mapped axes in front: it may not bind a free name to them."""
-        mapped = self.samples.shape(value.mapped)
-        if not mapped or spec.rank() is None:
+        if spec.rank() is None:
             return False
-        front, rest = spec.dims[: len(mapped)], spec.dims[len(mapped) :]
-        for dim, size in itertools.zip_longest(front, mapped):
+        return any(self._fits_behind(self.samples.shape(axes), spec, shape, bindings) for axes in mapped_axes(value))
+
+    def _fits_behind(self, mapped: Shape | None, spec: Spec, shape: Shape, bindings: Bindings) -> bool:
+        front, rest = spec.dims[: len(mapped or ())], spec.dims[len(mapped or ()) :]
+        for dim, size in itertools.zip_longest(front, mapped or ()):
             known = bindings.single.get(dim.name) if isinstance(dim, NamedDim) else None
             if isinstance(dim, FixedDim):
                 known = (dim.size,) * self.samples.count

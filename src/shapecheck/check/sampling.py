@@ -75,6 +75,7 @@ def _texts(value: Value) -> Iterator[str]:
     if isinstance(value, ArrayValue):
         yield from value.shape
         yield from value.mapped
+        yield from value.hidden
     elif isinstance(value, TreeValue):
         for child in value.children:
             yield from _texts(child)

@@ -10,11 +10,15 @@ Mode = Literal["symbolic", "sized"]
 
 @dataclass(frozen=True)
 class ArrayValue:
-    """An observed array: full dtype name, dims as text ("b", "48", "4*d"), sizes of mapped axes outermost first."""
+    """An observed array: full dtype name, dims as text ("b", "48", "4*d"), sizes of mapped axes outermost first.
+
+    Around these there may be `hidden` ones: inside of a `jit` under `vmap`, no value shows which it has.
+    """
 
     dtype: str
     shape: tuple[str, ...]
     mapped: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

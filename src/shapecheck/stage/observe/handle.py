@@ -13,6 +13,7 @@ import jax
 
 from shapecheck.facts import Named, Observation, Scope, Site
 from shapecheck.stage.observe.constructions import Construction
+from shapecheck.stage.observe.mapping import Surroundings
 from shapecheck.stage.observe.names import sizes_among, visible
 from shapecheck.stage.observe.recorder import Opened, Recorder
 from shapecheck.stage.observe.traced import Formatted, described, traced_by
@@ -27,6 +28,7 @@ class ModuleProbe:
 
     def __init__(self, recorder: Recorder, path: str, scopes: Sequence[Scope], sites: Sequence[Site]) -> None:
         self.recorder, self.path, self.scopes, self.sites = recorder, path, scopes, sites
+        self.surroundings = Surroundings()
         self.parameters: dict[int, list[Site]] = {}
         self.returns: dict[int, Site] = {}
         self.field_sites: dict[int, list[Site]] = {}
@@ -191,7 +193,13 @@ class ModuleProbe:
         names: tuple[Named, ...] = ()
         if site.names:
             names = visible(site.names, frame.f_locals, frame.f_globals, self.recorder.constructions)
-        opened.observations.append(Observation(site.index, describe(value), names))
+
+        def hidden() -> tuple[str, ...]:
+            if opened.hidden is None:
+                opened.hidden = self.surroundings.hidden_axes(frame)
+            return opened.hidden
+
+        opened.observations.append(Observation(site.index, describe(value, hidden), names))
 
 
 def _members(instance: Any) -> dict[str, Any]:

@@ -34,6 +34,7 @@ class Opened:
         self.caller: Frame | None = None
         self.stage = ""
         self.failed = False
+        self.hidden: tuple[str, ...] | None = None  # the axes of vmap that its values may have and do not show
         self.run = probe.recorder.run
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import jax
@@ -11,6 +11,7 @@ import numpy as np
 from jax import export
 
 from shapecheck.facts import ArrayValue, OtherValue, TreeValue, Value
+from shapecheck.stage.observe.mapping import mapped_axes
 
 _LEAF_LIMIT = 2000  # a claim about a pytree of more leaves than this is about a whole model: not looked into
 
@@ -27,15 +28,19 @@ def is_array(value: object) -> bool:
     return isinstance(value, (jax.Array, np.ndarray, np.generic, jax.ShapeDtypeStruct))
 
 
-def describe(value: object) -> Value:
-    """The plain form of `value`; array data is never touched."""
-    return _describe(value, [_LEAF_LIMIT])
+def describe(value: object, hidden: Callable[[], tuple[str, ...]] = tuple) -> Value:
+    """The plain form of `value`; array data is never touched.
+
+    `hidden` tells what mapped axes a tracer may have which it does not show.
+    """
+    return _describe(value, [_LEAF_LIMIT], hidden)
 
 
-def _describe(value: Any, budget: list[int]) -> Value:
+def _describe(value: Any, budget: list[int], hidden: Callable[[], tuple[str, ...]]) -> Value:
     budget[0] -= 1
     if is_array(value):
-        return ArrayValue(dtype_name(value), tuple(str(d) for d in value.shape), mapped_axes(value))
+        unseen = hidden() if isinstance(value, jax.core.Tracer) else ()
+        return ArrayValue(dtype_name(value), tuple(str(d) for d in value.shape), mapped_axes(value), unseen)
     if isinstance(value, (bool, int, float, complex)):
         return OtherValue(type(value).__name__, str(value))
     if export.is_symbolic_dim(value):
@@ -46,7 +51,7 @@ def _describe(value: Any, budget: list[int]) -> Value:
     if children is None:
         return OtherValue(type(value).__name__)
     kind, keys, parts = children
-    return TreeValue(kind, type(value).__name__, tuple(keys), tuple(_describe(p, budget) for p in parts))
+    return TreeValue(kind, type(value).__name__, tuple(keys), tuple(_describe(p, budget, hidden) for p in parts))
 
 
 def _children(value: Any) -> tuple[str, Iterable[str], list[Any]] | None:
@@ -78,24 +83,3 @@ def dtype_name(value: Any) -> str:
     """The dtype's full name as JAX prints it: "float32", "bfloat16", "key<fry>"."""
     dtype = value.dtype
     return str(getattr(dtype, "name", None) or dtype)
-
-
-def mapped_axes(value: Any) -> tuple[str, ...]:
-    """Sizes of the axes that `vmap` took away from `value`, outermost first.
-
-    JAX has no public way to ask. A batching tracer has `val` and `batch_dim` (JAX 0.4 to 0.10, and before), a
-    differentiation tracer `primal`; a tracer without these simply ends the search, so that nothing breaks where
-    they are renamed: the reading with mapped axes in front is then not available.
-    """
-    sizes: list[str] = []
-    for _ in range(64):
-        axis, inner = getattr(value, "batch_dim", None), getattr(value, "val", None)
-        if inner is not None and hasattr(inner, "shape"):
-            if isinstance(axis, int) and axis < len(inner.shape):
-                sizes.append(str(inner.shape[axis]))
-        else:
-            inner = getattr(value, "primal", None)
-        if inner is None or inner is value or not hasattr(inner, "shape"):
-            break
-        value = inner
-    return tuple(reversed(sizes))

@@ -8,8 +8,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
+from shapecheck.stage.observe.mapping import mapped_axes
 from shapecheck.stage.observe.recorder import Recorder, Watch
-from shapecheck.stage.observe.values import mapped_axes
 from shapecheck.stage.search.entries import is_plumbing, module_class
 from shapecheck.stage.staging.frameworks.classes import patched, subclasses
 from shapecheck.stage.staging.once import Once
