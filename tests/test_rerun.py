@@ -503,3 +503,43 @@ def test_what_is_edited_while_it_is_evaluated_is_not_remembered(project: Path, m
     monkeypatch.setattr(client.Worker, "ask", ask)
     file.write_text(before)
     assert not list((project / ".shapecheck_cache").glob("*.shapecheck"))
+
+
+TABLES = """\
+import functools
+import jax.numpy as jnp
+
+
+@functools.lru_cache
+def table():
+    return jnp.ones((4, 8))
+
+
+class Tables:
+    @staticmethod
+    @functools.cache
+    def row():
+        return jnp.ones((8,))
+"""
+USES = """\
+from jaxtyping import Array, Float
+from pkg.tables import Tables, table
+
+
+def {name}(x: Float[Array, "n 4"]):
+    y = x @ table()  # (n, 8)
+    z = y + Tables.row()  # (n, 8)
+    return z
+"""
+
+
+@pytest.mark.parametrize("old", ["(4, 8)", "(8,)"])
+def test_what_functions_remember_of_themselves_is_not_taken_for_what_they_give_now(old: str, project: Path) -> None:
+    (project / "pkg" / "tables.py").write_text(TABLES)
+    for name in ("first", "second"):
+        (project / "pkg" / f"{name}.py").write_text(USES.format(name=name))
+    assert not run().findings
+    edit(project, [("pkg/tables.py", old, old.replace("8", "7"))])
+    found = run()
+    assert {finding.path for finding in found.findings} == {"pkg/first.py", "pkg/second.py"}
+    assert told(found) == told(run(cache=False))

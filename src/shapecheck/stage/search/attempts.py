@@ -18,6 +18,7 @@ from shapecheck.stage.observe.recorder import Recorder
 from shapecheck.stage.protocol import EntryPlan
 from shapecheck.stage.search import untying
 from shapecheck.stage.search.failures import explain, is_own
+from shapecheck.stage.search.forgetting import forget
 from shapecheck.stage.search.repair import proposals
 from shapecheck.stage.search.sizes import SMALLEST, Substitution, UnknownSizeError, substitutions
 from shapecheck.stage.search.synthesis import ALL_EQUAL, CannotSynthesiseError
@@ -41,7 +42,7 @@ class Search:
         renewed: Callable[[], AbstractContextManager[None]] | None = None,
     ) -> None:
         self.entry, self.recipe, self.recorder = entry, recipe, recorder
-        self.renewed = renewed or _renewed
+        self.renewed = renewed or self._renewed
         self.seconds = min(recipe.seconds, seconds)
         self.tried = 0
         self.complete = True
@@ -240,6 +241,11 @@ class Search:
             self.complete = False
         return not self.complete
 
+    @contextlib.contextmanager
+    def _renewed(self) -> Iterator[None]:
+        forget()
+        yield
+
     def _attempt(self, trial: Trial) -> Outcome:
         """Run once, without what JAX has in its caches: a function traced before would not be seen again."""
         with self.renewed(), self.recorder.watch.attempt():
@@ -329,12 +335,6 @@ class Search:
             self.recipe.proves,
             outcome.stages,
         )
-
-
-@contextlib.contextmanager
-def _renewed() -> Iterator[None]:
-    jax.clear_caches()
-    yield
 
 
 def under(axes: Sequence[str], call: Callable[[], None]) -> None:

@@ -16,6 +16,7 @@ from shapecheck.stage.limits import TimeLimitError, time_limit
 from shapecheck.stage.observe.recorder import Recorder
 from shapecheck.stage.observe.stepping import Steps
 from shapecheck.stage.search.failures import describe_error, explain, is_own, steady
+from shapecheck.stage.search.forgetting import forget
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,8 +37,7 @@ class Runner:
     def run(self, item: pytest.Item, path: str, line: int) -> Ran:
         """Evaluate a test abstractly; where that ends in a shape error, run it for real to see whether it is one."""
         self.recorder.begin()
-        # A function that an earlier test had JAX trace would not be seen again, nor its file be known as a part of it.
-        jax.clear_caches()
+        forget()
         self.steps.reset(abstract=True)
         error = self._abstractly(item)
         failure = self._failure(error) if error is not None else None
@@ -75,7 +75,7 @@ class Runner:
             return False
         self.steps.reset(abstract=False)
         found: list[BaseException] = []
-        jax.clear_caches()
+        forget()
         with self.recorder.paused():
             error = self._guarded(item, lambda: found.extend(_protocol(item)), found)
         if error is None or isinstance(error, TimeLimitError):

@@ -22,6 +22,7 @@ from shapecheck.stage.observe.stepping import STEP, Steps, with_steps
 from shapecheck.stage.protocol import EntryPlan, ModulePlan
 from shapecheck.stage.search.examples import ExampleError
 from shapecheck.stage.search.failures import describe_error, explain, is_own
+from shapecheck.stage.search.forgetting import forget
 from shapecheck.stage.tests.playground import playground
 from shapecheck.stage.tests.read_only import read_only
 
@@ -38,7 +39,7 @@ def run_script(
     recorder.paths.setdefault(plan.file, plan.path)
     run = _main(plan, recorder, steps)
     recorder.begin()
-    jax.clear_caches()
+    forget()
     steps.reset(abstract=True)
     importer.activate(plan.root or os.path.dirname(plan.file))
     error = _guarded(run, [file, *argv], limit)
