@@ -104,6 +104,21 @@ def both(x, y):  # x: (n, m), y: (n, m)
     c = a.T  # (n, m)
     return b, c
 """,
+    "square.py": """
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+from shapecheck import example
+
+
+def triple(x: Float[Array, "height width"]):
+    y = jnp.stack([x, x, x])  # (4, height, width)
+    return y
+
+
+@example
+def square():
+    return triple, jnp.ones((16, 16))
+""",
 }
 
 
@@ -176,3 +191,9 @@ def test_a_name_that_only_comments_know_points_to_the_comment_that_bound_it(find
     assert (finding["code"], finding["line"]) == ("SC201", 4)
     assert finding["message"] == "comment says (n, m), but c is (m, n)"
     assert "from comment (n, m) (pair.py:1)" in block(text, "pair.py:4")
+
+
+def test_of_two_names_for_one_size_it_takes_the_one_that_the_claim_has_there(findings) -> None:
+    found, _ = findings
+    (finding,) = found["square.py"]
+    assert finding["message"] == "comment says (4, height, width), but y is (3, height=16, width=16)"

@@ -143,6 +143,18 @@ def test_what_fits_neither_one_example_nor_all_of_them_is_false() -> None:
     assert read(ONE.format("", ""), [ROWS, ("y (n, m)", array("m", mapped=("b", "c")))])["y (n, m)"] == "bad rank"
 
 
+def test_names_beside_roles_may_be_roles() -> None:
+    text = "def f(x, w):\n    c, h, w = x.shape\n    y = g(w)  # {}\n"
+    for comment, shape, verdict in [
+        ("(h, w, i=1, o=c)", ("3", "3", "1", "8"), "unknown"),
+        ("(h, w, i=1, o=c)", ("3", "3", "1", "7"), "bad dim"),
+        ("(h, w, i=1, o=c)", ("16", "20", "1", "8"), "good"),
+        ("(h, w, i=1, o=8)", ("3", "3", "1", "8"), "bad dim"),  # sizes for example, and no roles
+    ]:
+        sizes = {"c": "8", "h": "16", "w": "20"}
+        assert read(text.format(comment), [(f"y {comment}", array(*shape))], names=sizes)[f"y {comment}"] == verdict
+
+
 def test_a_nested_function_reads_the_names_around_it() -> None:
     text = 'def f(x: Float[Array, "b d"]):\n    def g(r):\n        y = r.T  # (d, b)\n        z = r.T  # (b, d)\n'
     x = ('x Float[Array, "b d"]', array("b", "d"))

@@ -13,7 +13,7 @@ from shapecheck.check.mapped import alone, in_front, is_mapped, mapped_axes
 from shapecheck.check.outcomes import Bound, Mismatch, Outcomes, Reason, dtype_fits
 from shapecheck.check.parts import NothingThereError, Part, described
 from shapecheck.facts import ArrayValue, Claim, Named, Observation, TreeValue
-from shapecheck.shapes import Bindings, FixedDim, NamedDim, Size, Spec, match, parse_spec
+from shapecheck.shapes import AnyDim, Bindings, FixedDim, NamedDim, Size, Spec, match, parse_spec
 
 _MOST_READINGS = 32
 
@@ -89,6 +89,9 @@ class CommentReader:
         wholes = (replace(observation, value=whole) for whole in in_front(value))
         if any(self._reading(claim, w, epoch) is None for w in wholes) and not self._speaks_of_one_example:
             return "it fits only with the axes of vmap in front, and nothing else says that these are meant"
+        roles = _as_roles(parse_spec(claim.spec))
+        if roles is not None and self._reading(replace(claim, spec=str(roles)), observation, epoch) is None:
+            return "its names may be the roles of axes, as those before an equals sign are"
         if isinstance(value, TreeValue) and value.kind == "node" and not claim.select:
             leaves = [[part] for part in described(claim, value)[0]]
             spec = parse_spec(claim.spec)
@@ -251,6 +254,14 @@ def _agreeing(ballots: list[tuple[Claim, dict[str, Size]]]) -> list[tuple[Claim,
             return left
         most = max(conflicts)
         left.pop(len(left) - 1 - conflicts[::-1].index(most))
+
+
+def _as_roles(spec: Spec) -> Spec | None:
+    """A spec such as `(H, W, I=1, O=C)` whose plain names say what axes are for; None if it is none."""
+    if not any(isinstance(dim, NamedDim) and dim.label for dim in spec.dims):
+        return None
+    plain = [isinstance(dim, NamedDim) and not dim.label for dim in spec.dims]
+    return Spec(tuple(AnyDim() if is_plain else dim for dim, is_plain in zip(spec.dims, plain, strict=True)))
 
 
 def _with_names(observation: Observation, names: Sequence[Named]) -> Observation:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from shapecheck.check.judge import False_
 from shapecheck.check.outcomes import Bound, Mismatch
 from shapecheck.check.rules import RULES
 from shapecheck.facts import ArrayValue, Claim, Evaluation, Failure, Finding, Frame, Module, Span, Value
+from shapecheck.shapes import parse_spec
 
 _CODES = {"param": "SC202", "return": "SC203", "value": "SC204", "name": "SC204", "field": "SC205"}
 
@@ -20,7 +22,7 @@ def mismatch_finding(module: Module, claim: Claim, false: False_) -> Finding:
     """The finding of a claim that evaluation contradicts."""
     mismatch, evaluation = false.mismatch, false.evaluation
     code = _code(module, claim, mismatch)
-    observed = _observed(mismatch, evaluation)
+    observed = _observed(claim, mismatch, evaluation)
     rule = RULES[code]
     message = rule.message.format(
         notation=claim.notation, claimed=claim.text, target=_target(claim), observed=observed, text=claim.text
@@ -92,7 +94,7 @@ def _target(claim: Claim) -> str:
     return "the return value" if claim.target == "return" else claim.target or "the value"
 
 
-def _observed(mismatch: Mismatch, evaluation: Evaluation) -> str:
+def _observed(claim: Claim, mismatch: Mismatch, evaluation: Evaluation) -> str:
     value = mismatch.value
     if not isinstance(value, ArrayValue):
         return _structure(value)
@@ -100,7 +102,11 @@ def _observed(mismatch: Mismatch, evaluation: Evaluation) -> str:
         return value.dtype
     names = {b.size: b.name for b in reversed(mismatch.bound)}
     names = {**{size: name for name, size in evaluation.sizes}, **names}
-    dims = [_dim(d, names) for d in value.shape]
+    own = {(b.name, b.size) for b in mismatch.bound}
+    dims = []
+    claimed = itertools.chain(map(str, parse_spec(claim.spec).dims), itertools.repeat(""))
+    for size, name in zip(value.shape, claimed, strict=False):  # of several names for a size, the one that stands there
+        dims.append(_dim(size, {**names, size: name} if (name, size) in own else names))
     return f"({dims[0]},)" if len(dims) == 1 else f"({', '.join(dims)})"
 
 
