@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 from shapecheck.check.calls import CallReader
 from shapecheck.check.mapped import alone, in_front, is_mapped, mapped_axes
-from shapecheck.check.outcomes import Bound, Mismatch, Outcomes, Reason, dtype_fits
+from shapecheck.check.outcomes import Mismatch, Outcomes, Reason, dtype_fits
 from shapecheck.check.parts import NothingThereError, Part, described
+from shapecheck.check.voting import natural_site, vote
 from shapecheck.facts import ArrayValue, Claim, Named, Observation, TreeValue
 from shapecheck.shapes import AnyDim, Bindings, FixedDim, NamedDim, Size, Spec, match, parse_spec
 
@@ -48,7 +49,7 @@ class CommentReader:
 
     def read(self) -> Outcomes:
         """Bind the names that only comments know, then hold each claim against its value."""
-        self._vote()
+        self.by_epoch = vote(self.reader, self.claims, self.dropped)
         groups: dict[int, list[int]] = defaultdict(list)
         for index, claim in self.claims.items():
             self._claim(index, claim)
@@ -64,7 +65,7 @@ class CommentReader:
 
     def _claim(self, index: int, claim: Claim) -> None:
         seen = self.reader.seen
-        primary = _primary(self.reader, claim)
+        primary = natural_site(self.reader, claim)
         others = [o for s in claim.sites if s != primary for o in seen.get(s, ())]
         repeats = len(seen[primary]) > 1  # what stands outside of a loop does not take part in its turns
         for epoch, observation in enumerate(seen[primary], 0 if repeats else -1):
@@ -174,87 +175,6 @@ class CommentReader:
         for combination in itertools.islice(itertools.product(*options), _MOST_READINGS):
             yield dict(combination)
 
-    # names that only comments know
-
-    def _vote(self) -> None:
-        """Bind each such name to what most comments agree on, so that the stale one stands out.
-
-        A name that most comments of a loop bind differently each time around is bound afresh in each turn.
-        """
-        ballots: list[tuple[Claim, dict[str, Size]]] = []
-        varying: dict[tuple[str, int], Counter[Size]] = defaultdict(Counter)
-        lean: Counter[str] = Counter()  # how many more claims bind a name afresh each time than bind it once
-        for claim in self.claims.values():
-            sizes: dict[str, dict[int, Size]] = defaultdict(dict)
-            for epoch, observation in enumerate(self.reader.seen[_primary(self.reader, claim)]):
-                for name, size in self._ballot(claim, observation):
-                    sizes[name][epoch] = size
-            steady = {name: next(iter(by.values())) for name, by in sizes.items() if len(set(by.values())) == 1}
-            for name, by_epoch in sizes.items():
-                if len(self.reader.seen[_primary(self.reader, claim)]) > 1:
-                    lean[name] += 1 if name not in steady else -1
-                if name not in steady:
-                    for epoch, size in by_epoch.items():
-                        varying[(name, epoch)][size] += 1
-            if steady:
-                ballots.append((claim, steady))
-        seen = self.reader.seen
-        ballots = [
-            (claim, {n: s for n, s in names.items() if lean[n] <= 0 or len(seen[_primary(self.reader, claim)]) == 1})
-            for claim, names in ballots
-        ]
-        for claim, names in _agreeing(ballots):
-            for name, size in names.items():
-                if name not in self.reader.fresh:
-                    source = f"{claim.notation} {claim.text}"
-                    self.reader.fresh[name] = size
-                    self.reader.fresh_origins[name] = Bound(name, self.samples.text(size), source, claim.span.line)
-        fresh = self.reader.fresh
-        self.by_epoch = {k: v.most_common(1)[0][0] for k, v in varying.items() if lean[k[0]] > 0 or k[0] not in fresh}
-
-    def _ballot(self, claim: Claim, observation: Observation) -> Iterator[tuple[str, Size]]:
-        spec = parse_spec(claim.spec)
-        try:
-            readings = described(claim, observation.value)
-        except NothingThereError:
-            return
-        shape = self.samples.shape(readings[0][0].value.shape)
-        if shape is None:
-            return
-        known: dict[str, Size] = {}
-        for name in spec.names():
-            sizes = self.reader.candidates(name, observation.names)
-            outer = self.reader.outer.lookup(name) if self.reader.outer is not None else None
-            size = sizes[0] if sizes else outer
-            if size is not None:
-                known[name] = size
-        bindings = replace(self.reader.memo, single=known)
-        result = match(spec, shape[self.dropped :], bindings, env=known, count=self.samples.count, defer=True)
-        if result.ok:
-            yield from ((n, s) for n, s in result.bindings.single.items() if n not in known)
-
-
-def _agreeing(ballots: list[tuple[Claim, dict[str, Size]]]) -> list[tuple[Claim, dict[str, Size]]]:
-    """Leave out ballots until no two conflict: first those which contradict the most, of equal ones the last.
-
-    A tentative comment counts half of a sure one.
-    """
-    left = list(ballots)
-    while True:
-        conflicts = [
-            sum(
-                2 if other.sure else 1
-                for other, theirs in left
-                if any(theirs.get(name, size) != size for name, size in names.items())
-            )
-            / (2 if claim.sure else 1)
-            for claim, names in left
-        ]
-        if not any(conflicts):
-            return left
-        most = max(conflicts)
-        left.pop(len(left) - 1 - conflicts[::-1].index(most))
-
 
 def _as_roles(spec: Spec) -> Spec | None:
     """A spec such as `(H, W, I=1, O=C)` whose plain names say what axes are for; None if it is none."""
@@ -268,11 +188,6 @@ def _with_names(observation: Observation, names: Sequence[Named]) -> Observation
     """An observation with the integers visible at the claim's own place too: `B, T = x.shape` names them for x."""
     have = {named.name for named in observation.names}
     return replace(observation, names=(*observation.names, *(n for n in names if n.name not in have)))
-
-
-def _primary(reader: CallReader, claim: Claim) -> int:
-    """The most natural site of a claim that was observed."""
-    return next(s for s in claim.sites if s in reader.seen)
 
 
 def _left_out(reader: CallReader, claims: Mapping[int, Claim]) -> int:

@@ -21,13 +21,14 @@ from shapecheck.stage.observe.recorder import Recorder, Watch
 from shapecheck.stage.process.named import target
 from shapecheck.stage.protocol import ConfiguredExample, EntryPlan
 from shapecheck.stage.search import abstract
-from shapecheck.stage.search.attempts import Search, under
+from shapecheck.stage.search.attempts import under
 from shapecheck.stage.search.deferred import Deferred, force
 from shapecheck.stage.search.examples import ExampleError
 from shapecheck.stage.search.failures import explain, is_own
 from shapecheck.stage.search.recipes import Kitchen
 from shapecheck.stage.search.signatures import Descriptions
 from shapecheck.stage.search.sizes import Made, UnknownSizeError
+from shapecheck.stage.search.strategy import Search
 from shapecheck.stage.search.synthesis import DEFAULTS_FIRST, CannotSynthesiseError
 from shapecheck.stage.search.trials import Recipe, Trial
 from shapecheck.stage.staging import running
@@ -138,7 +139,7 @@ class Comparisons:
         entry = EntryPlan("compare", call, "compare", "", 1, None)
         try:
             search = Search(entry, making(self._kitchen()), self._recorder, seconds)
-            return search.numbers(), search.axes
+            return search.numbers(), search.attempts.axes
         except _USERS:
             return None, ()  # with values it may be otherwise; and else that is told
 

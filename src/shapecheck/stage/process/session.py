@@ -25,12 +25,12 @@ from shapecheck.stage.process.suite import Suite
 from shapecheck.stage.process.templates import Templates
 from shapecheck.stage.protocol import ConfiguredExample, Described, EntryPlan, ModulePlan, Part, TestResult
 from shapecheck.stage.search import entries
-from shapecheck.stage.search.attempts import Search
 from shapecheck.stage.search.examples import ExampleError
 from shapecheck.stage.search.failures import describe_error, is_own
 from shapecheck.stage.search.recipes import Kitchen
 from shapecheck.stage.search.signatures import Descriptions
 from shapecheck.stage.search.sizes import UnknownSizeError
+from shapecheck.stage.search.strategy import Search
 from shapecheck.stage.search.synthesis import CannotSynthesiseError
 from shapecheck.stage.search.trials import Recipe
 from shapecheck.stage.staging.repeats import Repeats

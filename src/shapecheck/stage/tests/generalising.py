@@ -16,9 +16,9 @@ from shapecheck.stage.observe.recorder import Recorder
 from shapecheck.stage.observe.values import is_size
 from shapecheck.stage.protocol import TRIES, Described, EntryPlan, ModulePlan
 from shapecheck.stage.search import entries, seen
-from shapecheck.stage.search.attempts import Search
 from shapecheck.stage.search.signatures import integers_of
 from shapecheck.stage.search.sizes import UnknownSizeError
+from shapecheck.stage.search.strategy import Search
 
 Key = tuple[str, int]
 
