@@ -312,7 +312,7 @@ def test_the_footer_adds_up_where_there_is_no_whole(run: Callable[..., str]) -> 
 def test_text_adds_up_as_text() -> None:
     (stage,) = counted(linear(4, 4), X4).stages
     stages = stage, replace(stage, flops=0), replace(stage, flops="36*n")
-    assert FORMATS["markdown"](Template("three", (), stages, 3)).endswith(" 36 + 36*n flops\n")
+    assert FORMATS["markdown"](Template("three", (), stages, 3)).endswith(" 36*n + 36 flops\n")
 
 
 def test_locks_have_none(run: Callable[..., str], capsys: pytest.CaptureFixture[str]) -> None:

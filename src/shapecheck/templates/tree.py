@@ -10,6 +10,7 @@ from typing import Any
 
 from shapecheck.facts import Evaluation, Stage
 from shapecheck.templates import shown
+from shapecheck.templates.totals import added, holders
 
 VERSION = 1
 
@@ -47,20 +48,18 @@ class Template:
     @property
     def params(self) -> int:
         """The numbers that the model holds."""
-        return sum(stage.params for stage in self.stages if not stage.call)
+        return sum(stage.params for stage in holders(self.stages))
 
     @property
     def param_bytes(self) -> int:
         """Their bytes."""
-        return sum(stage.param_bytes for stage in self.stages if not stage.call)
+        return sum(stage.param_bytes for stage in holders(self.stages))
 
     @property
     def flops(self) -> int | str | None:
         """An estimate of the operations of all, as text where free sizes enter; None if nobody asked for it."""
         found = [stage.flops for stage in self.stages if stage.flops is not None]
-        if any(isinstance(each, str) for each in found):
-            return " + ".join(str(each) for each in found if each != 0)
-        return sum(map(int, found)) if found else None
+        return added(found) if found else None
 
     def to_json(self) -> str:
         """The template as JSON text, version 1; shapes are text such as `f32[batch,48]` inside of pytrees."""
