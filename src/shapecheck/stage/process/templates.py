@@ -46,7 +46,8 @@ class Templates:
         self._stages.flops = flops
         entry = EntryPlan("template", given.call, "template", "", 1, None)
         try:
-            with scopes.watching(self._stages):  # functions that it decorates while it is imported
+            # Functions that it decorates while it is imported, and what it imports by `from jax.lax import scan`.
+            with scopes.watching(self._stages), self._stages.stacks.noticed():
                 called, owner = target(given.call, self._importer)
             with self._stages as self._recorder.watch, scopes.watching(self._stages):
                 chosen = recipe(self._kitchen, called, replace(with_batches(given), fill=True), owner)

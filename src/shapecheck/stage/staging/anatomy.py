@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 import jax
@@ -93,12 +93,15 @@ def _joined(path: str, steps: tuple[Any, ...]) -> str:
     return path.lstrip(".")
 
 
-def parameters(module: Any) -> tuple[int, int]:
-    """How many inexact numbers a module holds, and their bytes; an array that it holds twice counts once."""
+def parameters(module: Any, whole: Callable[[Any], Any] = lambda tree: tree) -> tuple[int, int]:
+    """How many inexact numbers a module holds, and their bytes; an array that it holds twice counts once.
+
+    `whole` gives the arrays of which those that it holds are slices.
+    """
     nnx: Any = sys.modules.get("flax.nnx")
     if nnx is not None and isinstance(module, nnx.Module):
         module = nnx.state(module, nnx.Param)
-    return numbers(module)
+    return numbers(whole(module))
 
 
 def numbers(tree: Any) -> tuple[int, int]:

@@ -8,6 +8,7 @@ import dataclasses
 import functools
 import inspect
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from shapecheck.stage.staging.transforms import Around
 
 Given = tuple[tuple[str, Value], ...]
 
+_COMPREHENSION = re.compile(r"^<\w+>\.")  # around a function, in the names that Python before 3.12 gives
 _OURS = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "")
 
 
@@ -68,6 +70,7 @@ class Running:
         self.step, self.lies, self.path, self.around, self.anatomy = step, lies, path, around, anatomy
         self.scope: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
         self.part = step.part  # as it is now: JAX may have rebuilt it
+        self.held: tuple[int, int] | None = None  # its parameters and their bytes, if it is no part of a known model
         self.output: Value | None = None  # of a stage that came to its end
         self.children: list[Running] = []
         self.traced = False  # JAX may recall what it saw of it, and not call it again
@@ -185,4 +188,4 @@ def function_name(function: Any) -> str:
     if isinstance(function, functools.partial):
         return f"partial({function_name(function.func)})"
     name = str(getattr(function, "__qualname__", None) or getattr(function, "__name__", type(function).__name__))
-    return name.rpartition("<locals>.")[2]
+    return _COMPREHENSION.sub("", name.rpartition("<locals>.")[2])

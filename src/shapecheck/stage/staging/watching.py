@@ -21,6 +21,7 @@ from shapecheck.stage.staging.anatomy import Anatomy, is_module, parameters
 from shapecheck.stage.staging.flops import Cost, cost, scope_name
 from shapecheck.stage.staging.once import Once
 from shapecheck.stage.staging.running import Label, Running, Step
+from shapecheck.stage.staging.stacks import Stacks
 from shapecheck.stage.staging.transforms import Around, around, is_traced, renewed
 
 _numbers = itertools.count()
@@ -51,6 +52,7 @@ class StageWatch(Watch):
         self._name = ""  # of the attempt, to JAX
         self._renewals: contextlib.ExitStack | None = None  # during an attempt
         self._plain = False
+        self.stacks = Stacks(self.is_mine)
         self.traced = False  # whether there were stages that JAX may recall
         self._entered = contextlib.ExitStack()
         self._wrap: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = []
@@ -59,6 +61,8 @@ class StageWatch(Watch):
     def __enter__(self) -> StageWatch:
         self._thread, self._plain = threading.get_ident(), False
         with contextlib.ExitStack() as stack:
+            if self.runner is None:
+                stack.enter_context(self.stacks.noticed())
             for framework in self._frameworks:
                 stack.enter_context(framework(self))
             self._entered = stack.pop_all()
@@ -67,7 +71,7 @@ class StageWatch(Watch):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._wrap = []
+        self._wrap, self._thread = [], 0
         self._entered.close()
 
     def begin(self) -> None:
@@ -265,6 +269,8 @@ class StageWatch(Watch):
         lies = path if lies is None else lies
         anatomy = Anatomy(step.part, lies) if is_module(step.part) else None
         stage = Running(next(self._numbers), step, lies, path, found, anatomy)
+        if anatomy is not None and not self._roots and self.runner is None:
+            stage.held = parameters(step.part, self.stacks.whole)  # now: afterwards nobody knows of what it is a slice
         siblings.append(stage)
         stage.traced = is_traced(frame, lambda f: f.f_code in (StageWatch.run.__code__, Once.repeated.__code__))
         return stage
@@ -304,7 +310,7 @@ class StageWatch(Watch):
         for anatomy in self._roots:
             if stage.lies in anatomy.modules:
                 return parameters(anatomy.modules[stage.lies])
-        return parameters(stage.part)
+        return stage.held or parameters(stage.part)
 
 
 def _drop_retraced(siblings: list[Running], found: Sequence[Around]) -> None:

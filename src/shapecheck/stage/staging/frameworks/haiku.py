@@ -9,6 +9,7 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
 from shapecheck.stage.staging.anatomy import numbers
@@ -20,15 +21,31 @@ from shapecheck.stage.staging.watching import StageWatch
 _TRANSFORMS = ("haiku/_src/transform.py",)
 _INITIALISING = "init_fn"
 _LIFTING = "LiftingModule"  # made by `haiku.lift` and its kin: no part of the model
+_STACKING = "haiku/_src/layer_stack.py"
 
 
 @dataclass(frozen=True)
 class _Lifted:
-    """Parameters of a transform inside of others, of which there are `depth`, and what their names begin with there."""
+    """Parameters of a transform inside of others, of which there are `depth`, and what their names begin with there.
+
+    With a transparency map each of the `layers` has parameters of its own, under a name that the map gives.
+    """
 
     depth: int
     prefix: str
     params: Mapping[str, Any]
+    layers: int = 1
+    transparency: Any = None
+
+    def inside(self, name: str) -> list[str]:
+        """What a module of the transform is called in `params`."""
+        if self.transparency is None:
+            return [name]
+        return [self.transparency.stacked_to_flat(name, index) for index in range(self.layers)]
+
+    def outside(self, name: str) -> list[str]:
+        """What it is called in the transform around this one."""
+        return [_path([self.prefix, each]) for each in self.inside(name)]
 
 
 @contextlib.contextmanager
@@ -51,7 +68,8 @@ def watching(watch: StageWatch) -> Iterator[None]:
                 return result
             outer = [each for each in lifted if each.depth < len(transforms)]
             params = result if isinstance(result, Mapping) else result[0]
-            lifted[:] = [*outer, _Lifted(len(transforms), module.prefix_name, params)]
+            layers = _transparency(sys._getframe(1))
+            lifted[:] = [*outer, _Lifted(len(transforms), module.prefix_name, params, *layers)]
             return result
         inherited = method != "__call__" and hasattr(haiku.Module, method)
         if inherited or method.startswith("_") != (method == "__call__") or (top and top.part is module):
@@ -73,22 +91,41 @@ def watching(watch: StageWatch) -> Iterator[None]:
             _INITIALISING in transforms,
         )
         result = watch.run(step, run, args, kwargs)
-        held = numbers(_outside(module.params_dict(), around))  # now: afterwards Haiku does not tell
+        # Now: afterwards nobody tells.
+        held = numbers(watch.stacks.whole(_outside(module.params_dict(), around)))
         return result
 
     with haiku.intercept_methods(intercept):
         yield
 
 
-def _outside(own: Mapping[str, Any], around: Sequence[_Lifted]) -> dict[str, Any]:
+def _transparency(frame: FrameType | None) -> tuple[int, Any]:
+    """How many layers the `layer_stack` has that lifts its parameters, and its map of their names, if it has one."""
+    while frame is not None:
+        code = frame.f_code
+        if code.co_filename.endswith(_STACKING) and code.co_name == "__call__":
+            stack = frame.f_locals.get("self")
+            return getattr(stack, "_count", 1), getattr(stack, "_transparency_map", None)
+        if code.co_filename.endswith(_TRANSFORMS):
+            break
+        frame = frame.f_back
+    return 1, None
+
+
+def _outside(own: Mapping[str, Any], around: Sequence[_Lifted]) -> dict[str, dict[str, Any]]:
     """The parameters of a module as the outermost transform has them: of a `layer_stack` those of all layers."""
-    if not around:
-        return dict(own)
-    found = {}
+    found: dict[str, dict[str, Any]] = {}
     for path, value in own.items():
         module, _, name = path.rpartition("/")
-        held = around[0].params.get(_path([*(each.prefix for each in around[1:]), module]), {})
-        found[path] = held.get(name, value)
+        modules = [module]
+        for each in reversed(around[1:]):
+            modules = [outer for inner in modules for outer in each.outside(inner)]
+        if not around:
+            found.setdefault(module, {})[name] = value
+            continue
+        for held in [each for inner in modules for each in around[0].inside(inner)]:
+            whole = around[0].params.get(held, {}).get(name, value)
+            found.setdefault(_path([around[0].prefix, held]), {})[name] = whole
     return found
 
 

@@ -66,7 +66,7 @@ def watching(watch: StageWatch) -> Iterator[None]:
             return watch.run(step, run, args, kwargs)
         finally:
             if not module.path:
-                whole.update(module.variables)
+                whole.update({kind: watch.stacks.whole(held) for kind, held in module.variables.items()})
                 wholes.pop()
 
     watch.wrap(lambda function: _initialised(linen, function, watch, outermost))
