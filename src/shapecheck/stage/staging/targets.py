@@ -10,6 +10,7 @@ from typing import Any
 import jax
 
 from shapecheck.shapes import SpecError, parse_spec
+from shapecheck.stage.observe.recorder import Recorder
 from shapecheck.stage.observe.values import is_array
 from shapecheck.stage.protocol import ConfiguredExample
 from shapecheck.stage.search.annotations import is_config
@@ -23,6 +24,7 @@ from shapecheck.stage.search.signatures import lacking
 from shapecheck.stage.search.synthesis import Synthesis
 from shapecheck.stage.search.trials import Recipe
 from shapecheck.stage.staging.batches import batch
+from shapecheck.stage.staging.frameworks.multi_transform import initialised
 
 
 def recipe(kitchen: Kitchen, target: Any, given: ConfiguredExample, owner: Any = None) -> Recipe:
@@ -53,7 +55,7 @@ def recipe(kitchen: Kitchen, target: Any, given: ConfiguredExample, owner: Any =
     if is_pair(target):
         if not has_arguments:
             raise ExampleError(f"{given.call} is a transformed function; say what it takes, with --arg")
-        return kitchen.configured(replace(given, init=None), _applied(target, given.init))
+        return kitchen.configured(replace(given, init=None), _applied(target, given.init, kitchen.recorder))
     if not callable(target):
         raise ExampleError(f"{given.call} is of type {type(target).__name__}, which cannot be called")
     made = _made(kitchen, target, given)
@@ -114,19 +116,15 @@ def is_pair(target: Any) -> bool:
     return isinstance(target, tuple) and getattr(target, "_fields", ()) == ("init", "apply")
 
 
-def _applied(pair: Any, init: Any) -> Callable[..., Any]:
+def _applied(pair: Any, init: Any, recorder: Recorder) -> Callable[..., Any]:
     """The transformed function itself: its parameters, and its state if it has one, are made for it.
 
     Source: https://dm-haiku.readthedocs.io/en/latest/api.html#transformed
     """
     if init:
         raise ExampleError("init is for classes and factories, not for transformed functions")
-    if not callable(pair.apply):  # several functions, as `haiku.multi_transform` has: `init` runs through all parts
-
-        def initialised(*args: Any, **kwargs: Any) -> Any:
-            return pair.init(jax.random.PRNGKey(0), *args, **kwargs)
-
-        return initialised
+    if not callable(pair.apply):
+        return initialised(pair, recorder.watch)
     takes = list(inspect.signature(pair.apply).parameters)
     has_state, has_key = takes[:2] == ["params", "state"], "rng" in takes
 

@@ -151,10 +151,12 @@ def _on_return(frame: FrameType, stage: Running) -> None:
     """When the function in `frame` returns, which is all that is left to it, the value is the stage's output."""
     before = sys.getprofile()
 
-    def profile(current: FrameType, event: str, value: Any) -> None:
+    def profile(current: FrameType, event: Any, value: Any) -> None:
         if current is frame and event == "return":
             sys.setprofile(before)
             stage.output = described(value)
+            if callable(before):  # who may wait for the same
+                before(current, event, value)
 
     sys.setprofile(profile)
 
