@@ -34,7 +34,7 @@ class Mlp(nn.Module):
 
 
 class Net(nnx.Module):
-    def __init__(self, width: int, *, rngs: nnx.Rngs):
+    def __init__(self, width: int, *, rngs):
         self.up = nnx.Linear(4, width, rngs=rngs)
         self.norm = nnx.BatchNorm(width, rngs=rngs)
         self.layers = nnx.List([nnx.Linear(width, width, rngs=rngs) for _ in range(2)])
@@ -204,6 +204,38 @@ def test_functions_that_nnx_modules_hold_are_stages_and_remain_theirs() -> None:
     assert found[6:] == [("parts[1]", "Held"), *((f"parts[1].{name}", kind) for name, kind in inside)]
     part = model.parts[1]
     assert part.act is nnx.relu and part.acts == [jnp.tanh, jnp.cos]
+
+
+def test_functions_in_the_containers_of_nnx_are_stages_and_remain_theirs(shown: Rows) -> None:
+    nnx = pytest.importorskip("flax.nnx")
+    rngs = nnx.Rngs(0)
+
+    class Net(nnx.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            self.body = nnx.Sequential(nnx.Linear(4, 6, rngs=rngs), nnx.relu, nnx.Sequential(jnp.cos))
+            self.acts = nnx.List([nnx.Linear(6, 2, rngs=rngs), jnp.sin])
+            self.named = nnx.Dict(last=jnp.tanh)
+
+        def __call__(self, x: Array) -> Array:
+            x = nnx.jit(lambda body, x: body(x))(self.body, x)
+            for act in self.acts:
+                x = act(x)
+            return self.named["last"](x)
+
+    model = Net()
+    assert shown(shapecheck.template(model, X)) == {
+        "Net: Net": "f32[batch,4] -> f32[batch,2]",
+        "body: Sequential": "f32[batch,4] -> f32[batch,6]",
+        "body.layers[0]: Linear": "f32[batch,4] -> f32[batch,6]",
+        "body.layers[1]: relu": "f32[batch,6] -> f32[batch,6]",
+        "body.layers[2]: Sequential": "f32[batch,6] -> f32[batch,6]",
+        "body.layers[2].layers[0]: cos": "f32[batch,6] -> f32[batch,6]",
+        "acts[0]: Linear": "f32[batch,6] -> f32[batch,2]",
+        "acts[1]: sin": "f32[batch,2] -> f32[batch,2]",
+        "named.last: tanh": "f32[batch,2] -> f32[batch,2]",
+    }
+    assert model.body.layers[1] is nnx.relu and model.acts[1] is jnp.sin
+    assert type(model.body.layers) is type(nnx.Sequential().layers) and type(model.acts) is nnx.List
 
 
 def test_they_are_stages_of_plain_functions_too(shown: Rows) -> None:

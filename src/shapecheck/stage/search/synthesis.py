@@ -6,6 +6,7 @@ import collections.abc
 import enum
 import functools
 import inspect
+import sys
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
@@ -236,6 +237,9 @@ class Synthesis:
         raise CannotSynthesiseError(f"nothing says the shape of `{name}`")
 
     def _by_name(self, name: str, constructing: bool) -> Any:
+        nnx: Any = sys.modules.get("flax.nnx")
+        if constructing and name == "rngs" and nnx is not None:
+            return Deferred(nnx.Rngs, [0], {})
         if hints.is_key(name):
             return self._key(None)
         if hints.is_count(name) or (constructing and hints.is_size_like(name) and len(name) > 1):

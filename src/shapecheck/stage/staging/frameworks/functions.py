@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from shapecheck.facts import OtherValue, TreeValue, Value
@@ -69,10 +70,13 @@ def watched_functions(watch: StageWatch, module: Any) -> Any:
 
 
 @contextlib.contextmanager
-def watching_functions(watch: StageWatch, module: Any) -> Iterator[None]:
-    """As `watched_functions`, for a module that may change itself: meanwhile it has other functions."""
+def watching_functions(watch: StageWatch, module: Any, known: Collection[str] = ()) -> Iterator[None]:
+    """As `watched_functions`, for a module that may change itself: meanwhile it has other functions.
+
+    Those in the `known` fields are only called, whatever its source looks like.
+    """
     own = vars(module)
-    changed = _functions_of(watch, module)
+    changed = _functions_of(watch, module, known)
     before = {name: own[name] for name in changed}
     own.update(changed)
     try:
@@ -81,15 +85,15 @@ def watching_functions(watch: StageWatch, module: Any) -> Iterator[None]:
         own.update({name: value for name, value in before.items() if own.get(name) is changed[name]})
 
 
-def _functions_of(watch: StageWatch, module: Any) -> dict[str, Any]:
+def _functions_of(watch: StageWatch, module: Any, known: Collection[str] = ()) -> dict[str, Any]:
     """The fields of the stage's module that hold functions, with these watched."""
     stage = watch.top()
     fields = {name: value for name, value in vars(module).items() if _may_hold_functions(value)}
     if stage is None or not fields:
         return {}
     cls: Any = type(module)
-    called = only_called(cls)
-    return dict(_changed(watch, {name: fields[name] for name in fields.keys() & called}, stage.path))
+    called = known or only_called(cls)
+    return dict(_changed(watch, {name: fields[name] for name in fields if name in called}, stage.path))
 
 
 def _changed(watch: StageWatch, fields: dict[str, Any], path: str) -> Iterator[tuple[str, Any]]:
@@ -100,17 +104,26 @@ def _changed(watch: StageWatch, fields: dict[str, Any], path: str) -> Iterator[t
 
 
 def _watched(watch: StageWatch, value: Any, path: str) -> Any:
-    if type(value) in (list, tuple):
+    if type(value) in (list, tuple, *_of_nnx("List")):
         parts = [_watched(watch, part, f"{path}[{index}]") for index, part in enumerate(value)]
-        return type(value)(parts) if any(a is not b for a, b in zip(parts, value, strict=True)) else value
-    if type(value) is dict:
-        named = {key: _watched(watch, part, f"{path}[{key!r}]") for key, part in value.items()}
+        made = tuple if type(value) is tuple else list
+        return made(parts) if any(a is not b for a, b in zip(parts, value, strict=True)) else value
+    if type(value) in (dict, *_of_nnx("Dict")):
+        place = "{}[{!r}]" if type(value) is dict else "{}.{}"
+        named = {key: _watched(watch, part, place.format(path, key)) for key, part in value.items()}
         return named if any(named[key] is not part for key, part in value.items()) else value
     return Held(watch, value, path) if _is_function(value) else value
 
 
 def _may_hold_functions(value: Any) -> bool:
-    return type(value) in _CONTAINERS or _is_function(value)
+    return type(value) in (*_CONTAINERS, *_of_nnx("List", "Dict")) or _is_function(value)
+
+
+def _of_nnx(*names: str) -> tuple[type, ...]:
+    """Containers of modules in Flax's nnx, which may hold functions beside them."""
+    nnx: Any = sys.modules.get("flax.nnx")
+    found = (getattr(nnx, name, None) for name in names)
+    return tuple(each for each in found if each is not None)
 
 
 def _is_function(value: Any) -> bool:

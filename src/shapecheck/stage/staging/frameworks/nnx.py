@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -61,11 +62,19 @@ def _watched(watch: StageWatch, call: Any) -> Callable[..., Any]:
         taken = tuple((name, described(value)) for name, value in given)
         name = short(cls)
         step = Step(name, f"{name}.__call__", self, watch.origin(call, cls.__qualname__), input=taken)
-        own = not cls.__module__.startswith("flax.")  # whose layers hold functions that are none of the model's
+        # Other layers of Flax's hold functions that are none of the model's.
+        own = not cls.__module__.startswith("flax.") or _is_sequential(cls)
         return watch.run(step, held if own else call, (self, *args), kwargs)
 
     def held(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        with watching_functions(watch, self):
+        with watching_functions(watch, self, ("layers",) if _is_sequential(type(self)) else ()):
             return call(self, *args, **kwargs)
 
     return watched
+
+
+def _is_sequential(cls: type) -> bool:
+    """Whether it is `nnx.Sequential`, or calls its layers as that does."""
+    sequential = getattr(sys.modules.get("flax.nnx"), "Sequential", None)
+    holder = next((each for each in cls.__mro__ if "__call__" in vars(each)), None)
+    return sequential is not None and holder is sequential
