@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,18 @@ def test_the_tree(body: Template) -> None:
         "7 stages, 27k parameters, 105 KiB",
     ]
     assert "\x1b[" in FORMATS["tree"](body, color=True)
+
+
+def test_keys_are_left_out_where_they_are_random(body: Template) -> None:
+    key = ArrayValue("uint32", ("2",))
+    given = (("key", ArrayValue("float32", ("4",))), ("rngs", TreeValue("dict", "dict", ("a",), (key,))), ("rng", key))
+    assert words.arguments(replace(body.stages[0], input=given)) == given[:1]
+
+
+def test_a_method_is_told_from_the_call_itself(body: Template) -> None:
+    names = ("LSTM.initial_state", "LSTM.__call__", "Other.step")
+    found = [replace(body.stages[0], type="LSTM", callable=name) for name in names]
+    assert list(map(words.kind, found)) == ["LSTM.initial_state", "LSTM", "LSTM"]
 
 
 def test_the_table_has_the_columns_in_which_anything_stands(body: Template, many: Template) -> None:

@@ -50,6 +50,20 @@ def test_equal_neighbours_are_one_stage(deep: Template) -> None:
     assert (folded(deep).count, folded(deep).params) == (16, deep.params)
 
 
+def test_so_are_those_that_flax_and_haiku_number() -> None:
+    haiku = pytest.importorskip("haiku")
+
+    def net(x: Array) -> Array:
+        for width in (4, 4, 4, 6, 4):
+            x = haiku.nets.MLP([width])(x)
+        return x
+
+    whole = shapecheck.template(haiku.transform(net), jnp.zeros(4), flops=True)
+    names = ["mlp", "mlp_1..2", "mlp_3", "mlp_4"]
+    assert paths(folded(whole)) == [p for name in names for p in (name, f"{name}/~/linear_0")]
+    assert (folded(whole).params, folded(whole).flops) == (whole.params, whole.flops) == (3 * 20 + 30 + 28, 214)
+
+
 def test_a_depth(deep: Template) -> None:
     assert paths(down_to(deep, 0)) == [""]
     assert paths(down_to(deep, 1)) == ["", *(f"blocks[{index}]" for index in range(5))]

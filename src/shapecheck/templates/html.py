@@ -153,7 +153,7 @@ def _stage(stage: Stage) -> str:
 
 def _type(stage: Stage, params: int) -> str:
     owner = f' <span class="soft">of {escape(stage.owner)}</span>' if stage.owner else ""
-    return _cell("type", f"<div>{escape(stage.type)}{owner}</div>{_more(stage.callable)}", find=True)
+    return _cell("type", f"<div>{escape(words.kind(stage))}{owner}</div>{_more(stage.callable)}", find=True)
 
 
 def _under(stage: Stage, params: int) -> str:

@@ -19,13 +19,15 @@ VERSION = 1
 class Template:
     """The stages of `target`, evaluated with the sizes `dims` of its free names (symbols have their own name).
 
-    `count` is the number of all stages of the model, of which a part may be left out.
+    `count` is the number of all stages of the model, of which a part may be left out; then those at the top of the
+    `whole` are kept too, for what all come to.
     """
 
     target: str
     dims: tuple[tuple[str, str], ...]
     stages: tuple[Stage, ...]
     count: int
+    whole: tuple[Stage, ...] = ()
 
     def __iter__(self) -> Iterator[Stage]:
         """All stages, each before those inside of it."""
@@ -48,17 +50,17 @@ class Template:
     @property
     def params(self) -> int:
         """The numbers that the model holds."""
-        return sum(stage.params for stage in holders(self.stages))
+        return sum(stage.params for stage in holders(self.whole or self.stages))
 
     @property
     def param_bytes(self) -> int:
         """Their bytes."""
-        return sum(stage.param_bytes for stage in holders(self.stages))
+        return sum(stage.param_bytes for stage in holders(self.whole or self.stages))
 
     @property
     def flops(self) -> int | str | None:
         """An estimate of the operations of all, as text where free sizes enter; None if nobody asked for it."""
-        found = [stage.flops for stage in self.stages if stage.flops is not None]
+        found = [stage.flops for stage in self.whole or self.stages if stage.flops is not None]
         return added(found) if found else None
 
     def to_json(self) -> str:

@@ -50,7 +50,7 @@ _MORE = ("state", "flops", "model", "intervenors")
 
 
 def _grow(parent: Tree, stage: Stage) -> None:
-    kind = f" [cyan]{escape(stage.type)}[/]" if stage.path else ""
+    kind = f" [cyan]{escape(words.kind(stage))}[/]" if stage.path else ""
     owner = f" [dim]of {escape(stage.owner)}[/]" if stage.owner else ""
     under = "".join(f" [magenta]{escape(text)}[/]" for text in stage.under)
     shapes = f"{escape(words.inputs(stage))} -> {escape(shown.brief(stage.output))}"
@@ -67,7 +67,7 @@ def _grow(parent: Tree, stage: Stage) -> None:
 def _cells(stage: Stage) -> Iterator[tuple[str, str]]:
     """The cells of a table by the names of their columns."""
     yield "stage", _code(words.place(stage))
-    yield "type", entities(stage.type, quote=False)
+    yield "type", entities(words.kind(stage), quote=False)
     yield "input", _code(words.inputs(stage))
     yield "output", _code(shown.brief(stage.output))
     yield "parameters", words.count(stage.params)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shapecheck.facts import Stage, Value
+from shapecheck.facts import ArrayValue, Stage, TreeValue, Value
 from shapecheck.templates import shown
 from shapecheck.templates.tree import Template
 
-_KEYS = frozenset(["key", "rng", "rngs"])  # arguments that are not shown with the others
+_KEYS = frozenset(["key", "rng", "rngs"])  # arguments that are not shown with the others, if they are random
 
 
 def place(stage: Stage) -> str:
@@ -23,7 +23,14 @@ def call(stage: Stage) -> str:
 
 def arguments(stage: Stage) -> tuple[tuple[str, Value], ...]:
     """The arguments that hold arrays and are no random keys."""
-    return tuple((name, value) for name, value in stage.input if name not in _KEYS and shown.holds_arrays(value))
+    found = ((name, value) for name, value in stage.input if shown.holds_arrays(value))
+    return tuple((name, value) for name, value in found if name not in _KEYS or not _is_random(value))
+
+
+def kind(stage: Stage) -> str:
+    """The type; of another method than the call itself that method, `LSTM.initial_state`."""
+    method = stage.callable.removeprefix(f"{stage.type}.")
+    return stage.callable if method not in (stage.callable, "__call__") and "." not in method else stage.type
 
 
 def inputs(stage: Stage) -> str:
@@ -61,6 +68,13 @@ def total(template: Template) -> str:
 def dims(template: Template) -> str:
     """The free names, with their sizes if they have any: `batch, seq=7`."""
     return ", ".join(_sizes(template))
+
+
+def _is_random(value: Value) -> bool:
+    """Whether it is a random key, or holds nothing else: the keys of an attention are numbers."""
+    if isinstance(value, TreeValue):
+        return all(map(_is_random, value.children))
+    return not isinstance(value, ArrayValue) or value.dtype == "uint32" or value.dtype.startswith("key<")
 
 
 def _line(values: tuple[tuple[str, Value], ...]) -> str:
