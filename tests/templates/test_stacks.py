@@ -98,6 +98,23 @@ def test_parameters_that_each_turn_uses_count_once(make: Callable[[], tuple[Init
     assert shapecheck.template(shared, X).params == 76
 
 
+def test_a_part_that_is_rebuilt_counts_as_the_stack_too() -> None:
+    """Whose place in the model is unknown then, for it has another structure."""
+
+    class Wrapped(eqx.Module):
+        layers: list[eqx.nn.Linear]  # one, with stacks of arrays
+
+        def __call__(self, x: Array) -> Array:
+            def turn(x: Array, stacked: list[eqx.nn.Linear]) -> tuple[Array, None]:
+                return eqx.tree_at(lambda linear: linear.bias, stacked[0], None)(x), None
+
+            return jax.lax.scan(turn, x, self.layers)[0]
+
+    made = [eqx.filter_vmap(lambda key: eqx.nn.Linear(4, 4, key=key))(KEYS)]
+    template = shapecheck.template(jax.vmap(Wrapped(made)), X)
+    assert [(stage.under, stage.params) for stage in template] == [(("vmap(batch)",), 140), (("scan(7)",), 112)]
+
+
 def test_scan_is_as_before_afterwards() -> None:
     before = jax.lax.scan
     shapecheck.template(lambda x: jax.lax.scan(lambda c, x: (c, x), 0.0, x)[1], jnp.zeros((3, 4)))

@@ -241,6 +241,24 @@ def test_a_function_without_stages_is_one(shown: Rows) -> None:
     assert list(shown(shapecheck.template(double, X)).values()) == ["f32[3] -> f32[6]"], name
 
 
+def test_a_method_of_what_a_function_makes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("auto.py").write_text(
+        "import equinox as eqx\nimport jax\n\n\n"
+        "class Auto(eqx.Module):\n    decoder: eqx.nn.Linear\n\n"
+        "    def decode(self, z):\n        return self.decoder(z)\n\n\n"
+        "def make():\n    return Auto(eqx.nn.Linear(2, 3, key=jax.random.PRNGKey(0)))\n"
+    )
+    assert main(["template", "auto.py:make.decode", "--arg", "f32[2]", "--format", "markdown"]) == 0
+    assert "| `decoder` | Linear | `f32[2]` | `f32[3]` | 9 |" in capsys.readouterr().out
+    assert main(["template", "auto.py:make", "--arg", "f32[2]"]) == 2
+    assert "name a method, auto:make.decode for example" in capsys.readouterr().err
+    assert main(["template", "auto.py:make.dekode", "--arg", "f32[2]"]) == 2
+    assert "Auto has no dekode; name a method, auto:make.decode for example" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("target", "said"),
     [(AUTO, "Auto has no __call__; name a method, Auto.encode"), (Auto, "Auto has no __call__")],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -43,9 +44,18 @@ def named(call: str, importer: Importer, *, installed: bool = False) -> Any:
 
 
 def target(call: str, importer: Importer) -> tuple[Any, Any]:
-    """What a target names, which may lie in an installed module, and of a method its class (else None)."""
-    found = named(call, importer, installed=True)
-    holder = call.rpartition(".")[0]
+    """What a target names, which may lie in an installed module, and of a method its class.
+
+    Of a method of what a function makes it is the function, and the method's name. Else the second is None.
+    """
+    holder, _, method = call.rpartition(".")
+    try:
+        found = named(call, importer, installed=True)
+    except GoneError:
+        factory = named(holder, importer, installed=True) if ":" in holder else None
+        if not inspect.isfunction(factory):
+            raise
+        return factory, method
     return found, named(holder, importer, installed=True) if ":" in holder else None
 
 

@@ -28,10 +28,11 @@ from shapecheck.stage.staging.frameworks.multi_transform import initialised
 
 
 def recipe(kitchen: Kitchen, target: Any, given: ConfiguredExample, owner: Any = None) -> Recipe:
-    """How `target` is run; it is a method if it stands in the class `owner`.
+    """How `target` is run: as a method if it stands in the class `owner`; of what it makes, if that is a name.
 
     Raises ExampleError for arguments that do not fit, CannotSynthesiseError for those that are missing.
     """
+    own = owner if isinstance(owner, str) else None
     has_arguments = bool(given.args or given.kwargs or given.likewise)
     if getattr(target, "__shapecheck_example__", False) is True:
         if given.args or given.kwargs or given.init:
@@ -45,7 +46,7 @@ def recipe(kitchen: Kitchen, target: Any, given: ConfiguredExample, owner: Any =
         return kitchen.method(cls, getattr(cls, method), given.init)
     holder = getattr(target, "__self__", None)
     if is_model(target) or is_model(holder):
-        model, method = (target, "__call__") if is_model(target) else (holder, target.__func__.__name__)
+        model, method = (target, own or "__call__") if is_model(target) else (holder, target.__func__.__name__)
         _need(type(model), method, given.call)
         changes = isinstance(model, nnx_class() or ()) and not kitchen.has_values
         model = _abstract(model) if changes else model
@@ -60,13 +61,15 @@ def recipe(kitchen: Kitchen, target: Any, given: ConfiguredExample, owner: Any =
         raise ExampleError(f"{given.call} is of type {type(target).__name__}, which cannot be called")
     made = _made(kitchen, target, given)
     if is_model(made) or is_pair(made):
-        return recipe(kitchen, made, replace(given, init=None))
+        return recipe(kitchen, made, replace(given, init=None), own)
     if isinstance(made, tuple) and made and (is_model(made[0]) or is_pair(made[0])):
         if not has_arguments:
             leaf = as_placeholder if kitchen.has_values else as_shape
             values = tuple(jax.tree_util.tree_map(leaf, value) for value in made[1:])
             given = replace(given, args=values, read=True)
-        return recipe(kitchen, made[0], replace(given, init=None))
+        return recipe(kitchen, made[0], replace(given, init=None), own)
+    if own is not None:
+        raise ExampleError(f"{given.call}: what {target.__name__} returns is no model with a method {own}")
     return kitchen.configured(given, target) if has_arguments else kitchen.function(target)
 
 
@@ -74,7 +77,7 @@ def _need(cls: type, method: str, call: str) -> None:
     """Raises ExampleError if a class has no such method."""
     if not any(method in vars(base) for base in cls.__mro__):
         others = [name for name in public_names(cls) if inspect.isroutine(getattr(cls, name, None))]
-        hint = f"; name a method, {call}.{others[0]} for example" if others else ""
+        hint = f"; name a method, {call.removesuffix(f'.{method}')}.{others[0]} for example" if others else ""
         raise ExampleError(f"{call}: {cls.__qualname__} has no {method}{hint}")
     if not issubclass(cls, model_classes()) and method == "__call__" and is_config(cls):
         raise ExampleError(f"{call} is no model: {cls.__qualname__} is a class of settings")

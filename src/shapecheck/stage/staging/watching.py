@@ -269,7 +269,8 @@ class StageWatch(Watch):
         lies = path if lies is None else lies
         anatomy = Anatomy(step.part, lies) if is_module(step.part) else None
         stage = Running(next(self._numbers), step, lies, path, found, anatomy)
-        if anatomy is not None and not self._roots and self.runner is None:
+        is_part = any(lies in root.modules for root in self._roots)
+        if anatomy is not None and not is_part and self.runner is None:
             stage.held = parameters(step.part, self.stacks.whole)  # now: afterwards nobody knows of what it is a slice
         siblings.append(stage)
         stage.traced = is_traced(frame, lambda f: f.f_code in (StageWatch.run.__code__, Once.repeated.__code__))
@@ -315,8 +316,11 @@ class StageWatch(Watch):
 
 def _drop_retraced(siblings: list[Running], found: Sequence[Around]) -> None:
     """JAX may trace the body of a loop several times: the last time counts. The branches of a `cond` are two."""
-    if found and found[0].is_loop:
-        frame, inside = found[0].frame, found[0].inside
-        siblings[:] = [
-            s for s in siblings if not s.around or s.around[0].frame is not frame or s.around[0].inside is inside
-        ]
+    for depth, each in enumerate(found):
+        if each.is_loop:
+            siblings[:] = [s for s in siblings if not _is_earlier(s.around[depth : depth + 1], each)]
+
+
+def _is_earlier(around: Sequence[Around], loop: Around) -> bool:
+    """Whether the same loop is there, with its body traced another time."""
+    return any(each.frame is loop.frame and each.inside is not loop.inside for each in around)
