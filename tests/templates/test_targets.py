@@ -241,6 +241,19 @@ def test_a_function_without_stages_is_one(shown: Rows) -> None:
     assert list(shown(shapecheck.template(double, X)).values()) == ["f32[3] -> f32[6]"], name
 
 
+def test_a_loop_that_jax_traces_twice_under_vmap_is_shown_once() -> None:
+    """What it carries is an integer at first, and then is not."""
+
+    def total(model: eqx.nn.Linear, xs: Array) -> Array:
+        def one(x: Array) -> Array:
+            return jax.lax.scan(lambda sums, _: (sums + model(x).sum(), None), 0, None, length=5)[0]
+
+        return jax.vmap(one)(xs)
+
+    found = shapecheck.template(total, LINEAR, jnp.zeros((7, 3)))
+    assert [(stage.path, stage.under, stage.call) for stage in found] == [("model", ("vmap(7)", "scan(5)"), 0)]
+
+
 def test_a_method_of_what_a_function_makes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -46,8 +46,7 @@ class Templates:
         self._stages.flops = flops
         entry = EntryPlan("template", given.call, "template", "", 1, None)
         try:
-            # Functions that it decorates while it is imported, and what it imports by `from jax.lax import scan`.
-            with scopes.watching(self._stages), self._stages.stacks.noticed():
+            with scopes.watching(self._stages):  # functions that it decorates while it is imported
                 called, owner = target(given.call, self._importer)
             with self._stages as self._recorder.watch, scopes.watching(self._stages):
                 chosen = recipe(self._kitchen, called, replace(with_batches(given), fill=True), owner)

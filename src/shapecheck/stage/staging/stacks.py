@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 import jax
@@ -47,11 +49,14 @@ class Stacks:
             watched = self._is_mine() and callable(f) and xs is not None
             return original(self._body(f, xs) if watched else f, init, xs, *args, **kwargs)
 
-        jax.lax.scan = scan
+        names = list(_names_of(original))
+        for module, name in names:
+            setattr(module, name, scan)
         try:
             yield
         finally:
-            jax.lax.scan = original
+            for module, name in names:
+                setattr(module, name, original)
 
     def _body(self, function: Callable[..., Any], scanned: Any) -> Callable[..., Any]:
         wholes = jax.tree_util.tree_leaves(scanned)
@@ -73,6 +78,13 @@ class Stacks:
         for turn in reversed(self._turns):
             leaves = _outside({path: _unmapped(leaf) for path, leaf in leaves.items()}, turn)
         return jax.tree_util.tree_unflatten(structure, list(map(_unmapped, leaves.values())))
+
+
+def _names_of(function: Callable[..., Any]) -> Iterator[tuple[Any, str]]:
+    """The modules that know a function, under which names: those of JAX's that are private are left alone."""
+    for path, module in list(sys.modules.items()):
+        if type(module) is ModuleType and not path.startswith("jax._src."):
+            yield from ((module, name) for name, value in list(vars(module).items()) if value is function)
 
 
 def _outside(leaves: _Named, turn: _Turn) -> dict[_Path, Any]:
