@@ -138,18 +138,11 @@ def install_import_hook(
     )
 
 
-def pytest_addoption(parser: Any) -> None:
+def pytest_addoption(parser: Any, pluginmanager: Any) -> None:
     """Make this package a plugin: `pytest -p shapecheck`."""
     from shapecheck.runtime.pytesting import add_options  # noqa: PLC0415 - pytest may not be there
 
-    add_options(parser)
-
-
-def pytest_configure(config: Any) -> None:
-    """Make this package a plugin: `pytest -p shapecheck`."""
-    from shapecheck.runtime.pytesting import configure  # noqa: PLC0415 - pytest may not be there
-
-    configure(config)
+    add_options(parser, pluginmanager)
 
 
 def __getattr__(name: str) -> Any:

@@ -56,6 +56,7 @@ if __name__ == "__main__":
 """
 TESTS = """
 import jax, jax.numpy as jnp
+import pytest
 from own.model import mean
 
 def test_right():
@@ -66,6 +67,39 @@ def test_wrong():
 
 def test_not_finite():
     jax.jit(mean)(jnp.full((2, 3), jnp.nan))
+
+def test_claims_of_its_own():
+    x = jnp.ones((2, 3))  # (a, b)
+    y = x.T  # (a, b)
+
+def test_details():
+    x = jnp.ones((2, 3))  # (a, b)
+    assert (
+        x.sum(1)  # (a,)
+        == jnp.arange(2)
+    ).all()
+
+@pytest.fixture
+def a_fixture(in_conftest):
+    x = jnp.ones((2, 3))  # (a, b)
+    yield x
+    x.T  # (a, b)
+
+def test_with_fixtures(a_fixture):
+    pass
+"""
+CONFTEST = """
+import jax.numpy as jnp
+import pytest
+
+@pytest.fixture
+def in_conftest():
+    return jnp.ones((2, 2))  # (a, a)
+
+@pytest.fixture(autouse=True)
+def around(request):
+    x = jnp.ones((2, 3))  # (a, b)
+    y = x.T if request.node.name == "test_right" else x  # (a, b)
 """
 
 
@@ -99,8 +133,9 @@ def test_a_program_is_as_python_runs_it(project: Path) -> None:
 
 
 def test_a_mismatch_ends_it_with_a_traceback_of_the_user_s_frames(project: Path) -> None:
-    said = ours(project, "-m", "train", "mismatch")
+    said = ours(project, "--no-shapes", "--shapes", "-m", "train", "mismatch", "--flag")  # which is the program's
     assert said.returncode == 1
+    assert "'mismatch', '--flag'] __main__ train.py" in said.stdout
     assert "own/model.py:6:26: SC201 comment says (batch,), but y is (2,)" in said.stderr.replace(os.sep, "/")
     frames = [line for line in said.stderr.splitlines() if line.startswith("  File")]
     assert [Path(frame.split('"')[1]).name for frame in frames] == ["train.py", "model.py"]
@@ -133,13 +168,26 @@ def test_a_spawned_process_is_checked_too(project: Path) -> None:
     assert said.returncode == 7
 
 
-def test_pytest_runs_with_checks(project: Path) -> None:
+def test_pytest_runs_with_checks_also_in_its_own_files(project: Path) -> None:
     (project / "test_own.py").write_text(TESTS, "utf-8")
-    command = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "shapecheck", "test_own.py"]
-    checked = called(project, *command, "--shapecheck-run", "--shapecheck-numerics", "outputs")
-    assert "FAILED test_own.py::test_wrong - shapecheck.ShapeMismatch" in checked.stdout
-    assert "FAILED test_own.py::test_not_finite - shapecheck.NonFinite" in checked.stdout
-    assert "2 failed, 1 passed" in checked.stdout
+    (project / "conftest.py").write_text(CONFTEST, "utf-8")
+    command = ["-m", "pytest", "-q", "-p", "shapecheck", "--tb=short", "test_own.py"]
+    checked = called(project, *command, "--shapecheck-run", "--shapecheck-numerics", "outputs").stdout
+    for told in (
+        "ERROR test_own.py::test_right - shapecheck.ShapeMismatch",
+        "shapecheck.ShapeMismatch: conftest.py:12:",
+        "FAILED test_own.py::test_wrong - shapecheck.ShapeMismatch",
+        "FAILED test_own.py::test_not_finite - shapecheck.NonFinite",
+        "FAILED test_own.py::test_claims_of_its_own - shapecheck.ShapeMismatch",
+        "shapecheck.ShapeMismatch: test_own.py:17:",
+        "ERROR test_own.py::test_with_fixtures - shapecheck.ShapeMismatch",
+        "shapecheck.ShapeMismatch: test_own.py:30:",
+        "4 failed, 1 passed, 2 errors",
+    ):
+        assert told in checked
+    assert "Array([3., 3.], dtype=float32) == Array([0, 1], dtype=int32)" in checked  # what pytest tells of an assert
+    assert "shapecheck.stage" not in checked and "checking.py" not in checked
+    assert "failed" not in called(project, "-m", "pytest", "-q", "-k", "not details and not not_finite").stdout
 
 
 def test_what_cannot_be_run_is_refused(project: Path) -> None:

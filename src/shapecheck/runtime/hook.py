@@ -12,7 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from types import CodeType, ModuleType
-from typing import Any
+from typing import Any, cast
 
 from shapecheck.runtime import variables
 from shapecheck.runtime.asking import Asking
@@ -26,6 +26,7 @@ from shapecheck.stage.protocol import ModulePlan
 Watch = Callable[[str, int, Any], Any]
 
 FRAMEWORKS = frozenset({"equinox", "flax.nnx", "flax.linen", "haiku"})
+_PYTEST = "_pytest.assertion.rewrite"
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 _STANDARD = os.path.join(os.path.realpath(os.path.dirname(os.__file__)), "")
 _OURS = os.path.join(os.path.realpath(os.path.dirname(os.path.dirname(__file__))), "")
@@ -163,6 +164,10 @@ class Finder(importlib.abc.MetaPathFinder):
                 spec.loader = _Announcing(fullname, file, self._loaded)
             elif self._probing.is_own(file, fullname):
                 spec.loader = ProbingLoader(fullname, file, self._probing, loader)
+        elif type(loader).__module__ == _PYTEST and file is not None and self._probing.is_own(file, fullname):
+            from shapecheck.runtime.rewriting import RewritingLoader  # noqa: PLC0415 - pytest is there
+
+            spec.loader = RewritingLoader(cast("Any", loader), file, self._probing)
         return spec
 
 

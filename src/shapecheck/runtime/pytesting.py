@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Generator
 from typing import Any
 
 import pytest
 
+from shapecheck.runtime.failures import without_ours
 from shapecheck.runtime.options import FAILING, NUMERICS, Options
 from shapecheck.runtime.session import Session
 
 _NAME = "shapecheck-run"
 
 
-def add_options(parser: pytest.Parser) -> None:
-    """What `pytest --help` shows."""
+def add_options(parser: pytest.Parser, manager: pytest.PytestPluginManager) -> None:
+    """What `pytest --help` shows, and who reads it."""
     group = parser.getgroup("shapecheck", "shape checks in the running tests")
     group.addoption(
         "--shapecheck-run", action="store_true", help="Hold every call in your own files against its claims."
@@ -29,33 +31,48 @@ def add_options(parser: pytest.Parser) -> None:
     group.addoption(
         "--shapecheck-on-failure", choices=FAILING[:2], default="raise", help="What happens when a check fails."
     )
+    manager.register(_Beginning(), f"{_NAME}-options")
 
 
-def configure(config: pytest.Config) -> None:
-    """Begin, if the user asks for it."""
-    numerics = tuple(config.getoption("--shapecheck-numerics"))
-    if config.getoption("--shapecheck-run") or numerics:
-        failing = str(config.getoption("--shapecheck-on-failure"))
-        config.pluginmanager.register(Running(Options(str(config.rootpath), numerics=numerics, failing=failing)), _NAME)
+class _Beginning:
+    """Begins, if the user asks for it: before the first conftest file is imported, where pytest knows us by then."""
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_load_initial_conftests(self, early_config: pytest.Config) -> Generator[None, Any, None]:
+        """Where `-p shapecheck` stands on the command line, or among `addopts`."""
+        _begin(early_config, early_config.known_args_namespace)
+        yield
+
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Where a conftest file names us."""
+        _begin(config, config.option)
+
+
+def _begin(config: pytest.Config, given: Namespace) -> None:
+    numerics = tuple(given.shapecheck_numerics)
+    if (given.shapecheck_run or numerics) and not config.pluginmanager.has_plugin(_NAME):
+        options = Options(str(config.rootpath), numerics=numerics, failing=str(given.shapecheck_on_failure))
+        config.pluginmanager.register(Running(options), _NAME)
 
 
 class Running:
-    """Checks while tests run. pytest rewrites the files of tests itself: these have no probes."""
+    """Checks while tests run."""
 
     def __init__(self, options: Options) -> None:
         self._session = Session(options)
         self._session.start()
 
     @pytest.hookimpl(hookwrapper=True)
-    def pytest_runtest_call(self) -> Generator[None, Any, None]:
-        """Show what a check raised in a compiled function, and not what JAX makes of it."""
+    def _plain(self) -> Generator[None, Any, None]:
+        """Show what a check raised, not what JAX makes of it in a compiled function, and none of our frames."""
         outcome = yield
         error = outcome.excinfo[1] if outcome.excinfo is not None else None
         if error is not None:
             plain = self._session.failures.plain(error)
             self._session.failures.not_finite.clear()
-            if plain is not error:
-                outcome.force_exception(plain)
+            outcome.force_exception(plain.with_traceback(without_ours(plain.__traceback__)))
+
+    pytest_runtest_setup = pytest_runtest_call = pytest_runtest_teardown = _plain
 
     def pytest_unconfigure(self) -> None:
         """The end."""
