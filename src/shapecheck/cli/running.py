@@ -16,7 +16,23 @@ from shapecheck.runtime.options import FAILING, NUMERICS, Options, to_environmen
 _LAUNCH = "import sys; from shapecheck.runtime.launching import launch; launch(sys.argv[1:])"
 
 
+class _Run(click.Command):
+    """Leaves what stands behind `-m MODULE` to the module, as Python does."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        options = [option for option in self.params if getattr(option, "is_flag", False)]
+        flags = {name for option in options for name in (*option.opts, *option.secondary_opts)}
+        index = 0
+        while index < len(args) and args[index].startswith("-") and args[index] != "--":
+            given = args[index]
+            index += 1 if given in flags or "=" in given or given[:2] == "-m" != given else 2
+            if given[:2] == "-m" and index <= len(args):
+                return super().parse_args(ctx, [*args[:index], "--", *args[index:]])
+        return super().parse_args(ctx, args)
+
+
 @click.command(
+    cls=_Run,
     short_help="Run a program with its claims checked.",
     context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False},
 )

@@ -21,7 +21,7 @@ class Asking:
     """Asks the referee, which is started with the first question. Any thread may ask; a forked process has its own."""
 
     def __init__(self, python: str = "") -> None:
-        self._python = python or sys.executable
+        self._python = python or os.environ.get("SHAPECHECK_PYTHON") or sys.executable
         self._lock = threading.RLock()
         self._process: subprocess.Popen[bytes] | None = None
         self._owner = 0
