@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import pty
+import select
 import signal
 import subprocess
 import sys
@@ -101,6 +103,18 @@ def around(request):
     x = jnp.ones((2, 3))  # (a, b)
     y = x.T if request.node.name == "test_right" else x  # (a, b)
 """
+STOPPING = """
+import jax, jax.numpy as jnp
+from jaxtyping import Array, Float
+
+@jax.jit
+def root(x: Float[Array, " n"]):
+    local = x - 1
+    y = jnp.sqrt(local)  # (n,)
+    return 2 * y
+
+print("gave", root(jnp.array([5.0, -2.0])))
+"""
 
 
 @pytest.fixture
@@ -188,6 +202,37 @@ def test_pytest_runs_with_checks_also_in_its_own_files(project: Path) -> None:
     assert "Array([3., 3.], dtype=float32) == Array([0, 1], dtype=int32)" in checked  # what pytest tells of an assert
     assert "shapecheck.stage" not in checked and "checking.py" not in checked
     assert "failed" not in called(project, "-m", "pytest", "-q", "-k", "not details and not not_finite").stdout
+
+
+def test_the_debugger_of_jax_opens_in_the_user_s_frame(project: Path) -> None:
+    (project / "stopping.py").write_text(STOPPING, "utf-8")
+    options = ["--numerics", "outputs", "--on-failure", "breakpoint"]
+    said = at_a_terminal(project, [*options, "stopping.py"], ["p local", "up", "c"])
+    assert "stopping.py:8 in root is not finite" in said
+    assert "Array([ 4., -3.], dtype=float32)" in said
+    assert "gave [ 4. nan]" in said
+    context = said[said.index("(jdb) up") :]
+    assert "stopping.py(11)" in context and "->  print" in context  # nothing of ours, or of JAX's, is between
+
+
+def at_a_terminal(project: Path, arguments: list[str], typed: list[str]) -> str:
+    """What is shown at a terminal, where a line is typed at each prompt."""
+    parent, child = pty.openpty()
+    command = [sys.executable, "-m", "shapecheck", "run", *arguments]
+    with subprocess.Popen(command, cwd=project, stdin=child, stdout=child, stderr=child) as process:
+        os.close(child)
+        shown = b""
+        while select.select([parent], [], [], 60)[0]:
+            try:
+                new = os.read(parent, 4096)
+            except OSError:  # nobody is left to write
+                break
+            shown += new
+            if shown.endswith(b"(jdb) ") and typed:
+                os.write(parent, typed.pop(0).encode() + b"\n")
+        process.kill()
+    os.close(parent)
+    return shown.decode().replace("\r\n", "\n")
 
 
 def test_what_cannot_be_run_is_refused(project: Path) -> None:

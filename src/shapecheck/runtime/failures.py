@@ -110,7 +110,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 def without_ours(trace: TracebackType | None) -> TracebackType | None:
     """A traceback without the frames that the checks put in."""
-    kept = [each for each in _each(trace) if not _is_ours(each.tb_frame)]
+    kept = [each for each in _each(trace) if not is_ours(each.tb_frame)]
     result: TracebackType | None = None
     for each in reversed(kept):
         result = TracebackType(result, each.tb_frame, each.tb_lasti, each.tb_lineno)
@@ -136,11 +136,12 @@ def _each(trace: TracebackType | None) -> Iterator[TracebackType]:
 
 def users_frame(frame: FrameType | None) -> FrameType | None:
     """The nearest frame outwards that is none of ours."""
-    while frame is not None and _is_ours(frame):
+    while frame is not None and is_ours(frame):
         frame = frame.f_back
     return frame
 
 
-def _is_ours(frame: FrameType) -> bool:
+def is_ours(frame: FrameType) -> bool:
+    """Whether the checks put a frame in."""
     file = frame.f_code.co_filename
     return file.startswith(_OURS) or (file == "<string>" and "launch" in frame.f_code.co_names)

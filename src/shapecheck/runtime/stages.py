@@ -10,10 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 from typing import Any
 
-import jax
-
 from shapecheck.facts import Site, Stage
 from shapecheck.runtime import numerics, recording
+from shapecheck.runtime.breaking import opening
 from shapecheck.runtime.looking import short
 from shapecheck.runtime.options import Options
 from shapecheck.runtime.printing import printing
@@ -34,7 +33,7 @@ class Stages:
         self._options, self._is_own, self._failed = options, is_own, failed
         self._running: list[Running] = []
         self._handler = recording.to_file(options.log) if options.log else None
-        self._after = _debugger if options.failing == "breakpoint" else None
+        self._after = opening(is_own) if options.failing == "breakpoint" else None
         self._outputs, self._grads = "outputs" in options.numerics, "grads" in options.numerics
 
     def close(self) -> None:
@@ -136,11 +135,6 @@ def _dtype(array: Any) -> str:
 def _ended(stage: Running, result: Any) -> Stage:
     stage.output = running.described(result)
     return next(running.stages([stage], lambda _: (0, 0)))
-
-
-def _debugger(good: jax.Array) -> None:
-    """Stop there if it is not good: https://docs.jax.dev/en/latest/_autosummary/jax.debug.breakpoint.html."""
-    jax.lax.cond(good, lambda: None, jax.debug.breakpoint)
 
 
 def _matches(names: Sequence[str], globs: Sequence[str]) -> bool:
