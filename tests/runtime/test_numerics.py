@@ -166,3 +166,74 @@ def test_integers_and_empty_arrays_are_no_matter(load: Any) -> None:
         numerics=("outputs", "grads"),
     )
     jax.jit(module.f)(jnp.arange(3), jnp.zeros(0))
+
+
+NAMED = """
+import jax.numpy as jnp
+import equinox as eqx
+from jaxtyping import Array, Float
+
+def both(x):
+    return x * 2, jnp.sqrt(x)
+
+def unpacked(x):
+    a, (b, c) = x * 1, both(x)  # a (n,), c (n,)
+    return a + b + c
+
+def in_place(x):
+    x -= 0  # (n,)
+    x **= 0.5  # (n,)
+    return x
+
+def in_a_loop(x):
+    for row in [x, jnp.sqrt(x)]:  # (n,)
+        last = row
+    return last
+
+def marked(x):
+    z = jnp.sqrt(x)
+    # z: (n,)
+    return z * 2
+
+class Pair(eqx.Module):
+    p: Array
+    q: Array
+
+    def __init__(self, x):
+        self.p, self.q = both(x)  # (n,), (n,)
+
+def as_fields(x):
+    return Pair(x).q
+
+def global_names(x):
+    global seen
+    seen, last = both(x)  # (n,), (n,)
+    return last + seen * 0
+"""
+
+
+@pytest.mark.parametrize(
+    ("function", "variable"),
+    [
+        ("unpacked", "c"),
+        ("in_place", "x"),
+        ("in_a_loop", "row"),
+        ("marked", "z"),
+        ("as_fields", "self.q"),
+        ("global_names", "last"),
+    ],
+)
+def test_claims_of_named_variables_are_looked_at_too(load: Any, function: str, variable: str) -> None:
+    module = load(NAMED, numerics=("outputs", "grads"))
+    call = getattr(module, function)
+    good, bad = jnp.array([4.0, 9.0]), jnp.array([4.0, -1.0])
+    for way in (lambda f: f, jax.jit, lambda f: jax.jit(jax.vmap(f, axis_size=1, in_axes=None))):
+        np.testing.assert_allclose(jnp.squeeze(way(call)(good)), call(good))
+        with pytest.raises(Exception) as caught:
+            jax.block_until_ready(way(call)(bad))
+        said = told(load, caught.value)
+        assert said.startswith(f"the value of {variable} at ")
+        assert f"  {variable} [2], the first at [1]: 1 NaN" in said
+    with pytest.raises(Exception) as caught:
+        jax.grad(lambda x: jnp.sqrt(call(x)).sum())(jnp.zeros(2))
+    assert f"the gradient with respect to the value of {variable} at " in told(load, caught.value)

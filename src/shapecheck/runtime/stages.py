@@ -65,25 +65,26 @@ class Stages:
 
     def value(self, opened: Opened, site: Site, value: Any, given: Mapping[str, Any], line: int) -> Any:
         """A claimed value between taps, with the variables that it came from."""
-        if site.kind not in ("value", "return"):
+        if site.kind not in ("value", "return", "name"):
             return value
         scope = opened.probe.scopes[opened.scope].qualname
         stage = f", in stage {self._running[-1].path or self._running[-1].step.type}" if self._running else ""
-        where = f"{opened.probe.path}:{line} in {scope}{stage}"
+        variable = site.name if site.kind == "name" else ""  # of several that have a value on this line
+        what = f"the value {f'of {variable} ' if variable else ''}at {opened.probe.path}:{line} in {scope}{stage}"
         if self._outputs:
-            value = self._forward(value, f"the value at {where} is not finite", given)
-        return self._backward(value, f"the value at {where}") if self._grads else value
+            value = self._forward(value, f"{what} is not finite", given, variable or "output")
+        return self._backward(value, what) if self._grads else value
 
     def variable(self, name: str, line: int, value: Any) -> Any:
         """A variable that is to be printed."""
         return self._printed(value, [name, name.rpartition(".")[2]], f"{name} (line {line})")
 
-    def _forward(self, value: Any, title: str, given: Mapping[str, Any]) -> Any:
+    def _forward(self, value: Any, title: str, given: Mapping[str, Any], name: str = "output") -> Any:
         parts = [numerics.named(name, each) for name, each in given.items()]
         names = tuple(itertools.chain.from_iterable(part.names for part in parts))
         ranks = tuple(itertools.chain.from_iterable(part.ranks for part in parts))
         sink = numerics.finite(
-            title, numerics.named("output", value), numerics.Named(names, ranks), self._failed, self._after
+            title, numerics.named(name, value), numerics.Named(names, ranks), self._failed, self._after
         )
         return tap(value, list(given.values()), sink)
 

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from shapecheck.facts import Site
+from shapecheck.stage.observe.binding import assigned
 
 HANDLE: Final = "__shapecheck_watch__"
 
+_Place = tuple[int, int, int, int]
 _Scope = TypeVar("_Scope", ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -31,19 +33,32 @@ class Operands:
 
 def operands(source: bytes, sites: Sequence[Site]) -> Operands:
     """What the values of sites, and those that functions return, are made of."""
-    by_place = {
-        (p.line, p.column, p.end_line, p.end_column): site.index for site in sites if (p := site.position) is not None
-    }
+    by_place: dict[_Place, list[Site]] = {}
+    for site in sites:
+        if (at := site.position) is not None:
+            by_place.setdefault((at.line, at.column, at.end_line, at.end_column), []).append(site)
     found: dict[int, tuple[str, ...]] = {}
     returns: dict[int, tuple[str, ...]] = {}
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Return) and node.value is not None:
             returns[node.value.lineno] = _names(node.value)
-        elif isinstance(node, ast.expr):
-            place = node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0
-            if place in by_place:
-                found[by_place[place]] = _names(node)
+        if not isinstance(node, (ast.expr, ast.stmt)):
+            continue
+        place = node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0
+        for site in by_place.get(place, ()):
+            if isinstance(node, ast.expr) and site.kind == "value":
+                found[site.index] = _names(node)
+            elif isinstance(node, ast.stmt) and site.kind == "name":
+                found[site.index] = _before(node, site)
     return Operands(found, returns)
+
+
+def _before(statement: ast.stmt, site: Site) -> tuple[str, ...]:
+    """What a statement makes its variables of, as far as these are not what it has just assigned."""
+    value = statement.iter if isinstance(statement, (ast.For, ast.AsyncFor)) else getattr(statement, "value", None)
+    if site.when == "before" or not isinstance(value, ast.expr):
+        return ()
+    return tuple(name for name in _names(value) if name not in assigned(statement))
 
 
 def _names(node: ast.expr) -> tuple[str, ...]:

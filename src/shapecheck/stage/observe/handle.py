@@ -105,24 +105,33 @@ class ModuleProbe:
             return self.recorder.listener.observed(opened, site, value)
         return value
 
-    def named(self, opened: Opened | None, site: int) -> None:
-        """Observe a variable or attribute chain, if it has a value at this point."""
+    def named(self, opened: Opened | None, site: int) -> bool:
+        """Observe a variable or attribute chain, if it has a value at this point; whether it shall have another."""
         if opened is None:
-            return
+            return False
         frame = sys._getframe(1)
         first, *rest = self.sites[site].name.split(".")
         variables = frame.f_locals
         if first not in variables:
             variables = frame.f_globals
         if first not in variables:
-            return
+            return False
         value = variables[first]
         for attribute in rest:
             if not hasattr(value, attribute):
-                return
+                return False
             value = getattr(value, attribute)
         self._note(opened, self.sites[site], value, frame)
-        self.recorder.listener.observed(opened, self.sites[site], value)
+        result = self.recorder.listener.observed(opened, self.sites[site], value)
+        if result is value:
+            return False
+        opened.instead = result
+        return True
+
+    def taken(self, opened: Opened) -> Any:
+        """The value that a variable shall have in place of what was observed."""
+        value, opened.instead = opened.instead, None
+        return value
 
     def constructing(self, scope: int) -> None:
         """Note the sizes that a constructor has: called at its start, and at its end."""

@@ -19,11 +19,13 @@ from collections.abc import Sequence
 from typing import TypeVar, cast
 
 from shapecheck.facts import INSERTED, Position, Scope, Site
+from shapecheck.stage.observe.binding import Scoped, assigned, bound, target
 
 HANDLE = "__shapecheck__"
 
 _Function = TypeVar("_Function", ast.FunctionDef, ast.AsyncFunctionDef)
 _Node = TypeVar("_Node", bound=ast.AST)
+_Scoped = TypeVar("_Scoped", bound=Scoped)
 _Key = tuple[int, int, int, int]
 
 
@@ -70,6 +72,7 @@ class _Transformer(ast.NodeTransformer):
         self.by_position = {_start(s.position): s for s in scopes if s.position is not None}
         self.probed = _probed_scopes(scopes, sites)
         self.stack: list[int] = [0]
+        self.own: list[frozenset[str]] = []  # names, of the functions and classes around
         for site in sites:
             if site.part is not None and site.position is not None:
                 self.formatted.setdefault(_key(site.position), []).append(site)
@@ -84,7 +87,7 @@ class _Transformer(ast.NodeTransformer):
 
     def transform(self, tree: ast.Module) -> ast.Module:
         """Instrument the module body and open the module's own scope."""
-        tree = self.generic_visit(tree)
+        tree = self._within(tree)
         if 0 in self.probed:
             start = _body_start(tree.body, module=True)
             tree.body.insert(start, self._enter(0, None, _anchor(tree.body, start)))
@@ -119,6 +122,13 @@ class _Transformer(ast.NodeTransformer):
             result += [self._read(s, statement) for s in sites if s.when == "after"]
         return result
 
+    def _within(self, scope: _Scoped) -> _Scoped:
+        """Visit all of a scope."""
+        self.own.append(bound(scope) if self.leaving else frozenset())
+        self.generic_visit(scope)
+        self.own.pop()
+        return scope
+
     def generic_visit(self, node: _Node) -> _Node:
         """As the standard one, but statement lists go through `visit_stmt_list`."""
         for name, old in ast.iter_fields(node):
@@ -151,12 +161,14 @@ class _Transformer(ast.NodeTransformer):
     def _function(self, node: _Function) -> _Function:
         scope = self.by_position.get((node.lineno, node.col_offset))
         if scope is None:
-            return self.generic_visit(node)
+            return self._within(node)
         # Decorators and defaults belong to the scope around the function.
         node.decorator_list = [cast("ast.expr", self.visit(item)) for item in node.decorator_list]
         node.args = cast("ast.arguments", self.visit(node.args))
         self.stack.append(scope.index)
+        self.own.append(bound(node) if self.leaving else frozenset())
         node.body = self.visit_stmt_list(node.body)
+        self.own.pop()
         self.stack.pop()
         if scope.index in self.probed:
             start = _body_start(node.body)
@@ -179,7 +191,7 @@ class _Transformer(ast.NodeTransformer):
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
         """Observe the fields of what the class constructs, by the outermost decorator."""
         scope = self.by_position.get((node.lineno, node.col_offset))
-        self.generic_visit(node)
+        self._within(node)
         if scope is not None and scope.index in self.fields:
             decorator = self._call("fields", [_constant(scope.index), self._outer(scope)], node)
             node.decorator_list.insert(0, decorator)
@@ -226,9 +238,14 @@ class _Transformer(ast.NodeTransformer):
         call = self._call("constructing", [_constant(scope.index)], anchor)
         return ast.copy_location(ast.Expr(call), anchor)
 
-    def _read(self, site: Site, anchor: ast.AST) -> ast.stmt:
-        call = self._call("named", [self._scope(), _constant(site.index)], anchor)
-        return ast.copy_location(ast.Expr(call), anchor)
+    def _read(self, site: Site, statement: ast.stmt) -> ast.stmt:
+        """`named(...)`; in a running program `if named(...): x = taken(...)`, where `x` may be assigned."""
+        call = self._call("named", [self._scope(), _constant(site.index)], statement)
+        own = self.own[-1] if "." not in site.name else assigned(statement) if site.when != "before" else ()
+        if not self.leaving or site.name not in own:
+            return ast.copy_location(ast.Expr(call), statement)
+        taken = ast.Assign([target(site.name)], self._call("taken", [self._scope()], statement))
+        return ast.copy_location(ast.If(call, [ast.copy_location(taken, statement)], []), statement)
 
     @staticmethod
     def _call(method: str, arguments: Sequence[ast.expr | int | None], anchor: ast.AST) -> ast.Call:

@@ -36,6 +36,7 @@ class Opened:
         self.failed = False
         self.hidden: tuple[str, ...] | None = None  # the axes of vmap that its values may have and do not show
         self.run = probe.recorder.run
+        self.instead: Any = None  # what the variable that is observed shall hold
 
 
 @dataclass(frozen=True)
