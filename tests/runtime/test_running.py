@@ -115,6 +115,20 @@ def root(x: Float[Array, " n"]):
 
 print("gave", root(jnp.array([5.0, -2.0])))
 """
+MAPPED = """
+import os
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
+import jax, jax.numpy as jnp
+from jaxtyping import Array, Float
+
+def root(x: Float[Array, " n"]):
+    y = jnp.sqrt(x)  # (n,)
+    return y
+
+total = jax.pmap(lambda x: jax.lax.psum(root(x), "devices"), axis_name="devices")
+print("gave", total(jnp.array([[4.0], [9.0]])).tolist())
+jax.block_until_ready(jax.pmap(root)(jnp.array([[4.0], [-9.0]])))
+"""
 
 
 @pytest.fixture
@@ -233,6 +247,19 @@ def at_a_terminal(project: Path, arguments: list[str], typed: list[str]) -> str:
         process.kill()
     os.close(parent)
     return shown.decode().replace("\r\n", "\n")
+
+
+def test_each_device_of_a_pmap_is_looked_at(project: Path) -> None:
+    (project / "mapped.py").write_text(MAPPED, "utf-8")
+    said = ours(project, "--numerics", "outputs", "--print", "root.y", "mapped.py")
+    assert said.stdout == "gave [[5.0], [5.0]]\n"
+    lines = said.stderr.splitlines()
+    printed = [line.split("  ")[1] for line in lines if line.startswith("root.y (line 8) f32[1]")]
+    assert sorted(printed[:2]) == ["2", "3"]
+    found = "the value at mapped.py:8 in root is not finite"
+    # At once, for devices that wait for each other would never let it be raised; and as the error of the program.
+    assert lines.index(found) < lines.index("Traceback (most recent call last):")
+    assert f"shapecheck.NonFinite: {found}" in lines
 
 
 def test_what_cannot_be_run_is_refused(project: Path) -> None:

@@ -31,6 +31,7 @@ class Failures:
         self._is_own = is_own
         self._debug = False
         self.not_finite: list[str] = []  # what a callback found and raised
+        self._told: set[str] = set()
 
     def watch(self, *, debug: bool) -> None:
         """Show what nobody catches; with `debug`, open the debugger there."""
@@ -43,12 +44,23 @@ class Failures:
 
     def plain(self, error: BaseException) -> BaseException:
         """What a check raised inside of a compiled function, in place of what JAX makes of it."""
-        text = next((each for each in self.not_finite if each.partition("\n")[0] in str(error)), None)
-        if text is None or isinstance(error, NonFinite):
+        text = self._text(error)
+        if text is None:
+            return error
+        self._told.add(text)
+        if isinstance(error, NonFinite):
             return error
         plain = NonFinite(text)
         plain.__suppress_context__ = True
         return plain.with_traceback(error.__traceback__)
+
+    def raise_unless_told(self, error: Exception) -> None:
+        """At the end JAX may raise once more what a check has raised, and the program has shown."""
+        if self._text(error) not in self._told:
+            raise self.plain(error) from None
+
+    def _text(self, error: BaseException) -> str | None:
+        return next((each for each in reversed(self.not_finite) if each.partition("\n")[0] in str(error)), None)
 
     def _show(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         error = self.plain(error)

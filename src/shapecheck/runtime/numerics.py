@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -115,10 +116,16 @@ def _text(shape: tuple[int, ...], rank: int) -> str:
 
 
 def raising(found: list[str]) -> Failed:
-    """Raise NonFinite, and note its text: JAX wraps what a callback raises in an error of its own."""
+    """Raise NonFinite, and note its text: JAX wraps what a callback raises in an error of its own.
+
+    Where several devices compute together, the others may wait for the one that raises, until JAX ends the program
+    without a word of it: so it is logged before.
+    """
 
     def failed(text: str, follows: bool) -> None:
         found.append(text)
+        if threading.current_thread() is not threading.main_thread() and jax.local_device_count() > 1:
+            LOGGER.error("%s", text)
         raise NonFinite(text)
 
     return failed

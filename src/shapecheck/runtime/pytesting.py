@@ -69,7 +69,6 @@ class Running:
         error = outcome.excinfo[1] if outcome.excinfo is not None else None
         if error is not None:
             plain = self._session.failures.plain(error)
-            self._session.failures.not_finite.clear()
             outcome.force_exception(plain.with_traceback(without_ours(plain.__traceback__)))
 
     pytest_runtest_setup = pytest_runtest_call = pytest_runtest_teardown = _plain

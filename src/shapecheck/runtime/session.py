@@ -68,12 +68,22 @@ class Session:
         self.checking.off = True
         self._frameworks.close()
         self._entered.clear()
-        if "jax" in sys.modules and self._watches:
-            import jax  # noqa: PLC0415 - only where the program has it
+        try:
+            if "jax" in sys.modules and self._watches:
+                self._wait()
+        finally:
+            self._asking.close()
 
-            jax.effects_barrier()  # so that nothing is lost that was to be told
+    def _wait(self) -> None:
+        """Wait for callbacks, so that nothing is lost that was to be told."""
+        import jax  # noqa: PLC0415 - only where the program has it
+
+        try:
+            jax.effects_barrier()
+        except Exception as error:
+            self.failures.raise_unless_told(error)
+        finally:
             self._stages.close()
-        self._asking.close()
 
     def code(self, source: bytes, file: str, names: dict[str, Any]) -> CodeType:
         """The code of a script, for a module with these names."""
