@@ -237,3 +237,33 @@ def test_claims_of_named_variables_are_looked_at_too(load: Any, function: str, v
     with pytest.raises(Exception) as caught:
         jax.grad(lambda x: jnp.sqrt(call(x)).sum())(jnp.zeros(2))
     assert f"the gradient with respect to the value of {variable} at " in told(load, caught.value)
+
+
+def test_what_is_compiled_once_for_several_stages_is_told_of_all_of_them(load: Any) -> None:
+    module = load(
+        TEXT
+        + """
+@jax.jit
+def apply(log, x):
+    return log(x)
+
+class Jitted(Model):
+    alone: Log
+
+    def __init__(self):
+        super().__init__()
+        self.logs += [eqx.nn.Identity()]
+        self.alone = Log(jnp.array([0.0]))
+
+    def __call__(self, x):
+        for log in self.logs[:2]:
+            x = apply(log, x)
+        return apply(self.alone, x).sum()
+""",
+        numerics=("outputs",),
+    )
+    model = module.Jitted()
+    for x, named in ((BAD, "stage logs[0] or logs[1] (Log at "), (BAD.at[1].set(-95.0), "stage alone (Log at ")):
+        with pytest.raises(Exception) as caught:
+            jax.block_until_ready(jax.jit(of(model))(x))
+        assert told(load, caught.value).startswith(named)

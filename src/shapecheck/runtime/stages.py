@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import fnmatch
 import itertools
 import os
@@ -23,6 +24,7 @@ from shapecheck.stage.staging.taps import arrays_in, tap, tap_gradient
 from shapecheck.templates import log
 
 _GRADIENT = "grad:"
+_MOST = 3  # paths beside the first that are told
 _NONE = numerics.Named((), ())
 
 
@@ -44,7 +46,8 @@ class Stages:
 
     def run(self, stage: Running, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Run a stage between taps."""
-        title = self._title(stage)
+        paths = running.names(self._running, stage)
+        title = self._title(stage, paths)
         if self._grads:
             args, kwargs = self._backward(
                 (tuple(args), dict(kwargs)), f"an input of {title}", "in the backward pass of this stage"
@@ -56,11 +59,13 @@ class Stages:
             self._running.pop()
         if self._outputs:
             result = self._forward(result, f"{title} gave what is not finite", _given(stage, args, kwargs))
-        result = self._printed(result, [stage.path or stage.step.type, stage.step.type], title)
+        result = self._printed(result, [*(path or stage.step.type for path in paths), stage.step.type], title)
         found = arrays_in(result)
         if self._options.log and found:
             model = self._running[-1].step.type if self._running else stage.step.type
-            result = tap(result, (), recording.recording(log.message(_ended(stage, result), model), found[0].ndim))
+            result = tap(
+                result, (), recording.recording(log.message(_ended(stage, paths, result), model), found[0].ndim)
+            )
         return self._backward(result, f"the output of {title}") if self._grads else result
 
     def value(self, opened: Opened, site: Site, value: Any, given: Mapping[str, Any], line: int) -> Any:
@@ -68,12 +73,16 @@ class Stages:
         if site.kind not in ("value", "return", "name"):
             return value
         scope = opened.probe.scopes[opened.scope].qualname
-        stage = f", in stage {self._running[-1].path or self._running[-1].step.type}" if self._running else ""
+        stage = f", in stage {self._innermost()}" if self._running else ""
         variable = site.name if site.kind == "name" else ""  # of several that have a value on this line
         what = f"the value {f'of {variable} ' if variable else ''}at {opened.probe.path}:{line} in {scope}{stage}"
         if self._outputs:
             value = self._forward(value, f"{what} is not finite", given, variable or "output")
         return self._backward(value, what) if self._grads else value
+
+    def _innermost(self) -> str:
+        *around, stage = self._running
+        return _either(running.names(around, stage)) or stage.step.type
 
     def variable(self, name: str, line: int, value: Any) -> Any:
         """A variable that is to be printed."""
@@ -106,10 +115,10 @@ class Stages:
             value = tap_gradient(value, lambda leaf: printing(f"gradient of {title}", [""], [_dtype(leaf)]))
         return value
 
-    def _title(self, stage: Running) -> str:
+    def _title(self, stage: Running, paths: Sequence[str]) -> str:
         step = stage.step
         source = f" at {step.source.path}:{step.source.line}" if step.source is not None else ""
-        path = f"{stage.path} ({step.type}{source})" if stage.path else f"{step.type}{source}"
+        path = f"{_either(paths)} ({step.type}{source})" if stage.path else f"{step.type}{source}"
         caller = self._caller(sys._getframe(1))
         return f"stage {path}{caller}"
 
@@ -133,9 +142,18 @@ def _dtype(array: Any) -> str:
     return short(array).partition("[")[0]
 
 
-def _ended(stage: Running, result: Any) -> Stage:
+def _ended(stage: Running, paths: Sequence[str], result: Any) -> Stage:
     stage.output = running.described(result)
-    return next(running.stages([stage], lambda _: (0, 0)))
+    ended = next(running.stages([stage], lambda _: (0, 0)))
+    return dataclasses.replace(ended, path=_either(paths), label=_either(paths)) if len(paths) > 1 else ended
+
+
+def _either(paths: Sequence[str]) -> str:
+    """The paths that a stage may have: `a`, `a, b or c`."""
+    first, *others = paths
+    if len(others) > _MOST:
+        return f"{first} or one of {len(others)} like it"
+    return " or ".join(filter(None, [", ".join([first, *others[:-1]]), *others[-1:]]))
 
 
 def _matches(names: Sequence[str], globs: Sequence[str]) -> bool:

@@ -39,6 +39,20 @@ class Anatomy:
         ranks = [(_distance(module, self.modules[where], sizes), taken.get(where, 0), where) for where in alike]
         return min(ranks, key=lambda rank: rank[:2]) if ranks else None
 
+    def equals(self, module: Any) -> list[str]:
+        """Where modules lie that differ from `module` in the values of their arrays only."""
+        return [where for where, other in self.modules.items() if is_alike(module, other) and _is_as(module, other)]
+
+
+def _is_as(module: Any, other: Any) -> bool:
+    """Whether the arrays of two modules that are alike have the same types."""
+    pairs = zip(jax.tree_util.tree_leaves(module), jax.tree_util.tree_leaves(other), strict=True)
+    return all(
+        (own.shape, own.dtype) == (there.shape, there.dtype)
+        for own, there in pairs
+        if is_array(own) and is_array(there)
+    )
+
 
 def _distance(module: Any, other: Any, sizes: Collection[str]) -> int:
     """0 if `other` is a stack of such modules that is mapped over, 1 if it has the same shapes, else 2."""

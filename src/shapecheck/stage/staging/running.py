@@ -16,7 +16,7 @@ from typing import Any
 
 from shapecheck.facts import ArrayValue, Frame, Stage, TreeValue, Value
 from shapecheck.stage.observe.values import describe
-from shapecheck.stage.staging.anatomy import Anatomy
+from shapecheck.stage.staging.anatomy import Anatomy, is_module
 from shapecheck.stage.staging.flops import Cost
 from shapecheck.stage.staging.transforms import Around
 
@@ -74,6 +74,7 @@ class Running:
         self.output: Value | None = None  # of a stage that came to its end
         self.children: list[Running] = []
         self.traced = False  # JAX may recall what it saw of it, and not call it again
+        self.jitted = False  # it is called by a function inside of another stage that is compiled, maybe for many
         self.taken: Counter[str] = Counter()  # calls of each place, by this stage
 
     def forget(self) -> None:
@@ -90,8 +91,23 @@ class Running:
 
 
 def _moved(path: str, old: str, new: str) -> str:
+    if path == old:
+        return new
     inside = path.startswith(f"{old}.") if old else True
     return f"{new}.{path.removeprefix(f'{old}.')}".strip(".") if inside else path
+
+
+def names(around: Sequence[Running], stage: Running) -> list[str]:
+    """The paths that a stage inside of those `around` it may have: its own, and of what JAX does not tell from it.
+
+    A jitted function is traced once, and then runs for all modules that are alike.
+    """
+    shared = next((each for each in (*around, stage) if each.jitted), None)
+    anatomy = next((each.anatomy for each in around if each.anatomy is not None), None)
+    if shared is None or anatomy is None or not is_module(shared.step.part):
+        return [stage.path]
+    others = [place for place in anatomy.equals(shared.step.part) if place != shared.lies]
+    return [stage.path, *(_moved(stage.path, shared.path, other) for other in others)]
 
 
 def stages(

@@ -16,6 +16,7 @@ import jax
 
 _numbers = itertools.count()
 _TRACING = "_src/interpreters/partial_eval.py"
+_JITTING = "_src/pjit.py"
 
 # The file and function of a frame -> what it is called, and the local variable that has its size.
 _KNOWN: Mapping[tuple[str, str], tuple[str, str]] = {
@@ -59,8 +60,17 @@ def _around(frame: FrameType | None, until: Callable[[FrameType], bool]) -> Iter
 
 def is_traced(frame: FrameType | None, until: Callable[[FrameType], bool]) -> bool:
     """Whether JAX traces a function between `frame` and the first frame outwards for which `until` holds."""
+    return _is_under(_TRACING, frame, until)
+
+
+def is_jitted(frame: FrameType | None, until: Callable[[FrameType], bool]) -> bool:
+    """Whether that is a jitted function: what JAX compiles of it serves for all arguments of these shapes."""
+    return _is_under(_JITTING, frame, until)
+
+
+def _is_under(file: str, frame: FrameType | None, until: Callable[[FrameType], bool]) -> bool:
     while frame is not None and not until(frame):
-        if frame.f_code.co_filename.endswith(_TRACING):
+        if frame.f_code.co_filename.endswith(file):
             return True
         frame = frame.f_back
     return False

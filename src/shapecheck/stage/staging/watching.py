@@ -22,7 +22,7 @@ from shapecheck.stage.staging.flops import Cost, cost, scope_name
 from shapecheck.stage.staging.once import Once
 from shapecheck.stage.staging.running import Label, Running, Step
 from shapecheck.stage.staging.stacks import Stacks
-from shapecheck.stage.staging.transforms import Around, around, is_traced, renewed
+from shapecheck.stage.staging.transforms import Around, around, is_jitted, is_traced, renewed
 
 _numbers = itertools.count()
 
@@ -274,6 +274,7 @@ class StageWatch(Watch):
             stage.held = parameters(step.part, self.stacks.whole)  # now: afterwards nobody knows of what it is a slice
         siblings.append(stage)
         stage.traced = is_traced(frame, lambda f: f.f_code in (StageWatch.run.__code__, Once.repeated.__code__))
+        stage.jitted = parent is not None and is_jitted(frame, lambda f: f.f_code is StageWatch.run.__code__)
         return stage
 
     def _siblings(self) -> list[Running]:
