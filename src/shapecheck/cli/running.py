@@ -58,7 +58,11 @@ class _Run(click.Command):
 @click.option("--warn", is_flag=True, help="The same as --on-failure warn.")
 @click.option("--pdb", is_flag=True, help="Open the debugger where the program fails.")
 @click.option("--include", multiple=True, metavar="PACKAGE", help="Check this package too, although it is not yours.")
-@click.option("--python", metavar="PATH", help="The interpreter that your code runs in.")
+@click.option(
+    "--python",
+    metavar="PATH",
+    help="The interpreter that your code runs in.  [default: that of the active environment, or of the project's]",
+)
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[SCRIPT] [ARGS]...")
 def run(
     module: str | None,
