@@ -69,20 +69,26 @@ def test_a_module_without_claims_is_as_ever(load: Any) -> None:
     assert module.f.__code__.co_names == ()
 
 
-def test_an_import_hook_from_python_ends_when_it_is_told_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_import_hook_from_python_is_for_what_it_names_until_it_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
-    for name in ("checked_one", "unchecked_one"):
+    monkeypatch.chdir(tmp_path)
+    names = ("checked_one", "not_named", "after_it")
+    for name in names:
         (tmp_path / f"{name}.py").write_text(WRONG, "utf-8")
     try:
-        with shapecheck.install_import_hook("checked_one", "unchecked_one"):
+        with shapecheck.install_import_hook("checked_one", "after_it"):
             checked: Any = importlib.import_module("checked_one")
-        unchecked: Any = importlib.import_module("unchecked_one")
+            others: list[Any] = [importlib.import_module("not_named")]
+        others.append(importlib.import_module("after_it"))
         with pytest.raises(shapecheck.ShapeMismatch):
             checked.f(jnp.ones((2, 3)))
-        unchecked.f(jnp.ones((2, 3)))
+        for each in others:
+            each.f(jnp.ones((2, 3)))
     finally:
-        sys.modules.pop("checked_one", None)
-        sys.modules.pop("unchecked_one", None)
+        for name in names:
+            sys.modules.pop(name, None)
 
 
 def test_functions_that_exist_are_checked_in_a_block_and_as_before_after_it(

@@ -33,7 +33,7 @@ _OURS = os.path.join(os.path.realpath(os.path.dirname(os.path.dirname(__file__))
 
 
 class Probing:
-    """Puts probes into the user's files: those under `root`, and in the packages `include`.
+    """Puts probes into the user's files: those under `root`, if there is one, and in the packages `include`.
 
     Variables that match `globs` are given to `watch` as they are assigned.
     """
@@ -47,7 +47,7 @@ class Probing:
         globs: Sequence[str] = (),
         watch: Watch | None = None,
     ) -> None:
-        self._root, self._include = os.path.realpath(root), tuple(include)
+        self._root, self._include = os.path.realpath(root) if root else "", tuple(include)
         self._asking, self._checking = asking, checking
         self._globs, self._watch = tuple(globs), watch
         self.recorder = Recorder({}, listener=checking)
@@ -67,7 +67,7 @@ class Probing:
         if any(module == name or module.startswith(f"{name}.") for name in self._include):
             return True
         real = os.path.realpath(file)
-        if not real.startswith(os.path.join(self._root, "")) or not os.path.isfile(real):
+        if not self._root or not real.startswith(os.path.join(self._root, "")) or not os.path.isfile(real):
             return False
         if real.startswith((_STANDARD, _OURS)):
             return False
