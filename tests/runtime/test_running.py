@@ -200,7 +200,8 @@ def test_pytest_runs_with_checks_also_in_its_own_files(project: Path) -> None:
     (project / "test_own.py").write_text(TESTS, "utf-8")
     (project / "conftest.py").write_text(CONFTEST, "utf-8")
     command = ["-m", "pytest", "-q", "-p", "shapecheck", "--tb=short", "test_own.py"]
-    checked = called(project, *command, "--shapecheck-run", "--shapecheck-numerics", "outputs").stdout
+    options = ["--shapecheck-run", "--shapecheck-numerics", "outputs", "--shapecheck-print", "mean.y"]
+    checked = called(project, *command, *options).stdout
     for told in (
         "ERROR test_own.py::test_right - shapecheck.ShapeMismatch",
         "shapecheck.ShapeMismatch: conftest.py:12:",
@@ -211,6 +212,7 @@ def test_pytest_runs_with_checks_also_in_its_own_files(project: Path) -> None:
         "ERROR test_own.py::test_with_fixtures - shapecheck.ShapeMismatch",
         "shapecheck.ShapeMismatch: test_own.py:30:",
         "4 failed, 1 passed, 2 errors",
+        "mean.y (line 6) f32[4]  1  mean 1",
     ):
         assert told in checked
     assert "Array([3., 3.], dtype=float32) == Array([0, 1], dtype=int32)" in checked  # what pytest tells of an assert
@@ -267,6 +269,7 @@ def test_what_cannot_be_run_is_refused(project: Path) -> None:
         (["nowhere.py"], "There is no file or folder 'nowhere.py'"),
         ([], "Missing argument 'SCRIPT', or -m MODULE"),
         (["--pdb", "train.py"], "need a terminal"),
+        (["--log", "own", "train.py"], "own is a folder"),
     ]:
         said = ours(project, *arguments)
         assert said.returncode == 2

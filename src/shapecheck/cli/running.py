@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
 from shapecheck.cli.terminal import need
 from shapecheck.config import ConfigError, interpreter
-from shapecheck.runtime.options import FAILING, NUMERICS, Options, to_environment
+from shapecheck.runtime.options import Options, described, to_environment
 
 _LAUNCH = "import sys; from shapecheck.runtime.launching import launch; launch(sys.argv[1:])"
 
@@ -31,33 +33,33 @@ class _Run(click.Command):
         return super().parse_args(ctx, args)
 
 
+def _described(command: Callable[..., int]) -> Callable[..., int]:
+    """The options of the checks."""
+    for each in reversed([each for each in described() if each.help]):
+        flag, default = f"--{each.flag}", each.default
+        many = isinstance(default, tuple)
+        text = f"{each.help}  [default: {'on' if default is True else default}]" if default else each.help
+        command = click.option(
+            f"{flag}/--no-{each.flag}" if default is True else flag,
+            each.field,
+            is_flag=isinstance(default, bool),
+            multiple=many,
+            default=None if many else default,
+            type=click.Choice(each.choices) if each.choices else None,
+            metavar=each.shown or None,
+            help=text,
+        )(command)
+    return command
+
+
 @click.command(
     cls=_Run,
     short_help="Run a program with its claims checked.",
     context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False},
 )
 @click.option("-m", "module", metavar="MODULE", help="Run a module, as `python -m` does.")
-@click.option("--shapes/--no-shapes", default=True, help="Hold every call against its claims.  [default: on]")
-@click.option(
-    "--numerics",
-    multiple=True,
-    type=click.Choice(NUMERICS),
-    help="Look for NaN and infinity: in what stages and claimed values give; in their gradients; in every operation.",
-)
-@click.option(
-    "--print", "prints", multiple=True, metavar="GLOB", help="Print stages or variables as they are computed."
-)
-@click.option("--log", type=click.Path(path_type=Path, dir_okay=False), help="Write a record of each stage that runs.")
-@click.option(
-    "--on-failure",
-    "failing",
-    type=click.Choice(FAILING),
-    default="raise",
-    help="What happens when a check fails.  [default: raise]",
-)
+@_described
 @click.option("--warn", is_flag=True, help="The same as --on-failure warn.")
-@click.option("--pdb", is_flag=True, help="Open the debugger where the program fails.")
-@click.option("--include", multiple=True, metavar="PACKAGE", help="Check this package too, although it is not yours.")
 @click.option(
     "--python",
     metavar="PATH",
@@ -65,17 +67,7 @@ class _Run(click.Command):
 )
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[SCRIPT] [ARGS]...")
 def run(
-    module: str | None,
-    shapes: bool,
-    numerics: tuple[str, ...],
-    prints: tuple[str, ...],
-    log: Path | None,
-    failing: str,
-    warn: bool,
-    pdb: bool,
-    include: tuple[str, ...],
-    python: str | None,
-    program: tuple[str, ...],
+    module: str | None, warn: bool, python: str | None, program: tuple[str, ...], log: str, failing: str, **given: Any
 ) -> int:
     """Run a Python program with checks, its source untouched.
 
@@ -93,7 +85,7 @@ def run(
         raise click.UsageError("Missing argument 'SCRIPT', or -m MODULE.")
     if module is None:
         need([Path(program[0])])
-    if (failing == "breakpoint" or pdb) and not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if (failing == "breakpoint" or given["pdb"]) and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise click.UsageError("--pdb and --on-failure breakpoint need a terminal, and there is none")
     from shapecheck import files  # noqa: PLC0415 - not for other commands
     from shapecheck.files.interpreter import candidates  # noqa: PLC0415 - likewise
@@ -102,15 +94,11 @@ def run(
     named = str(interpreter(python, Path.cwd(), "--python")) if python else None
     try:
         options = Options(
-            str(files.project_root(start) or start),
-            shapes,
-            numerics,
-            prints,
-            str(log.absolute()) if log is not None else "",
-            "warn" if warn else failing,
-            include,
-            sys.executable,
-            pdb,
+            root=str(files.project_root(start) or start),
+            python=sys.executable,
+            log=os.path.abspath(log) if log else "",
+            failing="warn" if warn else failing,
+            **given,
         )
     except ValueError as error:
         raise click.UsageError(str(error)) from error

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 NUMERICS: Final = ("outputs", "grads", "ops")
 FAILING: Final = ("raise", "warn", "breakpoint")
@@ -13,22 +14,51 @@ SWITCH: Final = "SHAPECHECK_DEBUG"
 
 
 @dataclass(frozen=True)
-class Options:
-    """`root` is the folder whose files are the user's own, `include` names packages beside them.
+class Described:
+    """One of the options, as command lines offer it: the field that it fills, and what that is without it."""
 
-    `numerics` are of `NUMERICS`. `prints` are globs of stages and variables. `python` runs our own side. With `pdb`, a
-    debugger opens where the program fails.
+    field: str
+    default: Any
+    flag: str
+    help: str
+    choices: tuple[str, ...]
+    shown: str
+
+    @property
+    def variable(self) -> str:
+        """Of the environment."""
+        return f"SHAPECHECK_{self.flag.replace('-', '_').upper()}"
+
+
+def _option(default: Any, flag: str, text: str = "", choices: tuple[str, ...] = (), shown: str = "") -> Any:
+    return dataclasses.field(default=default, metadata={"flag": flag, "help": text, "choices": choices, "shown": shown})
+
+
+@dataclass(frozen=True)
+class Options:
+    """`root` is the folder whose files are the user's own, if there is one. `python` runs our own side.
+
+    Those with a help text are described once, here: for `shapecheck run`, for pytest, and for the environment.
     """
 
-    root: str
-    shapes: bool = True
-    numerics: tuple[str, ...] = ()
-    prints: tuple[str, ...] = ()
-    log: str = ""
-    failing: str = "raise"
-    include: tuple[str, ...] = ()
-    python: str = ""
-    pdb: bool = False
+    root: str = _option("", "root")
+    shapes: bool = _option(True, "shapes", "Hold every call against its claims.")
+    numerics: tuple[str, ...] = _option(
+        (),
+        "numerics",
+        "Look for NaN and infinity: in what stages and claimed values give; in their gradients; in every operation.",
+        NUMERICS,
+    )
+    prints: tuple[str, ...] = _option(
+        (), "print", "Print stages or variables as they are computed; of grad:GLOB the gradients.", shown="GLOB"
+    )
+    log: str = _option("", "log", "Write a record of each stage that runs.", shown="FILE")
+    failing: str = _option("raise", "on-failure", "What happens when a check fails.", FAILING)
+    include: tuple[str, ...] = _option(
+        (), "include", "Check this package too, although it is not yours.", shown="PACKAGE"
+    )
+    python: str = _option("", "python")
+    pdb: bool = _option(False, "pdb", "Open the debugger where the program fails.")
 
     def __post_init__(self) -> None:
         wrong = [each for each in self.numerics if each not in NUMERICS]
@@ -38,45 +68,42 @@ class Options:
             raise ValueError(f"on_failure: {self.failing!r} is none of {', '.join(FAILING)}")
         if self.log and not os.path.isdir(os.path.dirname(os.path.abspath(self.log))):
             raise ValueError(f"log: there is no folder {os.path.dirname(os.path.abspath(self.log))}")
+        if self.log and os.path.isdir(self.log):
+            raise ValueError(f"log: {self.log} is a folder")
+
+
+def described() -> Iterator[Described]:
+    """All options, in the order of their fields."""
+    for field in dataclasses.fields(Options):
+        yield Described(field.name, field.default, **field.metadata)
 
 
 def to_environment(options: Options) -> dict[str, str]:
     """The variables that say the same."""
     debug = {"JAX_DEBUG_NANS": "True", "JAX_DEBUG_INFS": "True"} if "ops" in options.numerics else {}
-    return {
-        **debug,  # JAX's own: https://docs.jax.dev/en/latest/debugging/flags.html
-        SWITCH: "True",
-        "SHAPECHECK_ROOT": options.root,
-        "SHAPECHECK_SHAPES": str(options.shapes),
-        "SHAPECHECK_NUMERICS": ",".join(options.numerics),
-        "SHAPECHECK_PRINT": ",".join(options.prints),
-        "SHAPECHECK_LOG": options.log,
-        "SHAPECHECK_ON_FAILURE": options.failing,
-        "SHAPECHECK_INCLUDE": ",".join(options.include),
-        "SHAPECHECK_PYTHON": options.python,
-        "SHAPECHECK_PDB": str(options.pdb),
-    }
+    said = {each.variable: _text(getattr(options, each.field)) for each in described()}
+    return {**debug, SWITCH: "True", **said}  # JAX's own: https://docs.jax.dev/en/latest/debugging/flags.html
 
 
 def from_environment(variables: Mapping[str, str]) -> Options | None:
     """What the variables ask for; None if they switch nothing on. Raises ValueError for what they may not hold."""
     if not _truth(variables, SWITCH, default=False):
         return None
-    return Options(
-        variables.get("SHAPECHECK_ROOT") or os.getcwd(),
-        _truth(variables, "SHAPECHECK_SHAPES", default=True),
-        _list(variables, "SHAPECHECK_NUMERICS"),
-        _list(variables, "SHAPECHECK_PRINT"),
-        variables.get("SHAPECHECK_LOG", ""),
-        variables.get("SHAPECHECK_ON_FAILURE") or "raise",
-        _list(variables, "SHAPECHECK_INCLUDE"),
-        variables.get("SHAPECHECK_PYTHON", ""),
-        _truth(variables, "SHAPECHECK_PDB", default=False),
-    )
+    given: dict[str, Any] = {each.field: _value(variables, each) for each in described()}
+    return Options(**{**given, "root": given["root"] or os.getcwd()})
 
 
-def _list(variables: Mapping[str, str], name: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in variables.get(name, "").split(",") if part.strip())
+def _text(value: bool | str | tuple[str, ...]) -> str:
+    return ",".join(value) if isinstance(value, tuple) else str(value)
+
+
+def _value(variables: Mapping[str, str], option: Described) -> bool | str | tuple[str, ...]:
+    if isinstance(option.default, bool):
+        return _truth(variables, option.variable, default=option.default)
+    text = variables.get(option.variable, "")
+    if isinstance(option.default, tuple):
+        return tuple(part.strip() for part in text.split(",") if part.strip())
+    return text or str(option.default)
 
 
 def _truth(variables: Mapping[str, str], name: str, *, default: bool) -> bool:

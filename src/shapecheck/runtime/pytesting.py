@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from shapecheck.runtime.failures import without_ours
-from shapecheck.runtime.options import FAILING, NUMERICS, Options
+from shapecheck.runtime.options import Described, Options, described
 from shapecheck.runtime.session import Session
 
 _NAME = "shapecheck-run"
@@ -21,16 +21,16 @@ def add_options(parser: pytest.Parser, manager: pytest.PytestPluginManager) -> N
     group.addoption(
         "--shapecheck-run", action="store_true", help="Hold every call in your own files against its claims."
     )
-    group.addoption(
-        "--shapecheck-numerics",
-        action="append",
-        choices=NUMERICS,
-        default=[],
-        help="Look for NaN and infinity in what stages and claimed values give, or in their gradients.",
-    )
-    group.addoption(
-        "--shapecheck-on-failure", choices=FAILING[:2], default="raise", help="What happens when a check fails."
-    )
+    for each in _offered():
+        many = isinstance(each.default, tuple)
+        group.addoption(
+            f"--shapecheck-{each.flag}",
+            action="append" if many else "store",
+            choices=[name for name in each.choices if name != "breakpoint"] or None,  # pytest has the terminal
+            metavar=each.shown or None,
+            default=[] if many else each.default,
+            help=each.help,
+        )
     manager.register(_Beginning(), f"{_NAME}-options")
 
 
@@ -49,10 +49,20 @@ class _Beginning:
 
 
 def _begin(config: pytest.Config, given: Namespace) -> None:
-    numerics = tuple(given.shapecheck_numerics)
-    if (given.shapecheck_run or numerics) and not config.pluginmanager.has_plugin(_NAME):
-        options = Options(str(config.rootpath), numerics=numerics, failing=str(given.shapecheck_on_failure))
+    values = {each.field: getattr(given, f"shapecheck_{each.flag.replace('-', '_')}") for each in _offered()}
+    asked = given.shapecheck_run or values["numerics"] or values["prints"] or values["log"]
+    if asked and not config.pluginmanager.has_plugin(_NAME):
+        tuples = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+        try:
+            options = Options(str(config.rootpath), **{**values, **tuples})
+        except ValueError as error:
+            raise pytest.UsageError(f"shapecheck: {error}") from error
         config.pluginmanager.register(Running(options), _NAME)
+
+
+def _offered() -> list[Described]:
+    """The options that pytest has none of its own for."""
+    return [each for each in described() if each.help and not isinstance(each.default, bool)]
 
 
 class Running:
