@@ -23,7 +23,13 @@ def launch(program: Sequence[str]) -> None:
         raise RuntimeError("the environment does not say what is to be checked")
     names: dict[str, Any] = sys.modules["__main__"].__dict__
     code = _module(program[1:], names, session) if program[0] == "-m" else _script(program, names, session)
-    exec(code, names)  # noqa: S102 - the program itself
+    try:
+        exec(code, names)  # noqa: S102 - the program itself
+    except SystemExit:
+        session.wait()
+        raise
+    session.wait()  # here, and not at exit: what is found only now must not leave a status of success
+
 
 
 def _script(program: Sequence[str], names: dict[str, Any], session: Session) -> CodeType:

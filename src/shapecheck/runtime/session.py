@@ -69,21 +69,22 @@ class Session:
         self._frameworks.close()
         self._entered.clear()
         try:
+            self.wait()
             if "jax" in sys.modules and self._watches:
-                self._wait()
+                self._stages.close()
         finally:
             self._asking.close()
 
-    def _wait(self) -> None:
-        """Wait for callbacks, so that nothing is lost that was to be told."""
-        import jax  # noqa: PLC0415 - only where the program has it
+    def wait(self) -> None:
+        """Wait for callbacks, so that nothing is lost that was to be told. Raises what they find, if nobody was told."""
+        if "jax" not in sys.modules or not self._watches:
+            return
+        import jax  # noqa: PLC0415 - the program has it
 
         try:
             jax.effects_barrier()
         except Exception as error:
             self.failures.raise_unless_told(error)
-        finally:
-            self._stages.close()
 
     def code(self, source: bytes, file: str, names: dict[str, Any]) -> CodeType:
         """The code of a script, for a module with these names."""
