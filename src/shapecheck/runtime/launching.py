@@ -31,7 +31,6 @@ def launch(program: Sequence[str]) -> None:
     session.wait()  # here, and not at exit: what is found only now must not leave a status of success
 
 
-
 def _script(program: Sequence[str], names: dict[str, Any], session: Session) -> CodeType:
     file = program[0]
     sys.argv[:] = list(program)

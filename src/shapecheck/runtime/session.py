@@ -76,7 +76,7 @@ class Session:
             self._asking.close()
 
     def wait(self) -> None:
-        """Wait for callbacks, so that nothing is lost that was to be told. Raises what they find, if nobody was told."""
+        """Wait for callbacks, so that nothing is lost. Raises what they find, unless somebody was told already."""
         if "jax" not in sys.modules or not self._watches:
             return
         import jax  # noqa: PLC0415 - the program has it
