@@ -6,7 +6,7 @@ import configparser
 import glob
 import os
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +23,15 @@ def find_tests(files: Sequence[Path]) -> list[Path]:
     Of each file's project: the `testpaths` of pytest's configuration, else the folders `tests` and `test`; and, beside
     the code, `*_test.py` and `test_*.py`. Nothing is imported.
     """
-    found: dict[Path, None] = {}
+    found: set[Path] = set()
     folders = {file.absolute().parent for file in files}
     for root in sorted({project_root(folder) for folder in folders} - {None}, key=str):
         if root is not None:
-            found.update(dict.fromkeys(_of_project(root)))
+            found.update(_of_project(root))
     for folder in sorted(folders):
         beside = [*folder.glob("*_test.py"), *folder.glob("test_*.py")]
-        found.update(dict.fromkeys(file for file in beside if not _is_within(file, found)))
-    return sorted(path for path in found if not _is_within(path, [p for p in found if p != path]))
+        found |= {file for file in beside if not _is_within(file, found)}
+    return sorted(path for path in found if not _is_within(path, found))
 
 
 def _of_project(root: Path) -> Iterable[Path]:
@@ -95,5 +95,5 @@ def _is_python(path: Path) -> bool:
     return path.is_file() and path.suffix == ".py"
 
 
-def _is_within(path: Path, others: Iterable[Path]) -> bool:
-    return any(path.is_relative_to(other) for other in others)
+def _is_within(path: Path, folders: Collection[Path]) -> bool:
+    return any(parent in folders for parent in path.parents)
