@@ -17,6 +17,7 @@ from shapecheck.stage.protocol import EntryPlan, ModulePlan
 _USERS = ("example", "config", "script")  # what the user asked for is never cut
 _LEAST = 2.0  # seconds that an entry gets which is begun at all
 Scopes = set[tuple[str, int]]
+Touched = tuple[tuple[str, int], ...]
 
 
 class Entries:
@@ -126,7 +127,7 @@ class Entries:
         answer = worker.ask("evaluate", self.conduct.timeout, key=entry.key, seconds=left)
         with self.conduct.lock:
             if isinstance(answer, Mapping):
-                self._stopped(task, str(answer["error"]), repeats=True)
+                self._stopped(task, str(answer["error"]), repeats=True, touched=answer.get("touched"))
             else:
                 runs, touched = answer
                 self.conduct.result.touched.update(touched)
@@ -179,12 +180,12 @@ class Entries:
                 elif evaluation.status != "failed":
                     self.covered |= scopes
 
-    def _stopped(self, index: int, reason: str, *, repeats: bool) -> None:
+    def _stopped(self, index: int, reason: str, *, repeats: bool, touched: Touched | None = None) -> None:
         entry = (self.entries or ())[index]
         runs = (_failed(entry, f"it {reason}"),)
         self._trouble(entry, reason)
         if self.conduct.memory is not None and repeats:
-            self.conduct.memory.keep_entry(entry, (runs, (), reason))
+            self.conduct.memory.keep_entry(entry, (runs, touched or (), reason), known=touched is not None)
         elif self.conduct.memory is not None:
             self.conduct.memory.lasting = False
         self._accept(index, runs)

@@ -122,10 +122,10 @@ class Memory:
         files = self._files(result.touched, runs, [*plan.files, *(self._ground.everything() if ended else ())])
         self._new[f"test:{plan.key}"] = _New("tests", files, self._also(plan), result)
 
-    def keep_entry(self, plan: EntryPlan, shown: Shown) -> None:
-        """Remember an entry."""
+    def keep_entry(self, plan: EntryPlan, shown: Shown, *, known: bool = True) -> None:
+        """Remember an entry. If it is not `known` what ran for it, it needs all files."""
         own = [self._plans[plan.path].file] if plan.path in self._plans else []
-        files = self._files(shown[1], [shown[0]], [*own, *(self._ground.everything() if shown[2] else ())])
+        files = self._files(shown[1], [shown[0]], [*own, *(() if known else self._ground.everything())])
         self._new[f"entry:{plan.key}"] = _New("entries", files, self._also(plan), list(shown))
 
     def close(

@@ -52,7 +52,8 @@ def _serve(session: Any, command: dict[str, Any]) -> Any:
         with time_limit(limit):
             return getattr(session, operation)(**command)
     except TimeLimitError:
-        return {"error": f"took longer than {limit:g} s (--timeout)", "kind": "timeout"}
+        touched = tuple(sorted(session.recorder.touched))
+        return {"error": f"took longer than {limit:g} s (--timeout)", "kind": "timeout", "touched": touched}
 
 
 def _start(plan: Mapping[str, Any], send: Any, serve: Any) -> Any:
