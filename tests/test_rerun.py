@@ -330,7 +330,7 @@ def run(*, cache: bool = True) -> Report:
 def told(report: Report) -> object:
     """All that a user sees of a report."""
     entries = sorted(set(report.entries), key=str)
-    return report.findings, report.summary, report.unreached, report.tests, report.loose, entries
+    return report.findings, report.summary, report.unreached, report.tests, report.functions, report.loose, entries
 
 
 def edit(project: Path, replacements: list[tuple[str, str, str]]) -> None:

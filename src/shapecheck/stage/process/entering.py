@@ -184,6 +184,7 @@ class Entries:
         entry = (self.entries or ())[index]
         runs = (_failed(entry, f"it {reason}"),)
         self._trouble(entry, reason)
+        self.conduct.result.touched.update(touched or ())
         if self.conduct.memory is not None and repeats:
             self.conduct.memory.keep_entry(entry, (runs, touched or (), reason), known=touched is not None)
         elif self.conduct.memory is not None:
