@@ -48,12 +48,13 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Load]:
     def loaded(text: str, **options: Any) -> Any:
         name = f"users_module_{next(_numbers)}"
         (tmp_path / f"{name}.py").write_text(textwrap.dedent(text), "utf-8")
-        session = Session(Options(str(tmp_path), **options), Near())
+        asking = Near()
+        session = Session(Options(str(tmp_path), **options), asking)
         session.start()
         sessions.append(session)
         names.append(name)
         module: Any = importlib.import_module(name)
-        loaded.session, loaded.asking = session, session._asking  # type: ignore[attr-defined]
+        loaded.session, loaded.asking = session, asking  # type: ignore[attr-defined]
         return module
 
     yield loaded
