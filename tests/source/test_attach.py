@@ -236,6 +236,21 @@ OWN_LINE = {
         """,
         ["[b t]: value f(x) | value g(y)"],
     ),
+    "what every branch of the `if` below assigns last": (
+        """
+        y = f(x)
+        # (b, t)
+        if a:
+            t = g(y)
+            z = g(t)
+            log(z)
+        elif b:
+            raise ValueError
+        else:
+            z = y * 2
+        """,
+        ["[b t]: z after 3 | value f(x)"],
+    ),
     "only the next": (
         """
         y = f(x)

@@ -11,6 +11,7 @@ from shapecheck.source.by_line import Found, Lines, index_lines, outermost, root
 from shapecheck.source.reading import Comment, Source
 from shapecheck.source.scopes import Function, Placed, Tables, arguments, dotted
 from shapecheck.source.sites import Place, name_place, value_place
+from shapecheck.source.subjects import is_no_array, left_by, speaks, subject
 
 _NAME_LENGTH = 40
 _OPENING = ("(", "[", "{")
@@ -84,7 +85,7 @@ class Anchors:
         in_class = self.tables.scopes[scope].kind == "class"
         if isinstance(node, ast.AnnAssign | ast.Assign) and in_class:
             target = node.target if isinstance(node, ast.AnnAssign) else node.targets[-1]
-            if isinstance(target, ast.Name) and not (isinstance(node, ast.Assign) and _is_no_array(node.value)):
+            if isinstance(target, ast.Name) and not (isinstance(node, ast.Assign) and is_no_array(node.value)):
                 return Target(scope, target.id, (Place("field", scope, None, target.id),), placed)
             return None
         if isinstance(node, ast.Assign):
@@ -104,6 +105,9 @@ class Anchors:
             return self._bound(placed, node.target)
         if isinstance(node, ast.With | ast.AsyncWith) and node.items[-1].optional_vars is not None:
             return self._bound(placed, node.items[-1].optional_vars)
+        if isinstance(node, ast.If) and (variable := left_by(node)) is not None:
+            target = self._after(placed, variable)
+            return None if target is None else replace(target, unsure=not node.orelse)
         return None
 
     def _value(self, placed: Placed, value: ast.expr, target: ast.expr | None) -> Target | None:
@@ -113,7 +117,7 @@ class Anchors:
             value, loop = value.body, (*loop, value.lineno)
         if isinstance(value, ast.Attribute) and value.attr == "shape" and target is not None:
             value, target = value.value, None  # `b, t = x.shape` is about x
-        if _is_no_array(value):
+        if is_no_array(value):
             return None
         scope = self.tables.function_scope(placed.scope)
         name = self._called(target if target is not None else value)
@@ -155,14 +159,14 @@ class Anchors:
             return None
         if isinstance(value, ast.Yield | ast.Await) and value.value is not None:
             value = value.value
-        shown = _operand(value)
-        if shown is None and isinstance(value, ast.Call) and _speaks(value):
+        shown = subject(value)
+        if shown is None and isinstance(value, ast.Call) and speaks(value):
             return None
         return self._value(placed, shown if shown is not None else value, None)
 
     def _asserted(self, placed: Placed, test: ast.expr) -> Target | None:
         """The one array whose shape or rank is asserted."""
-        operand = _operand(test)
+        operand = subject(test)
         if operand is None or (name := dotted(operand)) is None:
             return None
         scope = self.tables.function_scope(placed.scope)
@@ -219,7 +223,7 @@ class Anchors:
                 node = node.body
             else:
                 node = node.value
-        if _is_no_array(node):
+        if is_no_array(node):
             return None
         scope = self.tables.function_scope(placed.scope)
         name = self._called(node)
@@ -295,34 +299,3 @@ def _header_nodes(node: ast.stmt) -> Iterator[ast.expr | ast.arg]:
         yield node.target
     elif isinstance(node, ast.With | ast.AsyncWith):
         yield from (item.optional_vars for item in node.items if item.optional_vars is not None)
-
-
-def _operand(node: ast.expr) -> ast.expr | None:
-    """The one array whose shape an expression is about: x in `print(x.shape)`, `x.ndim == 2`, `assert_rank(x, 2)`."""
-    if isinstance(node, ast.Call):
-        if not _speaks(node):
-            return None
-        if _last_name(node.func) in {"assert_shape", "assert_rank"} and node.args:
-            return node.args[0]
-    found: dict[str, ast.expr] = {}
-    for part in ast.walk(node):
-        if isinstance(part, ast.Attribute) and part.attr in {"shape", "ndim"}:
-            found.setdefault(dotted(part.value) or f"expression {len(found)}", part.value)
-    return next(iter(found.values())) if len(found) == 1 else None
-
-
-def _is_no_array(value: ast.expr) -> bool:
-    """Whether an expression is a plain number or text, or one whose value a probe cannot pass on."""
-    return isinstance(value, ast.Constant | ast.JoinedStr | ast.Starred)
-
-
-def _speaks(call: ast.Call) -> bool:
-    """Whether a call only tells or asserts something of its arguments."""
-    name = _last_name(call.func)
-    return name in {"print", "len"} or name.lower().startswith("assert")
-
-
-def _last_name(function: ast.expr) -> str:
-    if isinstance(function, ast.Attribute):
-        return function.attr
-    return function.id if isinstance(function, ast.Name) else ""

@@ -87,7 +87,10 @@ class CommentReader:
             return placed, [] if target is None else [target]
         following, previous = self._neighbours(line)
         found = [self.anchors.statement(each) for each in (following, previous) if each is not None]
-        return following or previous, [each for each in found if each is not None]
+        targets = [each for each in found if each is not None]
+        if following is not None and following.compound and found[0] is None:
+            targets = [replace(each, unsure=True) for each in targets]  # it may head what stands inside
+        return following or previous, targets
 
     def _neighbours(self, line: CommentLine) -> tuple[Placed | None, Placed | None]:
         """The statement below a comment on a line of its own and the one directly above, if they stand in its block."""
