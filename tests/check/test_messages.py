@@ -118,6 +118,16 @@ def triple(x: Float[Array, "height width"]):
 @example
 def square():
     return triple, jnp.ones((16, 16))
+
+
+def last(x: Float[Array, "batch width"]):
+    y = x.sum(-1, keepdims=True)  # (batch, width)
+    return y
+
+
+@example
+def one():
+    return last, jnp.ones((1, 16))
 """,
 }
 
@@ -195,5 +205,9 @@ def test_a_name_that_only_comments_know_points_to_the_comment_that_bound_it(find
 
 def test_of_two_names_for_one_size_it_takes_the_one_that_the_claim_has_there(findings) -> None:
     found, _ = findings
-    (finding,) = found["square.py"]
-    assert finding["message"] == "comment says (4, height, width), but y is (3, height=16, width=16)"
+    assert found["square.py"][0]["message"] == "comment says (4, height, width), but y is (3, height=16, width=16)"
+
+
+def test_an_axis_of_size_one_is_not_called_by_the_name_of_another(findings) -> None:
+    found, _ = findings
+    assert found["square.py"][1]["message"] == "comment says (batch, width), but y is (batch=1, 1)"

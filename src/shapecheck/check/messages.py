@@ -16,6 +16,8 @@ _CODES = {"param": "SC202", "return": "SC203", "value": "SC204", "name": "SC204"
 
 # Multiples of smaller sizes mean nothing: everything is some multiple of 2.
 _SMALLEST_NAMED = 15
+# Any axis may happen to have these, whatever else has.
+_SAID_BY_NONE = ("0", "1")
 
 
 def mismatch_finding(module: Module, claim: Claim, false: False_) -> Finding:
@@ -102,6 +104,7 @@ def _observed(claim: Claim, mismatch: Mismatch, evaluation: Evaluation) -> str:
         return value.dtype
     names = {b.size: b.name for b in reversed(mismatch.bound)}
     names = {**{size: name for name, size in evaluation.sizes}, **names}
+    names = {size: name for size, name in names.items() if size not in _SAID_BY_NONE}
     own = {(b.name, b.size) for b in mismatch.bound}
     dims = []
     claimed = itertools.chain(map(str, parse_spec(claim.spec).dims), itertools.repeat(""))
