@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from shapecheck.check.messages import line_span
 from shapecheck.check.rules import RULES
 from shapecheck.check.unreached import Reasons, remedy
 from shapecheck.config import Config, ConfigError
-from shapecheck.facts import EntryResult, Evaluation, Finding, Module, Reach, Report
+from shapecheck.facts import EntryResult, Evaluation, Finding, Module, Reach, Report, is_test_file
 from shapecheck.files import interpreter
 from shapecheck.stage.process.client import WorkerError
 from shapecheck.stage.process.memory import Memory
@@ -86,6 +87,7 @@ def _broken(evaluated: Evaluated) -> Iterator[str]:
 
 
 _NEVER_IMPORTED = ("__main__.py", "setup.py", "conftest.py")
+_MORE_TIME = "There was no time for it: --budget SECONDS allows more."
 
 
 def _worth_importing(module: Module) -> bool:
@@ -124,7 +126,10 @@ def report(modules: Mapping[str, Module], evaluated: Evaluated, locked: Checked 
     kept, baselined = tuple(sorted({*outcome.findings, *outcome.unused}, key=_order)), 0
     if config.baseline is not None:
         kept, baselined = baseline.filter(kept, sources, config.baseline)
-    nothing = summary.total > 0 and summary.verified == 0
+    hint = ""
+    if summary.total > 0 and summary.verified == 0:
+        late = any(not trouble.code for trouble in evaluated.troubles)
+        hint = _MORE_TIME if late else remedy(modules, troubles, evaluated.python)
     return Report(
         kept,
         summary,
@@ -134,7 +139,7 @@ def report(modules: Mapping[str, Module], evaluated: Evaluated, locked: Checked 
             *(locked.entries if locked is not None else ()),
         ),
         len(modules),
-        remedy(modules, troubles, evaluated.python) if nothing else "",
+        hint,
         outcome.suppressed,
         baselined,
         tuple((path, sources[path]) for path in sorted(sources)),
@@ -155,8 +160,7 @@ def _reach(modules: Mapping[str, Module], evaluated: Evaluated) -> Reach:
     claimed: set[tuple[str, int]] = set()
     annotated: set[tuple[str, int]] = set()
     for path, module in modules.items():
-        name = path.rpartition("/")[2]
-        if name.startswith("test_") or name.endswith("_test.py") or name == "conftest.py":
+        if is_test_file(path) or os.path.basename(path) == "conftest.py":
             continue
         functions |= {(path, scope.index) for scope in module.scopes if scope.kind == "function"}
         for claim in module.claims:
@@ -168,8 +172,8 @@ def _reach(modules: Mapping[str, Module], evaluated: Evaluated) -> Reach:
 
 
 def _troubles(modules: Mapping[str, Module], troubles: Sequence[Trouble]) -> dict[str, str]:
-    words = {"SC303": "the import failed", "SC304": "the import stopped the worker"}
-    found = {t.path: f"{words[t.code]}: {t.reason}" for t in troubles if ":" not in t.subject}
+    words = {"SC303": "the import failed: ", "SC304": "the import stopped the worker: ", "": ""}
+    found = {t.path: f"{words[t.code]}{t.reason}" for t in troubles if ":" not in t.subject}
     for path, module in modules.items():
         unread = next((p.message for p in module.problems if not p.code), None)
         if unread is not None and not module.claims:
@@ -182,7 +186,7 @@ def _troubles(modules: Mapping[str, Module], troubles: Sequence[Trouble]) -> dic
 
 def _trouble_findings(modules: Mapping[str, Module], troubles: Sequence[Trouble]) -> list[Finding]:
     found = []
-    for trouble in troubles:
+    for trouble in (each for each in troubles if each.code):
         rule = RULES[trouble.code]
         message = rule.message.format(module=trouble.subject, target=trouble.subject, reason=trouble.reason)
         if trouble.path in modules:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from shapecheck import cache
 from shapecheck.config import Config
-from shapecheck.facts import Report
+from shapecheck.facts import Report, is_test_file
 from shapecheck.stage.process.ground import Known
 from shapecheck.stage.process.memory import Memory
 from shapecheck.stage.protocol import ModulePlan, dump, load
@@ -105,12 +105,12 @@ class Rerun:
     @cached_property
     def _listing(self) -> dict[str, str]:
         """The files of tests, as pytest names them by default."""
-        return {file: self._content(file) for file in self._beside if _is_test(file)}
+        return {file: self._content(file) for file in self._beside if is_test_file(file)}
 
     @cached_property
     def _surroundings(self) -> dict[str, str]:
         """What else lies with the tests or configures them, and the scripts, which all run as the main module."""
-        found = [file for file in self._beside if not _is_test(file)]
+        found = [file for file in self._beside if not is_test_file(file)]
         folders = {self.config.root, *(parent for test in self.tests for parent in Path(test).absolute().parents)}
         found += [str(folder / name) for folder in folders for name in _CONFIGURE]
         found += [os.path.realpath(example.script) for example in self.config.examples if example.script]
@@ -174,11 +174,6 @@ class _Hashing:
         if file.file not in self._surfaces:
             self._surfaces[file.file] = cache.surface(self._read(file.file), self._project, tests=file.test)
         return self._surfaces[file.file]
-
-
-def _is_test(file: str) -> bool:
-    name = os.path.basename(file)
-    return name.startswith("test_") or name.endswith("_test.py")
 
 
 def _time(file: str) -> int:

@@ -152,3 +152,34 @@ def test_tests_for_which_there_is_no_time_are_told(tmp_path: Path) -> None:
     report = run(tmp_path, {"tests/test_b.py": HEAD + HARMLESS}, budget=0.01)
     assert report.tests == TestCounts(collected=12, cut=12)
     assert {each.reason for each in report.unreached} == {"the time for the whole run was over (--budget)"}
+
+
+def test_a_file_of_tests_that_computes_for_long_on_import_costs_no_more_than_there_is_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shapecheck.stage.process.testing._LEAST", 1.0)
+    hurry = tmp_path / "hurry"
+    one = "import m\nimport jax.numpy as jnp\n\ndef test_it():\n    m.{}(jnp.ones(3))\n"
+    slow = f"import os\nimport time\n\nif not os.path.exists({str(hurry)!r}):\n    time.sleep(600)\n"
+    files = {
+        "pyproject.toml": "[tool.pytest.ini_options]\ntestpaths = ['tests']\n",
+        "m.py": "def f(x):\n    return x * 2  # shape: (3,)\n\ndef g(x):\n    return x * 2  # shape: (4,)\n",
+        "tests/test_a.py": one.format("f"),
+        "tests/test_b.py": slow + one.format("g"),
+        "tests/test_c.py": one.format("f"),
+    }
+    folder = tmp_path / "project"
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+    def tests(budget: float) -> TestCounts | None:
+        with contextlib.chdir(folder):
+            return check([folder / "m.py"], load([folder], flags={"budget": budget})).tests
+
+    cut = tests(12.0)
+    assert cut is not None
+    late = "tests/test_b.py and 1 more: not collected, for the time for the whole run was over (--budget)"
+    assert (cut.collected, cut.ok, cut.problems) == (1, 1, (late,))
+    hurry.touch()
+    assert tests(120.0) == TestCounts(collected=3, ok=3)  # what was cut is not taken for all that there is

@@ -21,6 +21,7 @@ from shapecheck.facts.code import (
     Span,
     Suppression,
     Template,
+    is_test_file,
 )
 from shapecheck.facts.compared import Compared, ComparedStage, Gave, Ran, Tensor
 from shapecheck.facts.observed import (
@@ -94,4 +95,5 @@ __all__ = [
     "TreeValue",
     "Unreached",
     "Value",
+    "is_test_file",
 ]

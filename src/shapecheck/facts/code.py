@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Literal, Union
 
@@ -175,3 +176,9 @@ class Module:
     lines: tuple[str, ...] = ()  # the source text, for carets and excerpts
     debug_calls: tuple[DebugCall, ...] = ()
     parsed: bool = True  # else there are no claims because nobody could read them: see `problems`
+
+
+def is_test_file(path: str) -> bool:
+    """Whether a file has a name that pytest takes for one of tests."""
+    name = os.path.basename(path)
+    return name.startswith("test_") or name.endswith("_test.py")

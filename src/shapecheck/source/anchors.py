@@ -106,8 +106,8 @@ class Anchors:
         if isinstance(node, ast.With | ast.AsyncWith) and node.items[-1].optional_vars is not None:
             return self._bound(placed, node.items[-1].optional_vars)
         if isinstance(node, ast.If) and (variable := left_by(node)) is not None:
-            target = self._after(placed, variable)
-            return None if target is None else replace(target, unsure=not node.orelse)
+            left = self._after(placed, variable)
+            return None if left is None else replace(left, unsure=not node.orelse)
         return None
 
     def _value(self, placed: Placed, value: ast.expr, target: ast.expr | None) -> Target | None:

@@ -76,6 +76,15 @@ class EntryPlan:
 
 
 @dataclass(frozen=True)
+class TestLimits:
+    """Seconds for one test, for the import of one file of tests, and for collecting all of them."""
+
+    test: float
+    file: float
+    collecting: float
+
+
+@dataclass(frozen=True)
 class Part:
     """The files of tests to collect, absolute, and JAX's settings as all files together leave them."""
 
@@ -148,6 +157,7 @@ _CLASSES: dict[str, Any] = {
         ConfiguredExample,
         EntryPlan,
         Part,
+        TestLimits,
         TestPlan,
         TestResult,
         facts.Span,

@@ -8,14 +8,15 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from shapecheck.facts import Evaluation
+from shapecheck.facts import Evaluation, is_test_file
 from shapecheck.stage.process.client import Worker, WorkerEndedError
 from shapecheck.stage.process.memory import Shown
 from shapecheck.stage.process.outcome import Conduct, Trouble
 from shapecheck.stage.protocol import EntryPlan, ModulePlan
 
 _USERS = ("example", "config", "script")  # what the user asked for is never cut
-_LEAST = 2.0  # seconds that an entry gets which is begun at all
+_LEAST = 2.0  # seconds that an entry, or an import, gets which is begun at all
+_CUT = "the time for the whole run was over (--budget)"
 Scopes = set[tuple[str, int]]
 Touched = tuple[tuple[str, int], ...]
 
@@ -55,20 +56,11 @@ class Entries:
     def prepare(self, worker: Worker) -> bool:
         """Import all modules, and list what can be evaluated."""
         conduct = self.conduct
-        for plan in [p for p in conduct.plans if p.path in conduct.wanted]:
-            if plan.file in conduct.culprits:
-                continue
-            with conduct.lock:
-                if plan.path not in self.loaded:
-                    conduct.step(f"importing {plan.name}")
-            try:
-                answer = worker.ask("load_module", conduct.timeout, path=plan.path)
-            except WorkerEndedError as error:
-                with conduct.lock:
-                    conduct.blame(error.executing or plan.path, plan, error.reason)
+        wanted = [p for p in conduct.plans if p.path in conduct.wanted]
+        # Files of tests last: some compute for long when they are imported, and their tests were evaluated before.
+        for plan in sorted(wanted, key=lambda each: is_test_file(each.path)):
+            if plan.file not in conduct.culprits and not self._import(worker, plan):
                 return False
-            with conduct.lock:
-                self._loaded(plan, answer)
         entries = worker.ask("list_entries", conduct.timeout)
         imported = worker.ask("imported", conduct.timeout)
         with conduct.lock:
@@ -77,6 +69,30 @@ class Entries:
                     conduct.memory.imported("entries", imported)
                 self.entries = tuple(entries)
                 conduct.total = max(conduct.total, conduct.steps + len(self.entries))
+        return True
+
+    def _import(self, worker: Worker, plan: ModulePlan) -> bool:
+        """Import a module, if there is time for it; false if that ended the worker."""
+        conduct, limit = self.conduct, self.conduct.timeout
+        if anew := plan.path not in self.loaded:
+            left = self.deadline - time.monotonic()
+            with conduct.lock:
+                conduct.step(f"importing {plan.name}")
+                if left <= 0:
+                    self._loaded(plan, {"error": _CUT, "kind": "cut"})
+                    return True
+            limit = min(limit, max(left, _LEAST))
+        try:
+            answer = worker.ask("load_module", limit, path=plan.path)
+        except WorkerEndedError as error:
+            with conduct.lock:
+                late = anew and limit < conduct.timeout and time.monotonic() > self.deadline
+                conduct.blame(error.executing or plan.path, plan, _CUT if late else error.reason)
+            return False
+        if limit < conduct.timeout and answer.get("kind") == "timeout":
+            answer = {"error": _CUT, "kind": "cut"}
+        with conduct.lock:
+            self._loaded(plan, answer)
         return True
 
     def left(self) -> int:
@@ -108,7 +124,7 @@ class Entries:
                 self._accept(self.next, shown[0])
             elif time.monotonic() > self.deadline and entry.origin not in _USERS:
                 self.conduct.result.cut += 1
-                self._accept(self.next, (_failed(entry, "the time for the whole run was over (--budget)"),))
+                self._accept(self.next, (_failed(entry, _CUT),))
             else:
                 return True
             self.next += 1
@@ -151,7 +167,7 @@ class Entries:
             return
         self.loaded.add(plan.path)
         if "error" in answer:
-            code = "SC304" if answer.get("kind") == "timeout" else "SC303"
+            code = {"timeout": "SC304", "cut": ""}.get(str(answer.get("kind")), "SC303")
             line = int(answer.get("line", 1))
             self.conduct.result.troubles.append(Trouble(code, plan.path, line, plan.name, str(answer["error"])))
         elif answer["evaluation"] is not None:

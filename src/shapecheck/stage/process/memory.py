@@ -40,6 +40,7 @@ class Collected:
     tests: tuple[TestPlan, ...] = ()
     problems: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
+    whole: bool = True  # false if there was no time for some files
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,11 @@ class Memory:
         self._python, self._imported = index["python"], dict(index["imported"])
         kinds: tuple[Kind, ...] = ("tests", "entries")
         self._bases = {kind: ground.base(kind) for kind in kinds if index["bases"][kind] == ground.base(kind)}
-        if (index["collects"], index["listing"]) == (ground.collects, self._listing) and self._is_same(index["beside"]):
+        if (
+            index["whole"]
+            and (index["collects"], index["listing"]) == (ground.collects, self._listing)
+            and self._is_same(index["beside"])
+        ):
             self.collected = Collected(index["tests"], tuple(index["problems"]), index["settings"])
         if (index["imports"], index["shape"]) == (ground.imports, ground.shape()) and self._is_same(index["lines"]):
             self.entries = tuple(map(self._relined, index["entries"]))
@@ -153,8 +158,8 @@ class Memory:
             leans = ground.leaning(new.kind, new.files)
             value = {"base": ground.base(new.kind), "deps": deps, "leans": leans, "also": new.also}
             self._write(slot, {**value, "result": new.result})
-        if any(trouble.code == "SC304" for trouble in troubles):
-            return  # an import that ended a worker, or took too long, may do better the next time
+        if any(trouble.code != "SC303" for trouble in troubles):
+            return  # an import that ended a worker, or that there was no time for, may do better the next time
         self.complete = self.lasting
         beside = {file for plan in collected.tests for file in plan.files} - self._listing.keys()
         lined = {*modules, *(t.path for t in troubles), *(e.path for e in entries if e.origin == "example")}
@@ -175,6 +180,7 @@ class Memory:
                 "tests": list(collected.tests),
                 "problems": list(collected.problems),
                 "settings": dict(collected.settings),
+                "whole": collected.whole,
                 "entries": list(entries),
                 "modules": dict(modules),
                 "lines": {

@@ -18,7 +18,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Trouble:
-    """A module that could not be imported (SC303), or that ended the worker (SC304)."""
+    """A module that could not be imported (SC303), that ended the worker (SC304), or that was cut ("")."""
 
     code: str
     path: str

@@ -23,7 +23,7 @@ from shapecheck.stage.process.comparisons import Comparisons
 from shapecheck.stage.process.named import named
 from shapecheck.stage.process.suite import Suite
 from shapecheck.stage.process.templates import Templates
-from shapecheck.stage.protocol import ConfiguredExample, Described, EntryPlan, ModulePlan, Part, TestResult
+from shapecheck.stage.protocol import ConfiguredExample, Described, EntryPlan, ModulePlan, Part, TestLimits, TestResult
 from shapecheck.stage.search import entries
 from shapecheck.stage.search.examples import ExampleError
 from shapecheck.stage.search.failures import describe_error, is_own
@@ -129,7 +129,7 @@ class Session:
         return result
 
     def collect_tests(
-        self, tests: Sequence[str], scratch: str, each: float, part: Part | None = None
+        self, tests: Sequence[str], scratch: str, limits: TestLimits, part: Part | None = None
     ) -> dict[str, Any]:
         """Collect tests, perhaps only a part of them.
 
@@ -140,7 +140,7 @@ class Session:
             self._send({"result": answer})
             self._serve("end_tests")
 
-        return self._suite.collect(tests, scratch, each, part, serve)
+        return self._suite.collect(tests, scratch, limits, part, serve)
 
     def run_test(self, key: str) -> TestResult:
         """Run one test."""

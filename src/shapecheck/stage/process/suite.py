@@ -13,7 +13,7 @@ import jax
 from shapecheck.stage.observe.importing import Importer
 from shapecheck.stage.observe.recorder import Recorder
 from shapecheck.stage.observe.stepping import Steps
-from shapecheck.stage.protocol import Part, TestPlan, TestResult
+from shapecheck.stage.protocol import Part, TestLimits, TestPlan, TestResult
 from shapecheck.stage.search.failures import kind_of
 from shapecheck.stage.tests.generalising import Generaliser
 from shapecheck.stage.tests.playground import playground
@@ -38,7 +38,7 @@ class Suite:
         self,
         tests: Sequence[str],
         scratch: str,
-        limit: float,
+        limits: TestLimits,
         part: Part | None,
         serve: Callable[[Mapping[str, Any]], None],
     ) -> dict[str, Any]:
@@ -48,7 +48,7 @@ class Suite:
             from shapecheck.stage.tests.running import Runner  # noqa: PLC0415
         except ImportError as error:
             return {"error": f"pytest cannot be imported: {error}"}
-        self.runner = Runner(self.recorder, self.steps, limit)
+        self.runner = Runner(self.recorder, self.steps, limits.test)
         self._activate(tests)
         home = os.getcwd()
         self.scratch, self.home = scratch, home
@@ -57,7 +57,7 @@ class Suite:
         before = settings.settings()
         self.recorder.touched = set()
 
-        def ready(items: Sequence[pytest.Item], problems: Sequence[str]) -> None:
+        def ready(items: Sequence[pytest.Item], problems: Sequence[str], *, whole: bool) -> None:
             for item in items:
                 if hasattr(item, "runtest") and item.nodeid not in self.items:
                     self.items[item.nodeid] = item
@@ -66,15 +66,15 @@ class Suite:
             settings.put_back(part.settings if part is not None else {})
             left = settings.changed(before)
             found = {"tests": tuple(self.plans.values()), "problems": tuple(problems)}
-            serve({**found, "settings": left, "ran": self.ran()})
+            serve({**found, "settings": left, "ran": self.ran(), "whole": whole})
 
         try:
-            problems = collecting.collect(tests, scratch, None if part is None else part.files, ready)
+            collected = collecting.collect(tests, scratch, limits, None if part is None else part.files, ready)
         except collecting.CollectionError as error:
             return {"error": str(error)}
         finally:
             os.chdir(home)
-        return {"tests": (), "problems": tuple(problems)}
+        return {"tests": (), "problems": tuple(collected.problems), "whole": collected.whole}
 
     def ran(self) -> tuple[tuple[str, str], ...]:
         """The functions that ran on import, by path and name."""

@@ -13,9 +13,10 @@ from shapecheck.facts import Evaluation, TestCounts
 from shapecheck.stage.process.client import Worker, WorkerEndedError
 from shapecheck.stage.process.memory import Collected
 from shapecheck.stage.process.outcome import Conduct
-from shapecheck.stage.protocol import TRIES, Part, TestPlan, TestResult
+from shapecheck.stage.protocol import TRIES, Part, TestLimits, TestPlan, TestResult
 
-_COLLECTING = 4.0  # times the limit of one import
+_COLLECTING = 0.75  # the part of the time left that collecting may take, so that what is collected can be evaluated
+_LEAST = 10.0  # seconds that collecting gets in any case
 _GRACE = 20.0  # seconds, over a test's own limit, for its confirmation by a real run, and for what was seen in it
 _TOO_LONG = "it took longer"  # how the reason of a test begins that had no time to come to its end
 _ENDING = 10.0  # seconds for the fixtures of the whole session to end
@@ -38,6 +39,7 @@ class Tests:
         self.results: dict[str, TestResult] = {}
         self.problems: list[str] = []
         self.cut = 0
+        self.whole = True
         self._members = 0
         self._given_up = False
         self._serving: set[Worker] = set()
@@ -55,9 +57,11 @@ class Tests:
             if self.plans is not None and not self.waiting:
                 return True  # others were quicker
             part = self._part()
-        limit = max(conduct.timeout, 1.0) * _COLLECTING
+        left = max(_COLLECTING * (self.deadline - time.monotonic()), _LEAST)
+        limits = TestLimits(self.each, conduct.timeout, left)
         try:
-            answer = worker.ask("collect_tests", limit, tests=self.paths, scratch=scratch, each=self.each, part=part)
+            asked = {"tests": self.paths, "scratch": scratch, "limits": limits, "part": part}
+            answer = worker.ask("collect_tests", left + _LEAST, **asked)
         except WorkerEndedError as error:
             with conduct.lock:
                 culprit = os.path.realpath(error.executing)
@@ -69,10 +73,12 @@ class Tests:
             return False
         with conduct.lock:
             if "error" in answer:
+                self.whole = self.whole and answer.get("kind") != "timeout"
                 self.problems.append(" ".join(filter(None, [str(answer["error"]), worker.complaint()])))
                 self.plans = self.plans or {}
                 return True
             self.problems += answer["problems"]
+            self.whole = self.whole and answer["whole"]
             if answer["tests"]:
                 self._serving.add(worker)
             if self.plans is None:
@@ -239,7 +245,9 @@ class Tests:
 
     def collected(self) -> Collected:
         """What the next run can take over."""
-        return Collected(tuple((self.plans or {}).values()), tuple(dict.fromkeys(self.problems)), self.settings)
+        return Collected(
+            tuple((self.plans or {}).values()), tuple(dict.fromkeys(self.problems)), self.settings, self.whole
+        )
 
     def counts(self) -> TestCounts:
         """What became of them."""

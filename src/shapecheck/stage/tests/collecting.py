@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 import pytest
 
-from shapecheck.stage.limits import TimeLimitError
-from shapecheck.stage.protocol import TestPlan
+from shapecheck.stage.limits import TimeLimitError, time_limit
+from shapecheck.stage.protocol import TestLimits, TestPlan
 from shapecheck.stage.search.entries import code_of
 from shapecheck.stage.search.failures import describe_error
 
@@ -34,47 +36,73 @@ _QUIET: Mapping[str, Sequence[str]] = {
 }
 
 
+_LEAST = 0.1  # seconds that the import of a file gets which is begun at all
+
+
 class CollectionError(Exception):
     """pytest cannot collect; the text is what it says."""
 
 
-Serve = Callable[[Sequence[pytest.Item], Sequence[str]], None]
+@dataclass(frozen=True)
+class Collected:
+    """What went wrong with files, and whether there was time for all of them."""
+
+    problems: Sequence[str]
+    whole: bool
 
 
-def collect(paths: Sequence[str], scratch: str, only: Collection[str] | None, serve: Serve) -> Sequence[str]:
+class Serve(Protocol):
+    """Takes the tests, what went wrong with files, and whether there was time for all of them."""
+
+    def __call__(self, items: Sequence[pytest.Item], problems: Sequence[str], *, whole: bool) -> None:
+        """Return when no test is wanted any more."""
+
+
+def collect(
+    paths: Sequence[str], scratch: str, limits: TestLimits, only: Collection[str] | None, serve: Serve
+) -> Collected:
     """Collect the tests under `paths`, then `serve` them, and what went wrong with files, from inside pytest's run.
 
     `scratch` is a folder for what pytest writes; `only` are the files to collect, absolute, None for all of them.
-    Returns what went wrong; raises CollectionError.
+    Raises CollectionError.
     """
-    plugin = _Plugin(serve, only)
+    plugin = _Plugin(serve, limits, only)
     os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = os.path.join(scratch, "hypothesis")
     try:
         status = pytest.main([*_arguments(scratch), *paths], plugins=[plugin])
     except (Exception, SystemExit, KeyboardInterrupt) as error:  # of a plugin, a conftest file, or a closed stream
         if not plugin.served:
             raise CollectionError(f"pytest failed: {describe_error(error)}") from None
-        return plugin.problems
+        return plugin.collected()
     if not plugin.served and status != pytest.ExitCode.NO_TESTS_COLLECTED:
         reasons = "; ".join(plugin.problems) or "`pytest --collect-only` tells why"
         raise CollectionError(f"pytest ended with exit status {int(status)}: {reasons}")
-    return plugin.problems
+    return plugin.collected()
 
 
 class _Plugin:
     """Takes the place of pytest's own loop over the tests."""
 
-    def __init__(self, serve: Serve, only: Collection[str] | None) -> None:
+    def __init__(self, serve: Serve, limits: TestLimits, only: Collection[str] | None) -> None:
         self._serve, self._only = serve, only
+        self._each, self._end = limits.file, time.monotonic() + limits.collecting
+        self._late: list[str] = []
         self.served = False
         self.problems: list[str] = []
+
+    def collected(self) -> Collected:
+        """How it went."""
+        late = f"{self._late[0]}{f' and {len(self._late) - 1} more' if self._late[1:] else ''}" if self._late else ""
+        problems = [f"{late}: not collected, for the time for the whole run was over (--budget)"] if late else []
+        return Collected((*self.problems, *problems), not late)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Leave it to the parent which test runs when."""
         if hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, 0)  # the time for collecting shall not end in the middle of a test
-        self._serve(session.items, self.problems)
+        collected = self.collected()
+        self._serve(session.items, collected.problems, whole=collected.whole)
         self.served = True
         return True
 
@@ -97,12 +125,32 @@ class _Plugin:
             and os.path.realpath(path) not in self._only
         )
 
+    @pytest.hookimpl(specname="pytest_make_collect_report", tryfirst=True)
+    def pytest_leave_out_late(self, collector: pytest.Collector) -> pytest.CollectReport | None:
+        """Do not import files for which there is no time."""
+        if not isinstance(collector, pytest.Module) or time.monotonic() < self._end:
+            return None
+        self._late.append(collector.nodeid)
+        return pytest.CollectReport(collector.nodeid, "passed", None, [])
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_make_collect_report(self, collector: pytest.Collector) -> Iterator[None]:
+        """Give the import of a file no more time than there is."""
+        if not isinstance(collector, pytest.Module):
+            yield
+            return
+        with time_limit(max(min(self._each, self._end - time.monotonic()), _LEAST)):
+            yield
+
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Keep why a file could not be collected."""
         if report.failed:
             text = [line for line in str(report.longrepr).splitlines() if line.strip()] or ["could not be collected"]
             reason = ([line for line in text if line.startswith("E ")] or text)[-1].removeprefix("E ").strip()
             if reason.endswith(TimeLimitError.__name__):
+                if time.monotonic() >= self._end:
+                    self._late.append(report.nodeid)
+                    return
                 reason = "took too long (--timeout)"
             elif reason.startswith("HINT:"):
                 reason = f"{text[0].strip()} {reason}"
