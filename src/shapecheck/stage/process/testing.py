@@ -18,7 +18,8 @@ from shapecheck.stage.protocol import TRIES, Part, TestLimits, TestPlan, TestRes
 _COLLECTING = 0.75  # the part of the time left that collecting may take, so that what is collected can be evaluated
 _LEAST = 10.0  # seconds that collecting gets in any case
 _GRACE = 20.0  # seconds, over a test's own limit, for its confirmation by a real run, and for what was seen in it
-_TOO_LONG = "it took longer"  # how the reason of a test begins that had no time to come to its end
+_LONGER = "took longer"
+_TOO_LONG = f"it {_LONGER}"  # how the reason of a test begins that had no time to come to its end
 _ENDING = 10.0  # seconds for the fixtures of the whole session to end
 
 
@@ -57,7 +58,8 @@ class Tests:
             if self.plans is not None and not self.waiting:
                 return True  # others were quicker
             part = self._part()
-        left = max(_COLLECTING * (self.deadline - time.monotonic()), _LEAST)
+        # Who collects a part again, and not all of it in the time for all tests, has none left to evaluate any.
+        left = round(max((1 if part else _COLLECTING) * (self.deadline - time.monotonic()), _LEAST), 1)
         limits = TestLimits(self.each, conduct.timeout, left)
         try:
             asked = {"tests": self.paths, "scratch": scratch, "limits": limits, "part": part}
@@ -65,6 +67,7 @@ class Tests:
         except WorkerEndedError as error:
             with conduct.lock:
                 culprit = os.path.realpath(error.executing)
+                self.whole = self.whole and _LONGER not in error.reason  # with more time it may come to its end
                 self.problems.append(f"{error.executing or 'pytest'} {error.reason}")
                 if not error.executing or culprit in conduct.culprits:
                     self.plans, self.waiting, self._given_up = self.plans or {}, [], True
@@ -77,11 +80,11 @@ class Tests:
                 self.problems.append(" ".join(filter(None, [str(answer["error"]), worker.complaint()])))
                 self.plans = self.plans or {}
                 return True
-            self.problems += answer["problems"]
-            self.whole = self.whole and answer["whole"]
             if answer["tests"]:
                 self._serving.add(worker)
             if self.plans is None:
+                self.problems += answer["problems"]
+                self.whole = self.whole and answer["whole"]
                 self.settings = answer["settings"]
                 if conduct.memory is not None:
                     conduct.memory.imported("tests", answer)
