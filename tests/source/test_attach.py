@@ -249,7 +249,7 @@ OWN_LINE = {
         else:
             z = y * 2
         """,
-        ["[b t]: z after 3 | value f(x)"],
+        ["[b t]: z after 4 | value f(x)"],
     ),
     "only the next": (
         """
@@ -326,7 +326,7 @@ NAMED = {
             # mask: (b, t)
             y = g(x, mask)
         """,
-        ["[b t d]: x before 5", "[b t]: mask before 5"],
+        ["[b t d]: param x", "[b t]: param mask"],
     ),
     "parameters above the function": (
         """
@@ -365,7 +365,7 @@ NAMED = {
             c = g(a, b)  # a (n,), b (m,)
             return c  # a (n, m) matrix
         """,
-        ["[n]: a before 5", "[m]: b before 5", "[n]: a after 5", "[m]: b after 5", "[n m]: value c"],
+        ["[n]: param a", "[m]: param b", "[n]: a after 5", "[m]: b after 5", "[n m]: value c"],
     ),
     "several names": (
         """
@@ -373,7 +373,7 @@ NAMED = {
             # q, k, v: (b, t, d)
             y = g(q, k, v)
         """,
-        ["[b t d]: q before 4", "[b t d]: k before 4", "[b t d]: v before 4"],
+        ["[b t d]: param q", "[b t d]: param k", "[b t d]: param v"],
     ),
     "the shape attribute": (
         """
@@ -382,7 +382,7 @@ NAMED = {
             y = g(x)
             return y  # x.shape: (b, t)
         """,
-        ["[b t]: x before 4", "[b t]: x before 5"],
+        ["[b t]: param x", "[b t]: x before 5"],
     ),
     "a sentence": (
         """
@@ -390,9 +390,9 @@ NAMED = {
             # `x` has shape (b, t) and holds the tokens.
             y = g(x)
         """,
-        ["[b t]: x before 4"],
+        ["[b t]: param x"],
     ),
-    "a condition": ("def f(x):\n    if x.any():  # x: (b, t)\n        pass", ["[b t]: x before 2"]),
+    "a condition": ("def f(x):\n    if x.any():  # x: (b, t)\n        pass", ["[b t]: param x"]),
     "the target, which may also be what goes in": (
         """
         def f(x):
@@ -407,7 +407,7 @@ NAMED = {
             # inputs: (b, t)
             y = g(inputs)
         """,
-        ["[b t]: inputs before 4"],
+        ["[b t]: param inputs"],
     ),
     "elements of a tuple": (
         "q, (k, v) = f(x)  # q (b, t), k (b, s)",

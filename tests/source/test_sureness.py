@@ -54,7 +54,7 @@ def _certainty(module):
         ("b, t = x.shape\n# (b, t)\nif a:\n    z = g(x)\nelse:\n    z = x", "sure"),
         ("def f(x):  # shape: (b, t)\n    pass", "loose"),
         ("b, t = x.shape\n# (b, t)\nif a:\n    x = g(x)", "loose"),  # of `x`, or of `a`
-        ("b, t = x.shape\n# (b, t)\nif a:\n    y = g(x)\nelse:\n    z = g(x)", "loose"),
+        ("b, t = x.shape\ny = f(x)\n# (b, t)\nif a:\n    y = g(x)\nelse:\n    z = g(x)", "loose"),
         ("b, t = x.shape\ny = f(x)\n# (b, t)\nwith a:\n    z = g(x)", "loose"),
         ("b, t = x.shape\n# (b, t)\n# (t, b)\ny = f(x)", "loose"),
         ("rows = (1, 2)\nb, t = x.shape\nsize = (rows, x)  # (b, t)", "loose"),

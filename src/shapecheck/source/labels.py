@@ -54,11 +54,21 @@ class Labels:
     def _place(self, scope: int, label: str, placed: Placed, *, above: bool) -> Place:
         """Where to read a variable that is none of the statement's targets."""
         when: When = "before" if above or placed.compound or isinstance(placed.node, _LEAVES) else "after"
+        if when == "before" and label in self.tables.scopes[scope].parameters and self._begins(scope, placed):
+            return Place("param", scope, None, label)  # so that it describes what the function takes
         if when == "before" and not self._has_value(scope, label, placed):
             later = self.tables.next_assignment(scope, label, placed.place - 1)
             if later is not None:
                 return name_place(scope, label, later.node, "after", later.loop)
         return name_place(scope, label, placed.node, when, placed.loop)
+
+    def _begins(self, scope: int, placed: Placed) -> bool:
+        """Whether a function comes to this statement whenever it is called, before it does anything."""
+        body = self.tables.nodes[scope].body[:]
+        while body and body[0] is not placed.node:
+            if not _does_nothing(body.pop(0)):
+                return False
+        return bool(body)
 
     def _or_before(self, target: Target, placed: Placed) -> Target:
         """Above `x = f(x)` a comment that names x may also speak of what goes in."""
@@ -80,3 +90,10 @@ class Labels:
         """Whether the variable may have a value before the statement."""
         places = self.tables.assignments(scope, label)
         return not places or places[0] < placed.place or label in self.tables.scopes[scope].parameters
+
+
+def _does_nothing(node: ast.stmt) -> bool:
+    """Whether a statement is a docstring or an import."""
+    return isinstance(node, ast.Import | ast.ImportFrom) or (
+        isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    )

@@ -47,6 +47,7 @@ from shapecheck.stage.search.signatures import (
 from shapecheck.stage.search.sizes import CONSTRUCTOR_VARIANT, Assignment, Made, free_names
 from shapecheck.stage.search.synthesis import CONSTRUCTIONS, CannotSynthesiseError, Synthesis
 from shapecheck.stage.search.trials import Apart, Prepared, Recipe, Trial
+from shapecheck.stage.search.unbound import haiku_class, initialised, inside, is_outside
 from shapecheck.stage.search.untying import sizes_of
 
 Instance = tuple[Any, dict[str, int], Synthesis | None]
@@ -180,13 +181,16 @@ class Kitchen:
 
         def prepare(trial: Trial) -> Prepared:
             deferred, synthesis = self._constructor(cls, {}, trial.construction)
-            call = functools.partial(abstract.run, lambda instance: None, deferred)
+            call = functools.partial(self._run, lambda instance: None, deferred)
             return Prepared(call, guessed=synthesis.guessed, made_up=tuple(sorted(synthesis.made_up)))
 
         return Recipe(prepare, symbolic=False, certain=False, constructions=self.constructions)
 
     def instance(self, cls: type, construction: int, init: Mapping[str, Any] | None = None) -> Instance:
-        """An abstract instance of `cls`. What its construction showed is kept."""
+        """An abstract instance of `cls`, one of Haiku's yet to be made. What its construction showed is kept."""
+        if issubclass(cls, haiku_class() or ()):
+            deferred, synthesis = self._constructor(cls, init or {}, construction)
+            return deferred, {**synthesis.kept, **synthesis.chosen, **only_integers(init or {})}, synthesis
         key = (cls, construction)
         if key not in self._models:
             start = len(self.recorder.calls)
@@ -235,8 +239,14 @@ class Kitchen:
         return Assignment("sized", self.pinned, specs_of(function, {}), variant=CONSTRUCTOR_VARIANT, made=self.made)
 
     def _run(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> None:
-        """Call `function` abstractly, as the watch would have it."""
-        abstract.run_by(self.recorder.watch.evaluate, function, *args, **kwargs)
+        """Call `function` abstractly, as the watch would have it; inside of Haiku's transform if it asks for one."""
+        evaluate = self.recorder.watch.evaluate
+        try:
+            abstract.run_by(evaluate, function, *args, **kwargs)
+        except ValueError as error:
+            if not is_outside(error):
+                raise
+            abstract.run_by(inside(evaluate), function, *args, **kwargs)
 
     def _function(self, function: Any) -> Callable[..., None]:
         """A call of a function: models among its arguments are known by the names of its parameters."""
@@ -255,7 +265,7 @@ class Kitchen:
         def invoke(model: Any, *args: Any, **kwargs: Any) -> None:
             self._stages_of(model)
             given = with_state(function, model, args, kwargs)
-            self.recorder.watch.method(function)(model, *args, **given)
+            self.recorder.watch.method(initialised(function))(model, *args, **given)
 
         return invoke
 
