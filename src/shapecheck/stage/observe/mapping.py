@@ -1,7 +1,7 @@
 """The axes that `vmap` takes away from values.
 
-JAX has no public way to ask. The names below are those of JAX 0.4 to 0.12; where they do not fit, the readings of
-claims with mapped axes in front are not available, and nothing else breaks.
+Where the names below do not fit a version of JAX, the readings of claims with mapped axes in front are not available,
+and nothing else breaks.
 """
 
 from __future__ import annotations
@@ -9,29 +9,18 @@ from __future__ import annotations
 from types import CodeType, FrameType
 from typing import Any, Literal
 
-_MOST = 64  # tracers around each other
-_TRACING = "_src/interpreters/partial_eval.py"
-_EVALUATORS = ("shapecheck.stage.search", "shapecheck.stage.tests", "shapecheck.stage.process")
+from shapecheck.stage.observe.frames import begins_trace, evaluates, wrapped
 
 Role = Literal["maps", "traces", "evaluates", ""]
 
 
 def mapped_axes(value: Any) -> tuple[str, ...]:
-    """Sizes of the axes that `vmap` took away from `value`, outermost first.
-
-    A batching tracer has `val` and `batch_dim`, a differentiation tracer `primal`.
-    """
+    """Sizes of the axes that `vmap` took away from `value`, outermost first."""
     sizes: list[str] = []
-    for _ in range(_MOST):
-        axis, inner = getattr(value, "batch_dim", None), getattr(value, "val", None)
-        if inner is not None and hasattr(inner, "shape"):
-            if isinstance(axis, int) and axis < len(inner.shape):
-                sizes.append(str(inner.shape[axis]))
-        else:
-            inner = getattr(value, "primal", None)
-        if inner is None or inner is value or not hasattr(inner, "shape"):
-            break
-        value = inner
+    for tracer, inner in wrapped(value):
+        axis = getattr(tracer, "batch_dim", None)
+        if isinstance(axis, int) and axis < len(inner.shape):
+            sizes.append(str(inner.shape[axis]))
     return tuple(reversed(sizes))
 
 
@@ -61,9 +50,8 @@ class Surroundings:
 
 
 def _role(frame: FrameType) -> Role:
-    file, function = frame.f_code.co_filename, frame.f_code.co_name
-    if str(frame.f_globals.get("__name__", "")).startswith(_EVALUATORS):
+    if evaluates(frame):
         return "evaluates"
-    if function == "vmap_f" and file.endswith("_src/api.py"):
+    if frame.f_code.co_name == "vmap_f" and frame.f_code.co_filename.endswith("_src/api.py"):
         return "maps"
-    return "traces" if function.startswith("trace_to_") and file.endswith(_TRACING) else ""
+    return "traces" if begins_trace(frame) else ""

@@ -6,7 +6,7 @@ without the `jit` that decorates it. What JAX traces only because it is under a 
 `custom_jvp` function, is no proof, for on real arrays it just runs. Nor are the tracers of `vmap` and `grad` by
 themselves: they print what is in them.
 
-JAX has no public way to ask. The names below are those of JAX 0.5 to 0.12; where they do not fit, nothing is proven.
+Where the names below do not fit a version of JAX, nothing is proven.
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ from typing import Any
 import jax
 
 from shapecheck.facts import OtherValue, Value
+from shapecheck.stage.observe.frames import TRACING, begins_trace, evaluates, innermost, module_of
 from shapecheck.stage.observe.values import describe, is_array
 
 _MOST = 64  # parts of a container that are looked at
-_TRACING = "_src/interpreters/partial_eval.py"
-_EVALUATORS = ("shapecheck.stage.search", "shapecheck.stage.tests", "shapecheck.stage.process")
 
 # The file and function of a frame that traces whatever it is given -> what it is called.
 _ALWAYS: Mapping[tuple[str, str], str] = {
@@ -58,7 +57,7 @@ def described(value: object) -> Value:
 def traced_by(value: object, frame: FrameType) -> str:
     """The transformation that traces `value`, or an array in it, in any run of the code in `frame`; "" if none does."""
     for tracer in _tracers(value):
-        found = _begun_by(getattr(_innermost(tracer), "_trace", None), frame)
+        found = _begun_by(getattr(innermost(tracer), "_trace", None), frame)
         if found:
             return found
     return ""
@@ -79,34 +78,22 @@ def _tracers(value: object) -> Iterator[Any]:
             stack += list(part.values())[:_MOST]
 
 
-def _innermost(tracer: Any) -> Any:
-    """What `vmap` and `grad` have wrapped."""
-    for _ in range(_MOST):
-        inner = getattr(tracer, "val", None)
-        if not isinstance(inner, jax.core.Tracer) and not is_array(inner):
-            inner = getattr(tracer, "primal", None)
-        if inner is None or inner is tracer:
-            break
-        tracer = inner
-    return tracer
-
-
 def _begun_by(trace: object, frame: FrameType | None) -> str:
     """What has begun `trace`, or another one around it, between `frame` and our evaluation."""
     found = tracing = False
     entry = frame
     while frame is not None and trace is not None:
-        module = str(frame.f_globals.get("__name__", ""))
-        if module.startswith(_EVALUATORS):
+        module = module_of(frame)
+        if evaluates(frame):
             return "jit" if _is_jitted(entry) and (found or _has_begun(frame, trace)) else ""
         file, function = frame.f_code.co_filename, frame.f_code.co_name
         if not module.startswith("jax."):
             tracing = False
             entry = entry if module.startswith("shapecheck.") else frame
-        elif file.endswith(_TRACING) and function.startswith("trace_to_"):
+        elif begins_trace(frame):
             found = found or _holds(frame, trace)
             tracing = found
-        elif file.endswith(_TRACING) and function.startswith("process_"):
+        elif file.endswith(TRACING) and function.startswith("process_"):
             tracing = False
         elif tracing:
             name = next((name for (end, own), name in _ALWAYS.items() if own == function and file.endswith(end)), "")
@@ -123,7 +110,7 @@ def _holds(frame: FrameType, trace: object) -> bool:
 def _has_begun(frame: FrameType | None, trace: object) -> bool:
     """Whether the nearest trace from `frame` outwards is `trace`."""
     while frame is not None:
-        if frame.f_code.co_filename.endswith(_TRACING) and frame.f_code.co_name.startswith("trace_to_"):
+        if begins_trace(frame):
             return _holds(frame, trace)
         frame = frame.f_back
     return False

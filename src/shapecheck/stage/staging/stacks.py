@@ -16,6 +16,7 @@ from typing import Any
 
 import jax
 
+from shapecheck.stage.observe.frames import wrapped
 from shapecheck.stage.observe.values import is_array
 
 _Path = tuple[str, ...]
@@ -121,8 +122,7 @@ def _step(key: Any) -> str:
 
 def _unmapped(leaf: Any) -> Any:
     """The array that `vmap` and derivatives have in hand, if its size is known: free ones cannot be counted."""
-    for _ in range(64):
-        inner = getattr(leaf, "val", None) if hasattr(leaf, "batch_dim") else getattr(leaf, "primal", None)
+    for _, inner in wrapped(leaf):
         if not _is_sized(inner):
             break
         leaf = inner

@@ -1,7 +1,6 @@
 """Which of JAX's transformations a stage runs under, as the call stack tells; and how to see through `jit`.
 
-JAX has no public way to ask. The names below are those of JAX 0.5 to 0.12; where they do not fit, a stage is shown
-without what it runs under, and nothing else breaks.
+Where the names below do not fit a version of JAX, a stage is shown without what it runs under, and nothing else breaks.
 """
 
 from __future__ import annotations
@@ -14,8 +13,9 @@ from typing import Any
 
 import jax
 
+from shapecheck.stage.observe.frames import TRACING
+
 _numbers = itertools.count()
-_TRACING = "_src/interpreters/partial_eval.py"
 _JITTING = "_src/pjit.py"
 
 # The file and function of a frame -> what it is called, and the local variable that has its size.
@@ -60,7 +60,7 @@ def _around(frame: FrameType | None, until: Callable[[FrameType], bool]) -> Iter
 
 def is_traced(frame: FrameType | None, until: Callable[[FrameType], bool]) -> bool:
     """Whether JAX traces a function between `frame` and the first frame outwards for which `until` holds."""
-    return _is_under(_TRACING, frame, until)
+    return _is_under(TRACING, frame, until)
 
 
 def is_jitted(frame: FrameType | None, until: Callable[[FrameType], bool]) -> bool:
