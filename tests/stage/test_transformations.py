@@ -51,6 +51,21 @@ def summed(x: Float[Array, "b m"]) -> Float[Array, "b"]:
         return jnp.sum(row)
     return jax.vmap(inner)(x)
 """,
+    "vmap_repeated.py": """
+class Scale(eqx.Module):
+    weight: Array
+    def __call__(self, x):
+        return x * self.weight  # (n, d)  ~SC201
+
+class Net(eqx.Module):
+    scale: Scale
+    def __init__(self, d: int):
+        self.scale = Scale(jnp.zeros(d))
+    def __call__(self, x: Float[Array, "n d"]) -> Float[Array, "d"]:
+        a = jax.vmap(jax.jit(lambda row: self.scale(row)))(x)  # (n, d)
+        b = jax.vmap(jax.jit(lambda row: self.scale(row)))(x)
+        return self.scale(x[0]) + a[0] + b[0]
+""",
     "vmap_axes.py": """
 def columns(x: Float[Array, "n d"], y: Float[Array, "n k"]) -> Float[Array, "d k"]:
     def dot(column):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import sys
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
-from shapecheck.stage.observe.mapping import mapped_axes
+from shapecheck.stage.observe.mapping import Surroundings, mapped_axes
 from shapecheck.stage.observe.recorder import Recorder, Watch
 from shapecheck.stage.search.entries import is_plumbing, module_class
 from shapecheck.stage.staging.frameworks.classes import patched, subclasses
@@ -18,12 +19,13 @@ from shapecheck.stage.staging.once import Once
 class Repeats(Watch):
     """While it is entered, calls of Equinox modules that repeat earlier ones of the same evaluation run once.
 
-    Two calls are equal only if a claim sees the same in both: also the axes over which JAX maps, and the sizes that
-    the module's constructor had, though the module may not hold them.
+    Two calls are equal only if a claim sees the same in both: also the axes over which JAX maps, be they hidden by
+    a `jit` inside, and the sizes that the module's constructor had, though the module may not hold them.
     """
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
+        self._surroundings = Surroundings()
         self._wrapped: dict[type, tuple[Any, Callable[..., Any]]] = {}
         self._entered = contextlib.ExitStack()
         self._plain = False
@@ -66,8 +68,11 @@ class Repeats(Watch):
             return call.__get__(module, type(module))(*args, **kwargs)
 
         def called(self_: Any, /, *args: Any, **kwargs: Any) -> Any:
+            frame = sys._getframe(1)
+
             def tell(tracers: Sequence[Any]) -> Hashable:
-                return tuple(map(mapped_axes, tracers)), self._told(self_)
+                hidden = self._surroundings.hidden_axes(frame)
+                return tuple(map(mapped_axes, tracers)), hidden, self._told(self_)
 
             return self._once.call(plain, (self_, *args), kwargs, tell=tell)[0]
 
