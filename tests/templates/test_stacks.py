@@ -81,6 +81,27 @@ def test_an_ensemble_in_a_scan_counts_both(make: Callable[[], tuple[Init, Apply]
 
 
 @pytest.mark.parametrize("make", [linen_model, haiku_model, equinox_model])
+def test_members_of_an_ensemble_inside_of_jit_count_all(make: Callable[[], tuple[Init, Apply]]) -> None:
+    init, apply = make()
+
+    def mapped(x: Array) -> Array:
+        stacked = jax.vmap(lambda key: init(key, x), out_axes=-1)(KEYS)
+        return jax.vmap(jax.jit(apply), (-1, None))(stacked, x)
+
+    def in_turns(x: Array) -> Array:
+        stacked = jax.vmap(lambda _: jax.vmap(lambda key: init(key, x))(KEYS))(jnp.arange(3))
+        each = jax.vmap(jax.jit(jax.grad(lambda params, x: apply(params, x).sum())), (0, None))
+        return jax.lax.scan(lambda x, params: (x, each(params, x)), x, stacked)[0]
+
+    def shared(x: Array) -> Array:
+        return jax.vmap(jax.jit(apply), (None, 0))(init(KEYS[0], x), jnp.stack([x] * 7))
+
+    assert shapecheck.template(mapped, X).params == 7 * 76
+    assert shapecheck.template(in_turns, X).params == 3 * 7 * 76
+    assert shapecheck.template(shared, X).params == 76
+
+
+@pytest.mark.parametrize("make", [linen_model, haiku_model, equinox_model])
 def test_parameters_that_each_turn_uses_count_once(make: Callable[[], tuple[Init, Apply]]) -> None:
     init, apply = make()
 

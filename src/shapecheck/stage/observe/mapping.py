@@ -6,6 +6,7 @@ and nothing else breaks.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import Any, Literal
 
@@ -32,7 +33,11 @@ class Surroundings:
 
     def hidden_axes(self, frame: FrameType | None) -> tuple[str, ...]:
         """The sizes of their axes, outermost first: a value in `frame` may have them, or some, or none."""
-        sizes: list[str] = []
+        sizes = (around.f_locals.get("axis_size_") for around in self.hidden(frame))
+        return tuple(reversed([str(size) for size in sizes if size is not None]))
+
+    def hidden(self, frame: FrameType | None) -> Iterator[FrameType]:
+        """The frames in which they run, the inner ones first."""
         traced = False
         while frame is not None:
             role = self._roles.get(frame.f_code)
@@ -43,10 +48,8 @@ class Surroundings:
             if role == "traces":
                 traced = True
             elif role == "maps" and traced:
-                size = frame.f_locals.get("axis_size_")
-                sizes += [] if size is None else [str(size)]
+                yield frame
             frame = frame.f_back
-        return tuple(reversed(sizes))
 
 
 def _role(frame: FrameType) -> Role:
