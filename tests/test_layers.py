@@ -21,6 +21,7 @@ ALLOWED = {
     "facts": {"facts"},
     "atomic": set(),
     "differences": set(),
+    "remedies": set(),
     "cache": {"cache", "atomic"},
     "shapes": {"shapes"},
     "files": {"files"},
@@ -52,7 +53,7 @@ ALLOWED = {
     "comparison": {"comparison", "facts"},
     "comparing": {"comparison", "templating", "revisions", "stage", "config"},
     "revisions": {"templating", "config"},
-    "templating": {"files", "plans", "source", "stage", "templates", "facts", "config"},
+    "templating": {"remedies", "files", "plans", "source", "stage", "templates", "facts", "config"},
     "runtime": {"runtime", "stage", "templates", "facts"},
     "referee": {"source", "check", "report", "plans", "files", "stage", "facts", "config"},
     "cli": {

@@ -20,7 +20,9 @@ _NO_LIMIT: Final = f"expected a number above 0, at most {_LARGEST}, got {{:g}}"
 
 
 class ConfigError(Exception):
-    """The configuration cannot be used; the message says where and why."""
+    """The configuration cannot be used; the message says where and why, and a `remedy` what to do about it."""
+
+    remedy = ""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from shapecheck import source
+from shapecheck import remedies, source
 from shapecheck.config import Config, ConfigError
 from shapecheck.facts import Evaluation
 from shapecheck.files import interpreter
@@ -29,6 +29,14 @@ _FORM = "the form is path/file.py:name or pkg.mod:name"
 
 class GoneError(ConfigError):
     """There is no such file, or it has no such name any more."""
+
+
+class UnevaluatedError(ConfigError):
+    """A target cannot be evaluated as it is asked for."""
+
+    def __init__(self, text: str, remedy: str) -> None:
+        super().__init__(text)
+        self.remedy = remedy
 
 
 @dataclass(frozen=True)
@@ -52,6 +60,17 @@ class Wanted:
         if not where or not name:
             raise ConfigError(f"{self.target!r} names no model: {_FORM}")
         return _file(where, self.folder)
+
+    @property
+    def command(self) -> list[str]:
+        """What shows this template, for somebody to change."""
+        given = (("--init", self.init), ("--arg", self.args))
+        return [
+            "shapecheck",
+            "template",
+            self.target,
+            *(part for flag, texts in given for t in texts for part in (flag, t)),
+        ]
 
 
 @dataclass(frozen=True)
@@ -124,20 +143,31 @@ def pairs(texts: Sequence[str]) -> tuple[str, ...]:
 
 def _ask(worker: Worker, plans: Sequence[ModulePlan], given: ConfiguredExample, limit: float, wanted: Wanted) -> Found:
     answer = worker.ask("template", limit, given=given, seconds=limit, flops=wanted.flops)
+    made, places = worker.ask("made", limit)
     if isinstance(answer, Mapping):
-        raise (GoneError if "gone" in answer else ConfigError)(str(answer["error"]))
-    template = _template(wanted.target, answer)
-    made = worker.ask("made", limit)
+        text = str(answer["error"])
+        if "gone" in answer:
+            raise GoneError(text)
+        if answer["missing"]:
+            kind = {"constructing": answer["constructing"], "factory": answer["factory"]}
+            remedy = remedies.missing(wanted.command, answer["missing"], **kind)
+        else:
+            remedy = remedies.made_up(wanted.command, text, made, places)
+        raise UnevaluatedError(text, remedy)
+    template = _template(wanted, answer, made, places)
     files = worker.ask("files", limit)
     loaded = {*files["loaded"], *(p.file for p in plans)}
     return Found(template, made, tuple(sorted(loaded)), worker.python, tuple(files["sites"]))
 
 
-def _template(target: str, runs: Sequence[Evaluation]) -> Template:
+def _template(
+    wanted: Wanted, runs: Sequence[Evaluation], made: Mapping[str, int], places: Mapping[str, str]
+) -> Template:
     try:
-        return of_runs(target, runs)
+        return of_runs(wanted.target, runs)
     except ValueError as error:
-        raise ConfigError(str(error)) from None
+        reason = runs[0].reason if runs else ""
+        raise UnevaluatedError(str(error), remedies.made_up(wanted.command, reason, made, places)) from None
 
 
 def _plan(file: Path, folder: Path, config: Config) -> ModulePlan:

@@ -142,6 +142,74 @@ def test_defaults_stay_as_they_are_and_what_is_made_up_is_told(
     assert "Made up, for nobody gave them: d_in=48." in told.err
 
 
+TWO = """
+
+class Two(Net):
+    def __init__(self, d_in: int, d_model: int, kind, *, key: PRNGKeyArray):
+        super().__init__(d_in, d_model, key=key)
+
+    def __call__(self, x, table):
+        return super().__call__(x) + table["bias"]
+
+
+class Halves(eqx.Module):
+    net: Net
+
+    def __init__(self, d_whole: int, d_half: int, *, key: PRNGKeyArray):
+        self.net = Net(d_half, d_whole, key=key)
+
+    def __call__(self, x: Float[Array, "batch d_whole"]) -> Array:
+        return self.net(x)
+
+
+def make_two(d_in, d_model):
+    return Net(d_in, d_model, key=jax.random.PRNGKey(0)), None
+
+
+def make_nothing(size):
+    return lambda x: x
+"""
+
+
+@pytest.mark.parametrize(
+    ("args", "remedies"),
+    [
+        (["Two"], ["--init kind=..."]),
+        (
+            ["Two", "--init", "kind=1"],
+            ["--init kind=1 --arg 'x=f32[batch 48]' --arg 'table=f32[batch 48]' (or a value: "],
+        ),
+        (["make_nothing"], ["--arg 'size=f32[batch 48]'", "--init size=..."]),
+        (["make_nothing", "--init", "size=3"], ["is of type function, which is no model"]),
+        (["Net", "--arg", "f32[7 4]"], ["d_in=48, d_model=80. Another size", "--arg 'f32[7 4]' --init d_in=4"]),
+        (
+            ["Net", "--arg", "f32[]"],
+            ["Made up, for nobody gave them: d_in=48, d_model=80. --init and --arg choose"],
+        ),
+        (["Two", "--init", "kind=1", "--arg", "x=f32[7 48]", "--arg", "table={}"], ["KeyError: 'bias'"]),
+    ],
+)
+def test_what_cannot_be_evaluated_has_a_remedy(
+    net: str, args: list[str], remedies: list[str], model: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("two.py").write_text(net + TWO)
+    assert main(["template", f"two.py:{args[0]}", *args[1:]]) == 2
+    told = capsys.readouterr().err
+    assert [remedy for remedy in remedies if remedy not in told] == []
+
+
+def test_equal_sizes_that_are_made_up_are_told(net: str, model: None, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("two.py").write_text(net + TWO)
+    assert main(["template", "two.py:Halves"]) == 0
+    assert "Made up, for nobody gave them: d_half=48, d_whole=48." in capsys.readouterr().err
+
+
+def test_a_random_key_is_an_argument(model: None, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("noise.py").write_text("import jax\n\n\ndef noise(x, k):\n    return x + jax.random.normal(k, x.shape)\n")
+    assert main(["template", "noise.py:noise", "--arg", "f32[n]", "--arg", "k=key[]", "--format", "markdown"]) == 0
+    assert "`x=f32[n], k=key<fry>[]`" in capsys.readouterr().out
+
+
 PAIRS = """\
 def both(pair, table):
     return pair[0] @ table["w"], pair[1]
@@ -167,7 +235,7 @@ def test_shapes_stand_in_containers_without_quotes(model: None, capsys: pytest.C
 @pytest.mark.parametrize(
     ("target", "said"),
     [
-        ("fails", "needs no arguments, and raised RuntimeError: not today"),
+        ("fails", "called with all that it needs, raised RuntimeError: not today"),
         ("contracted", "(pairs.py:10, in contracted; with x: float32[3, 4])"),
     ],
 )

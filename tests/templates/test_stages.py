@@ -4,6 +4,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -11,6 +15,7 @@ import pytest
 from jaxtyping import Array, Float, Int
 
 import shapecheck
+from shapecheck.facts import ArrayValue
 from shapecheck.templates import Template
 from shapecheck.templates.views import FORMATS
 
@@ -186,3 +191,20 @@ def test_calls_are_as_before_afterwards() -> None:
     before = vars(eqx.nn.Linear)["__call__"]
     shapecheck.template(linear(4, 3), jnp.zeros(4))
     assert vars(eqx.nn.Linear)["__call__"] is before
+
+
+def test_functions_among_layers_are_stages_though_their_class_is_asked_for() -> None:
+    class Sequence(eqx.Module):
+        layers: list[Callable[..., Any]]
+
+        def __call__(self, x: Array) -> Array:
+            for layer in self.layers:
+                x = layer(x) if isinstance(layer, eqx.Module | FunctionType | jax.custom_jvp) else x[:1]
+            return x
+
+    found = shapecheck.template(Sequence([eqx.nn.Linear(3, 4, key=KEY), jax.nn.relu, jnp.ravel]), jnp.zeros(3))
+    assert [(stage.path, stage.type) for stage in found][1:] == [
+        ("layers[0]", "Linear"),
+        ("layers[1]", "relu"),
+    ]
+    assert found.stages[0].output == ArrayValue("float32", ("1",))

@@ -35,7 +35,10 @@ def main(args: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         error.show()
         return FAILED
-    except (ConfigError, baseline.BaselineError) as error:
+    except ConfigError as error:
+        say(f"Error: {error}\n{error.remedy}".rstrip() + "\n")
+        return FAILED
+    except baseline.BaselineError as error:
         say(f"Error: {error}\n")
         return FAILED
     except (KeyboardInterrupt, click.Abort):

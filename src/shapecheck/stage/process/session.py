@@ -168,12 +168,12 @@ class Session:
 
     def template(
         self, given: ConfiguredExample, seconds: float, *, flops: bool = False
-    ) -> tuple[Evaluation, ...] | dict[str, str]:
+    ) -> tuple[Evaluation, ...] | dict[str, Any]:
         """Evaluate what `given` calls, with its stages; the answer is an error that the user can mend."""
         return self._templates.evaluate(given, seconds, flops=flops)
 
-    def made(self) -> dict[str, int]:
-        """The integers that were made up for the template."""
+    def made(self) -> tuple[dict[str, int], dict[str, str]]:
+        """The integers that were made up for the template, and where constructors take them."""
         return self._templates.made()
 
     def collect(self, given: ConfiguredExample, seconds: float, **asked: Any) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -41,10 +42,14 @@ class Templates:
 
     def evaluate(
         self, given: ConfiguredExample, seconds: float, *, flops: bool
-    ) -> tuple[Evaluation, ...] | dict[str, str]:
-        """Evaluate what `given` calls, with its stages; the answer is an error that the user can mend."""
+    ) -> tuple[Evaluation, ...] | dict[str, Any]:
+        """Evaluate what `given` calls, with its stages; the answer is an error that the user can mend.
+
+        It tells of which parameters nothing is known, and whether they are a constructor's, or maybe a factory's.
+        """
         self._stages.flops = flops
-        entry = EntryPlan("template", given.call, "template", "", 1, None)
+        entry = EntryPlan("template", given.call, "template", "", 1, None, whole=False)
+        called = owner = None
         try:
             with scopes.watching(self._stages):  # functions that it decorates while it is imported
                 called, owner = target(given.call, self._importer)
@@ -52,10 +57,18 @@ class Templates:
                 chosen = recipe(self._kitchen, called, replace(with_batches(given), fill=True), owner)
                 return Search(entry, chosen, self._recorder, seconds).evaluate()
         except (CannotSynthesiseError, UnknownSizeError, ExampleError) as error:
-            return {"error": str(error), **({"gone": "yes"} if isinstance(error, GoneError) else {})}
+            lacks = error if isinstance(error, CannotSynthesiseError) else error.__cause__
+            known = lacks if isinstance(lacks, CannotSynthesiseError) else CannotSynthesiseError("")
+            return {
+                "error": str(error),
+                "missing": known.parameters,
+                "constructing": known.constructing,
+                "factory": inspect.isfunction(called) and not isinstance(owner, type),
+                **({"gone": True} if isinstance(error, GoneError) else {}),
+            }
         finally:
             self._recorder.watch = Watch()
 
-    def made(self) -> dict[str, int]:
-        """The integers that were made up."""
-        return dict(self._made.chosen)
+    def made(self) -> tuple[dict[str, int], dict[str, str]]:
+        """The integers that were made up, and where constructors take them."""
+        return dict(self._made.chosen), dict(self._made.places)

@@ -15,6 +15,8 @@ from shapecheck.stage.search.annotations import signature_of
 from shapecheck.stage.search.entries import nearest
 from shapecheck.stage.search.failures import describe_error, is_own
 
+_KEY = "Key"  # to jaxtyping
+
 
 class ExampleError(Exception):
     """An example of the user's is wrong by itself; the text says what to change."""
@@ -32,7 +34,10 @@ class Shape:
 
 
 def read_argument(value: Any) -> Any:
-    """`"i32[batch seq]"` becomes a shape, also inside of tuples and tables; other values pass as they are."""
+    """`"i32[batch seq]"` becomes a shape, also inside of tuples and tables; other values pass as they are.
+
+    `"key[]"` is a random key.
+    """
     if type(value) in (tuple, list):
         return type(value)(read_argument(v) for v in value)
     if type(value) is dict:
@@ -40,7 +45,7 @@ def read_argument(value: Any) -> Any:
     if not isinstance(value, str) or "[" not in value:
         return value
     head, _, rest = value.partition("[")
-    dtype = comment_dtype(head.strip()) if head.strip() else ""
+    dtype = _KEY if head.strip() == "key" else comment_dtype(head.strip()) if head.strip() else ""
     inside = rest.rstrip()[:-1]
     form = 'write it as "f32[batch seq 48]"'
     if dtype is None or not rest.rstrip().endswith("]"):

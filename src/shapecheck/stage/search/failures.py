@@ -84,7 +84,8 @@ def text(value: ArrayValue) -> str:
 def describe_error(error: BaseException) -> str:
     """One line: the type, the first line of the message, and the remedy where there is a plain one."""
     name, message = type(error).__name__, _first_line(error)
-    return f"{name}{'' if message == name else f': {message}'}{_REMEDIES.get(name, '')}"
+    said = message if message.startswith(name) else f"{name}: {message}"
+    return f"{said}{_REMEDIES.get(name, '')}"
 
 
 def _user_frame(recorder: Recorder, frame: FrameType, line: int) -> Any:
@@ -118,7 +119,9 @@ def _kind(error: BaseException, frames: list[tuple[FrameType, int]], paths: Mapp
 
 def _first_line(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return steady(lines[0]) if lines else type(error).__name__
+    if not lines:
+        return type(error).__name__
+    return steady(f"KeyError: {lines[0]}" if isinstance(error, KeyError) else lines[0])
 
 
 def steady(message: str) -> str:

@@ -208,7 +208,7 @@ class Kitchen:
                 return self._construct(cls, init, construction)
             except CannotSynthesiseError as error:
                 problem = problem or error
-        raise ExampleError(str(problem))
+        raise ExampleError(str(problem)) from problem
 
     def _construct(self, cls: type, init: Mapping[str, Any], construction: int) -> tuple[Any, dict[str, int]]:
         deferred, synthesis = self._constructor(cls, init, construction)

@@ -40,6 +40,10 @@ def _pairs(
 ) -> Iterator[tuple[str, str]]:
     for name in names:
         yield from ((free[name], size) for size in sizes)
+    for multiple in multiples:  # 48 and 16*channels
+        number, _, inner = multiple.partition("*")
+        parts = [divmod(int(size), int(number)) for size in (*sizes, *fixed)]
+        yield from ((free[inner], str(part)) for part, rest in parts if not rest and part > 1)
     for index, name in enumerate(names):
         yield from ((free[other], free[name]) for other in names[index + 1 :])
     for name in names:

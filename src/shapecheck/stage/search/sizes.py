@@ -88,13 +88,15 @@ _INDEPENDENT = Substitution()
 @dataclass
 class Made:
     """Numbers that nobody gave. Where an earlier evaluation had some, they are taken again: what is made up for a
-    name shall not depend on which other names there are. `chosen` are the `integers` of this one. `own` are sizes of
-    the model, which others shall not have; None where that does not matter.
+    name shall not depend on which other names there are. `chosen` are the `integers` of this one, `places` where a
+    constructor takes them: `cfg.depth`. `own` are sizes of the model, which others shall not have; None where that does
+    not matter.
     """
 
     integers: Mapping[str, int] = field(default_factory=dict)
     dims: Mapping[str, int] = field(default_factory=dict)
     chosen: dict[str, int] = field(default_factory=dict)
+    places: dict[str, str] = field(default_factory=dict)
     own: set[int] | None = None
 
 

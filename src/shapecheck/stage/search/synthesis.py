@@ -45,7 +45,14 @@ _DEPTH = 6
 
 
 class CannotSynthesiseError(Exception):
-    """No value can be made for a parameter; the text says which, and why."""
+    """No value can be made for a parameter; the text says which, and why.
+
+    `parameters` are all of that function, `cfg.depth` if it is one of `cfg`; a constructor has them if `constructing`.
+    """
+
+    def __init__(self, text: str, parameters: tuple[str, ...] = (), *, constructing: bool = False) -> None:
+        super().__init__(text)
+        self.parameters, self.constructing = parameters, constructing
 
 
 class Synthesis:
@@ -74,6 +81,8 @@ class Synthesis:
         self.kept: dict[str, int] = {}  # defaults
         self._used: set[int] = set()
         self._building: list[type] = []
+        self._inside: list[str] = []  # the parameters for which that is
+        self._constructs = False
 
     def arguments(
         self,
@@ -93,6 +102,9 @@ class Synthesis:
         positional: list[Any] = []
         named: dict[str, Any] = {}
         parameters = list(_signature(function).parameters.values())[skip:]
+        problems: list[CannotSynthesiseError] = []
+        if not self._building:
+            self._constructs = constructing
         self._tie_integers(function, parameters, given, constructing)
         for parameter in parameters:
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
@@ -100,10 +112,15 @@ class Synthesis:
             if parameter.name in given and parameter.kind is not parameter.POSITIONAL_ONLY:
                 named[parameter.name] = given[parameter.name]
                 continue
-            if parameter.name in inner:
-                value = self._with(function, parameter, inner[parameter.name])
-            else:
-                value = self._argument(function, parameter, described.get(parameter.name), constructing)
+            try:
+                if parameter.name in inner:
+                    value = self._with(function, parameter, inner[parameter.name])
+                else:
+                    value = self._argument(function, parameter, described.get(parameter.name), constructing)
+            except CannotSynthesiseError as error:
+                own = [f"{parameter.name}.{name}" for name in error.parameters] or [parameter.name]
+                problems.append(CannotSynthesiseError(str(error), tuple(own), constructing=constructing))
+                continue
             if value is MISSING:
                 continue
             if parameter.kind is parameter.KEYWORD_ONLY:
@@ -112,6 +129,9 @@ class Synthesis:
                 positional.append(value)
             else:
                 named[parameter.name] = value
+        if problems:
+            names = tuple(name for problem in problems for name in problem.parameters)
+            raise CannotSynthesiseError(str(problems[0]), names, constructing=constructing)
         return positional, named
 
     def _with(self, function: Any, parameter: inspect.Parameter, given: Mapping[str, Any]) -> Any:
@@ -289,23 +309,31 @@ class Synthesis:
 
     def integer(self, name: str) -> int:
         """A size for the integer `name`: pinned, particular to the name, or distinct from all others."""
+        made = self.assignment.made
         if name in self.pinned:
             size = self.pinned[name]
         elif name in self.chosen:
             size = self.chosen[name]
-        elif self.variant in (0, 1) and name in self.assignment.made.integers:
-            size = self.assignment.made.chosen[name] = self.assignment.made.integers[name]
-        elif (particular := hints.particular_size(name)) is not None:
-            size = self.assignment.made.chosen[name] = particular
-        elif self.variant == ALL_EQUAL:
-            size = hints.CONSTRUCTOR_SIZES[0]
         else:
-            taken = {*self._used, *self.assignment.made.integers.values()}
-            free = [s for s in hints.CONSTRUCTOR_SIZES if s not in taken]
-            size = free[0] if free else hints.CONSTRUCTOR_SIZES[-1] + 16 * len(self._used)
-            self._used.add(size)
-            self.assignment.made.chosen[name] = size
+            size = made.chosen[name] = self._made_up(name)
+            if self._constructs:
+                made.places[name] = ".".join([*self._inside, name])
         self.chosen.setdefault(name, size)
+        return size
+
+    def _made_up(self, name: str) -> int:
+        made = self.assignment.made
+        if self.variant in (0, 1) and name in made.integers:
+            return made.integers[name]
+        particular = hints.particular_size(name)
+        if particular is not None:
+            return particular
+        if self.variant == ALL_EQUAL:
+            return hints.CONSTRUCTOR_SIZES[0]
+        taken = {*self._used, *made.integers.values()}
+        free = [s for s in hints.CONSTRUCTOR_SIZES if s not in taken]
+        size = free[0] if free else hints.CONSTRUCTOR_SIZES[-1] + 16 * len(self._used)
+        self._used.add(size)
         return size
 
     def _key(self, annotation: Any) -> Any:
@@ -321,6 +349,7 @@ class Synthesis:
         if inspect.isabstract(cls) or getattr(cls, "_is_protocol", False):
             return self._concrete(cls, name, given)
         self._building.append(cls)
+        self._inside.append(name)
         before = set(self.chosen)
         try:
             positional, named = self.arguments(cls, given=given, constructing=True)
@@ -328,9 +357,10 @@ class Synthesis:
                 self.made_up.update(self.chosen[name] for name in self.chosen.keys() - before)
             return Deferred(cls, positional, named)
         except CannotSynthesiseError as error:
-            raise CannotSynthesiseError(f"`{name}: {cls.__name__}`: {error}") from None
+            raise CannotSynthesiseError(f"`{name}: {cls.__name__}`: {error}", error.parameters) from None
         finally:
             self._building.pop()
+            self._inside.pop()
 
     def _concrete(self, cls: type, name: str, given: Mapping[str, Any]) -> Any:
         for candidate in self.subclasses(cls):

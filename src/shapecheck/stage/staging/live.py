@@ -49,7 +49,7 @@ def evaluate(
     values = tuple(jax.tree_util.tree_map(as_shape, value) for value in args)
     given = ConfiguredExample(name, None, values, abstract, read=True, fill=True)
     with one_at_a_time, StageWatch((*ALL, scopes.watching), _shown, flops=flops) as recorder.watch:
-        entry = EntryPlan("template", name, "template", "", 1, None)
+        entry = EntryPlan("template", name, "template", "", 1, None, whole=False)
         return Search(entry, recipe(kitchen, model, given), recorder, renewed=renewed).evaluate()
 
 

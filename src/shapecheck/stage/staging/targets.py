@@ -21,7 +21,7 @@ from shapecheck.stage.search.failures import describe_error, is_own
 from shapecheck.stage.search.inner import heads
 from shapecheck.stage.search.recipes import Kitchen
 from shapecheck.stage.search.signatures import lacking
-from shapecheck.stage.search.synthesis import Synthesis
+from shapecheck.stage.search.synthesis import CannotSynthesiseError, Synthesis
 from shapecheck.stage.search.trials import Recipe
 from shapecheck.stage.staging.batches import batch
 from shapecheck.stage.staging.frameworks.multi_transform import initialised
@@ -70,6 +70,9 @@ def recipe(kitchen: Kitchen, target: Any, given: ConfiguredExample, owner: Any =
         return recipe(kitchen, made[0], replace(given, init=None), own)
     if own is not None:
         raise ExampleError(f"{given.call}: what {target.__name__} returns is no model with a method {own}")
+    if given.init:
+        hint = "name a function that returns a model, or (model, *args)"
+        raise ExampleError(f"what {given.call} returns is of type {type(made).__name__}, which is no model: {hint}")
     return kitchen.configured(given, target) if has_arguments else kitchen.function(target)
 
 
@@ -159,6 +162,9 @@ def _made(kitchen: Kitchen, function: Any, given: ConfiguredExample) -> Any:
     except ExampleError:
         raise
     except Exception as error:  # a function of arrays, say, with arguments that are none
-        if not lacking(function, init) and not is_own(error):
-            raise ExampleError(f"{given.call} needs no arguments, and raised {describe_error(error)}") from None
+        if init and isinstance(error, CannotSynthesiseError):
+            raise
+        if (init or not lacking(function, init)) and not is_own(error):
+            how = "with made-up arguments beside those given" if lacking(function, init) else "with all that it needs"
+            raise ExampleError(f"{given.call}, called {how}, raised {describe_error(error)}") from None
         return None

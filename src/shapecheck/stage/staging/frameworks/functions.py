@@ -19,11 +19,16 @@ _CONTAINERS = (list, tuple, dict)
 
 
 class Held:
-    """A function as its module calls it. It equals the function, and is copied as that."""
+    """A function as its module calls it. It equals the function, is an instance of its class, and is copied as that."""
 
     def __init__(self, watch: StageWatch, function: Callable[..., Any], path: str) -> None:
         self._watch, self._function, self._path = watch, function, path
         functools.update_wrapper(self, function)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        """What `isinstance` goes by."""
+        return type(self._function)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call it, as a stage if it is given arrays."""

@@ -19,7 +19,7 @@ Parents = dict[ast.AST, ast.AST]
 
 @cache
 def only_called(cls: type) -> frozenset[str]:
-    """The fields that no method compares, tests, or gives to a function that could do so.
+    """The fields that no method compares, tests other than for their class, or gives to a function that could do so.
 
     Those may be replaced by what behaves like them when it is called. None, where the source is not there.
     """
@@ -55,7 +55,7 @@ def _fields(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.At
 
 
 def _is_call(node: ast.expr, function: ast.AST, parents: Parents) -> bool:
-    """Whether all that is done with `node` is to call it, or one after the other of what it holds."""
+    """Whether `node` is only called or asked for its class, or so is one after the other of what it holds."""
     parent = parents[node]
     if isinstance(parent, ast.Subscript) and parent.value is node:
         return _is_call(parent, function, parents)
@@ -65,7 +65,7 @@ def _is_call(node: ast.expr, function: ast.AST, parents: Parents) -> bool:
         return all(_is_call(load, function, parents) for load in loads)
     if not isinstance(parent, ast.Call):
         return False
-    if parent.func is node:
+    if parent.func is node or (_name(parent.func) == "isinstance" and parent.args[:1] == [node]):
         return True
     if isinstance(parent.func, ast.Call):  # vmap(lambda f, x: f(x))(self.act, x)
         return _name(parent.func.func) in _TRANSFORMING

@@ -1,0 +1,50 @@
+"""What to give where a target cannot be evaluated as it is asked for: what was made up, and a command to paste."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+
+_NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
+_SHAPE = "f32[batch 48]"
+
+
+def missing(command: Sequence[str], parameters: Sequence[str], *, constructing: bool, factory: bool) -> str:
+    """What to do about parameters for which nothing can be made up: those of a constructor or of the call.
+
+    What is called may be a `factory`.
+    """
+    init = shlex.join([*command, "--init", ",".join(f"{name}=..." for name in parameters)])
+    if constructing:
+        return f"Give what is missing: {init}"
+    if any("." in name for name in parameters):  # of a model among the arguments, which no option reaches
+        return "Name a function of no arguments that returns (callable, *args)."
+    shapes = [part for name in parameters for part in ("--arg", f"{name}={'key[]' if name == 'key' else _SHAPE}")]
+    text = (
+        f"Say what it is called with, such as {shlex.join([*command, *shapes])} (or a value: {parameters[0]}=0.5); "
+        "names in a shape are free sizes, or those that the constructor has."
+    )
+    return f"{text} Or, if it makes a model: {init}" if factory else text
+
+
+def made_up(command: Sequence[str], message: str, sizes: Mapping[str, int], places: Mapping[str, str]) -> str:
+    """What was made up when an evaluation failed with this message, and what may fit better; "" if nothing was."""
+    if not sizes:
+        return ""
+    told = ", ".join(f"{places.get(name, name)}={size}" for name, size in sorted(sizes.items()))
+    better = _better(message, {places[name]: size for name, size in sizes.items() if name in places})
+    if better is None:
+        return f"Made up, for nobody gave them: {told}. --init and --arg choose others."
+    return f"Made up, for nobody gave them: {told}. Another size may fit: {shlex.join([*command, '--init', better])}"
+
+
+def _better(message: str, sizes: Mapping[str, int]) -> str | None:
+    """`name=size`: a size that the message has once was made up, and there is one other that it could have."""
+    numbers = [int(text) for text in _NUMBER.findall(message)]
+    named = [name for name, size in sizes.items() if numbers.count(size) == 1 and list(sizes.values()).count(size) == 1]
+    others = [number for number in dict.fromkeys(numbers) if number not in sizes.values()]
+    others = others if len(others) == 1 else [number for number in others if number > 1]
+    if len(named) == 1 and len(others) == 1:
+        return f"{named[0]}={others[0]}"
+    return f"{named[0]}={sizes[named[1]]}" if len(named) == 2 and not others else None
