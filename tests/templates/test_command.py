@@ -166,6 +166,28 @@ def make_two(d_in, d_model):
     return Net(d_in, d_model, key=jax.random.PRNGKey(0)), None
 
 
+class Never(eqx.Module):
+    net: Net
+
+    def __init__(self, d_big: int, d_small: int, *, key: PRNGKeyArray):
+        self.net = Net(d_big, d_small + (d_big == d_small), key=key)
+
+    def __call__(self, x: Float[Array, "batch d_small"]) -> Array:
+        return self.net(jax.numpy.concatenate([x, x], 0) if self.net.hidden.in_features == x.shape[1] else x)[:, :, 0]
+
+
+def needs_values():
+    return Net(int(jax.numpy.ones(3).sum()), 4, key=jax.random.PRNGKey(0))
+
+
+class Holder:
+    def __init__(self):
+        self.forward = make_two
+
+
+HOLDER = Holder()
+
+
 def make_nothing(size):
     return lambda x: x
 """
@@ -181,6 +203,8 @@ def make_nothing(size):
         ),
         (["make_nothing"], ["--arg 'size=f32[batch 48]'", "--init size=..."]),
         (["make_nothing", "--init", "size=3"], ["is of type function, which is no model"]),
+        (["needs_values"], ["it needs values: call it in the module, as in `MODEL = make()`"]),
+        (["HOLDER"], ["which cannot be called; name what can be, two:HOLDER.forward for example"]),
         (["Net", "--arg", "f32[7 4]"], ["d_in=48, d_model=80. Another size", "--arg 'f32[7 4]' --init d_in=4"]),
         (
             ["Net", "--arg", "f32[]"],
@@ -207,7 +231,15 @@ def test_equal_sizes_that_are_made_up_are_told(net: str, model: None, capsys: py
 def test_a_random_key_is_an_argument(model: None, capsys: pytest.CaptureFixture[str]) -> None:
     Path("noise.py").write_text("import jax\n\n\ndef noise(x, k):\n    return x + jax.random.normal(k, x.shape)\n")
     assert main(["template", "noise.py:noise", "--arg", "f32[n]", "--arg", "k=key[]", "--format", "markdown"]) == 0
-    assert "`x=f32[n], k=key<fry>[]`" in capsys.readouterr().out
+    told = capsys.readouterr()
+    assert "`x=f32[n], k=key<fry>[]`" in told.out
+    assert told.err == ""
+
+
+def test_what_was_made_up_to_find_a_factory_is_not_told(model: None, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("embed.py").write_text("def embed(tokens, n_heads):\n    return tokens[..., None] * n_heads\n")
+    assert main(["template", "embed.py:embed", "--arg", "i32[T]", "--arg", "f32[]"]) == 0
+    assert capsys.readouterr().err == ""
 
 
 PAIRS = """\

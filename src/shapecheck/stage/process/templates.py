@@ -55,7 +55,11 @@ class Templates:
                 called, owner = target(given.call, self._importer)
             with self._stages as self._recorder.watch, scopes.watching(self._stages):
                 chosen = recipe(self._kitchen, called, replace(with_batches(given), fill=True), owner)
-                return Search(entry, chosen, self._recorder, seconds).evaluate()
+                search = Search(entry, chosen, self._recorder, seconds)
+                found = search.evaluate()
+            if search.shown is not None and not search.shown.ok:
+                self._kitchen.recall(search.shown.trial.construction)
+            return found
         except (CannotSynthesiseError, UnknownSizeError, ExampleError) as error:
             lacks = error if isinstance(error, CannotSynthesiseError) else error.__cause__
             known = lacks if isinstance(lacks, CannotSynthesiseError) else CannotSynthesiseError("")

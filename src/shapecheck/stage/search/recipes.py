@@ -73,6 +73,7 @@ class Kitchen:
         self.made, self.constructions = made or Made(), constructions
         self._models: dict[tuple[type, int], tuple[Any, dict[str, int], Kept]] = {}
         self._made: dict[tuple[type, int], Synthesis] = {}
+        self._chosen: dict[int, dict[str, int]] = {}
 
     def model(self, cls: type) -> Recipe:
         """Construct `cls` with synthesised arguments and call it as its parameters are described."""
@@ -200,6 +201,10 @@ class Kitchen:
             self.recorder.again(self._models[key][2])
         return (*self._models[key][:2], self._made[key])
 
+    def recall(self, construction: int) -> None:
+        """Let those be the sizes that were made up which were so for this construction, the latest if it is unknown."""
+        self.made.chosen = self._chosen.get(construction, self.made.chosen)
+
     def _given(self, cls: type, init: Mapping[str, Any]) -> tuple[Any, dict[str, int]]:
         """An abstract instance with the arguments that the user gave, the others made up."""
         problem: CannotSynthesiseError | None = None
@@ -222,6 +227,7 @@ class Kitchen:
             text = describe_error(error)
             raise CannotSynthesiseError(f"constructing {cls.__name__} with made-up arguments raised {text}") from None
         self._made[cls, construction] = synthesis
+        self._chosen[construction] = dict(self.made.chosen)
         return model, {**synthesis.kept, **synthesis.chosen, **integers_of(model), **only_integers(init)}
 
     def _constructor(self, cls: type, init: Mapping[str, Any], construction: int) -> tuple[Deferred, Synthesis]:

@@ -34,6 +34,7 @@ class Search:
         self.entry, self.recipe = entry, recipe
         self.attempts = Attempts(recipe, recorder, seconds, renewed)
         self.failures = self.attempts.failures
+        self.shown: Outcome | None = None  # the latest that was told
         self.contrary = False  # some sizes evaluate, but make equal what a comment tells apart
 
     def evaluate(self) -> tuple[Evaluation, ...]:
@@ -251,6 +252,7 @@ class Search:
 
     def _result(self, outcome: Outcome) -> Evaluation:
         failure, entry = outcome.failure, self.entry
+        self.shown = outcome
         return Evaluation(
             entry.target,
             entry.origin,

@@ -17,7 +17,7 @@ from shapecheck.stage.search.annotations import is_config
 from shapecheck.stage.search.deferred import Deferred
 from shapecheck.stage.search.entries import is_model, model_classes, nnx_class
 from shapecheck.stage.search.examples import ExampleError, Shape, check_names, public_names
-from shapecheck.stage.search.failures import describe_error, is_own
+from shapecheck.stage.search.failures import describe_error, is_own, kind_of
 from shapecheck.stage.search.inner import heads
 from shapecheck.stage.search.recipes import Kitchen
 from shapecheck.stage.search.signatures import lacking
@@ -25,6 +25,8 @@ from shapecheck.stage.search.synthesis import CannotSynthesiseError, Synthesis
 from shapecheck.stage.search.trials import Recipe
 from shapecheck.stage.staging.batches import batch
 from shapecheck.stage.staging.frameworks.multi_transform import initialised
+
+_AT_MODULE_LEVEL = "call it in the module, as in `MODEL = make()`, and name MODEL, or a function that calls it"
 
 
 def recipe(kitchen: Kitchen, target: Any, given: ConfiguredExample, owner: Any = None) -> Recipe:
@@ -58,7 +60,10 @@ def recipe(kitchen: Kitchen, target: Any, given: ConfiguredExample, owner: Any =
             raise ExampleError(f"{given.call} is a transformed function; say what it takes, with --arg")
         return kitchen.configured(replace(given, init=None), _applied(target, given.init, kitchen.recorder))
     if not callable(target):
-        raise ExampleError(f"{given.call} is of type {type(target).__name__}, which cannot be called")
+        names = [name for name, value in getattr(target, "__dict__", {}).items() if callable(value)]
+        names += [name for name in public_names(type(target)) if inspect.isroutine(getattr(type(target), name, None))]
+        hint = f"; name what can be, {given.call}.{names[0]} for example" if names else ""
+        raise ExampleError(f"{given.call} is of type {type(target).__name__}, which cannot be called{hint}")
     made = _made(kitchen, target, given)
     if is_model(made) or is_pair(made):
         return recipe(kitchen, made, replace(given, init=None), own)
@@ -68,6 +73,8 @@ def recipe(kitchen: Kitchen, target: Any, given: ConfiguredExample, owner: Any =
             values = tuple(jax.tree_util.tree_map(leaf, value) for value in made[1:])
             given = replace(given, args=values, read=True)
         return recipe(kitchen, made[0], replace(given, init=None), own)
+    kitchen.made.chosen.clear()  # by the trial whether it makes a model
+    kitchen.made.places.clear()
     if own is not None:
         raise ExampleError(f"{given.call}: what {target.__name__} returns is no model with a method {own}")
     if given.init:
@@ -166,5 +173,6 @@ def _made(kitchen: Kitchen, function: Any, given: ConfiguredExample) -> Any:
             raise
         if (init or not lacking(function, init)) and not is_own(error):
             how = "with made-up arguments beside those given" if lacking(function, init) else "with all that it needs"
-            raise ExampleError(f"{given.call}, called {how}, raised {describe_error(error)}") from None
+            hint = f" (it needs values: {_AT_MODULE_LEVEL})" if kind_of(error) == "value" else ""
+            raise ExampleError(f"{given.call}, called {how}, raised {describe_error(error)}{hint}") from None
         return None
