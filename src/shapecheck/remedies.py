@@ -28,23 +28,36 @@ def missing(command: Sequence[str], parameters: Sequence[str], *, constructing: 
     return f"{text} Or, if it makes a model: {init}" if factory else text
 
 
-def made_up(command: Sequence[str], message: str, sizes: Mapping[str, int], places: Mapping[str, str]) -> str:
-    """What was made up when an evaluation failed with this message, and what may fit better; "" if nothing was."""
-    if not sizes:
-        return ""
+def made_up(
+    command: Sequence[str],
+    message: str,
+    sizes: Mapping[str, int],
+    places: Mapping[str, str],
+    free: Sequence[str] = (),
+) -> str:
+    """What was made up when an evaluation failed with this message, and what may fit better; "" if nothing was.
+
+    Names that are `free` had symbols for sizes, or numbers that nobody gave.
+    """
     told = ", ".join(f"{places.get(name, name)}={size}" for name, size in sorted(sizes.items()))
     better = _better(message, {places[name]: size for name, size in sizes.items() if name in places})
-    if better is None:
-        return f"Made up, for nobody gave them: {told}. --init and --arg choose others."
-    return f"Made up, for nobody gave them: {told}. Another size may fit: {shlex.join([*command, '--init', better])}"
+    lines = []
+    if better is not None:
+        lines.append(f"Made up, for nobody gave them: {told}. Another size may fit: {shlex.join([*command, *better])}")
+    elif sizes:
+        lines.append(f"Made up, for nobody gave them: {told}. --init and --arg choose others.")
+    if free and better is None:
+        lines.append(f"Free sizes are {', '.join(free)}: --arg gives an argument other sizes.")
+    return "\n".join(lines)
 
 
-def _better(message: str, sizes: Mapping[str, int]) -> str | None:
-    """`name=size`: a size that the message has once was made up, and there is one other that it could have."""
+def _better(message: str, sizes: Mapping[str, int]) -> list[str] | None:
+    """`--init name=size`: a size that the message has once was made up, and there is one other that it could have."""
     numbers = [int(text) for text in _NUMBER.findall(message)]
     named = [name for name, size in sizes.items() if numbers.count(size) == 1 and list(sizes.values()).count(size) == 1]
     others = [number for number in dict.fromkeys(numbers) if number not in sizes.values()]
     others = others if len(others) == 1 else [number for number in others if number > 1]
     if len(named) == 1 and len(others) == 1:
-        return f"{named[0]}={others[0]}"
-    return f"{named[0]}={sizes[named[1]]}" if len(named) == 2 and not others else None
+        return ["--init", f"{named[0]}={others[0]}"]
+    is_pair = len(named) == 2 and not others
+    return ["--init", f"{named[0]}={sizes[named[1]]}"] if is_pair else None

@@ -166,8 +166,8 @@ def _template(
     try:
         return of_runs(wanted.target, runs)
     except ValueError as error:
-        reason = runs[0].reason if runs else ""
-        raise UnevaluatedError(str(error), remedies.made_up(wanted.command, reason, made, places)) from None
+        reason, free = (runs[0].reason, [name for name, _ in runs[0].sizes]) if runs else ("", [])
+        raise UnevaluatedError(str(error), remedies.made_up(wanted.command, reason, made, places, free)) from None
 
 
 def _plan(file: Path, folder: Path, config: Config) -> ModulePlan:

@@ -170,10 +170,10 @@ class Never(eqx.Module):
     net: Net
 
     def __init__(self, d_big: int, d_small: int, *, key: PRNGKeyArray):
-        self.net = Net(d_big, d_small + (d_big == d_small), key=key)
+        self.net = Net(d_big + (d_big == d_small), 4, key=key)
 
     def __call__(self, x: Float[Array, "batch d_small"]) -> Array:
-        return self.net(jax.numpy.concatenate([x, x], 0) if self.net.hidden.in_features == x.shape[1] else x)[:, :, 0]
+        return self.net(x)
 
 
 def needs_values():
@@ -203,6 +203,8 @@ def make_nothing(size):
         ),
         (["make_nothing"], ["--arg 'size=f32[batch 48]'", "--init size=..."]),
         (["make_nothing", "--init", "size=3"], ["is of type function, which is no model"]),
+        (["Never"], ["d_big=48, d_small=80. Another size may fit: shapecheck template two.py:Never --init d_big=80"]),
+        (["Never", "--init", "d_big=4,d_small=5"], ["Free sizes are batch: --arg gives an argument other sizes."]),
         (["needs_values"], ["it needs values: call it in the module, as in `MODEL = make()`"]),
         (["HOLDER"], ["which cannot be called; name what can be, two:HOLDER.forward for example"]),
         (["Net", "--arg", "f32[7 4]"], ["d_in=48, d_model=80. Another size", "--arg 'f32[7 4]' --init d_in=4"]),
