@@ -208,3 +208,28 @@ def test_functions_among_layers_are_stages_though_their_class_is_asked_for() -> 
         ("layers[1]", "relu"),
     ]
     assert found.stages[0].output == ArrayValue("float32", ("1",))
+
+
+def test_a_part_whose_wrapped_arrays_were_unwrapped_has_its_place() -> None:
+    class Masked(eqx.Module):
+        weight: Array
+        mask: Array
+
+    class Net(eqx.Module):
+        layers: list[eqx.nn.Linear]
+
+        def __call__(self, x: Array) -> Array:
+            for layer in self.layers:
+                whole = jax.tree.map(
+                    lambda part: part.weight * part.mask if isinstance(part, Masked) else part,
+                    layer,
+                    is_leaf=lambda part: isinstance(part, Masked),
+                )
+                x = whole(x)
+            return x
+
+    def masked(layer: eqx.nn.Linear) -> eqx.nn.Linear:
+        return eqx.tree_at(lambda own: own.weight, layer, Masked(layer.weight, jnp.ones(layer.weight.shape, bool)))
+
+    found = shapecheck.template(Net([masked(linear(3, 4)), masked(linear(4, 5))]), jnp.zeros(3))
+    assert [(stage.path, stage.params) for stage in found] == [("", 41), ("layers[0]", 16), ("layers[1]", 25)]

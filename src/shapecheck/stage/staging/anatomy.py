@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -32,11 +32,12 @@ class Anatomy:
     def alike(self, module: Any, taken: Mapping[str, int], sizes: Collection[str]) -> tuple[int, int, str] | None:
         """Where a module lies that JAX has rebuilt, as it does on the way through its transformations; less is better.
 
-        That is the place of a module of the same structure: of several, one with a stack of its arrays that has one
-        of the `sizes` over which JAX maps, or with the same arrays; of several such, that which was `taken` least.
+        That is the place of a module of the same structure, or of one that has wrappers in place of some of its arrays,
+        which were unwrapped since: of several, one with a stack of its arrays that has one of the `sizes` over which
+        JAX maps, or with the same arrays; of several such, that which was `taken` least.
         """
-        alike = [where for where, other in self.modules.items() if is_alike(module, other)]
-        ranks = [(_distance(module, self.modules[where], sizes), taken.get(where, 0), where) for where in alike]
+        pairs = {where: _opposite(module, other) for where, other in self.modules.items()}
+        ranks = [(_distance(p, sizes), taken.get(where, 0), where) for where, p in pairs.items() if p is not None]
         return min(ranks, key=lambda rank: rank[:2]) if ranks else None
 
     def equals(self, module: Any) -> list[str]:
@@ -54,16 +55,25 @@ def _is_as(module: Any, other: Any) -> bool:
     )
 
 
-def _distance(module: Any, other: Any, sizes: Collection[str]) -> int:
-    """0 if `other` is a stack of such modules that is mapped over, 1 if it has the same shapes, else 2."""
-    pairs = [
-        (tuple(own.shape), tuple(there.shape))
-        for own, there in zip(jax.tree_util.tree_leaves(module), jax.tree_util.tree_leaves(other), strict=True)
-        if is_array(own) and is_array(there)
-    ]
-    if all(own == there for own, there in pairs):
+def _opposite(module: Any, other: Any) -> list[tuple[Any, Any]] | None:
+    """The leaves of a module with what `other` has in their place; None if it is of another structure."""
+    if type(module) is not type(other):
+        return None
+    try:
+        leaves: list[Any]
+        structure: Any
+        leaves, structure = jax.tree_util.tree_flatten(module)
+        return list(zip(leaves, structure.flatten_up_to(other), strict=True))
+    except Exception:  # static fields may be anything
+        return None
+
+
+def _distance(pairs: Sequence[tuple[Any, Any]], sizes: Collection[str]) -> int:
+    """0 if the others are a stack of such arrays that is mapped over, 1 if they have the same shapes, else 2."""
+    shapes = [(tuple(own.shape), tuple(there.shape)) for own, there in pairs if is_array(own) and is_array(there)]
+    if all(own == there for own, there in shapes):
         return 1
-    return 0 if all(own == there[1:] and str(there[0]) in sizes for own, there in pairs) else 2
+    return 0 if all(there and own == there[1:] and str(there[0]) in sizes for own, there in shapes) else 2
 
 
 def is_alike(module: Any, other: Any) -> bool:
