@@ -13,7 +13,6 @@ from typing import Any
 
 from shapecheck import remedies, source
 from shapecheck.config import Config, ConfigError
-from shapecheck.facts import Evaluation
 from shapecheck.files import interpreter
 from shapecheck.plans import plan
 from shapecheck.stage.process.client import Worker, WorkerEndedError, WorkerError
@@ -93,7 +92,7 @@ def find(wanted: Wanted, config: Config, start: Start | None = None) -> Found:
     plans, given = planned(wanted, config)
     settings: dict[str, Any] = {"memory": config.memory, "sizes": dict(config.sizes), "made": dict(wanted.made)}
     with telling(wanted.target), started(wanted, plans, settings, config, start) as worker:
-        return _ask(worker, plans, given, config.timeout, wanted)
+        return _ask(worker, plans, given, config, wanted)
 
 
 def planned(wanted: Wanted, config: Config) -> tuple[list[ModulePlan], ConfiguredExample]:
@@ -141,7 +140,12 @@ def pairs(texts: Sequence[str]) -> tuple[str, ...]:
     return tuple(part.strip() for text in texts for part in _parted(text))
 
 
-def _ask(worker: Worker, plans: Sequence[ModulePlan], given: ConfiguredExample, limit: float, wanted: Wanted) -> Found:
+def _ask(
+    worker: Worker, plans: Sequence[ModulePlan], given: ConfiguredExample, config: Config, wanted: Wanted
+) -> Found:
+    limit, command = config.timeout, wanted.command
+    if config.python is not None:
+        command += ["--python", str(config.python)]
     answer = worker.ask("template", limit, given=given, seconds=limit, flops=wanted.flops)
     made, places = worker.ask("made", limit)
     if isinstance(answer, Mapping):
@@ -150,24 +154,18 @@ def _ask(worker: Worker, plans: Sequence[ModulePlan], given: ConfiguredExample, 
             raise GoneError(text)
         if answer["missing"]:
             kind = {"constructing": answer["constructing"], "factory": answer["factory"]}
-            remedy = remedies.missing(wanted.command, answer["missing"], **kind)
+            remedy = remedies.missing(command, answer["missing"], **kind)
         else:
-            remedy = remedies.made_up(wanted.command, text, made, places)
+            remedy = remedies.made_up(command, text, made, places)
         raise UnevaluatedError(text, remedy)
-    template = _template(wanted, answer, made, places)
+    try:
+        template = of_runs(wanted.target, answer)
+    except ValueError as error:
+        reason, free = (answer[0].reason, [name for name, _ in answer[0].sizes]) if answer else ("", [])
+        raise UnevaluatedError(str(error), remedies.made_up(command, reason, made, places, free)) from None
     files = worker.ask("files", limit)
     loaded = {*files["loaded"], *(p.file for p in plans)}
     return Found(template, made, tuple(sorted(loaded)), worker.python, tuple(files["sites"]))
-
-
-def _template(
-    wanted: Wanted, runs: Sequence[Evaluation], made: Mapping[str, int], places: Mapping[str, str]
-) -> Template:
-    try:
-        return of_runs(wanted.target, runs)
-    except ValueError as error:
-        reason, free = (runs[0].reason, [name for name, _ in runs[0].sizes]) if runs else ("", [])
-        raise UnevaluatedError(str(error), remedies.made_up(wanted.command, reason, made, places, free)) from None
 
 
 def _plan(file: Path, folder: Path, config: Config) -> ModulePlan:

@@ -84,6 +84,7 @@ def template(
       shapecheck template model.py:GPT
       shapecheck template pkg.model:ViT --init d_model=48,depth=12 --arg "f32[batch 3 28 28]"
       shapecheck template pkg.model:ViT --arg @batch.npz        .npy, .npz, .safetensors: only headers are read
+      shapecheck template pkg.model:ViT --arg "x=f32[3 28 28]" --arg "key=key[]"    by name; a random key
       shapecheck template pkg.model:make_model --format json
       shapecheck template model.py:GPT --flops --arg "i32[8 512]"
       shapecheck template model.py:GPT --init d_model=48 --write-lock
