@@ -194,6 +194,17 @@ def test_free_sizes_are_none_of_the_models_own(model: Table, sizes: dict[str, st
     assert dict(template.dims) == sizes
 
 
+def test_a_size_is_what_its_multiple_has_to_be() -> None:
+    class Patches(eqx.Module):
+        layer: eqx.nn.Linear
+
+        def __call__(self, x: Array) -> Array:
+            return jax.vmap(self.layer, in_axes=1)(jnp.concatenate([x] * 16))
+
+    found = shapecheck.template(Patches(eqx.nn.Linear(48, 5, key=KEY)), Float[Array, "channels n"])
+    assert dict(found.dims) == {"channels": "3", "n": "n"}
+
+
 def test_the_condition_of_a_loop_is_shown_too() -> None:
     def loop(a: eqx.nn.Linear, b: eqx.nn.Linear, x: Array) -> Any:  # the count is of another type after a turn
         return jax.lax.while_loop(lambda c: b(c[0]) > 0, lambda c: (a(c[0]), c[1] + c[0][0]), (x, 0))
