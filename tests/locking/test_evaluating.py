@@ -17,7 +17,7 @@ from shapecheck.pipeline import check
 from shapecheck.stage.process.starting import spawned
 from shapecheck.stage.process.stems import Stems
 from shapecheck.templates.shown import text
-from shapecheck.templating import Found, GoneError, Wanted
+from shapecheck.templating import Found, GoneError, UnevaluatedError, Wanted
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_each_target_has_a_process_of_its_own(tmp_path: Path, monkeypatch: pytes
     together = list(evaluator.each(asked))
     assert list(map(output, together[:4])) == ["f64[2]", "(f32[2], f32[3])", "f32[7]", "f32[8]"]
     assert "ends.py:f ended the process with exit status 3\nso long" in str(together[4])
-    assert [type(found) for found in together[4:7]] == [ConfigError, ConfigError, GoneError]
+    assert [type(found) for found in together[4:7]] == [ConfigError, UnevaluatedError, GoneError]
     monkeypatch.setattr(Stems, "start", lambda self, python, cwd: spawned(python, cwd))
     for found, alone in zip(together[2:6], evaluator.each(asked[2:6]), strict=True):
         assert found == alone or str(found) == str(alone) != ""
