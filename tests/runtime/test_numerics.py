@@ -152,6 +152,43 @@ def test_warn_tells_what_arises_and_not_what_follows(load: Any, caplog: pytest.L
     assert caplog.text.count("not finite\n") == 1
 
 
+def test_gradients_that_are_made_of_what_was_told_are_not_told(load: Any, caplog: pytest.LogCaptureFixture) -> None:
+    module = load(TEXT, shapes=False, numerics=("outputs", "grads"), failing="warn")
+    model = module.Model()
+    step = jax.jit(jax.grad(of(model)))
+    for _ in range(2):
+        jax.block_until_ready(step(BAD))
+    assert [record.message.partition(",")[0] for record in caplog.records] == [
+        f"stage logs[1] (Log at {module.__name__}.py:11)"
+    ]
+    load.session.stop()
+    assert "What is not finite was passed on " in caplog.text
+
+
+def test_a_gradient_that_becomes_so_elsewhere_later_is_told(load: Any, caplog: pytest.LogCaptureFixture) -> None:
+    module = load(
+        """
+        import jax.numpy as jnp
+
+        def first(x):
+            z = x * 1  # shape: (n,)
+            return jnp.sqrt(z)
+
+        def second(x):
+            z = x * 1  # shape: (n,)
+            return jnp.sqrt(z)
+        """,
+        numerics=("grads",),
+        failing="warn",
+    )
+    grad = jax.jit(jax.grad(lambda x, shift: module.second(module.first(x) + shift).sum()))
+    for x, shift in ((4.0, -9.0), (4.0, -9.0), (0.0, 1.0), (0.0, 1.0)):
+        jax.block_until_ready(grad(jnp.array([x]), shift))
+    told = [record.message.partition("\n")[0].partition(" is not finite")[0] for record in caplog.records]
+    value = f"the gradient with respect to the value at {module.__name__}.py"
+    assert told == [f"{value}:9 in second", f"{value}:5 in first"]
+
+
 def test_integers_and_empty_arrays_are_no_matter(load: Any) -> None:
     module = load(
         """
@@ -267,3 +304,67 @@ class Jitted(Model):
         with pytest.raises(Exception) as caught:
             jax.block_until_ready(jax.jit(of(model))(x))
         assert told(load, caught.value).startswith(named)
+
+
+PARAMETERS = """
+import haiku as hk
+import jax.numpy as jnp
+import equinox as eqx
+from flax import linen, nnx
+from jax import Array
+
+class OfEquinox(eqx.Module):
+    scale: Array
+
+    def __call__(self, x):
+        return x * jnp.sqrt(self.scale)
+
+class OfLinen(linen.Module):
+    @linen.compact
+    def __call__(self, x):
+        return x * jnp.sqrt(self.param("scale", linen.initializers.zeros, (2,)))
+
+class OfHaiku(hk.Module):
+    def __call__(self, x):
+        return x * jnp.sqrt(hk.get_parameter("scale", [2], init=jnp.zeros))
+
+class OfNnx(nnx.Module):
+    def __init__(self):
+        self.scale, self.seen = nnx.Param(jnp.zeros(2)), nnx.Variable(jnp.zeros(2))
+
+    def __call__(self, x):
+        self.seen[...] += x
+        return x * jnp.sqrt(self.scale[...])
+"""
+
+
+def of_equinox(module: Any, x: Any) -> Any:
+    eqx.filter_jit(eqx.filter_grad(lambda model: model(x).sum()))(module.OfEquinox(jnp.zeros(2)))
+
+
+def of_linen(module: Any, x: Any) -> Any:
+    model = module.OfLinen()
+    jax.jit(jax.grad(lambda held: model.apply(held, x).sum()))(model.init(jax.random.PRNGKey(0), x))
+
+
+def of_haiku(module: Any, x: Any) -> Any:
+    model = module.hk.without_apply_rng(module.hk.transform(lambda x: module.OfHaiku()(x).sum()))
+    jax.jit(jax.grad(model.apply))(model.init(jax.random.PRNGKey(0), x), x)
+
+
+def of_nnx(module: Any, x: Any) -> Any:
+    model, nnx = module.OfNnx(), module.nnx
+    nnx.jit(nnx.grad(lambda model: model(x).sum()))(model)
+    np.testing.assert_array_equal(model.seen[...], x)  # what it changes in itself stays
+
+
+@pytest.mark.parametrize("of_framework", [of_equinox, of_linen, of_haiku, of_nnx])
+def test_a_parameter_whose_gradient_alone_is_not_finite_is_named(
+    load: Any, of_framework: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    module = load(PARAMETERS, numerics=("grads",), failing="warn")
+    of_framework(module, jnp.array([1.0, 2.0]))
+    jax.effects_barrier()
+    [record] = caplog.records
+    assert record.message.startswith("the gradient with respect to ") and "scale of stage " in record.message
+    assert record.message.endswith("gradient [2], the first at [0]: 2 infinite")

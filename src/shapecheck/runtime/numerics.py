@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import logging
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from shapecheck.runtime.errors import NonFinite
+from shapecheck.runtime.arising import Failed, Place
 from shapecheck.stage.staging.taps import Arrays, Sink, is_inexact
 
-Failed = Callable[[str, bool], None]
-
-LOGGER: Final = logging.getLogger("shapecheck")
 _MOST = 12  # arrays that went in whose ranges are told
 _OUT, _IN = 3, 3  # numbers that are sent of each array
 
@@ -30,23 +25,22 @@ class Named:
     ranks: tuple[int, ...]
 
 
-def named(name: str, value: Any) -> Named:
+def named(name: str, value: Any, is_leaf: Callable[[Any], bool] | None = None) -> Named:
     """The arrays of inexact numbers in a value."""
-    found = [(path, leaf) for path, leaf in jax.tree_util.tree_flatten_with_path(value)[0] if is_inexact(leaf)]
+    leaves = jax.tree_util.tree_flatten_with_path(value, is_leaf=is_leaf)[0]
+    found = [(path, leaf) for path, leaf in leaves if is_inexact(leaf)]
     names = tuple(f"{name}{jax.tree_util.keystr(path)}" for path, _ in found)
     return Named(names, tuple(leaf.ndim for _, leaf in found))
 
 
-def finite(title: str, outs: Named, ins: Named, failed: Failed, after: Callable[[jax.Array], None] | None) -> Sink:
-    """A sink that calls `failed` where arrays hold NaN or infinity: those of `title`, called `outs`, made of `ins`.
-
-    It is told the text, and whether some of `ins` were not finite either.
-    """
+def finite(place: Place, outs: Named, ins: Named, failed: Failed, after: Callable[[jax.Array], None] | None) -> Sink:
+    """A sink that calls `failed` where arrays hold NaN or infinity: those at `place`, called `outs`, made of `ins`."""
 
     def told(shapes: list[tuple[int, ...]], parts: list[np.ndarray[Any, Any]]) -> bool:
-        unfit = sum(int(part) for part in parts[len(outs.names) * _OUT + 2 :: _IN])
-        failed("\n".join([title, *_lines(outs, ins, shapes, parts)]), bool(unfit))
-        return False
+        sent = parts[len(outs.names) * _OUT :]
+        unfit = [*sent[: _MOST * _IN][_IN - 1 :: _IN], *sent[_MOST * _IN :]]
+        text = "\n".join([place.title, *_lines(outs, ins, shapes, parts)])
+        return not failed(place, text, any(int(number) for number in unfit))
 
     return Sink(_parts, told, _worth, after)
 
@@ -64,6 +58,8 @@ def _parts(outs: Arrays, ins: Arrays) -> list[jax.Array]:
         parts += [bad.sum(), jnp.isnan(array).sum(), jnp.argmax(bad.reshape(-1))]
     for array in ins[:_MOST]:
         parts += bounds(array)
+    if ins[_MOST:]:
+        parts.append(jnp.stack([(~jnp.isfinite(array)).sum() for array in ins[_MOST:]]).sum())
     return parts
 
 
@@ -90,7 +86,8 @@ def _lines(
         least, most, unfit = sent[index * _IN : (index + 1) * _IN]
         yield f"  given {name} {_text(shapes[count + index], ins.ranks[index])}: {between(least, most, int(unfit))}"
     if len(ins.names) > _MOST:
-        yield f"  and {len(ins.names) - _MOST} arrays more"
+        others = int(sent[_MOST * _IN])
+        yield f"  and {len(ins.names) - _MOST} arrays more{f', {others} not finite' if others else ''}"
 
 
 def _kinds(bad: int, nan: int) -> str:
@@ -113,37 +110,3 @@ def between(least: Any, most: Any, bad: int) -> str:
 def _text(shape: tuple[int, ...], rank: int) -> str:
     mapped = f" ({len(shape) - rank} mapped in front)" if len(shape) > rank else ""
     return f"[{','.join(map(str, shape))}]{mapped}"
-
-
-def raising(found: list[str]) -> Failed:
-    """Raise NonFinite, and note its text: JAX wraps what a callback raises in an error of its own.
-
-    Where several devices compute together, the others may wait for the one that raises, until JAX ends the program
-    without a word of it: so it is logged before.
-    """
-
-    def failed(text: str, follows: bool) -> None:
-        found.append(text)
-        if threading.current_thread() is not threading.main_thread() and jax.local_device_count() > 1:
-            LOGGER.error("%s", text)
-        raise NonFinite(text)
-
-    return failed
-
-
-def telling(text: str, follows: bool) -> None:
-    """Log it, before the debugger opens."""
-    LOGGER.warning("%s", text)
-
-
-def warning() -> Failed:
-    """Log each place once; after the first, not those that only pass on what they were given."""
-    told: set[str] = set()
-
-    def failed(text: str, follows: bool) -> None:
-        head = text.partition("\n")[0]
-        if head not in told and not (told and follows):
-            told.add(head)
-            LOGGER.warning("%s", text)
-
-    return failed

@@ -74,9 +74,16 @@ class Running:
 
     @pytest.hookimpl(hookwrapper=True)
     def _plain(self) -> Generator[None, Any, None]:
-        """Show what a check raised, not what JAX makes of it in a compiled function, and none of our frames."""
+        """Show what a check raised, not what JAX makes of it in a compiled function, and none of our frames.
+
+        What a test has not waited for is found in that test, and not in a later one.
+        """
         outcome = yield
         error = outcome.excinfo[1] if outcome.excinfo is not None else None
+        try:
+            self._session.wait()
+        except Exception as found:
+            error = error or found
         if error is not None:
             plain = self._session.failures.plain(error)
             outcome.force_exception(plain.with_traceback(without_ours(plain.__traceback__)))

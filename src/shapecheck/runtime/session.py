@@ -16,6 +16,7 @@ from shapecheck.runtime.asking import Asking
 from shapecheck.runtime.checking import Checking
 from shapecheck.runtime.failures import Failures, no_other_record, users_frame
 from shapecheck.runtime.options import Options
+from shapecheck.runtime.variables import held
 from shapecheck.stage.observe.recorder import Opened
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ class Session:
 
         try:
             jax.effects_barrier()
+            self._stages.arrive()
         except Exception as error:
             self.failures.raise_unless_told(error)
 
@@ -94,28 +96,25 @@ class Session:
 
     @cached_property
     def _stages(self) -> Stages:
-        from shapecheck.runtime.numerics import raising, telling, warning  # noqa: PLC0415 - they import JAX
-        from shapecheck.runtime.stages import Stages  # noqa: PLC0415 - likewise
+        from shapecheck.runtime.stages import Stages  # noqa: PLC0415 - it imports JAX
 
         no_other_record()
-        failed = {"warn": warning(), "breakpoint": telling}.get(self.options.failing, raising(self.failures.not_finite))
-        return Stages(self.options, self.probing.is_own, failed)
+        return Stages(self.options, self.probing.is_own, self.failures.not_finite)
 
     @cached_property
     def _watch(self) -> StageWatch:
         from shapecheck.stage.staging.watching import StageWatch  # noqa: PLC0415 - it imports JAX
 
-        watch = StageWatch((), os.path.relpath, runner=self._stages.run)
+        parameter = self._stages.parameter if "grads" in self.options.numerics else None
+        watch = StageWatch((), os.path.relpath, runner=self._stages.run, parameter=parameter)
         return self._frameworks.enter_context(watch)
 
     def _value(self, opened: Opened, site: Site, value: Any) -> Any:
-        import jax  # noqa: PLC0415 - there is a value, so the program has it
-
         frame = users_frame(sys._getframe(1))
         line, variables = (frame.f_lineno, frame.f_locals) if frame is not None else (0, {})
         known = self.probing.operands[opened.probe.path]
         names = known.returns.get(line, ()) if site.kind == "return" else known.sites.get(site.index, ())
-        given = {name: variables[name] for name in names if isinstance(variables.get(name), jax.Array)}
+        given = {name: held(variables, name) for name in names}
         return self._stages.value(opened, site, value, given, line)
 
     def _variable(self, name: str, line: int, value: Any) -> Any:

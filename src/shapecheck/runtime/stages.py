@@ -7,12 +7,15 @@ import fnmatch
 import itertools
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FrameType
 from typing import Any
 
+import jax
+
 from shapecheck.facts import Site, Stage
 from shapecheck.runtime import numerics, recording
+from shapecheck.runtime.arising import Failed, Place, Raising, Telling
 from shapecheck.runtime.breaking import opening
 from shapecheck.runtime.looking import short
 from shapecheck.runtime.options import Options
@@ -20,26 +23,36 @@ from shapecheck.runtime.printing import printing
 from shapecheck.stage.observe.recorder import Opened
 from shapecheck.stage.staging import running
 from shapecheck.stage.staging.running import Running
-from shapecheck.stage.staging.taps import arrays_in, tap, tap_gradient
+from shapecheck.stage.staging.taps import arrays_in, has_identity, tap, tap_gradient
 from shapecheck.templates import log
 
 _GRADIENT = "grad:"
 _MOST = 3  # paths beside the first that are told
+_GIVEN = 256  # arrays that a value may come from
 _NONE = numerics.Named((), ())
 
 
 class Stages:
-    """Puts taps on values as the options say. `failed` is told what is not finite."""
+    """Puts taps on values as the options say. What is not finite, and raised, is noted in `found`."""
 
-    def __init__(self, options: Options, is_own: Callable[[str], bool], failed: numerics.Failed) -> None:
-        self._options, self._is_own, self._failed = options, is_own, failed
+    def __init__(self, options: Options, is_own: Callable[[str], bool], found: list[str]) -> None:
+        self._options, self._is_own = options, is_own
+        self._raising = Raising(found)
+        self._telling = Telling(again=options.failing == "breakpoint")
+        self._failed: Failed = self._raising.found if options.failing == "raise" else self._telling.found
         self._running: list[Running] = []
+        self._titles: list[str] = []  # of those that are running
         self._handler = recording.to_file(options.log) if options.log else None
         self._after = opening(is_own) if options.failing == "breakpoint" else None
         self._outputs, self._grads = "outputs" in options.numerics, "grads" in options.numerics
 
+    def arrive(self) -> None:
+        """All is computed: raise what could not be raised before."""
+        self._raising.arrive()
+
     def close(self) -> None:
         """Write no more."""
+        self._telling.sum_up()
         if self._handler is not None:
             recording.LOGGER.removeHandler(self._handler)
             self._handler.close()
@@ -49,16 +62,18 @@ class Stages:
         paths = running.names(self._running, stage)
         title = self._title(stage, paths)
         if self._grads:
-            args, kwargs = self._backward(
-                (tuple(args), dict(kwargs)), f"an input of {title}", "in the backward pass of this stage"
-            )
+            own = _names(stage, args, kwargs)
+            args = tuple(self._input(name, value, title) for name, value in zip(own, args, strict=True))
+            kwargs = {name: self._input(name, value, title) for name, value in kwargs.items()}
         self._running.append(stage)
+        self._titles.append(title)
         try:
             result = function(*args, **kwargs)
         finally:
             self._running.pop()
+            self._titles.pop()
         if self._outputs:
-            result = self._forward(result, f"{title} gave what is not finite", _given(stage, args, kwargs))
+            result = self._forward(result, _gave(title), _given(stage, args, kwargs))
         result = self._printed(result, [*(path or stage.step.type for path in paths), stage.step.type], title)
         found = arrays_in(result)
         if self._options.log and found:
@@ -88,20 +103,32 @@ class Stages:
         """A variable that is to be printed."""
         return self._printed(value, [name, name.rpartition(".")[2]], f"{name} (line {line})")
 
+    def parameter(self, name: str, value: Any) -> Any:
+        """A parameter that the innermost stage takes out of what holds it, and is not given."""
+        return self._input(name, value, self._titles[-1]) if self._titles else value
+
+    def _input(self, name: str, value: Any, title: str) -> Any:
+        def tapped(path: Any, leaf: Any) -> Any:
+            what = f"{name}{jax.tree_util.keystr(path)} of {title}"
+            return self._backward(leaf, what, "in the backward pass of this stage")
+
+        return jax.tree_util.tree_map_with_path(tapped, value, is_leaf=has_identity) if arrays_in(value) else value
+
     def _forward(self, value: Any, title: str, given: Mapping[str, Any], name: str = "output") -> Any:
+        given = dict(_few(given))
         parts = [numerics.named(name, each) for name, each in given.items()]
         names = tuple(itertools.chain.from_iterable(part.names for part in parts))
         ranks = tuple(itertools.chain.from_iterable(part.ranks for part in parts))
-        sink = numerics.finite(
-            title, numerics.named(name, value), numerics.Named(names, ranks), self._failed, self._after
-        )
+        place = Place(title, tuple(map(_gave, self._titles)))
+        outs = numerics.named(name, value, has_identity)
+        sink = numerics.finite(place, outs, numerics.Named(names, ranks), self._failed, self._after)
         return tap(value, list(given.values()), sink)
 
     def _backward(self, value: Any, what: str, where: str = "on the way back through what uses it") -> Any:
-        title = f"the gradient with respect to {what} is not finite: it became so {where}"
+        place = Place(f"the gradient with respect to {what} is not finite: it became so {where}", gradient=True)
 
         def sink(leaf: Any) -> Any:
-            return numerics.finite(title, numerics.Named(("gradient",), (leaf.ndim,)), _NONE, self._failed, self._after)
+            return numerics.finite(place, numerics.Named(("gradient",), (leaf.ndim,)), _NONE, self._failed, self._after)
 
         return tap_gradient(value, sink)
 
@@ -109,7 +136,7 @@ class Stages:
         globs = self._options.prints
         plain = [glob for glob in globs if not glob.startswith(_GRADIENT)]
         if _matches(names, plain):
-            paths = [f" {name}".rstrip() for name in numerics.named("", value).names]
+            paths = [f" {name}".rstrip() for name in numerics.named("", value, has_identity).names]
             value = tap(value, (), printing(title, paths, [_dtype(array) for array in arrays_in(value)]))
         if _matches(names, [glob.removeprefix(_GRADIENT) for glob in globs if glob.startswith(_GRADIENT)]):
             value = tap_gradient(value, lambda leaf: printing(f"gradient of {title}", [""], [_dtype(leaf)]))
@@ -130,12 +157,31 @@ class Stages:
 
 def _given(stage: Running, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """What a stage is given, by name; its own parameters last."""
-    own = {"self": args[0]} if args and type(args[0]) is type(stage.part) else {}
-    rest = args[1:] if own else args
+    given = dict(zip(_names(stage, args, kwargs), args, strict=True))
+    own = {"self": given.pop("self")} if "self" in given else {}
+    return {**given, **kwargs, **own}
+
+
+def _few(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """What has arrays, and not too many of them: each is kept until the value is looked at."""
+    count = 0
+    for name, value in given.items():
+        count += len(found := numerics.named(name, value).names)
+        if found and count <= _GIVEN:
+            yield name, value
+
+
+def _names(stage: Running, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
+    """What the arguments are called that a stage is given by position."""
+    own = ["self"] if args and type(args[0]) is type(stage.part) else []
     names = [name for name, _ in stage.step.input if name not in kwargs]
-    if len(names) != len(rest):
-        names = [f"[{index}]" for index in range(len(rest))]
-    return {**dict(zip(names, rest, strict=True)), **kwargs, **own}
+    if len(names) != len(args) - len(own):
+        names = [f"[{index}]" for index in range(len(args) - len(own))]
+    return [*own, *names]
+
+
+def _gave(title: str) -> str:
+    return f"{title} gave what is not finite"
 
 
 def _dtype(array: Any) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import fnmatch
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from shapecheck.facts import Site
 from shapecheck.stage.observe.binding import assigned
@@ -25,7 +25,7 @@ def watched(tree: ast.Module, globs: Sequence[str]) -> ast.Module:
 
 @dataclass(frozen=True)
 class Operands:
-    """The variables that expressions read: those of sites, and those that are returned on a line."""
+    """The variables that expressions read, and attributes of such (`self.layer`): of sites, of returns on a line."""
 
     sites: Mapping[int, tuple[str, ...]]
     returns: Mapping[int, tuple[str, ...]]
@@ -41,13 +41,13 @@ def operands(source: bytes, sites: Sequence[Site]) -> Operands:
     returns: dict[int, tuple[str, ...]] = {}
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Return) and node.value is not None:
-            returns[node.value.lineno] = _names(node.value)
+            returns[node.value.lineno] = _unique(_names(node.value))
         if not isinstance(node, (ast.expr, ast.stmt)):
             continue
         place = node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0
         for site in by_place.get(place, ()):
             if isinstance(node, ast.expr) and site.kind == "value":
-                found[site.index] = _names(node)
+                found[site.index] = _unique(_names(node))
             elif isinstance(node, ast.stmt) and site.kind == "name":
                 found[site.index] = _before(node, site)
     return Operands(found, returns)
@@ -58,11 +58,33 @@ def _before(statement: ast.stmt, site: Site) -> tuple[str, ...]:
     value = statement.iter if isinstance(statement, (ast.For, ast.AsyncFor)) else getattr(statement, "value", None)
     if site.when == "before" or not isinstance(value, ast.expr):
         return ()
-    return tuple(name for name in _names(value) if name not in assigned(statement))
+    return _unique(name for name in _names(value) if name not in assigned(statement))
 
 
-def _names(node: ast.expr) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(each.id for each in ast.walk(node) if isinstance(each, ast.Name)))
+def _unique(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))
+
+
+def _names(node: ast.AST) -> Iterator[str]:
+    """The variables and attributes inside of an expression; of `self.a.b` not those that it goes through."""
+    chain, below = [], node
+    while isinstance(below, ast.Attribute):
+        chain.append(below.attr)
+        below = below.value
+    if isinstance(below, ast.Name):
+        yield ".".join([below.id, *reversed(chain)])
+        return
+    for child in ast.iter_child_nodes(below):
+        yield from _names(child)
+
+
+def held(variables: Mapping[str, Any], chain: str) -> Any:
+    """What a variable has, or its attribute, if it is there without running any code of others; else None."""
+    first, *attributes = chain.split(".")
+    value = variables.get(first)
+    for attribute in attributes:
+        value = getattr(value, "__dict__", {}).get(attribute)
+    return value
 
 
 class _Watching(ast.NodeTransformer):

@@ -10,6 +10,7 @@ A tap is the identity on arrays, with a function on the host that is told of the
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -43,7 +44,7 @@ def tap(value: Any, given: Any, sink: Sink, which: Callable[[Any], bool] | None 
     Those of `given` are what they came from.
     """
     which = which or is_inexact
-    leaves, structure = jax.tree_util.tree_flatten(value)
+    leaves, structure = jax.tree_util.tree_flatten(value, is_leaf=has_identity)
     places = [index for index, leaf in enumerate(leaves) if which(leaf)]
     if not places:
         return value
@@ -64,7 +65,11 @@ def tap(value: Any, given: Any, sink: Sink, which: Callable[[Any], bool] | None 
 
 def tap_gradient(value: Any, sink: Callable[[Any], Sink]) -> Any:
     """`value`, the cotangents of whose arrays are told when they are computed: each to the sink that it has."""
-    return jax.tree_util.tree_map(lambda leaf: _tapped(leaf, sink(leaf)) if is_inexact(leaf) else leaf, value)
+
+    def tapped(leaf: Any) -> Any:
+        return _tapped(leaf, sink(leaf)) if is_inexact(leaf) else leaf
+
+    return jax.tree_util.tree_map(tapped, value, is_leaf=has_identity)
 
 
 def _tapped(array: Any, sink: Sink) -> Any:
@@ -83,8 +88,14 @@ def _tapped(array: Any, sink: Sink) -> Any:
 
 
 def arrays_in(value: Any) -> list[jax.Array]:
-    """The arrays of inexact numbers in a pytree."""
-    return [leaf for leaf in jax.tree_util.tree_leaves(value) if is_inexact(leaf)]
+    """The arrays of inexact numbers in a pytree that can be tapped."""
+    return [leaf for leaf in jax.tree_util.tree_leaves(value, is_leaf=has_identity) if is_inexact(leaf)]
+
+
+def has_identity(value: Any) -> bool:
+    """Whether it is an object of Flax's nnx, which the program changes in place: it must not be built anew."""
+    nnx: Any = sys.modules.get("flax.nnx")
+    return nnx is not None and isinstance(value, (nnx.Module, nnx.Variable))
 
 
 def _tell(outs: Arrays, ins: Arrays, sink: Sink) -> None:

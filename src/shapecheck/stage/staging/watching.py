@@ -28,6 +28,7 @@ _numbers = itertools.count()
 
 Framework = Callable[["StageWatch"], contextlib.AbstractContextManager[None]]
 Runner = Callable[[Running, Callable[..., Any], Sequence[Any], Mapping[str, Any]], Any]
+Parameter = Callable[[str, Any], Any]
 
 _scope = jax.named_scope  # as it is while nobody watches
 
@@ -36,7 +37,8 @@ class StageWatch(Watch):
     """While it is entered, the steps that the `frameworks` show are noted. `show` gives files' paths in messages.
 
     With `flops` it is counted what each costs. With a `runner`, which is handed each stage and runs it, this watches
-    a program that computes: nothing is noted, and nothing left out.
+    a program that computes: nothing is noted, and nothing left out. `parameter` is handed, and gives back, each
+    parameter that a stage takes out of what its framework holds for it.
     """
 
     def __init__(
@@ -46,8 +48,10 @@ class StageWatch(Watch):
         *,
         flops: bool = False,
         runner: Runner | None = None,
+        parameter: Parameter | None = None,
     ) -> None:
-        self._frameworks, self._show, self.flops, self.runner = frameworks, show, flops, runner
+        self._frameworks, self._show, self.flops = frameworks, show, flops
+        self.runner, self.parameter = runner, parameter
         self._thread = 0
         self._name = ""  # of the attempt, to JAX
         self._renewals: contextlib.ExitStack | None = None  # during an attempt

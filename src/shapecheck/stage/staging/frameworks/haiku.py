@@ -13,7 +13,7 @@ from types import FrameType
 from typing import Any
 
 from shapecheck.stage.staging.anatomy import numbers
-from shapecheck.stage.staging.running import Step, arguments, described, short
+from shapecheck.stage.staging.running import Running, Step, arguments, described, short
 from shapecheck.stage.staging.transforms import callers
 from shapecheck.stage.staging.watching import StageWatch
 
@@ -90,10 +90,21 @@ def watching(watch: StageWatch) -> Iterator[None]:
             lambda: held,
             _INITIALISING in transforms,
         )
-        result = watch.run(step, run, args, kwargs)
+        with getting(top):
+            result = watch.run(step, run, args, kwargs)
         # Now: afterwards nobody tells.
         held = numbers(watch.stacks.whole(_outside(module.params_dict(), around)))
         return result
+
+    def getting(top: Running | None) -> contextlib.AbstractContextManager[Any]:
+        take = watch.parameter
+        if take is None or top is not None:
+            return contextlib.nullcontext()
+        # https://dm-haiku.readthedocs.io/en/latest/api.html#custom-getter
+        getter: contextlib.AbstractContextManager[Any] = haiku.custom_getter(
+            lambda get, value, context: take(context.name, get(value))
+        )
+        return getter
 
     with haiku.intercept_methods(intercept):
         yield

@@ -15,6 +15,7 @@ from typing import Any
 import jax
 
 from shapecheck.stage.staging.anatomy import numbers
+from shapecheck.stage.staging.frameworks.classes import patched
 from shapecheck.stage.staging.running import Step, arguments, described, short
 from shapecheck.stage.staging.transforms import callers
 from shapecheck.stage.staging.watching import StageWatch
@@ -70,7 +71,26 @@ def watching(watch: StageWatch) -> Iterator[None]:
                 wholes.pop()
 
     watch.wrap(lambda function: _initialised(linen, function, watch, outermost))
-    with linen.intercept_methods(intercept):
+    with linen.intercept_methods(intercept), _parameters(linen, watch):
+        yield
+
+
+@contextlib.contextmanager
+def _parameters(linen: Any, watch: StageWatch) -> Iterator[None]:
+    """Meanwhile, who asks for a parameter gets what the watch gives back."""
+    take = watch.parameter
+    if take is None:
+        yield
+        return
+    param = vars(linen.Module)["param"]
+
+    @functools.wraps(param)
+    def taken(module: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+        value = param(module, name, *args, **kwargs)
+        top = watch.top()
+        return take(name, value) if top is not None and top.part is module else value
+
+    with patched(linen.Module, "param", taken):
         yield
 
 

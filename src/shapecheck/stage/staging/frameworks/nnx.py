@@ -39,6 +39,28 @@ def watching(watch: StageWatch) -> Iterator[None]:
         meta = next((each for each in type.mro(type(base)) if "__call__" in vars(each)), type)
         if meta is not type:
             stack.enter_context(patched(meta, "__call__", _making(vars(meta)["__call__"], change)))
+        stack.enter_context(_parameters(watch))
+        yield
+
+
+@contextlib.contextmanager
+def _parameters(watch: StageWatch) -> Iterator[None]:
+    """Meanwhile, a stage that asks one of its parameters for its value gets what the watch gives back."""
+    take, nnx = watch.parameter, sys.modules.get("flax.nnx")
+    get = vars(getattr(nnx, "Variable", object)).get("get_value")  # since Flax 0.12
+    if take is None or nnx is None or get is None:
+        yield
+        return
+
+    @functools.wraps(get)
+    def taken(self: Any, *args: Any, **kwargs: Any) -> Any:
+        value, top = get(self, *args, **kwargs), watch.top()
+        if top is None or not isinstance(self, nnx.Param):
+            return value
+        name = next((name for name, held in vars(top.part).items() if held is self), None)
+        return take(name, value) if name is not None else value
+
+    with patched(nnx.Variable, "get_value", taken):
         yield
 
 
