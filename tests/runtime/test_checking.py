@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -11,6 +12,8 @@ import jax.numpy as jnp
 import pytest
 
 import shapecheck
+from shapecheck.facts import ArrayValue, Call, Evaluation, Observation
+from shapecheck.runtime.asking import Asking
 
 HEAD = """
 import jax
@@ -288,3 +291,38 @@ class Layer(eqx.Module):
     assert gone() is None
     rebuilt = jax.tree_util.tree_map(lambda leaf: leaf, module.Layer(5))
     assert rebuilt(jnp.ones(3)).shape == (5,)
+
+
+def test_ctrl_c_and_a_fork_leave_no_answer_to_another_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine.py").write_text("def f(x):\n    y = x.T  # shape: (a, b)\n    return y\n", "utf-8")
+    asking = Asking()
+    (plan, _) = asking.read(str(tmp_path / "mine.py")) or pytest.fail("it claims something")
+    [site] = [site.index for site in plan.sites if site.kind == "value"]
+    [scope] = [index for index, scope in enumerate(plan.scopes) if scope.qualname == "f"]
+
+    def found(*shape: str) -> list[str]:
+        seen = Observation(site, ArrayValue("float32", shape))
+        call = Call(plan.path, scope, 1, None, (seen,))
+        asked = Evaluation("it", "run", plan.path, 1, "sized", "ok", "", (call,))
+        return [finding["code"] for finding in asking.judge(asked, over=True)]
+
+    assert found("2", "3", "4") == ["SC201"]
+    first = asking._process
+    assert first is not None and first.stdout is not None
+    with monkeypatch.context() as patch:
+        patch.setattr(first, "stdout", Interrupted(first.stdout))
+        with pytest.raises(KeyboardInterrupt):
+            found("2", "3")
+    assert first.returncode == 0  # nothing is left behind
+    assert found("2", "3", "4") == ["SC201"]  # by another, which knows the file too
+    asking.close()
+
+
+class Interrupted:
+    """A stream whose reader presses Ctrl-C."""
+
+    def __init__(self, stream: Any) -> None:
+        self.close = stream.close
+
+    def readline(self) -> bytes:
+        raise KeyboardInterrupt

@@ -25,10 +25,12 @@ class Asking:
         self._lock = threading.RLock()
         self._process: subprocess.Popen[bytes] | None = None
         self._owner = 0
+        self._read: list[str] = []  # files that it knows
 
     def read(self, file: str) -> tuple[ModulePlan, frozenset[int]] | None:
         """What to observe in a file, and the sites that can be judged at once; None if it claims nothing."""
         answer = self._ask({"op": "read", "file": file})
+        self._read.append(file)
         return (answer["plan"], frozenset(answer["prompt"])) if answer else None
 
     def judge(self, evaluation: Evaluation, *, over: bool) -> list[dict[str, Any]]:
@@ -44,26 +46,36 @@ class Asking:
 
     def _ask(self, message: dict[str, Any]) -> Any:
         with self._lock:
-            if self._process is None or self._owner != os.getpid():
-                self._process, self._owner = self._started(), os.getpid()
-                weakref.finalize(self, _end, self._process, self._owner)
-            line = b""
-            try:
-                stdin, stdout = cast("IO[bytes]", self._process.stdin), cast("IO[bytes]", self._process.stdout)
-                stdin.write(dump(message).encode() + b"\n")
-                stdin.flush()
-                line = stdout.readline()
-            except OSError:
-                pass  # it has ended, as an empty line says too
-            if not line:
-                raise CheckError(
-                    f"shapecheck's own process ended ({self._python}); what it wrote stands above. Is shapecheck "
-                    "installed there, with its dependencies? SHAPECHECK_PYTHON names another interpreter."
-                )
-            answer = load(line)
+            process, self._process = self._process, None  # one whose answer nobody has waited for is of no use
+            if process is None or self._owner != os.getpid():
+                process, self._owner = self._started(), os.getpid()
+                weakref.finalize(self, _end, process, self._owner)
+                for file in self._read:  # by another one
+                    self._exchange(process, {"op": "read", "file": file})
+            answer = self._exchange(process, message)
+            self._process = process
             if "error" in answer:
                 raise CheckError(answer["error"])
             return answer["answer"]
+
+    def _exchange(self, process: subprocess.Popen[bytes], message: dict[str, Any]) -> Any:
+        line = b""
+        try:
+            stdin, stdout = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
+            stdin.write(dump(message).encode() + b"\n")
+            stdin.flush()
+            line = stdout.readline()
+        except OSError:
+            pass  # it has ended, as an empty line says too
+        except BaseException:  # Ctrl-C
+            _end(process, self._owner)
+            raise
+        if not line:
+            raise CheckError(
+                f"shapecheck's own process ended ({self._python}); what it wrote stands above. Is shapecheck "
+                "installed there, with its dependencies? SHAPECHECK_PYTHON names another interpreter."
+            )
+        return load(line)
 
     def _started(self) -> subprocess.Popen[bytes]:
         ours = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))

@@ -89,8 +89,9 @@ class Checking(Listener):
             return []
         if len(self._judged) >= _MOST:
             self._judged.clear()
+        found = self._asking.judge(_evaluation(calls[::-1]), over=over)
         self._judged.add(key)
-        return self._asking.judge(_evaluation(calls[::-1]), over=over)
+        return found
 
 
 def _inside(site: Site, of: Site) -> bool:
