@@ -57,9 +57,14 @@ if __name__ == "__main__":
     raise SystemExit(7)
 """
 TESTS = """
+import unittest
 import jax, jax.numpy as jnp
 import pytest
 from own.model import mean
+
+class Case(unittest.TestCase):
+    def test_not_finite(self):
+        jax.jit(mean)(jnp.full((2, 3), jnp.nan))
 
 def test_right():
     mean(jnp.ones((2, 3)))
@@ -214,11 +219,12 @@ def test_pytest_runs_with_checks_also_in_its_own_files(project: Path) -> None:
         "shapecheck.ShapeMismatch: conftest.py:12:",
         "FAILED test_own.py::test_wrong - shapecheck.ShapeMismatch",
         "FAILED test_own.py::test_not_finite - shapecheck.NonFinite",
+        "FAILED test_own.py::Case::test_not_finite - shapecheck.NonFinite",
         "FAILED test_own.py::test_claims_of_its_own - shapecheck.ShapeMismatch",
-        "shapecheck.ShapeMismatch: test_own.py:17:",
+        "shapecheck.ShapeMismatch: test_own.py:22:",
         "ERROR test_own.py::test_with_fixtures - shapecheck.ShapeMismatch",
-        "shapecheck.ShapeMismatch: test_own.py:30:",
-        "4 failed, 1 passed, 2 errors",
+        "shapecheck.ShapeMismatch: test_own.py:35:",
+        "5 failed, 1 passed, 2 errors",
         "mean.y (line 6) f32[4]  1  mean 1",
     ):
         assert told in checked

@@ -132,6 +132,7 @@ class ProbingLoader(importlib.machinery.SourceFileLoader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Run the module."""
+        __tracebackhide__ = True  # by pytest, where it cannot be imported
         self._code = self.get_code(module.__name__)
         vars(module).update(self.names)
         super().exec_module(module)

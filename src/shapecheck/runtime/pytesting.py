@@ -73,22 +73,23 @@ class Running:
         self._session.start()
 
     @pytest.hookimpl(hookwrapper=True)
-    def _plain(self) -> Generator[None, Any, None]:
-        """Show what a check raised, not what JAX makes of it in a compiled function, and none of our frames.
-
-        What a test has not waited for is found in that test, and not in a later one.
-        """
+    def _waiting(self) -> Generator[None, Any, None]:
+        """What a test has not waited for is found in that test, and not in a later one."""
         outcome = yield
-        error = outcome.excinfo[1] if outcome.excinfo is not None else None
         try:
             self._session.wait()
-        except Exception as found:
-            error = error or found
-        if error is not None:
-            plain = self._session.failures.plain(error)
-            outcome.force_exception(plain.with_traceback(without_ours(plain.__traceback__)))
+        except Exception as error:
+            if outcome.excinfo is None:
+                outcome.force_exception(error)
 
-    pytest_runtest_setup = pytest_runtest_call = pytest_runtest_teardown = _plain
+    pytest_runtest_setup = pytest_runtest_call = pytest_runtest_teardown = _waiting
+
+    def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> None:
+        """Show what a check raised, not what JAX makes of it in a compiled function, and none of our frames."""
+        if call.excinfo is not None:
+            plain = self._session.failures.plain(call.excinfo.value)
+            trace = without_ours(plain.__traceback__) or call.excinfo.tb
+            call.excinfo = pytest.ExceptionInfo.from_exc_info((type(plain), plain.with_traceback(trace), trace))
 
     def pytest_unconfigure(self) -> None:
         """The end."""

@@ -24,6 +24,7 @@ class RewritingLoader(importlib.abc.Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Run the module, which is pytest's from then on."""
+        __tracebackhide__ = True  # by pytest, where the module cannot be imported
         module.__loader__ = self._inner
         if module.__spec__ is not None:
             module.__spec__.loader = self._inner
