@@ -293,6 +293,12 @@ class Layer(eqx.Module):
     assert rebuilt(jnp.ones(3)).shape == (5,)
 
 
+def test_a_dtype_that_stands_beside_the_shape_is_told(load: Any) -> None:
+    module = load("def f(x):\n    y = x.sum()  # shape=(), dtype=jnp.float32\n    return y\n")
+    with pytest.raises(shapecheck.ShapeMismatch, match=r"comment says \(\) of float32, but y is bfloat16"):
+        module.f(jnp.ones(3, jnp.bfloat16))
+
+
 def test_ctrl_c_and_a_fork_leave_no_answer_to_another_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mine.py").write_text("def f(x):\n    y = x.T  # shape: (a, b)\n    return y\n", "utf-8")
     asking = Asking()

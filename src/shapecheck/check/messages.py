@@ -27,7 +27,11 @@ def mismatch_finding(module: Module, claim: Claim, false: False_) -> Finding:
     observed = _observed(claim, mismatch, evaluation)
     rule = RULES[code]
     message = rule.message.format(
-        notation=claim.notation, claimed=claim.text, target=_target(claim), observed=observed, text=claim.text
+        notation=claim.notation,
+        claimed=_claimed(claim, mismatch),
+        target=_target(claim),
+        observed=observed,
+        text=claim.text,
     )
     return Finding(
         code,
@@ -90,6 +94,12 @@ def _code(module: Module, claim: Claim, mismatch: Mismatch) -> str:
     if claim.notation == "docstring":
         return "SC207"
     return _CODES[module.sites[claim.sites[0]].kind]
+
+
+def _claimed(claim: Claim, mismatch: Mismatch) -> str:
+    """What is claimed; of `shape=(n,), dtype=jnp.float32` the text has the shape alone."""
+    apart = mismatch.reason == "dtype" and claim.text.startswith(("(", "["))
+    return f"{claim.text} of {claim.dtype.lower()}" if apart else claim.text
 
 
 def _target(claim: Claim) -> str:
