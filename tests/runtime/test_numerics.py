@@ -368,3 +368,36 @@ def test_a_parameter_whose_gradient_alone_is_not_finite_is_named(
     [record] = caplog.records
     assert record.message.startswith("the gradient with respect to ") and "scale of stage " in record.message
     assert record.message.endswith("gradient [2], the first at [0]: 2 infinite")
+
+
+def test_a_state_of_equinox_is_not_used_up(load: Any) -> None:
+    module = load(
+        """
+        import equinox as eqx
+        import jax
+        import jax.numpy as jnp
+
+        class Counting(eqx.Module):
+            index: eqx.nn.StateIndex
+
+            def __init__(self):
+                self.index = eqx.nn.StateIndex(jnp.array(0.0))
+
+            def __call__(self, x, state):
+                return x + state.get(self.index), state.set(self.index, state.get(self.index) + 1)
+
+        class Twice(eqx.Module):
+            part: Counting
+
+            def __call__(self, x, state):
+                x, state = self.part(x, state)
+                return self.part(x, state=state)
+        """,
+        numerics=("outputs", "grads"),
+    )
+    model, state = eqx.nn.make_with_state(lambda: module.Twice(module.Counting()))()
+    for _ in range(2):
+        x, state = eqx.filter_jit(model)(jnp.array(1.0), state)
+    assert float(x) == 6.0
+    x, state = model(x, state)
+    assert float(x) == 15.0

@@ -11,6 +11,7 @@ import numpy as np
 
 from shapecheck.facts import ArrayValue
 from shapecheck.stage.observe.values import dtype_name, is_array
+from shapecheck.stage.staging.taps import is_state
 from shapecheck.templates import shown
 
 _MOST = 8  # arrays of one variable that are shown
@@ -22,7 +23,7 @@ def arrays(variables: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         if name.startswith("__") or isinstance(value, type):
             continue
         try:
-            leaves = jax.tree_util.tree_flatten_with_path(value)[0]
+            leaves = jax.tree_util.tree_flatten_with_path(value, is_leaf=is_state)[0]
         except Exception:  # noqa: S112 - of a class of others', which does not want to be looked into
             continue
         found = [(path, leaf) for path, leaf in leaves if is_array(leaf) and not isinstance(leaf, np.generic)]

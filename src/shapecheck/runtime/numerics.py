@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from shapecheck.runtime.arising import Failed, Place
-from shapecheck.stage.staging.taps import Arrays, Sink, is_inexact
+from shapecheck.stage.staging.taps import Arrays, Sink, is_inexact, is_state
 
 _MOST = 12  # arrays that went in whose ranges are told
 _OUT, _IN = 3, 3  # numbers that are sent of each array
@@ -25,7 +25,7 @@ class Named:
     ranks: tuple[int, ...]
 
 
-def named(name: str, value: Any, is_leaf: Callable[[Any], bool] | None = None) -> Named:
+def named(name: str, value: Any, is_leaf: Callable[[Any], bool] = is_state) -> Named:
     """The arrays of inexact numbers in a value."""
     leaves = jax.tree_util.tree_flatten_with_path(value, is_leaf=is_leaf)[0]
     found = [(path, leaf) for path, leaf in leaves if is_inexact(leaf)]

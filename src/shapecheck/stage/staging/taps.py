@@ -48,7 +48,7 @@ def tap(value: Any, given: Any, sink: Sink, which: Callable[[Any], bool] | None 
     places = [index for index, leaf in enumerate(leaves) if which(leaf)]
     if not places:
         return value
-    came = [leaf for leaf in jax.tree_util.tree_leaves(given) if which(leaf)]
+    came = [leaf for leaf in jax.tree_util.tree_leaves(given, is_leaf=is_state) if which(leaf)]
     if not any(isinstance(leaves[index], jax.core.Tracer) for index in places):
         _tell([leaves[index] for index in places], [a for a in came if not isinstance(a, jax.core.Tracer)], sink)
         return value
@@ -93,9 +93,14 @@ def arrays_in(value: Any) -> list[jax.Array]:
 
 
 def has_identity(value: Any) -> bool:
-    """Whether it is an object of Flax's nnx, which the program changes in place: it must not be built anew."""
+    """Whether it must not be built anew: an object of Flax's nnx, which the program changes in place, or a state."""
     nnx: Any = sys.modules.get("flax.nnx")
-    return nnx is not None and isinstance(value, (nnx.Module, nnx.Variable))
+    return is_state(value) or (nnx is not None and isinstance(value, (nnx.Module, nnx.Variable)))
+
+
+def is_state(value: Any) -> bool:
+    """Whether it is a state of Equinox's, which nobody may look into twice: then it counts as old."""
+    return isinstance(value, getattr(sys.modules.get("equinox.nn"), "State", ()))
 
 
 def _tell(outs: Arrays, ins: Arrays, sink: Sink) -> None:
