@@ -272,14 +272,16 @@ def at_a_terminal(project: Path, arguments: list[str], typed: list[str]) -> str:
 def test_each_device_of_a_pmap_is_looked_at_and_none_waits_for_ever(project: Path, arguments: list[str]) -> None:
     (project / "mapped.py").write_text(MAPPED, "utf-8")
     said = ours(project, "--numerics", "outputs", "--print", "root.y", "mapped.py", *arguments)
-    assert said.stdout == "gave [[5.0], [5.0]]\ncleaned up\n"
+    assert said.stdout.startswith("gave [[5.0], [5.0]]\n")
     lines = said.stderr.splitlines()
     printed = [line.split("  ")[1] for line in lines if line.startswith("root.y (line 8) f32[1]")]
     assert sorted(printed[:2]) == ["2", "3"]
     found = "the value at mapped.py:8 in root is not finite"
     assert [line for line in lines if found in line] == [f"shapecheck.NonFinite: {found}"]
-    assert "ignored" not in said.stderr and "During handling" not in said.stderr
+    assert "ignored" not in said.stderr
     assert said.returncode == 1
+    if not arguments:  # else the program may be at its end when it is interrupted
+        assert said.stdout.endswith("cleaned up\n") and "During handling" not in said.stderr
 
 
 def test_what_cannot_be_run_is_refused(project: Path) -> None:
