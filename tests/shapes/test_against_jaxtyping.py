@@ -10,7 +10,7 @@ import jaxtyping
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, event, given, settings
+from hypothesis import HealthCheck, event, example, given, settings
 from hypothesis import strategies as st
 from jaxtyping import PyTree, Shaped, jaxtyped
 
@@ -180,6 +180,7 @@ def judged_by_us(trial: Trial, spec: Spec, bindings: Bindings) -> tuple[str, Bin
 
 @settings(max_examples=2500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(sequences())
+@example([Trial("0<<128", ((0,),), tree=False)])
 def test_matching_agrees_over_several_arrays(sequence: list[Trial]) -> None:
     bindings = Bindings()
     with jaxtyped("context"):

@@ -258,7 +258,7 @@ def _power(base: Number, exponent: Number) -> Number:
 
 
 def _shift(left: Number, right: Number) -> Number:
-    if isinstance(right, int) and right > MAX_BITS:
+    if isinstance(right, int) and right > MAX_BITS and left != 0:
         raise OverflowError
     return _integral(operator.lshift)(left, right)
 
