@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -78,6 +79,19 @@ def test_linen_modules_are_initialised_and_called(told: Callable[..., str]) -> N
     assert "| `up` | Dense | `f32[batch,4]` | `f32[batch,5]` | 25 |" in table
     # All three layers' parameters, and what each of them sees.
     assert "| `VmapDense_0 vmap(3)` | Dense | `f32[batch,5]` | `f32[batch,2]` | 36 |" in table
+
+
+def test_parameters_that_are_made_to_measure_are_counted_for_numbers(told: Callable[..., str]) -> None:
+    pytest.importorskip("flax")
+    Path("open.py").write_text(
+        "import flax.linen as nn\nfrom jaxtyping import Array, Float\n\nclass Open(nn.Module):\n    @nn.compact\n"
+        "    def __call__(self, x: Float[Array, 'b d']):\n        return nn.Dense(5, use_bias=False)(x)\n"
+    )
+    table = told("open.py:Open")
+    found = re.search(r"\| `Open` \| Open \| `f32\[(\d+),(\d+)\]` \| `f32\[(\d+),5\]` \| (\d+) \|", table)
+    assert found is not None, table
+    batch, width, same, count = map(int, found.groups())
+    assert (batch, 5 * width) == (same, count)
 
 
 def test_nnx_modules_may_change_while_they_run(told: Callable[..., str]) -> None:

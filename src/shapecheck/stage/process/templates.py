@@ -59,7 +59,11 @@ class Templates:
                 found = search.evaluate()
             if search.shown is not None and not search.shown.ok:
                 self._kitchen.recall(search.shown.trial.construction)
-            return found
+            # Parameters that are made to measure can be counted only where all sizes are numbers.
+            counted = tuple(each for each in found if all(type(stage.params) is int for stage in each.stages))
+            if found and not counted:
+                raise ExampleError(f"{given.call}: its parameters depend on sizes that are open; give them as numbers")
+            return counted
         except (CannotSynthesiseError, UnknownSizeError, ExampleError) as error:
             lacks = error if isinstance(error, CannotSynthesiseError) else error.__cause__
             known = lacks if isinstance(lacks, CannotSynthesiseError) else CannotSynthesiseError("")
