@@ -14,7 +14,7 @@ from shapecheck.facts import ArrayValue, OtherValue, Stage, TreeValue
 from shapecheck.templates import Template, log, shown, words
 from shapecheck.templates.views import FORMATS
 
-NET = "NetworkState(hidden=f32[50], output=f32[6], encoding=NoneType)"
+NET = "NetworkState(hidden=f32[50], output=f32[6], encoding=None)"
 
 
 def test_the_tree(body: Template) -> None:
@@ -125,13 +125,18 @@ def test_a_record_for_each_stage_after_those_inside_of_it(body: Template, caplog
         "    x = f32[batch,48]",
         "  Substate:",
         f"    {NET}",
-        f"    state = {NET}",
         "  Intervenors: CurlField, AddNoise",
         "  Flops: 2*batch*13500",
     ]
     # whose model says nothing of its steps: the one that called it
     assert caplog.messages[1].startswith("  Model type: SimpleStagedNetwork\n")
-    assert "  Substate:\n    SimpleFeedbackState(\n      mechanics=MechanicsState(" in caplog.messages[-1]
+    assert "  Output:\n    SimpleFeedbackState(\n      mechanics=MechanicsState(" in caplog.messages[-1]
+
+
+def test_a_substate_that_changes_its_shape_is_logged_before_and_after() -> None:
+    before, after = ArrayValue("float32", ("4",)), ArrayValue("float32", ("5",))
+    step = Stage("grow", "Grow", "grow", "Grow", 0, (), (), (("substate", before),), after, 0, 0, None, owner="Net")
+    assert log.message(step, "Net").endswith("\n  Substate before:\n    f32[4]\n  Substate:\n    f32[5]")
 
 
 def test_nobody_who_listens_is_no_work(
@@ -182,7 +187,7 @@ def test_the_log_goes_to_the_terminal_and_to_the_file(model: None, capsys: pytes
     assert Path("stages.log").read_text() == out
     assert re.match(rf"{TIME} \[INFO\] shapecheck\.template\n  Model type: Net\n  Stage: \"out\"\n", out)
     assert len(re.findall(TIME, out)) == 2
-    assert "  Under: vmap(batch)\n  Input:\n    x = f32[4]\n  Substate:\n    f32[3]\n\n" in out
+    assert "  Under: vmap(batch)\n  Input:\n    x = f32[4]\n  Output:\n    f32[3]\n\n" in out
     assert (log.LOGGER.handlers, log.LOGGER.level) == before
 
 

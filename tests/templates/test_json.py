@@ -92,7 +92,7 @@ def test_what_people_have_is_told(body: Template) -> None:
         ["CurlField", "AddNoise"],
         "2*batch*13500",
     )
-    assert net["state"] == {"state": {"hidden": "f32[50]", "output": "f32[6]", "encoding": "NoneType"}}
+    assert net["state"] == {"state": {"hidden": "f32[50]", "output": "f32[6]", "encoding": "None"}}
     assert not {"owner", "intervenors", "flops"} & whole.keys()
 
 

@@ -18,6 +18,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 import shapecheck
 from shapecheck.cli import main
+from shapecheck.facts import ArrayValue
 from shapecheck.templates import Template
 
 Rows = Callable[[Template], dict[str, str]]
@@ -281,6 +282,76 @@ def test_a_method_of_what_a_function_makes(
     assert "name a method, auto:make.decode for example" in capsys.readouterr().err
     assert main(["template", "auto.py:make.dekode", "--arg", "f32[2]"]) == 2
     assert "Auto has no dekode; name a method, auto:make.decode for example" in capsys.readouterr().err
+
+
+TASK = """\
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+
+class Task(eqx.Module):
+    weight: jax.Array
+
+    def evaluate(self, net, x):
+        return (net(x) * self.weight).sum()
+
+
+class Trainer:
+    def loss(self, net, x):
+        return net(x).sum()
+
+
+def net():
+    return eqx.nn.Linear(2, 3, key=jax.random.PRNGKey(0))
+
+
+def method():
+    return Task(jnp.ones(3)).evaluate, net(), jnp.ones(2)
+
+
+def function():
+    def loss(net, x):
+        return net(x).sum()
+
+    return loss, net(), jnp.ones(2)
+
+
+def elsewhere():
+    return Trainer().loss, net(), jnp.ones(2)
+
+
+def pair(x):  # of functions, which is what `scan` of a library's takes, and no call
+    return jnp.tanh, jnp.sin
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ("method", [("", "Task"), ("net", "Linear")]),
+        ("function", [("net", "Linear")]),
+        ("elsewhere", [("net", "Linear")]),
+    ],
+)
+def test_a_function_may_make_a_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], target: str, expected: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("task.py").write_text(TASK)
+    assert main(["template", f"task.py:{target}", "--format", "json"]) == 0
+    template = Template.from_json(capsys.readouterr().out)
+    assert [(stage.path, stage.type) for stage in template] == expected
+    assert template["net"].output == ArrayValue("float32", ("3",))
+
+
+def test_a_pair_of_functions_is_no_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("task.py").write_text(TASK)
+    assert main(["template", "task.py:pair", "--arg", "f32[2]", "--format", "json"]) == 0
+    assert [stage.type for stage in Template.from_json(capsys.readouterr().out)] == ["pair"]
 
 
 @pytest.mark.parametrize(

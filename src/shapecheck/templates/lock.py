@@ -108,4 +108,4 @@ def _plain(value: Value) -> Any:
     if isinstance(value, TreeValue):
         inner = [_plain(part) for part in value.children]
         return inner if value.kind in ("tuple", "list") else dict(zip(value.keys, inner, strict=True))
-    return value.type if isinstance(value, OtherValue) else shown.text(value)
+    return shown.kind(value) if isinstance(value, OtherValue) else shown.text(value)

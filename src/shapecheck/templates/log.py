@@ -42,11 +42,23 @@ def _lines(stage: Stage, model: str) -> Iterator[str]:
     if stage.under:
         yield f"Under: {', '.join(stage.under)}"
     yield _values("Input", words.arguments(stage))
-    yield _values("Substate", (("", stage.output), *stage.state))
+    yield from _results(stage)
     if stage.intervenors:
         yield f"Intervenors: {', '.join(stage.intervenors)}"
     if stage.flops is not None:
         yield f"Flops: {words.flops(stage)}"
+
+
+def _results(stage: Stage) -> Iterator[str]:
+    """A step of a staged model gives its substate back; what it was before is shown where its shapes were others."""
+    if not stage.owner:
+        if stage.state:
+            yield _values("State", stage.state)
+        yield _values("Output", (("", stage.output),))
+        return
+    if any(value != stage.output for _, value in stage.state):
+        yield _values("Substate before", [("", value) for _, value in stage.state])
+    yield _values("Substate", (("", stage.output),))
 
 
 def _at(stage: Stage) -> str:

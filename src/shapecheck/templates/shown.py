@@ -14,6 +14,7 @@ _LONG = {short: full for full, short in _SHORT.items()}
 _PARTS = re.compile(r"(float|bfloat|int|uint|complex)(\d\w*)\Z")
 _ARRAY = re.compile(r"(?:(f|bf|i|u|c)(\d\w*)|(bool|key<\w+>))\[(.*)\]\Z", re.DOTALL)
 _INDENT = "  "
+_NONE = "NoneType"
 
 
 def array(value: ArrayValue) -> str:
@@ -26,10 +27,15 @@ def array(value: ArrayValue) -> str:
 def text(value: Value) -> str:
     """One line."""
     if not isinstance(value, TreeValue):
-        return array(value) if isinstance(value, ArrayValue) else value.number or value.type
+        return array(value) if isinstance(value, ArrayValue) else value.number or kind(value)
     opening, closing = _brackets(value)
     inner = ", ".join(f"{name}{text(part)}" for name, part in zip(_names(value), value.children, strict=True))
     return f"{opening}{inner}{',' if opening == '(' and len(value.children) == 1 else ''}{closing}"
+
+
+def kind(value: OtherValue) -> str:
+    """What a value is that is no array: its type; of None itself."""
+    return "None" if value.type == _NONE else value.type
 
 
 def brief(value: Value, width: int = 72) -> str:
@@ -127,4 +133,4 @@ def _number(found: str) -> tuple[str, str]:
         except ValueError:
             continue
         return kind.__name__, found
-    return found, ""
+    return _NONE if found == "None" else found, ""

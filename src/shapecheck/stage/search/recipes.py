@@ -271,6 +271,8 @@ class Kitchen:
         def invoke(model: Any, *args: Any, **kwargs: Any) -> None:
             self._stages_of(model)
             given = with_state(function, model, args, kwargs)
+            for name, value in list(bound(function, [model, *args], given).items())[1:]:
+                self.recorder.watch.know(name, value)
             self.recorder.watch.method(initialised(function))(model, *args, **given)
 
         return invoke

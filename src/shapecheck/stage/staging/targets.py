@@ -67,12 +67,13 @@ def recipe(kitchen: Kitchen, target: Any, given: ConfiguredExample, owner: Any =
     made = _made(kitchen, target, given)
     if is_model(made) or is_pair(made):
         return recipe(kitchen, made, replace(given, init=None), own)
-    if isinstance(made, tuple) and made and (is_model(made[0]) or is_pair(made[0])):
+    if isinstance(made, tuple) and made and (is_model(made[0]) or is_pair(made[0]) or _is_call(made)):
         if not has_arguments:
             leaf = as_placeholder if kitchen.has_values else as_shape
             values = tuple(jax.tree_util.tree_map(leaf, value) for value in made[1:])
             given = replace(given, args=values, read=True)
-        return recipe(kitchen, made[0], replace(given, init=None), own)
+        given = replace(given, init=None)
+        return kitchen.configured(given, made[0]) if _is_plain(made[0]) else recipe(kitchen, made[0], given, own)
     kitchen.made.chosen.clear()  # by the trial whether it makes a model
     kitchen.made.places.clear()
     if own is not None:
@@ -81,6 +82,23 @@ def recipe(kitchen: Kitchen, target: Any, given: ConfiguredExample, owner: Any =
         hint = "name a function that returns a model, or (model, *args)"
         raise ExampleError(f"what {given.call} returns is of type {type(made).__name__}, which is no model: {hint}")
     return kitchen.configured(given, target) if has_arguments else kitchen.function(target)
+
+
+def _is_call(made: tuple[Any, ...]) -> bool:
+    """Whether it is a function, or a model's method, with what it takes, as examples return them."""
+    function, *args = made
+    if not callable(function) or isinstance(function, type) or all(map(callable, args)):
+        return False
+    try:
+        inspect.signature(function).bind(*args)
+    except (TypeError, ValueError):  # other arguments than those; or built in, and silent about its parameters
+        return False
+    return True
+
+
+def _is_plain(function: Any) -> bool:
+    """Whether it is a function, no method of a model: called as it is."""
+    return not (is_model(function) or is_pair(function) or is_model(getattr(function, "__self__", None)))
 
 
 def _need(cls: type, method: str, call: str) -> None:
