@@ -321,6 +321,34 @@ def elsewhere():
     return Trainer().loss, net(), jnp.ones(2)
 
 
+def closed():
+    nets = {"q": net()}
+
+    @eqx.filter_jit
+    def inner(x):
+        return nets["q"](x) + NET(x)
+
+    def loss(x):
+        return inner(x).sum()
+
+    return loss, jnp.ones(2)
+
+
+NET = net()
+
+
+@jax.jit
+def helper(x):
+    return NET(x)
+
+
+def through():
+    def loss(x):
+        return helper(x).sum()
+
+    return loss, jnp.ones(2)
+
+
 def pair(x):  # of functions, which is what `scan` of a library's takes, and no call
     return jnp.tanh, jnp.sin
 """
@@ -332,6 +360,8 @@ def pair(x):  # of functions, which is what `scan` of a library's takes, and no 
         ("method", [("", "Task"), ("net", "Linear")]),
         ("function", [("net", "Linear")]),
         ("elsewhere", [("net", "Linear")]),
+        ("closed", [("nets['q']", "Linear"), ("NET", "Linear")]),
+        ("through", [("NET", "Linear")]),
     ],
 )
 def test_a_function_may_make_a_call(
@@ -342,7 +372,7 @@ def test_a_function_may_make_a_call(
     assert main(["template", f"task.py:{target}", "--format", "json"]) == 0
     template = Template.from_json(capsys.readouterr().out)
     assert [(stage.path, stage.type) for stage in template] == expected
-    assert template["net"].output == ArrayValue("float32", ("3",))
+    assert template[expected[-1][0]].output == ArrayValue("float32", ("3",))
 
 
 def test_a_pair_of_functions_is_no_call(

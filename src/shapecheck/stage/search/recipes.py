@@ -29,6 +29,7 @@ from shapecheck.stage.search.examples import (
 )
 from shapecheck.stage.search.failures import describe_error, is_own
 from shapecheck.stage.search.inner import heads
+from shapecheck.stage.search.reaching import reached
 from shapecheck.stage.search.signatures import (
     Descriptions,
     annotated_original,
@@ -255,11 +256,11 @@ class Kitchen:
             abstract.run_by(inside(evaluate), function, *args, **kwargs)
 
     def _function(self, function: Any) -> Callable[..., None]:
-        """A call of a function: models among its arguments are known by the names of its parameters."""
+        """A call of a function: models that it is given, or reaches, are known by the names that it has for them."""
 
         def invoke(*args: Any, **kwargs: Any) -> None:
             self.recorder.watch.know("", unwrapped(function))  # of vmap(model), filter_jit(model)
-            for name, value in bound(function, args, kwargs).items():
+            for name, value in {**reached(function), **bound(function, args, kwargs)}.items():
                 self.recorder.watch.know(name, value)
             self.recorder.watch.function(function)(*args, **kwargs)
 
