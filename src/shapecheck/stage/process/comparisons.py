@@ -25,12 +25,13 @@ from shapecheck.stage.search.attempts import under
 from shapecheck.stage.search.deferred import Deferred, force
 from shapecheck.stage.search.examples import ExampleError
 from shapecheck.stage.search.failures import explain, is_own
+from shapecheck.stage.search.integers import DEFAULTS_FIRST
 from shapecheck.stage.search.recipes import Kitchen
 from shapecheck.stage.search.signatures import Descriptions
 from shapecheck.stage.search.sizes import Made, UnknownSizeError
 from shapecheck.stage.search.strategy import Search
-from shapecheck.stage.search.synthesis import DEFAULTS_FIRST, CannotSynthesiseError
 from shapecheck.stage.search.trials import Recipe, Trial
+from shapecheck.stage.search.values import CannotSynthesiseError
 from shapecheck.stage.staging import running
 from shapecheck.stage.staging.frameworks import ALL, scopes
 from shapecheck.stage.staging.targets import recipe

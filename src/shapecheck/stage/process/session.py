@@ -31,8 +31,8 @@ from shapecheck.stage.search.recipes import Kitchen
 from shapecheck.stage.search.signatures import Descriptions
 from shapecheck.stage.search.sizes import UnknownSizeError
 from shapecheck.stage.search.strategy import Search
-from shapecheck.stage.search.synthesis import CannotSynthesiseError
 from shapecheck.stage.search.trials import Recipe
+from shapecheck.stage.search.values import CannotSynthesiseError
 from shapecheck.stage.staging.repeats import Repeats
 from shapecheck.stage.tests.generalising import Generaliser
 from shapecheck.stage.tests.scripts import run_script

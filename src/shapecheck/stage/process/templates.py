@@ -13,11 +13,12 @@ from shapecheck.stage.observe.recorder import Recorder, Watch
 from shapecheck.stage.process.named import GoneError, target
 from shapecheck.stage.protocol import ConfiguredExample, EntryPlan
 from shapecheck.stage.search.examples import ExampleError
+from shapecheck.stage.search.integers import DEFAULTS_FIRST
 from shapecheck.stage.search.recipes import Kitchen
 from shapecheck.stage.search.signatures import Descriptions
 from shapecheck.stage.search.sizes import Made, UnknownSizeError
 from shapecheck.stage.search.strategy import Search
-from shapecheck.stage.search.synthesis import DEFAULTS_FIRST, CannotSynthesiseError
+from shapecheck.stage.search.values import CannotSynthesiseError
 from shapecheck.stage.staging.frameworks import ALL, scopes
 from shapecheck.stage.staging.targets import recipe, with_batches
 from shapecheck.stage.staging.watching import StageWatch

@@ -29,6 +29,7 @@ from shapecheck.stage.search.examples import (
 )
 from shapecheck.stage.search.failures import describe_error, is_own
 from shapecheck.stage.search.inner import heads
+from shapecheck.stage.search.integers import CONSTRUCTIONS
 from shapecheck.stage.search.reaching import reached
 from shapecheck.stage.search.signatures import (
     Descriptions,
@@ -46,10 +47,11 @@ from shapecheck.stage.search.signatures import (
     with_state,
 )
 from shapecheck.stage.search.sizes import CONSTRUCTOR_VARIANT, Assignment, Made, free_names
-from shapecheck.stage.search.synthesis import CONSTRUCTIONS, CannotSynthesiseError, Synthesis
+from shapecheck.stage.search.synthesis import Synthesis
 from shapecheck.stage.search.trials import Apart, Prepared, Recipe, Trial
 from shapecheck.stage.search.unbound import haiku_class, initialised, inside, is_outside
 from shapecheck.stage.search.untying import sizes_of
+from shapecheck.stage.search.values import CannotSynthesiseError
 
 Instance = tuple[Any, dict[str, int], Synthesis | None]
 """A model with abstract arrays, the integers known of it, and how its constructor's arguments were made up."""
@@ -184,7 +186,7 @@ class Kitchen:
         def prepare(trial: Trial) -> Prepared:
             deferred, synthesis = self._constructor(cls, {}, trial.construction)
             call = functools.partial(self._run, lambda instance: None, deferred)
-            return Prepared(call, guessed=synthesis.guessed, made_up=tuple(sorted(synthesis.made_up)))
+            return Prepared(call, guessed=synthesis.values.guessed, made_up=tuple(sorted(synthesis.made_up)))
 
         return Recipe(prepare, symbolic=False, certain=False, constructions=self.constructions)
 
@@ -192,7 +194,11 @@ class Kitchen:
         """An abstract instance of `cls`, one of Haiku's yet to be made. What its construction showed is kept."""
         if issubclass(cls, haiku_class() or ()):
             deferred, synthesis = self._constructor(cls, init or {}, construction)
-            return deferred, {**synthesis.kept, **synthesis.chosen, **only_integers(init or {})}, synthesis
+            return (
+                deferred,
+                {**synthesis.integers.known, **only_integers(init or {})},
+                synthesis,
+            )
         key = (cls, construction)
         if key not in self._models:
             start = len(self.recorder.calls)
@@ -229,7 +235,12 @@ class Kitchen:
             raise CannotSynthesiseError(f"constructing {cls.__name__} with made-up arguments raised {text}") from None
         self._made[cls, construction] = synthesis
         self._chosen[construction] = dict(self.made.chosen)
-        return model, {**synthesis.kept, **synthesis.chosen, **integers_of(model), **only_integers(init)}
+        return model, {
+            **synthesis.integers.kept,
+            **synthesis.integers.chosen,
+            **integers_of(model),
+            **only_integers(init),
+        }
 
     def _constructor(self, cls: type, init: Mapping[str, Any], construction: int) -> tuple[Deferred, Synthesis]:
         if inspect.isabstract(cls):
@@ -297,7 +308,7 @@ class Kitchen:
             first = () if instance is None else (model,)
             assignment = self._assignment(trial, {**constants, **known, **self.pinned}, specs)
             synthesis = self._synthesis(assignment)
-            synthesis.chosen.update(known)
+            synthesis.integers.chosen.update(known)
             given = {"state": None} if first and wants_state(function, model) else {}
             args, kwargs = synthesis.arguments(function, described, given, skip=len(first))
             sizes = tuple(dict.fromkeys(v for v in known.values() if v > 2))
@@ -311,7 +322,7 @@ class Kitchen:
                 call,
                 assignment.chosen(),
                 sizes,
-                any(s.guessed for s in made),
+                any(s.values.guessed for s in made),
                 assignment.guessed_dtype,
                 tuple(sorted(loose)),
                 assignment.shared(construction.assignment) if construction is not None else (),

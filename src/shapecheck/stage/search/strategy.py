@@ -12,10 +12,11 @@ from shapecheck.stage.observe.recorder import Recorder
 from shapecheck.stage.protocol import EntryPlan
 from shapecheck.stage.search import untying
 from shapecheck.stage.search.attempts import Attempts
+from shapecheck.stage.search.integers import ALL_EQUAL
 from shapecheck.stage.search.repair import proposals
 from shapecheck.stage.search.sizes import Substitution, substitutions
-from shapecheck.stage.search.synthesis import ALL_EQUAL, CannotSynthesiseError
 from shapecheck.stage.search.trials import INDEPENDENT, Outcome, Recipe, Trial
+from shapecheck.stage.search.values import CannotSynthesiseError
 
 _MOST_TIES = 6
 

@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-import collections.abc
-import enum
-import functools
 import inspect
-import sys
 import types
-import typing
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, Union
-
-import jax
-import jax.numpy as jnp
-import numpy as np
+from typing import Any
 
 from shapecheck.stage.protocol import Described
 from shapecheck.stage.search import hints
@@ -24,44 +15,20 @@ from shapecheck.stage.search.annotations import (
     annotation_of,
     is_array_type,
     is_config,
-    is_jaxtyped,
-    is_plain_array,
-    preference,
     signature_of,
 )
-from shapecheck.stage.search.deferred import Deferred, activation, promised
+from shapecheck.stage.search.deferred import Deferred
 from shapecheck.stage.search.examples import check_names
 from shapecheck.stage.search.inner import cannot, classes_in, default_with, heads, parted
+from shapecheck.stage.search.integers import DEFAULTS_KEPT, OVER_NONE, Integers
 from shapecheck.stage.search.sizes import Assignment
-
-ALL_EQUAL = 2
-CONSTRUCTIONS = (0, 1, 3, ALL_EQUAL)
-"""How integers of constructors are chosen, in the order of trying. See `Synthesis`."""
-
-DEFAULTS_FIRST = (1, 0, 3, ALL_EQUAL)
-"""The same for what is to be shown as it is: integers that have defaults keep them if that goes."""
+from shapecheck.stage.search.values import CannotSynthesiseError, Values
 
 _DEPTH = 6
 
 
-class CannotSynthesiseError(Exception):
-    """No value can be made for a parameter; the text says which, and why.
-
-    `parameters` are all of that function, `cfg.depth` if it is one of `cfg`; a constructor has them if `constructing`.
-    """
-
-    def __init__(self, text: str, parameters: tuple[str, ...] = (), *, constructing: bool = False) -> None:
-        super().__init__(text)
-        self.parameters, self.constructing = parameters, constructing
-
-
 class Synthesis:
-    """Makes values under one assignment of sizes.
-
-    `variant` chooses the constructor's integers: 0 distinct sizes even over defaults, 1 defaults kept, 2 all plain
-    sizes equal, 3 as 0 but with sizes for integers that default to None. Every integer chosen is noted in `chosen`
-    under its parameter's name.
-    """
+    """Makes arguments under one assignment of sizes. `variant` says how integers are chosen (`CONSTRUCTIONS`)."""
 
     def __init__(
         self,
@@ -72,17 +39,11 @@ class Synthesis:
         subclasses: Callable[[type], Sequence[type]] = lambda cls: (),
     ) -> None:
         self.assignment = assignment
-        self.variant = variant
-        self.pinned = pinned
         self.subclasses = subclasses
-        self.chosen: dict[str, int] = {}
-        self.guessed = False
+        self.integers = Integers(assignment.made, variant, pinned)
+        self.values = Values(assignment, self.integers, self._instance)
         self.made_up: set[int] = set()  # sizes inside of modules that nobody gave
-        self.kept: dict[str, int] = {}  # defaults
-        self._used: set[int] = set()
         self._building: list[type] = []
-        self._inside: list[str] = []  # the parameters for which that is
-        self._constructs = False
 
     def arguments(
         self,
@@ -104,7 +65,7 @@ class Synthesis:
         parameters = list(_signature(function).parameters.values())[skip:]
         problems: list[CannotSynthesiseError] = []
         if not self._building:
-            self._constructs = constructing
+            self.integers.constructs = constructing
         self._tie_integers(function, parameters, given, constructing)
         for parameter in parameters:
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
@@ -170,174 +131,28 @@ class Synthesis:
     ) -> Any:
         name, default = parameter.name, parameter.default
         annotation = annotation_of(function, name, parameter.annotation)
+        variant = self.integers.variant
         if default is not MISSING:
             wants_key = hints.is_key(name) and default is None
             if wants_key:
-                return self._key(annotation)
+                return self.values.key(annotation)
             # A size-like integer gets a distinct size even where it has a default, which could hide a mix-up.
             plain = isinstance(default, int) and not isinstance(default, bool) and hints.may_replace(name)
             if type(default) is int:
-                self.kept.setdefault(name, default)
-            if name in self.pinned or (constructing and self.variant != 1 and plain):
-                return self.integer(name)
-            if not (constructing and self.variant == 3 and default is None and admits_integer(annotation)):
+                self.integers.kept.setdefault(name, default)
+            if name in self.integers.pinned or (constructing and variant != DEFAULTS_KEPT and plain):
+                return self.integers.choose(name)
+            if not (constructing and variant == OVER_NONE and default is None and admits_integer(annotation)):
                 return MISSING
-            return self.integer(name)
+            return self.integers.choose(name)
         if described is not None and not is_array_type(annotation):
             return self.assignment.array(described.spec, described.dtype, name)
         try:
-            return self.value(annotation, name, constructing=constructing)
+            return self.values.value(annotation, name, constructing=constructing)
         except CannotSynthesiseError:
             if default is not MISSING:
                 return MISSING
             raise
-
-    def value(self, annotation: Any, name: str, *, constructing: bool = False) -> Any:
-        """A value of the annotated type, by type first and then by name."""
-        origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
-        if annotation in (MISSING, Any):
-            return self._by_name(name, constructing)
-        if origin is typing.Annotated or origin in (typing.Final, typing.ClassVar):
-            return self.value(arguments[0], name)
-        if isinstance(annotation, typing.TypeVar):
-            return self.value(annotation.__bound__ or (annotation.__constraints__ or (Any,))[0], name)
-        if origin in (Union, types.UnionType):
-            return self._union(arguments, name)
-        if origin is Literal:
-            return arguments[0]
-        if is_jaxtyped(annotation):
-            return self.assignment.array(annotation.dim_str, annotation.dtype.__name__, name)
-        if origin in (tuple, list, collections.abc.Sequence, collections.abc.Iterable, collections.abc.Collection):
-            return self._sequence(origin, arguments, name)
-        if origin in (dict, collections.abc.Mapping) and len(arguments) == 2 and arguments[0] is str:
-            return {"a": self.value(arguments[1], name)}
-        if origin is collections.abc.Callable or annotation in (Callable, collections.abc.Callable):
-            return self._callable(arguments, name)
-        if annotation is type(None) or annotation is None:
-            return None
-        if annotation is collections.abc.Hashable and name.endswith("axis_name"):
-            return "batch"
-        return self._plain(annotation if origin is None else origin, name)
-
-    def _callable(self, arguments: Sequence[Any], name: str) -> Callable[..., Any]:
-        """A function that gives what its annotation promises, else one that keeps shapes."""
-        if len(arguments) == 2 and is_array_type(arguments[1]):
-            try:
-                return functools.partial(promised, self.value(arguments[1], name))
-            except CannotSynthesiseError:
-                pass
-        # What it does to shapes is made up, unless it is an activation: that proves nothing against a claim.
-        self.guessed = self.guessed or not hints.is_activation(name)
-        return activation
-
-    def _plain(self, annotation: Any, name: str) -> Any:
-        label = getattr(annotation, "__name__", str(annotation))
-        if annotation is bool:
-            return False
-        if annotation in (int, np.integer):
-            return self.integer(name)
-        if annotation is float:
-            return 0.5
-        if isinstance(annotation, type) and issubclass(annotation, enum.Enum):
-            return next(iter(annotation))
-        if label == "Rngs" and isinstance(annotation, type) and annotation.__module__.startswith("flax."):
-            return Deferred(annotation, [0], {})
-        if label in ("PRNGKeyArray", "KeyArray") or hints.is_key(name):
-            return self._key(annotation)
-        if label in ("DTypeLike", "DType", "dtype"):
-            return jnp.float32
-        if any(c.__name__ == "PyTree" for c in getattr(annotation, "__mro__", ())):
-            return self._pytree(annotation, name)
-        if annotation is str:
-            raise CannotSynthesiseError(f"`{name}: str` has no default")
-        if isinstance(annotation, type) and annotation not in (jax.Array, np.ndarray, object):
-            return self._instance(annotation, name)
-        if is_plain_array(annotation):
-            return self._plain_array((), name)
-        raise CannotSynthesiseError(f"nothing says the shape of `{name}`")
-
-    def _by_name(self, name: str, constructing: bool) -> Any:
-        nnx: Any = sys.modules.get("flax.nnx")
-        if constructing and name == "rngs" and nnx is not None:
-            return Deferred(nnx.Rngs, [0], {})
-        if hints.is_key(name):
-            return self._key(None)
-        if hints.is_count(name) or (constructing and hints.is_size_like(name) and len(name) > 1):
-            return self.integer(name)
-        raise CannotSynthesiseError(f"`{name}` has no annotation, and no comment or docstring describes it")
-
-    def _pytree(self, annotation: Any, name: str) -> Any:
-        leaf = getattr(annotation, "leaftype", Any)
-        if name == "args":  # by the custom of differential equation and optimisation libraries
-            return None
-        try:
-            return self.value(leaf, name)
-        except CannotSynthesiseError:
-            # Any pytree will do, so one array; but what follows from its shape proves nothing against a claim.
-            self.guessed = True
-            return self.assignment.array("_", "Float", name)
-
-    def _union(self, members: Sequence[Any], name: str) -> Any:
-        if any(is_plain_array(m) for m in members):
-            return self._plain_array(members, name)
-        if type(None) in members and not any(is_array_type(m) for m in members):
-            return None
-        problem: CannotSynthesiseError | None = None
-        for member in sorted(members, key=preference):
-            try:
-                return self.value(member, name)
-            except CannotSynthesiseError as error:
-                problem = problem or error
-        raise problem or CannotSynthesiseError(f"`{name}` is an empty union")
-
-    def _plain_array(self, members: Sequence[Any], name: str) -> Any:
-        """An array that nothing describes: a number where that may stand for it, else one of a guessed rank.
-
-        What follows from the guess may confirm a claim, and proves nothing against it.
-        """
-        self.guessed = True
-        if float in members or int in members:
-            return 0.5 if float in members else self.integer(name)
-        return self.assignment.array(f"*{name}", "", name)
-
-    def _sequence(self, origin: Any, arguments: Sequence[Any], name: str) -> Any:
-        if origin is tuple and arguments and Ellipsis not in arguments:
-            return tuple(self.value(a, f"{name}") for a in arguments)
-        element = arguments[0] if arguments else Any
-        values = [self.value(element, name), self.value(element, name)]
-        return values if origin is list else tuple(values)
-
-    def integer(self, name: str) -> int:
-        """A size for the integer `name`: pinned, particular to the name, or distinct from all others."""
-        made = self.assignment.made
-        if name in self.pinned:
-            size = self.pinned[name]
-        elif name in self.chosen:
-            size = self.chosen[name]
-        else:
-            size = made.chosen[name] = self._made_up(name)
-            if self._constructs:
-                made.places[name] = ".".join([*self._inside, name])
-        self.chosen.setdefault(name, size)
-        return size
-
-    def _made_up(self, name: str) -> int:
-        made = self.assignment.made
-        if self.variant in (0, 1) and name in made.integers:
-            return made.integers[name]
-        particular = hints.particular_size(name)
-        if particular is not None:
-            return particular
-        if self.variant == ALL_EQUAL:
-            return hints.CONSTRUCTOR_SIZES[0]
-        taken = {*self._used, *made.integers.values()}
-        free = [s for s in hints.CONSTRUCTOR_SIZES if s not in taken]
-        size = free[0] if free else hints.CONSTRUCTOR_SIZES[-1] + 16 * len(self._used)
-        self._used.add(size)
-        return size
-
-    def _key(self, annotation: Any) -> Any:
-        return self.assignment.key(typed=getattr(getattr(annotation, "dtype", None), "__name__", "") == "Key")
 
     def _instance(self, cls: type, name: str, given: Mapping[str, Any] = types.MappingProxyType({})) -> Any:
         """An instance of the user's class (a config, a sub-module), its arguments made the same way."""
@@ -349,18 +164,19 @@ class Synthesis:
         if inspect.isabstract(cls) or getattr(cls, "_is_protocol", False):
             return self._concrete(cls, name, given)
         self._building.append(cls)
-        self._inside.append(name)
-        before = set(self.chosen)
+        self.integers.inside.append(name)
+        chosen = self.integers.chosen
+        before = set(chosen)
         try:
             positional, named = self.arguments(cls, given=given, constructing=True)
             if not is_config(cls):
-                self.made_up.update(self.chosen[name] for name in self.chosen.keys() - before)
+                self.made_up.update(chosen[name] for name in chosen.keys() - before)
             return Deferred(cls, positional, named)
         except CannotSynthesiseError as error:
             raise CannotSynthesiseError(f"`{name}: {cls.__name__}`: {error}", error.parameters) from None
         finally:
             self._building.pop()
-            self._inside.pop()
+            self.integers.inside.pop()
 
     def _concrete(self, cls: type, name: str, given: Mapping[str, Any]) -> Any:
         for candidate in self.subclasses(cls):

@@ -56,16 +56,20 @@ def _is_as(module: Any, other: Any) -> bool:
 
 
 def _opposite(module: Any, other: Any) -> list[tuple[Any, Any]] | None:
-    """The leaves of a module with what `other` has in their place; None if it is of another structure."""
+    """The leaves of a module with what `other` has in their place; None if it is of another structure.
+
+    So is one that holds nothing in the place of an array: the static part of a module that was parted.
+    """
     if type(module) is not type(other):
         return None
     try:
         leaves: list[Any]
         structure: Any
         leaves, structure = jax.tree_util.tree_flatten(module)
-        return list(zip(leaves, structure.flatten_up_to(other), strict=True))
+        pairs = list(zip(leaves, structure.flatten_up_to(other), strict=True))
     except Exception:  # static fields may be anything
         return None
+    return None if any(there is None and is_array(own) for own, there in pairs) else pairs
 
 
 def _distance(pairs: Sequence[tuple[Any, Any]], sizes: Collection[str]) -> int:

@@ -17,10 +17,11 @@ from shapecheck.facts import Evaluation
 from shapecheck.stage.observe.recorder import Recorder
 from shapecheck.stage.protocol import ConfiguredExample, EntryPlan
 from shapecheck.stage.search.examples import ExampleError
+from shapecheck.stage.search.integers import DEFAULTS_FIRST
 from shapecheck.stage.search.recipes import Kitchen
 from shapecheck.stage.search.sizes import Made, UnknownSizeError
 from shapecheck.stage.search.strategy import Search
-from shapecheck.stage.search.synthesis import DEFAULTS_FIRST, CannotSynthesiseError
+from shapecheck.stage.search.values import CannotSynthesiseError
 from shapecheck.stage.staging.frameworks import ALL, scopes
 from shapecheck.stage.staging.targets import as_shape, is_pair, recipe
 from shapecheck.stage.staging.transforms import renewed

@@ -21,8 +21,9 @@ from shapecheck.stage.search.failures import describe_error, is_own, kind_of
 from shapecheck.stage.search.inner import heads
 from shapecheck.stage.search.recipes import Kitchen
 from shapecheck.stage.search.signatures import lacking
-from shapecheck.stage.search.synthesis import CannotSynthesiseError, Synthesis
+from shapecheck.stage.search.synthesis import Synthesis
 from shapecheck.stage.search.trials import Recipe
+from shapecheck.stage.search.values import CannotSynthesiseError
 from shapecheck.stage.staging.batches import batch
 from shapecheck.stage.staging.frameworks.multi_transform import initialised
 

@@ -1,0 +1,169 @@
+"""Values made from annotations and names."""
+
+from __future__ import annotations
+
+import collections.abc
+import enum
+import functools
+import sys
+import types
+import typing
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Union
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from shapecheck.stage.search import hints
+from shapecheck.stage.search.annotations import (
+    MISSING,
+    is_array_type,
+    is_jaxtyped,
+    is_plain_array,
+    preference,
+)
+from shapecheck.stage.search.deferred import Deferred, activation, promised
+from shapecheck.stage.search.integers import Integers
+from shapecheck.stage.search.sizes import Assignment
+
+
+class CannotSynthesiseError(Exception):
+    """No value can be made for a parameter; the text says which, and why.
+
+    `parameters` are all of that function, `cfg.depth` if it is one of `cfg`; a constructor has them if `constructing`.
+    """
+
+    def __init__(self, text: str, parameters: tuple[str, ...] = (), *, constructing: bool = False) -> None:
+        super().__init__(text)
+        self.parameters, self.constructing = parameters, constructing
+
+
+class Values:
+    """Makes values of annotated types: arrays under one assignment of sizes, objects of classes by `instance`.
+
+    `guessed` tells whether anything was made up of which nothing says the shape.
+    """
+
+    def __init__(self, assignment: Assignment, integers: Integers, instance: Callable[[type, str], Any]) -> None:
+        self.assignment, self.integers, self._instance = assignment, integers, instance
+        self.guessed = False
+
+    def value(self, annotation: Any, name: str, *, constructing: bool = False) -> Any:
+        """A value of the annotated type, by type first and then by name."""
+        origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+        if annotation in (MISSING, Any):
+            return self._by_name(name, constructing)
+        if origin is typing.Annotated or origin in (typing.Final, typing.ClassVar):
+            return self.value(arguments[0], name)
+        if isinstance(annotation, typing.TypeVar):
+            return self.value(annotation.__bound__ or (annotation.__constraints__ or (Any,))[0], name)
+        if origin in (Union, types.UnionType):
+            return self._union(arguments, name)
+        if origin is Literal:
+            return arguments[0]
+        if is_jaxtyped(annotation):
+            return self.assignment.array(annotation.dim_str, annotation.dtype.__name__, name)
+        if origin in (tuple, list, collections.abc.Sequence, collections.abc.Iterable, collections.abc.Collection):
+            return self._sequence(origin, arguments, name)
+        if origin in (dict, collections.abc.Mapping) and len(arguments) == 2 and arguments[0] is str:
+            return {"a": self.value(arguments[1], name)}
+        if origin is collections.abc.Callable or annotation in (Callable, collections.abc.Callable):
+            return self._callable(arguments, name)
+        if annotation is type(None) or annotation is None:
+            return None
+        if annotation is collections.abc.Hashable and name.endswith("axis_name"):
+            return "batch"
+        return self._plain(annotation if origin is None else origin, name)
+
+    def _callable(self, arguments: Sequence[Any], name: str) -> Callable[..., Any]:
+        """A function that gives what its annotation promises, else one that keeps shapes."""
+        if len(arguments) == 2 and is_array_type(arguments[1]):
+            try:
+                return functools.partial(promised, self.value(arguments[1], name))
+            except CannotSynthesiseError:
+                pass
+        # What it does to shapes is made up, unless it is an activation: that proves nothing against a claim.
+        self.guessed = self.guessed or not hints.is_activation(name)
+        return activation
+
+    def _plain(self, annotation: Any, name: str) -> Any:
+        label = getattr(annotation, "__name__", str(annotation))
+        if annotation is bool:
+            return False
+        if annotation in (int, np.integer):
+            return self.integers.choose(name)
+        if annotation is float:
+            return 0.5
+        if isinstance(annotation, type) and issubclass(annotation, enum.Enum):
+            return next(iter(annotation))
+        if label == "Rngs" and isinstance(annotation, type) and annotation.__module__.startswith("flax."):
+            return Deferred(annotation, [0], {})
+        if label in ("PRNGKeyArray", "KeyArray") or hints.is_key(name):
+            return self.key(annotation)
+        if label in ("DTypeLike", "DType", "dtype"):
+            return jnp.float32
+        if any(c.__name__ == "PyTree" for c in getattr(annotation, "__mro__", ())):
+            return self._pytree(annotation, name)
+        if annotation is str:
+            raise CannotSynthesiseError(f"`{name}: str` has no default")
+        if isinstance(annotation, type) and annotation not in (jax.Array, np.ndarray, object):
+            return self._instance(annotation, name)
+        if is_plain_array(annotation):
+            return self._plain_array((), name)
+        raise CannotSynthesiseError(f"nothing says the shape of `{name}`")
+
+    def _by_name(self, name: str, constructing: bool) -> Any:
+        nnx: Any = sys.modules.get("flax.nnx")
+        if constructing and name == "rngs" and nnx is not None:
+            return Deferred(nnx.Rngs, [0], {})
+        if hints.is_key(name):
+            return self.key(None)
+        if hints.is_count(name) or (constructing and hints.is_size_like(name) and len(name) > 1):
+            return self.integers.choose(name)
+        raise CannotSynthesiseError(f"`{name}` has no annotation, and no comment or docstring describes it")
+
+    def _pytree(self, annotation: Any, name: str) -> Any:
+        leaf = getattr(annotation, "leaftype", Any)
+        if name == "args":  # by the custom of differential equation and optimisation libraries
+            return None
+        try:
+            return self.value(leaf, name)
+        except CannotSynthesiseError:
+            # Any pytree will do, so one array; but what follows from its shape proves nothing against a claim.
+            self.guessed = True
+            return self.assignment.array("_", "Float", name)
+
+    def _union(self, members: Sequence[Any], name: str) -> Any:
+        if any(is_plain_array(m) for m in members):
+            return self._plain_array(members, name)
+        if type(None) in members and not any(is_array_type(m) for m in members):
+            return None
+        problem: CannotSynthesiseError | None = None
+        for member in sorted(members, key=preference):
+            try:
+                return self.value(member, name)
+            except CannotSynthesiseError as error:
+                problem = problem or error
+        raise problem or CannotSynthesiseError(f"`{name}` is an empty union")
+
+    def _plain_array(self, members: Sequence[Any], name: str) -> Any:
+        """An array that nothing describes: a number where that may stand for it, else one of a guessed rank.
+
+        What follows from the guess may confirm a claim, and proves nothing against it.
+        """
+        self.guessed = True
+        if float in members or int in members:
+            return 0.5 if float in members else self.integers.choose(name)
+        return self.assignment.array(f"*{name}", "", name)
+
+    def _sequence(self, origin: Any, arguments: Sequence[Any], name: str) -> Any:
+        if origin is tuple and arguments and Ellipsis not in arguments:
+            return tuple(self.value(a, f"{name}") for a in arguments)
+        element = arguments[0] if arguments else Any
+        values = [self.value(element, name), self.value(element, name)]
+        return values if origin is list else tuple(values)
+
+    def key(self, annotation: Any) -> Any:
+        """A random key, of the new kind if the annotation is jaxtyping's `Key`."""
+        return self.assignment.key(typed=getattr(getattr(annotation, "dtype", None), "__name__", "") == "Key")
