@@ -12,9 +12,9 @@ from jaxtyping import Array, PRNGKeyArray
 
 from shapecheck.stage.observe.recorder import Recorder
 from shapecheck.stage.search.examples import ExampleError
+from shapecheck.stage.search.integers import DEFAULTS_FIRST
 from shapecheck.stage.search.recipes import Kitchen
 from shapecheck.stage.search.sizes import Made
-from shapecheck.stage.search.integers import DEFAULTS_FIRST
 
 
 @dataclasses.dataclass(frozen=True)
