@@ -306,6 +306,37 @@ class Jitted(Model):
         assert told(load, caught.value).startswith(named)
 
 
+@pytest.mark.parametrize("whole", [lambda call: call, jax.jit], ids=["apart", "in one function"])
+def test_what_is_compiled_once_for_two_models_has_the_name_of_each(load: Any, whole: Any) -> None:
+    module = load(
+        TEXT
+        + """
+@jax.jit
+def apply(log, x):
+    return log(x)
+
+class First(eqx.Module):
+    encoder: Log
+    def __call__(self, x):
+        return apply(self.encoder, x)
+
+class Second(eqx.Module):
+    decoder: Log
+    def __call__(self, x):
+        return apply(self.decoder, x)
+""",
+        numerics=("outputs",),
+    )
+    first, second = module.First(module.Log(-jnp.ones(1))), module.Second(module.Log(2 * jnp.ones(1)))
+    call = whole(lambda first, second, x: second(first(x)))
+    with pytest.raises(Exception) as caught:
+        jax.block_until_ready(call(first, second, jnp.ones(3)))
+    assert told(load, caught.value).startswith("stage decoder (Log at ")
+    with pytest.raises(Exception) as caught:
+        jax.block_until_ready(call(first, second, -jnp.ones(3)))
+    assert told(load, caught.value).startswith("stage encoder (Log at ")
+
+
 PARAMETERS = """
 import haiku as hk
 import jax.numpy as jnp

@@ -60,6 +60,7 @@ class StageWatch(Watch):
         self.traced = False  # whether there were stages that JAX may recall
         self._entered = contextlib.ExitStack()
         self._wrap: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = []
+        self._kinds: dict[Hashable, int] = {}  # of whole models
         self.begin()
 
     def __enter__(self) -> StageWatch:
@@ -194,7 +195,8 @@ class StageWatch(Watch):
         stage = self.open(step, sys._getframe(1))
         if self.runner is not None:
             try:
-                return self.runner(stage, function, args, kwargs or {})
+                with self._apart(stage):
+                    return self.runner(stage, function, args, kwargs or {})
             finally:
                 self.close(stage)
                 self._siblings().clear()
@@ -244,6 +246,14 @@ class StageWatch(Watch):
         stage = self.top()
         if stage is not None and stage.part is not part:
             stage.part, stage.anatomy = part, Anatomy(part, stage.lies)
+
+    def _apart(self, stage: Running) -> contextlib.AbstractContextManager[None]:
+        """Around a whole model: what JAX traced inside of one of another kind has the names that parts have there."""
+        if len(self._stack) > 1 or stage.anatomy is None:
+            return contextlib.nullcontext()
+        kind = tuple((place, type(part)) for place, part in stage.anatomy.modules.items())
+        number = self._kinds.setdefault(kind, len(self._kinds))
+        return renewed(f"model-{number}") if number else contextlib.nullcontext()
 
     def _recall(self, stage: Running, key: Hashable) -> None:
         """What ran inside an equal stage ran inside this one, if JAX had no need to look again.
