@@ -115,11 +115,20 @@ def resolve(module: ModuleType, scopes: Sequence[Scope], scope: Scope) -> Any:
         current = scopes[current.parent] if current.parent is not None else None
     value: Any = module
     for name in names:
-        # Statically: looking at a property or a descriptor must not run it.
-        value = inspect.getattr_static(value, name, None)
+        value = member(value, name)
         if value is None:
             return None
     return value
+
+
+def member(holder: Any, name: str) -> Any:
+    """What stands in a module or class under a name; None if there is nothing.
+
+    Looking at it runs no code: a property is the property. Flax's linen has descriptors of its own around these.
+    """
+    value = inspect.getattr_static(holder, name, None)
+    around = getattr(sys.modules.get("flax.linen.module"), "DescriptorWrapper", ())
+    return vars(value).get("wrapped", value) if isinstance(value, around) else value
 
 
 def owner_class(module: ModuleType, scopes: Sequence[Scope], scope: Scope) -> type | None:

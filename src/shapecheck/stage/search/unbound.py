@@ -7,13 +7,14 @@ and https://dm-haiku.readthedocs.io/en/latest/api.html#haiku.transform_with_stat
 from __future__ import annotations
 
 import functools
-import inspect
 import re
 import sys
 from collections.abc import Callable
 from typing import Any
 
 import jax
+
+from shapecheck.stage.search.entries import member
 
 _OUTSIDE = re.compile(r"(inside|as part of) an `hk\.transform`")
 
@@ -37,7 +38,7 @@ def initialised(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def run(module: Any, *args: Any, **kwargs: Any) -> Any:
         name = getattr(function, "__name__", "")
-        own = inspect.getattr_static(type(module), name, None)
+        own = member(type(module), name)
         if isinstance(own, (property, functools.cached_property)):
             return getattr(module, name)
         # Not the function itself: Flax has wrapped the one in the class.
