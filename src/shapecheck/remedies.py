@@ -6,24 +6,28 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 
+# Which axis, argument or part it is, and no size: `axis 0`, `carry[1][0]`; not `float32[3]`.
+_PLACE = re.compile(
+    r"\b(?:ax[ei]s|arguments?|operands?|dimensions?|inputs?|outputs?|components?|index) \d+"
+    r"|\b(?!(?:float|bfloat|int|uint|complex|bool)\d*\b)\w+(?:\[\d+\])+"
+)
 _NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
-_SHAPE = "f32[batch 48]"
 
 
-def missing(command: Sequence[str], parameters: Sequence[str], *, constructing: bool, factory: bool) -> str:
+def missing(command: Sequence[str], parameters: Mapping[str, str], *, constructing: bool, factory: bool) -> str:
     """What to do about parameters for which nothing can be made up: those of a constructor or of the call.
 
-    What is called may be a `factory`.
+    Each has an example of what it may be given. What is called may be a `factory`.
     """
     init = shlex.join([*command, "--init", ",".join(f"{name}=..." for name in parameters)])
     if constructing:
         return f"Give what is missing: {init}"
     if any("." in name for name in parameters):  # of a model among the arguments, which no option reaches
         return "Name a function of no arguments that returns (callable, *args)."
-    shapes = [part for name in parameters for part in ("--arg", f"{name}={'key[]' if name == 'key' else _SHAPE}")]
+    shapes = [part for name, example in parameters.items() for part in ("--arg", f"{name}={example}")]
     text = (
-        f"Say what it is called with, such as {shlex.join([*command, *shapes])} (or a value: {parameters[0]}=0.5); "
-        "names in a shape are free sizes, or those that the constructor has."
+        f"Say what it is called with, such as {shlex.join([*command, *shapes])} (or a value: "
+        f"{next(iter(parameters))}=0.5); names in a shape are free sizes, or those that the constructor has."
     )
     return f"{text} Or, if it makes a model: {init}" if factory else text
 
@@ -53,7 +57,7 @@ def made_up(
 
 def _better(message: str, sizes: Mapping[str, int]) -> list[str] | None:
     """`--init name=size`: a size that the message has once was made up, and there is one other that it could have."""
-    numbers = [int(text) for text in _NUMBER.findall(message)]
+    numbers = [int(text) for text in _NUMBER.findall(_PLACE.sub("", message)) if int(text)]
     named = [name for name, size in sizes.items() if numbers.count(size) == 1 and list(sizes.values()).count(size) == 1]
     others = [number for number in dict.fromkeys(numbers) if number not in sizes.values()]
     others = others if len(others) == 1 else [number for number in others if number > 1]

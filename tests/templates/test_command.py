@@ -190,6 +190,26 @@ HOLDER = Holder()
 
 def make_nothing(size):
     return lambda x: x
+
+
+class Rows(Net):
+    def __init__(self, d_in: int, d_model: int, *, key: PRNGKeyArray):
+        super().__init__(d_in, d_model, key=key)
+
+    def __call__(self, x, w):
+        return jax.vmap(lambda a, b: self.hidden(a) + b)(x, w)
+
+
+class Carries(Net):
+    def __init__(self, d_in: int, d_model: int, *, key: PRNGKeyArray):
+        super().__init__(d_in, d_model, key=key)
+
+    def __call__(self, x):
+        return jax.lax.scan(lambda c, _: (jax.numpy.ones(self.hidden.in_features), None), x, None, length=3)
+
+
+def drop(tokens, keep_mask, train, deterministic):
+    return tokens * (2 if train else 1) * (3 if not deterministic else 1)
 """
 
 
@@ -213,6 +233,16 @@ def make_nothing(size):
             ["Made up, for nobody gave them: d_in=48, d_model=80. --init and --arg choose"],
         ),
         (["Two", "--init", "kind=1", "--arg", "x=f32[7 48]", "--arg", "table={}"], ["KeyError: 'bias'"]),
+        # what the first line of JAX's message only announces
+        (
+            ["Rows", "--arg", "f32[7 48]", "--arg", "f32[8 80]"],
+            [
+                "array axes to be mapped: one axis had size 7: axis 0 of argument",
+                "d_model=80. --init and --arg choose others.",  # a place is no size
+            ],
+        ),
+        (["Carries", "--arg", "f32[20]"], ["has type float32[20] but", "--init d_in=20"]),
+        (["drop"], ["--arg 'tokens=i32[batch 48]' --arg 'keep_mask=bool[batch 48]' (or"]),
     ],
 )
 def test_what_cannot_be_evaluated_has_a_remedy(
@@ -222,6 +252,14 @@ def test_what_cannot_be_evaluated_has_a_remedy(
     assert main(["template", f"two.py:{args[0]}", *args[1:]]) == 2
     told = capsys.readouterr().err
     assert [remedy for remedy in remedies if remedy not in told] == []
+
+
+def test_what_is_true_or_false_by_its_name_need_not_be_given(
+    net: str, model: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("two.py").write_text(net + TWO)
+    assert main(["template", "two.py:drop", "--arg", "i32[n]", "--arg", "bool[n]", "--format", "markdown"]) == 0
+    assert "| `i32[n]` |" in capsys.readouterr().out
 
 
 def test_equal_sizes_that_are_made_up_are_told(net: str, model: None, capsys: pytest.CaptureFixture[str]) -> None:

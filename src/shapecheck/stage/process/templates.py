@@ -12,6 +12,7 @@ from shapecheck.stage.observe.importing import Importer
 from shapecheck.stage.observe.recorder import Recorder, Watch
 from shapecheck.stage.process.named import GoneError, target
 from shapecheck.stage.protocol import ConfiguredExample, EntryPlan
+from shapecheck.stage.search import hints
 from shapecheck.stage.search.examples import ExampleError
 from shapecheck.stage.search.integers import DEFAULTS_FIRST
 from shapecheck.stage.search.recipes import Kitchen
@@ -46,7 +47,8 @@ class Templates:
     ) -> tuple[Evaluation, ...] | dict[str, Any]:
         """Evaluate what `given` calls, with its stages; the answer is an error that the user can mend.
 
-        It tells of which parameters nothing is known, and whether they are a constructor's, or maybe a factory's.
+        It tells of which parameters nothing is known, with examples, and whether they are a constructor's, or maybe a
+        factory's.
         """
         self._stages.flops = flops
         entry = EntryPlan("template", given.call, "template", "", 1, None, whole=False)
@@ -70,7 +72,7 @@ class Templates:
             known = lacks if isinstance(lacks, CannotSynthesiseError) else CannotSynthesiseError("")
             return {
                 "error": str(error),
-                "missing": known.parameters,
+                "missing": {name: hints.example(name) for name in known.parameters},
                 "constructing": known.constructing,
                 "factory": inspect.isfunction(called) and not isinstance(owner, type),
                 **({"gone": True} if isinstance(error, GoneError) else {}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import linecache
 import os
 import re
@@ -46,6 +47,7 @@ _BY_CHANCE = (
     (re.compile(_FOLDER), "<temporary folder>/"),
     (re.compile(rf"(?<![\w/]){_TEMPORARY}[a-z0-9_]{{8}}\b"), "<temporary folder>"),
 )
+_ANNOUNCED = 6  # lines that one which ends with a colon may announce
 _VALUE_TYPES = frozenset({"InconclusiveDimensionOperation", "UnexpectedDimVar", "NonConcreteBooleanIndexError"})
 
 
@@ -56,7 +58,7 @@ def explain(error: BaseException, recorder: Recorder) -> Failure:
         recorder.meet(file)
     users = [(f, line) for f, line in frames if f.f_code.co_filename in recorder.paths]
     kind = _kind(error, frames, recorder.paths)
-    message = _first_line(error)
+    message = _gist(error)
     if not users:
         return Failure(kind, message, None)
     frame, line = users[-1]
@@ -82,8 +84,8 @@ def text(value: ArrayValue) -> str:
 
 
 def describe_error(error: BaseException) -> str:
-    """One line: the type, the first line of the message, and the remedy where there is a plain one."""
-    name, message = type(error).__name__, _first_line(error)
+    """One line: the type, the gist of the message, and the remedy where there is a plain one."""
+    name, message = type(error).__name__, _gist(error)
     said = message if message.startswith(name) else f"{name}: {message}"
     return f"{said}{_REMEDIES.get(name, '')}"
 
@@ -117,11 +119,22 @@ def _kind(error: BaseException, frames: list[tuple[FrameType, int]], paths: Mapp
     return "other"
 
 
+def _gist(error: BaseException) -> str:
+    """The first line of the message; where that ends with a colon, what it announces too."""
+    first, *rest = _lines(error)
+    told = list(itertools.takewhile(bool, itertools.dropwhile(lambda line: not line, rest)))
+    whole = first.endswith(":") and len(told) <= _ANNOUNCED
+    return steady(" ".join([first, *(line.removeprefix("* ") for line in told)]) if whole else first)
+
+
 def _first_line(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    if not lines:
-        return type(error).__name__
-    return steady(f"KeyError: {lines[0]}" if isinstance(error, KeyError) else lines[0])
+    return steady(_lines(error)[0])
+
+
+def _lines(error: BaseException) -> list[str]:
+    """The lines of the message, of which the first says something."""
+    lines = [line.strip() for line in str(error).strip().splitlines()] or [type(error).__name__]
+    return [f"KeyError: {lines[0]}", *lines[1:]] if isinstance(error, KeyError) else lines
 
 
 def steady(message: str) -> str:
@@ -148,7 +161,7 @@ def _operation(frames: list[tuple[FrameType, int]], user: FrameType, message: st
             name = name.removeprefix("_operator_").removeprefix("_")
             name = _OPERATORS.get(name, name)
         if module.split(".", 1)[0] in _LIBRARIES and not _WRAPPERS.search(name):
-            return name
+            return name.removesuffix("_f")  # the wrappers that `jax.vmap` and `jax.value_and_grad` return
     return named.group(1) if named else ""
 
 

@@ -39,6 +39,10 @@ _REPEATS = re.compile(r"layers?$|depth$|heads?$|blocks$", re.IGNORECASE)
 _ACTIVATION = re.compile(
     r"^act(_|$)|(^|_)act(_fn|_layer|_func)?$|activation|nonlin|squash|gelu|relu|silu", re.IGNORECASE
 )
+_FLAG = re.compile(
+    r"^(is_)?(train|training|eval|evaluation|test|testing|decode|decoding|causal|stochastic|debug|verbose"
+    r"|(?P<on>deterministic|inference))(_mode)?$|^(use|return|with)_"
+)
 _KEY = re.compile(r"(^|_)(key|rng|prng|prng_key|rng_key)s?$")
 _INTEGER_ARRAY = re.compile(
     r"(token|label|index|indices|idx|ids?$|^ids|action|segment|position_ids|senders|receivers|class(es)?$|target_ids|codes?$|"
@@ -79,6 +83,20 @@ def is_activation(name: str) -> bool:
 def is_key(name: str) -> bool:
     """Whether a parameter of this name takes a random key."""
     return _KEY.search(name) is not None
+
+
+def flag(name: str) -> bool | None:
+    """The value of what is true or false by its name, so that nothing is random; None if it need not be."""
+    found = _FLAG.search(name)
+    return found["on"] is not None if found is not None else None
+
+
+def example(name: str) -> str:
+    """What somebody might give for a parameter of this name, as `--arg` takes it."""
+    if flag(name) is not None:
+        return str(flag(name))
+    short = {"float32": "f32", "int32": "i32"}
+    return "key[]" if is_key(name) else f"{short.get(array_dtype(name), array_dtype(name))}[batch 48]"
 
 
 def array_dtype(name: str) -> str:

@@ -119,6 +119,8 @@ class Values:
             return Deferred(nnx.Rngs, [0], {})
         if hints.is_key(name):
             return self.key(None)
+        if hints.flag(name) is not None:
+            return hints.flag(name)
         if hints.is_count(name) or (constructing and hints.is_size_like(name) and len(name) > 1):
             return self.integers.choose(name)
         raise CannotSynthesiseError(f"`{name}` has no annotation, and no comment or docstring describes it")
