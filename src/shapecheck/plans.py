@@ -29,7 +29,7 @@ def plan(file: Path, module: Module, config: Config, text: bytes | None = None) 
         for claim in module.claims
         if claim.notation != "annotation" and not claim.select
         for s in claim.sites[:1]
-        if module.sites[s].kind == "param"
+        if module.sites[s].kind in ("param", "field")
     )
     return ModulePlan(
         os.path.realpath(file),

@@ -29,6 +29,24 @@ def promised(
 ) -> Float[Array, "n"]:
     return jax.vmap(score)(x)
 """,
+    "records.py": """
+from typing import NamedTuple
+
+class Batch(NamedTuple):
+    inputs: Array  # (time, batch, width)
+    weights: Array  # (batch,)
+
+def weighted(data: Batch):
+    means = data.inputs.mean(-1)  # (time, batch)
+    return means * data.weights  # (time, batch)
+
+class Step(NamedTuple):
+    observation: Array  # (width,)
+    reward: Array  # ()
+
+def of_a_stack(steps: Step):
+    return 2 * steps.observation  # (time, width)  ~unreached
+""",
     "module.py": """
 class Residual(eqx.Module):
     body: eqx.nn.Linear

@@ -20,15 +20,15 @@ from shapecheck.stage.observe.importing import Importer, WorkerEndedError
 from shapecheck.stage.observe.recorder import Recorder, Watch
 from shapecheck.stage.process import streams
 from shapecheck.stage.process.comparisons import Comparisons
+from shapecheck.stage.process.describing import Describing
 from shapecheck.stage.process.named import named
 from shapecheck.stage.process.suite import Suite
 from shapecheck.stage.process.templates import Templates
-from shapecheck.stage.protocol import ConfiguredExample, Described, EntryPlan, ModulePlan, Part, TestLimits, TestResult
+from shapecheck.stage.protocol import ConfiguredExample, EntryPlan, ModulePlan, Part, TestLimits, TestResult
 from shapecheck.stage.search import entries
 from shapecheck.stage.search.examples import ExampleError
 from shapecheck.stage.search.failures import describe_error, is_own
 from shapecheck.stage.search.recipes import Kitchen
-from shapecheck.stage.search.signatures import Descriptions
 from shapecheck.stage.search.sizes import UnknownSizeError
 from shapecheck.stage.search.strategy import Search
 from shapecheck.stage.search.trials import Recipe
@@ -69,6 +69,7 @@ class Session:
         )
         self._send, self._serve = send, serve
         self._before = settings_now()
+        self._described = Describing(self.importer, self.recorder, self.plans)
         self._generaliser = Generaliser(self.importer, self.recorder, self._described, settings.get("sizes", {}))
         self._suite = Suite(self.importer, self.recorder, self._generaliser)
         self.settings = settings
@@ -240,7 +241,10 @@ class Session:
         if type(function).__module__.startswith("equinox.") and owner is not None and not callable(function):
             function = function.__get__(None, owner)  # before 0.13, methods stand in their class inside a descriptor
         if not callable(function):
-            raise CannotSynthesiseError(f"{scope.qualname} is of type {type(function).__name__}, not a function")
+            kind = type(function).__name__
+            function = entries.written(function, scope.qualname)
+            if function is None:
+                raise CannotSynthesiseError(f"{scope.qualname} is of type {kind}, not a function")
         if owner is None:
             return self._kitchen.function(function)
         if scope.qualname.endswith(".__init__"):
@@ -250,35 +254,8 @@ class Session:
     def _with_body(self, entry: EntryPlan) -> EntryPlan:
         """The entry with the function that it runs."""
         if entry.origin == "model":
-            return replace(entry, body=self._scope_of(self.classes[entry.key].__call__))
+            return replace(entry, body=self._described.scope_of(self.classes[entry.key].__call__))
         return replace(entry, body=(entry.path, entry.scope) if entry.scope is not None else None)
-
-    def _described(self, function: Any) -> Descriptions:
-        found = self._scope_of(function)
-        if found is None:
-            return {}
-        path, scope = found
-        result: dict[str, Described] = {}
-        for description in self.plans[path].described:
-            if description.scope == scope:
-                result.setdefault(description.parameter, description)
-        return result
-
-    def _scope_of(self, function: Any) -> tuple[str, int] | None:
-        """The planned scope that a function object comes from."""
-        inner = entries.unwrapped(function)
-        inner = getattr(inner, "__func__", inner)
-        code = getattr(inner, "__code__", None)
-        if code is None:
-            return None
-        path = self.recorder.paths.get(code.co_filename)
-        name = getattr(inner, "__qualname__", "").replace(".<locals>", "")
-        if path not in self.plans:
-            return None
-        for scope in self.plans[path].scopes:
-            if scope.kind == "function" and scope.qualname.replace(".<locals>", "") == name:
-                return path, scope.index
-        return None
 
     def _subclasses(self, cls: type) -> list[type]:
         """Concrete subclasses, those of the checked files first."""

@@ -7,11 +7,14 @@ import difflib
 import inspect
 import sys
 from collections.abc import Iterator, Sequence
-from types import CodeType, ModuleType
+from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from shapecheck.facts import Scope
 from shapecheck.stage.protocol import EntryPlan, ModulePlan
+
+_INSIDE = 100  # objects that are looked through for a function
+_EMPTY = CellType()
 
 
 def module_class() -> type | None:
@@ -174,6 +177,23 @@ def unwrapped(function: Any) -> Any:
         return inspect.unwrap(function)
     except ValueError:
         return function
+
+
+def written(value: Any, qualname: str) -> Any:
+    """The function of this name inside of what a decorator made of it, as `haiku.transform` does; None if not there."""
+    todo, seen = [value], set[int]()
+    while todo and len(seen) < _INSIDE:
+        each = todo.pop(0)
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        if isinstance(each, tuple):
+            todo += each
+        elif isinstance(each, FunctionType):
+            if each.__qualname__ == qualname:
+                return each
+            todo += [cell.cell_contents for cell in each.__closure__ or () if cell != _EMPTY]
+    return None
 
 
 def code_of(function: Any) -> CodeType | None:

@@ -247,7 +247,11 @@ class Kitchen:
             raise CannotSynthesiseError(f"{cls.__name__} is abstract")
         self.made.chosen.clear()  # of a construction that came to nothing
         synthesis = Synthesis(
-            self.constructing(cls), variant=construction, pinned=self.pinned, subclasses=self.subclasses
+            self.constructing(cls),
+            variant=construction,
+            pinned=self.pinned,
+            subclasses=self.subclasses,
+            described=self.described,
         )
         args, kwargs = synthesis.arguments(cls, {}, init, constructing=True)
         return Deferred(cls, args, kwargs), synthesis
@@ -350,7 +354,14 @@ class Kitchen:
         return Apart(frozenset(self.made.own or ()), self.made.dims)
 
     def _synthesis(self, assignment: Assignment) -> Synthesis:
-        return Synthesis(assignment, variant=self.constructions[0], pinned=self.pinned, subclasses=self.subclasses)
+        variant = self.constructions[0]
+        return Synthesis(
+            assignment,
+            variant=variant,
+            pinned=self.pinned,
+            subclasses=self.subclasses,
+            described=self.described,
+        )
 
     def _assignment(self, trial: Trial, known: Mapping[str, int], specs: Sequence[str]) -> Assignment:
         return Assignment(trial.mode, known, specs, trial.substitution, trial.variant, trial.rank, self.made)

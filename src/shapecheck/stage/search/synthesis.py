@@ -28,7 +28,10 @@ _DEPTH = 6
 
 
 class Synthesis:
-    """Makes arguments under one assignment of sizes. `variant` says how integers are chosen (`CONSTRUCTIONS`)."""
+    """Makes arguments under one assignment of sizes. `variant` says how integers are chosen (`CONSTRUCTIONS`).
+
+    `described` tells what comments say of the fields of a class, whose instance an argument may be.
+    """
 
     def __init__(
         self,
@@ -37,9 +40,10 @@ class Synthesis:
         variant: int = 0,
         pinned: Mapping[str, int] = types.MappingProxyType({}),
         subclasses: Callable[[type], Sequence[type]] = lambda cls: (),
+        described: Callable[[type], Mapping[str, Described]] = lambda cls: {},
     ) -> None:
         self.assignment = assignment
-        self.subclasses = subclasses
+        self.subclasses, self.described = subclasses, described
         self.integers = Integers(assignment.made, variant, pinned)
         self.values = Values(assignment, self.integers, self._instance)
         self.made_up: set[int] = set()  # sizes inside of modules that nobody gave
@@ -168,7 +172,9 @@ class Synthesis:
         chosen = self.integers.chosen
         before = set(chosen)
         try:
-            positional, named = self.arguments(cls, given=given, constructing=True)
+            told = self.described(cls)
+            positional, named = self.arguments(cls, told, given, constructing=True)
+            self.values.guessed |= bool(told)  # a stack of them is called the same: that proves nothing against a claim
             if not is_config(cls):
                 self.made_up.update(chosen[name] for name in chosen.keys() - before)
             return Deferred(cls, positional, named)
