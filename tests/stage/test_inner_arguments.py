@@ -13,6 +13,7 @@ from jaxtyping import Array, PRNGKeyArray
 from shapecheck.stage.observe.recorder import Recorder
 from shapecheck.stage.search.examples import ExampleError
 from shapecheck.stage.search.integers import DEFAULTS_FIRST
+from shapecheck.stage.search.models import Models
 from shapecheck.stage.search.recipes import Kitchen
 from shapecheck.stage.search.sizes import Made
 
@@ -63,11 +64,16 @@ class Net(eqx.Module):
         return x
 
 
+def made_of_nothing() -> Kitchen:
+    models = Models(Recorder({}), {}, lambda what: {}, lambda cls: [], Made(), DEFAULTS_FIRST)
+    return Kitchen(Recorder({}), models)
+
+
 def made(**given: Any) -> Net:
-    kitchen = Kitchen(Recorder({}), {}, lambda function: {}, lambda cls: [], Made(), DEFAULTS_FIRST)
+    kitchen = made_of_nothing()
     named = {name.replace("__", "."): value for name, value in given.items()}
     kitchen.method(Net, Net.__call__, named)
-    model: Net = kitchen.instance(Net, 1, named)[0]
+    model: Net = kitchen.models.instance(Net, 1, named)[0]
     return model
 
 
@@ -106,7 +112,7 @@ def test_what_is_given_twice_is_told() -> None:
 
 
 def test_sizes_that_are_given_are_known_by_their_names() -> None:
-    kitchen = Kitchen(Recorder({}), {}, lambda function: {}, lambda cls: [], Made(), DEFAULTS_FIRST)
-    known = kitchen.instance(Net, 1, {"config.width": 12, "again.attention.heads": 6})[1]
+    kitchen = made_of_nothing()
+    known = kitchen.models.instance(Net, 1, {"config.width": 12, "again.attention.heads": 6})[1]
     assert (known["width"], known["heads"]) == (12, 6)
-    assert jax.tree_util.tree_leaves(kitchen.instance(Net, 1)[0])[0].shape == (12, 12)
+    assert jax.tree_util.tree_leaves(kitchen.models.instance(Net, 1)[0])[0].shape == (12, 12)

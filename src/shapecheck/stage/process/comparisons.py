@@ -26,6 +26,7 @@ from shapecheck.stage.search.deferred import Deferred, force
 from shapecheck.stage.search.examples import ExampleError
 from shapecheck.stage.search.failures import explain, is_own
 from shapecheck.stage.search.integers import DEFAULTS_FIRST
+from shapecheck.stage.search.models import Models
 from shapecheck.stage.search.recipes import Kitchen
 from shapecheck.stage.search.signatures import Descriptions
 from shapecheck.stage.search.sizes import Made, UnknownSizeError
@@ -133,7 +134,7 @@ class Comparisons:
                 if is_own(error) and not isinstance(error, MemoryError):
                     raise
                 raise ExampleError(f"it cannot be run: {self._explained(error)}") from None
-        return kitchen.made
+        return kitchen.models.made
 
     def _trial(self, making: Making, call: str, seconds: float) -> tuple[Trial | None, Sequence[str]]:
         """The sizes with which it can be evaluated, abstractly; None if that cannot be known so."""
@@ -147,7 +148,8 @@ class Comparisons:
     def _kitchen(self, build: Callable[[Deferred], Any] | None = None) -> Kitchen:
         made = Made(**self._settings.get("made", {}))
         sizes = self._settings.get("sizes", {})
-        return Kitchen(self._recorder, sizes, self._described, self._subclasses, made, DEFAULTS_FIRST, build)
+        models = Models(self._recorder, sizes, self._described, self._subclasses, made, DEFAULTS_FIRST, build)
+        return Kitchen(self._recorder, models)
 
     def _explained(self, error: BaseException) -> str:
         failure = explain(error, self._recorder)

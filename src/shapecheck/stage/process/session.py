@@ -28,6 +28,7 @@ from shapecheck.stage.protocol import ConfiguredExample, EntryPlan, ModulePlan, 
 from shapecheck.stage.search import entries
 from shapecheck.stage.search.examples import ExampleError
 from shapecheck.stage.search.failures import describe_error, is_own
+from shapecheck.stage.search.models import Models
 from shapecheck.stage.search.recipes import Kitchen
 from shapecheck.stage.search.sizes import UnknownSizeError
 from shapecheck.stage.search.strategy import Search
@@ -75,7 +76,8 @@ class Session:
         self.settings = settings
         self.entries: dict[str, EntryPlan] = {}
         self.classes: dict[str, type] = {}
-        self._kitchen = Kitchen(self.recorder, settings.get("sizes", {}), self._described, self._subclasses)
+        models = Models(self.recorder, settings.get("sizes", {}), self._described, self._subclasses)
+        self._kitchen = Kitchen(self.recorder, models)
         self._templates = Templates(self.importer, self.recorder, settings, self._described, self._subclasses)
         self._comparisons = Comparisons(self.importer, self.recorder, settings, self._described, self._subclasses)
         self._repeats = Repeats(self.recorder)

@@ -15,6 +15,7 @@ from shapecheck.stage.protocol import ConfiguredExample, EntryPlan
 from shapecheck.stage.search import hints
 from shapecheck.stage.search.examples import ExampleError
 from shapecheck.stage.search.integers import DEFAULTS_FIRST
+from shapecheck.stage.search.models import Models
 from shapecheck.stage.search.recipes import Kitchen
 from shapecheck.stage.search.signatures import Descriptions
 from shapecheck.stage.search.sizes import Made, UnknownSizeError
@@ -39,7 +40,8 @@ class Templates:
         self._importer, self._recorder = importer, recorder
         self._made = Made(**settings.get("made", {}), own=set())
         sizes = settings.get("sizes", {})
-        self._kitchen = Kitchen(recorder, sizes, described, subclasses, self._made, DEFAULTS_FIRST)
+        models = Models(recorder, sizes, described, subclasses, self._made, DEFAULTS_FIRST)
+        self._kitchen = Kitchen(recorder, models)
         self._stages = StageWatch(ALL, importer.shown)
 
     def evaluate(
@@ -61,7 +63,7 @@ class Templates:
                 search = Search(entry, chosen, self._recorder, seconds)
                 found = search.evaluate()
             if search.shown is not None and not search.shown.ok:
-                self._kitchen.recall(search.shown.trial.construction)
+                self._kitchen.models.recall(search.shown.trial.construction)
             # Parameters that are made to measure can be counted only where all sizes are numbers.
             counted = tuple(each for each in found if all(type(stage.params) is int for stage in each.stages))
             if found and not counted:

@@ -10,7 +10,6 @@ from typing import Any
 import jax
 
 from shapecheck.shapes import parse_spec
-from shapecheck.stage.limits import TimeLimitError
 from shapecheck.stage.observe.recorder import Kept, Recorder
 from shapecheck.stage.protocol import ConfiguredExample
 from shapecheck.stage.search import abstract
@@ -27,56 +26,35 @@ from shapecheck.stage.search.examples import (
     read_argument,
     shapes_in,
 )
-from shapecheck.stage.search.failures import describe_error, is_own
 from shapecheck.stage.search.inner import heads
-from shapecheck.stage.search.integers import CONSTRUCTIONS
+from shapecheck.stage.search.models import Instance, Models
 from shapecheck.stage.search.reaching import reached
 from shapecheck.stage.search.signatures import (
-    Descriptions,
     annotated_original,
     bound,
     constants_of,
     inner_function,
     integers_of,
     lacking,
-    only_integers,
     ranks_of,
     says_nothing,
     specs_of,
     wants_state,
     with_state,
 )
-from shapecheck.stage.search.sizes import CONSTRUCTOR_VARIANT, Assignment, Made, free_names
+from shapecheck.stage.search.sizes import Assignment, free_names
 from shapecheck.stage.search.synthesis import Synthesis
 from shapecheck.stage.search.trials import Apart, Prepared, Recipe, Trial
-from shapecheck.stage.search.unbound import haiku_class, initialised, inside, is_outside
+from shapecheck.stage.search.unbound import initialised, inside, is_outside
 from shapecheck.stage.search.untying import sizes_of
 from shapecheck.stage.search.values import CannotSynthesiseError
 
-Instance = tuple[Any, dict[str, int], Synthesis | None]
-"""A model with abstract arrays, the integers known of it, and how its constructor's arguments were made up."""
-
 
 class Kitchen:
-    """Makes recipes. `pinned` are sizes from the configuration; `described` tells what comments say of parameters."""
+    """Makes recipes for calls of functions, and of the methods of `models`."""
 
-    def __init__(
-        self,
-        recorder: Recorder,
-        pinned: Mapping[str, int],
-        described: Callable[[Any], Descriptions],
-        subclasses: Callable[[type], Sequence[type]],
-        made: Made | None = None,
-        constructions: tuple[int, ...] = CONSTRUCTIONS,
-        build: Callable[[Deferred], Any] | None = None,
-    ) -> None:
-        """With `build`, models are made by that, with values; else abstractly, without any."""
-        self.build, self.has_values = build or abstract.build, build is not None
-        self.recorder, self.pinned, self.described, self.subclasses = recorder, pinned, described, subclasses
-        self.made, self.constructions = made or Made(), constructions
-        self._models: dict[tuple[type, int], tuple[Any, dict[str, int], Kept]] = {}
-        self._made: dict[tuple[type, int], Synthesis] = {}
-        self._chosen: dict[int, dict[str, int]] = {}
+    def __init__(self, recorder: Recorder, models: Models) -> None:
+        self.recorder, self.models = recorder, models
 
     def model(self, cls: type) -> Recipe:
         """Construct `cls` with synthesised arguments and call it as its parameters are described."""
@@ -88,12 +66,12 @@ class Kitchen:
         if getattr(function, "__isabstractmethod__", False):
             raise CannotSynthesiseError(f"{function.__qualname__} is abstract")
         if inspect.isabstract(cls):
-            cls = next(iter(self.subclasses(cls)), cls)
+            cls = next(iter(self.models.subclasses(cls)), cls)
         if init:
             check_names(cls, heads(init))
         described = annotated_original(cls, function)
         return self._call(
-            described, self._method(function), lambda construction: self.instance(cls, construction, init)
+            described, self._method(function), lambda construction: self.models.instance(cls, construction, init)
         )
 
     def bound(self, model: Any, method: str = "__call__") -> Recipe:
@@ -111,7 +89,7 @@ class Kitchen:
         """Evaluate a function of the user's that returns `(callable, *args)`."""
         found = placeholders(function)
         specs = [spec for _, spec, _ in found]
-        if specs and self.made.own is not None:
+        if specs and self.models.made.own is not None:
             self._own({}, abstract.build(Deferred(function, (), {})))
 
         def prepare(trial: Trial) -> Prepared:
@@ -131,7 +109,7 @@ class Kitchen:
     def configured(self, example: ConfiguredExample, target: Any) -> Recipe:
         """A `[[tool.shapecheck.example]]` table, applied to the object that its `call` names."""
         function = target
-        known: dict[str, int] = dict(self.pinned)
+        known: dict[str, int] = dict(self.models.pinned)
         first: tuple[Any, ...] = ()
         built = Kept()
         if example.init is not None and not isinstance(target, type):
@@ -139,7 +117,7 @@ class Kitchen:
         if isinstance(target, type):
             check_names(target, heads(example.init or {}))
             start = len(self.recorder.calls)
-            instance, chosen = self._given(target, example.init or {})
+            instance, chosen = self.models.given(target, example.init or {})
             built = self.recorder.since(start)
             known = {**chosen, **known}
             name = example.method or "__call__"
@@ -159,7 +137,7 @@ class Kitchen:
         made = {"state": None} if first and "state" not in told and wants_state(function, first[0]) else {}
         check_fit(function, [*first, *arguments], {**made, **named}, whole=not example.fill)
         missing = lacking(function, {**told, **made}) if example.fill else []
-        described = self.described(function) if missing else {}
+        described = self.models.described(function) if missing else {}
         specs = [shape.spec for shape in shapes_in([arguments, named])]
         specs += specs_of(function, described) if missing else []
         invoke = self._method(function) if first else self._function(function)
@@ -184,81 +162,11 @@ class Kitchen:
         """Construct `cls`, for what its constructor shows."""
 
         def prepare(trial: Trial) -> Prepared:
-            deferred, synthesis = self._constructor(cls, {}, trial.construction)
+            deferred, synthesis = self.models.constructor(cls, {}, trial.construction)
             call = functools.partial(self._run, lambda instance: None, deferred)
             return Prepared(call, guessed=synthesis.values.guessed, made_up=tuple(sorted(synthesis.made_up)))
 
-        return Recipe(prepare, symbolic=False, certain=False, constructions=self.constructions)
-
-    def instance(self, cls: type, construction: int, init: Mapping[str, Any] | None = None) -> Instance:
-        """An abstract instance of `cls`, one of Haiku's yet to be made. What its construction showed is kept."""
-        if issubclass(cls, haiku_class() or ()):
-            deferred, synthesis = self._constructor(cls, init or {}, construction)
-            return (
-                deferred,
-                {**synthesis.integers.known, **only_integers(init or {})},
-                synthesis,
-            )
-        key = (cls, construction)
-        if key not in self._models:
-            start = len(self.recorder.calls)
-            model, known = self._construct(cls, init or {}, construction)
-            self._models[key] = model, known, self.recorder.since(start)
-        else:
-            self.recorder.again(self._models[key][2])
-        return (*self._models[key][:2], self._made[key])
-
-    def recall(self, construction: int) -> None:
-        """Let those be the sizes that were made up which were so for this construction, the latest if it is unknown."""
-        self.made.chosen = self._chosen.get(construction, self.made.chosen)
-
-    def _given(self, cls: type, init: Mapping[str, Any]) -> tuple[Any, dict[str, int]]:
-        """An abstract instance with the arguments that the user gave, the others made up."""
-        problem: CannotSynthesiseError | None = None
-        for construction in self.constructions:
-            try:
-                return self._construct(cls, init, construction)
-            except CannotSynthesiseError as error:
-                problem = problem or error
-        raise ExampleError(str(problem)) from problem
-
-    def _construct(self, cls: type, init: Mapping[str, Any], construction: int) -> tuple[Any, dict[str, int]]:
-        deferred, synthesis = self._constructor(cls, init, construction)
-        try:
-            model = self.build(deferred)
-        except TimeLimitError:
-            raise
-        except BaseException as error:  # the user's constructor may raise anything
-            if is_own(error) or self.recorder.is_interrupted(error):
-                raise
-            text = describe_error(error)
-            raise CannotSynthesiseError(f"constructing {cls.__name__} with made-up arguments raised {text}") from None
-        self._made[cls, construction] = synthesis
-        self._chosen[construction] = dict(self.made.chosen)
-        return model, {
-            **synthesis.integers.kept,
-            **synthesis.integers.chosen,
-            **integers_of(model),
-            **only_integers(init),
-        }
-
-    def _constructor(self, cls: type, init: Mapping[str, Any], construction: int) -> tuple[Deferred, Synthesis]:
-        if inspect.isabstract(cls):
-            raise CannotSynthesiseError(f"{cls.__name__} is abstract")
-        self.made.chosen.clear()  # of a construction that came to nothing
-        synthesis = Synthesis(
-            self.constructing(cls),
-            variant=construction,
-            pinned=self.pinned,
-            subclasses=self.subclasses,
-            described=self.described,
-        )
-        args, kwargs = synthesis.arguments(cls, {}, init, constructing=True)
-        return Deferred(cls, args, kwargs), synthesis
-
-    def constructing(self, function: Any) -> Assignment:
-        """The sizes with which `function` is called to make a model."""
-        return Assignment("sized", self.pinned, specs_of(function, {}), variant=CONSTRUCTOR_VARIANT, made=self.made)
+        return Recipe(prepare, symbolic=False, certain=False, constructions=self.models.constructions)
 
     def _run(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> None:
         """Call `function` abstractly, as the watch would have it; inside of Haiku's transform if it asks for one."""
@@ -301,7 +209,7 @@ class Kitchen:
         self.recorder.watch.know("", model)
 
     def _call(self, function: Any, invoke: Any, instance: Callable[[int], Instance] | None = None) -> Recipe:
-        described = self.described(function)
+        described = self.models.described(function)
         specs = specs_of(function, described)
         vague = any(map(says_nothing, specs))
         constants = constants_of(function, specs, [d.spec for d in described.values()])
@@ -310,7 +218,7 @@ class Kitchen:
             model, known, construction = instance(trial.construction) if instance is not None else (None, {}, None)
             self._own(known, model)
             first = () if instance is None else (model,)
-            assignment = self._assignment(trial, {**constants, **known, **self.pinned}, specs)
+            assignment = self._assignment(trial, {**constants, **known, **self.models.pinned}, specs)
             synthesis = self._synthesis(assignment)
             synthesis.integers.chosen.update(known)
             given = {"state": None} if first and wants_state(function, model) else {}
@@ -339,7 +247,7 @@ class Kitchen:
             relations=instance is None,
             tied=not free_names(specs) and not vague,
             certain=not any(d.vague for d in described.values()) and not vague,
-            constructions=(0,) if instance is None else self.constructions,
+            constructions=(0,) if instance is None else self.models.constructions,
             ranks=ranks_of(specs),
             apart=tuple(frozenset(parse_spec(s).free_names()) for s in specs_of(function, {})),
             described_apart=tuple(frozenset(parse_spec(d.spec).free_names()) for d in described.values()),
@@ -347,21 +255,14 @@ class Kitchen:
 
     def _own(self, known: Mapping[str, int], *values: Any) -> None:
         """Note the sizes of a model, and of what is given to it, if others shall differ."""
-        if self.made.own is not None:
-            self.made.own.update(known.values(), sizes_of(values))
+        if self.models.made.own is not None:
+            self.models.made.own.update(known.values(), sizes_of(values))
 
     def _apart(self) -> Apart:
-        return Apart(frozenset(self.made.own or ()), self.made.dims)
+        return Apart(frozenset(self.models.made.own or ()), self.models.made.dims)
 
     def _synthesis(self, assignment: Assignment) -> Synthesis:
-        variant = self.constructions[0]
-        return Synthesis(
-            assignment,
-            variant=variant,
-            pinned=self.pinned,
-            subclasses=self.subclasses,
-            described=self.described,
-        )
+        return self.models.synthesis(assignment, self.models.constructions[0])
 
     def _assignment(self, trial: Trial, known: Mapping[str, int], specs: Sequence[str]) -> Assignment:
-        return Assignment(trial.mode, known, specs, trial.substitution, trial.variant, trial.rank, self.made)
+        return Assignment(trial.mode, known, specs, trial.substitution, trial.variant, trial.rank, self.models.made)

@@ -18,6 +18,7 @@ from shapecheck.stage.observe.recorder import Recorder
 from shapecheck.stage.protocol import ConfiguredExample, EntryPlan
 from shapecheck.stage.search.examples import ExampleError
 from shapecheck.stage.search.integers import DEFAULTS_FIRST
+from shapecheck.stage.search.models import Models
 from shapecheck.stage.search.recipes import Kitchen
 from shapecheck.stage.search.sizes import Made, UnknownSizeError
 from shapecheck.stage.search.strategy import Search
@@ -42,9 +43,8 @@ def evaluate(
     arguments that do not fit, CannotSynthesiseError for those that are missing and cannot be made up.
     """
     recorder = Recorder({}, interrupts=True, named=_named)
-    kitchen = Kitchen(
-        recorder, {}, lambda function: {}, lambda cls: [], made=Made(own=set()), constructions=DEFAULTS_FIRST
-    )
+    models = Models(recorder, {}, lambda what: {}, lambda cls: [], Made(own=set()), DEFAULTS_FIRST)
+    kitchen = Kitchen(recorder, models)
     name = title(model)
     abstract = {key: jax.tree_util.tree_map(as_shape, value) for key, value in kwargs.items()}
     values = tuple(jax.tree_util.tree_map(as_shape, value) for value in args)

@@ -14,14 +14,12 @@ from shapecheck.stage.observe.recorder import Recorder
 from shapecheck.stage.observe.values import is_array
 from shapecheck.stage.protocol import ConfiguredExample
 from shapecheck.stage.search.annotations import is_config
-from shapecheck.stage.search.deferred import Deferred
 from shapecheck.stage.search.entries import is_model, model_classes, nnx_class
 from shapecheck.stage.search.examples import ExampleError, Shape, check_names, public_names
 from shapecheck.stage.search.failures import describe_error, is_own, kind_of
 from shapecheck.stage.search.inner import heads
 from shapecheck.stage.search.recipes import Kitchen
 from shapecheck.stage.search.signatures import lacking
-from shapecheck.stage.search.synthesis import Synthesis
 from shapecheck.stage.search.trials import Recipe
 from shapecheck.stage.search.values import CannotSynthesiseError
 from shapecheck.stage.staging.batches import batch
@@ -51,7 +49,7 @@ def recipe(kitchen: Kitchen, target: Any, given: ConfiguredExample, owner: Any =
     if is_model(target) or is_model(holder):
         model, method = (target, own or "__call__") if is_model(target) else (holder, target.__func__.__name__)
         _need(type(model), method, given.call)
-        changes = isinstance(model, nnx_class() or ()) and not kitchen.has_values
+        changes = isinstance(model, nnx_class() or ()) and not kitchen.models.has_values
         model = _abstract(model) if changes else model
         return (
             kitchen.configured(replace(given, method=method), model) if has_arguments else kitchen.bound(model, method)
@@ -70,13 +68,13 @@ def recipe(kitchen: Kitchen, target: Any, given: ConfiguredExample, owner: Any =
         return recipe(kitchen, made, replace(given, init=None), own)
     if isinstance(made, tuple) and made and (is_model(made[0]) or is_pair(made[0]) or _is_call(made)):
         if not has_arguments:
-            leaf = as_placeholder if kitchen.has_values else as_shape
+            leaf = as_placeholder if kitchen.models.has_values else as_shape
             values = tuple(jax.tree_util.tree_map(leaf, value) for value in made[1:])
             given = replace(given, args=values, read=True)
         given = replace(given, init=None)
         return kitchen.configured(given, made[0]) if _is_plain(made[0]) else recipe(kitchen, made[0], given, own)
-    kitchen.made.chosen.clear()  # by the trial whether it makes a model
-    kitchen.made.places.clear()
+    kitchen.models.made.chosen.clear()  # by the trial whether it makes a model
+    kitchen.models.made.places.clear()
     if own is not None:
         raise ExampleError(f"{given.call}: what {target.__name__} returns is no model with a method {own}")
     if given.init:
@@ -174,17 +172,11 @@ def _made(kitchen: Kitchen, function: Any, given: ConfiguredExample) -> Any:
 
     Raises ExampleError if it fails though it needs none.
     """
-    synthesis = Synthesis(
-        kitchen.constructing(function),
-        variant=kitchen.constructions[0],
-        pinned=kitchen.pinned,
-        subclasses=kitchen.subclasses,
-    )
     init = given.init or {}
     check_names(function, heads(init))
     try:
-        args, kwargs = synthesis.arguments(function, {}, init, constructing=True)
-        return kitchen.build(Deferred(function, args, kwargs))
+        call, _ = kitchen.models.call(function, init, kitchen.models.constructions[0])
+        return kitchen.models.build(call)
     except ExampleError:
         raise
     except Exception as error:  # a function of arrays, say, with arguments that are none

@@ -1,0 +1,112 @@
+"""Models, constructed with arguments that the user gave or that are made up."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from shapecheck.stage.limits import TimeLimitError
+from shapecheck.stage.observe.recorder import Kept, Recorder
+from shapecheck.stage.search import abstract
+from shapecheck.stage.search.deferred import Deferred
+from shapecheck.stage.search.examples import ExampleError
+from shapecheck.stage.search.failures import describe_error, is_own
+from shapecheck.stage.search.integers import CONSTRUCTIONS
+from shapecheck.stage.search.signatures import Descriptions, integers_of, only_integers, specs_of
+from shapecheck.stage.search.sizes import CONSTRUCTOR_VARIANT, Assignment, Made
+from shapecheck.stage.search.synthesis import Synthesis
+from shapecheck.stage.search.unbound import haiku_class
+from shapecheck.stage.search.values import CannotSynthesiseError
+
+Instance = tuple[Any, dict[str, int], Synthesis | None]
+"""A model with abstract arrays, the integers known of it, and how its constructor's arguments were made up."""
+
+
+class Models:
+    """Constructs models, and keeps them. `pinned` are sizes from the configuration, `made` what is made up.
+
+    `described` tells what comments say of parameters and fields, `subclasses` which classes stand for an abstract one.
+    With `build`, models are made by that, with values; else abstractly, without any.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        pinned: Mapping[str, int],
+        described: Callable[[Any], Descriptions],
+        subclasses: Callable[[type], Sequence[type]],
+        made: Made | None = None,
+        constructions: tuple[int, ...] = CONSTRUCTIONS,
+        build: Callable[[Deferred], Any] | None = None,
+    ) -> None:
+        self.build, self.has_values = build or abstract.build, build is not None
+        self.pinned, self.described, self.subclasses = pinned, described, subclasses
+        self.made, self.constructions = made or Made(), constructions
+        self._recorder = recorder
+        self._kept: dict[tuple[type, int], tuple[Any, dict[str, int], Kept]] = {}
+        self._made: dict[tuple[type, int], Synthesis] = {}
+        self._chosen: dict[int, dict[str, int]] = {}
+
+    def instance(self, cls: type, construction: int, init: Mapping[str, Any] | None = None) -> Instance:
+        """An abstract instance of `cls`, one of Haiku's yet to be made. What its construction showed is kept."""
+        if issubclass(cls, haiku_class() or ()):
+            deferred, synthesis = self.constructor(cls, init or {}, construction)
+            return deferred, {**synthesis.integers.known, **only_integers(init or {})}, synthesis
+        key = (cls, construction)
+        if key not in self._kept:
+            start = len(self._recorder.calls)
+            model, known = self._construct(cls, init or {}, construction)
+            self._kept[key] = model, known, self._recorder.since(start)
+        else:
+            self._recorder.again(self._kept[key][2])
+        return (*self._kept[key][:2], self._made[key])
+
+    def given(self, cls: type, init: Mapping[str, Any]) -> tuple[Any, dict[str, int]]:
+        """An abstract instance with the arguments that the user gave, the others made up, and its integers."""
+        problem: CannotSynthesiseError | None = None
+        for construction in self.constructions:
+            try:
+                return self._construct(cls, init, construction)
+            except CannotSynthesiseError as error:
+                problem = problem or error
+        raise ExampleError(str(problem)) from problem
+
+    def constructor(self, cls: type, init: Mapping[str, Any], construction: int) -> tuple[Deferred, Synthesis]:
+        """A construction that is yet to happen."""
+        if inspect.isabstract(cls):
+            raise CannotSynthesiseError(f"{cls.__name__} is abstract")
+        self.made.chosen.clear()  # of a construction that came to nothing
+        return self.call(cls, init, construction)
+
+    def call(self, function: Any, init: Mapping[str, Any], construction: int) -> tuple[Deferred, Synthesis]:
+        """A call of what makes a model, a class or a factory, that is yet to happen."""
+        sizes = Assignment("sized", self.pinned, specs_of(function, {}), variant=CONSTRUCTOR_VARIANT, made=self.made)
+        synthesis = self.synthesis(sizes, construction)
+        args, kwargs = synthesis.arguments(function, {}, init, constructing=True)
+        return Deferred(function, args, kwargs), synthesis
+
+    def synthesis(self, assignment: Assignment, variant: int) -> Synthesis:
+        """What makes arguments under an assignment of sizes."""
+        return Synthesis(
+            assignment, variant=variant, pinned=self.pinned, subclasses=self.subclasses, described=self.described
+        )
+
+    def recall(self, construction: int) -> None:
+        """Let those be the sizes that were made up which were so for this construction, the latest if it is unknown."""
+        self.made.chosen = self._chosen.get(construction, self.made.chosen)
+
+    def _construct(self, cls: type, init: Mapping[str, Any], construction: int) -> tuple[Any, dict[str, int]]:
+        deferred, synthesis = self.constructor(cls, init, construction)
+        try:
+            model = self.build(deferred)
+        except TimeLimitError:
+            raise
+        except BaseException as error:  # the user's constructor may raise anything
+            if is_own(error) or self._recorder.is_interrupted(error):
+                raise
+            text = describe_error(error)
+            raise CannotSynthesiseError(f"constructing {cls.__name__} with made-up arguments raised {text}") from None
+        self._made[cls, construction] = synthesis
+        self._chosen[construction] = dict(self.made.chosen)
+        return model, {**synthesis.integers.known, **integers_of(model), **only_integers(init)}
