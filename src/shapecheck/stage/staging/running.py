@@ -110,6 +110,18 @@ def names(around: Sequence[Running], stage: Running) -> list[str]:
     return [stage.path, *(_moved(stage.path, shared.path, other) for other in others)]
 
 
+def drop_retraced(siblings: list[Running], found: Sequence[Around]) -> None:
+    """JAX may trace the body of a loop several times: the last time counts. The branches of a `cond` are two."""
+    for depth, each in enumerate(found):
+        if each.is_loop:
+            siblings[:] = [s for s in siblings if not _is_earlier(s.around[depth : depth + 1], each)]
+
+
+def _is_earlier(around: Sequence[Around], loop: Around) -> bool:
+    """Whether the same loop is there, with its body traced another time."""
+    return any(each.frame is loop.frame and each.inside is not loop.inside for each in around)
+
+
 def stages(
     found: Sequence[Running], count: Callable[[Running], tuple[int, int]], cost: Cost | None = None
 ) -> Iterator[Stage]:

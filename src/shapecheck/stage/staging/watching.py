@@ -7,7 +7,6 @@ import functools
 import itertools
 import sys
 import threading
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from types import FrameType, TracebackType
 from typing import Any
@@ -20,9 +19,10 @@ from shapecheck.stage.staging import running
 from shapecheck.stage.staging.anatomy import Anatomy, is_module, parameters
 from shapecheck.stage.staging.flops import Cost, cost, scope_name
 from shapecheck.stage.staging.once import Once
+from shapecheck.stage.staging.places import Places
 from shapecheck.stage.staging.running import Label, Running, Step
 from shapecheck.stage.staging.stacks import Stacks
-from shapecheck.stage.staging.transforms import Around, around, is_jitted, is_traced, renewed
+from shapecheck.stage.staging.transforms import around, is_jitted, is_traced, renewed
 
 _numbers = itertools.count()
 
@@ -83,8 +83,7 @@ class StageWatch(Watch):
         """Forget what ran: another evaluation starts."""
         self._stack: list[Running] = []
         self._top: list[Running] = []
-        self._roots: list[Anatomy] = []
-        self._counts: Counter[str] = Counter()
+        self._places = Places()
         self._once = Once()
         self._once.off = self._plain
         self._by_key: dict[Hashable, Running] = {}
@@ -104,9 +103,7 @@ class StageWatch(Watch):
         """What is called from outside may be a part of this, which is known as `name`."""
         if not self._stack:
             self._top = []  # what ran while it was constructed is no stage of it
-        anatomy = Anatomy(model, name)
-        if anatomy.modules:
-            self._roots.append(anatomy)
+        self._places.know(name, model)
 
     def wrap(self, wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
         """Let `method` make stages by `wrapper`."""
@@ -271,20 +268,19 @@ class StageWatch(Watch):
     def _opened(self, step: Step, frame: FrameType | None) -> Running:
         parent, siblings = self.top(), self._siblings()
         found = around(frame, lambda f: f.f_code is StageWatch.run.__code__)
-        _drop_retraced(siblings, found)
+        running.drop_retraced(siblings, found)
         lies = step.path
-        if lies is None and parent is None and self.runner is not None and not self._roots:
+        if lies is None and parent is None and self.runner is not None and not self._places.roots:
             lies = ""  # a program calls whole models
         elif lies is None and is_module(step.part):
-            lies = self._place(step.part, [each.size for each in found])
+            lies = self._places.find(step.part, self._stack, [each.size for each in found])
         path = lies or ""
         if step.label is not None:
             path = f"{parent.path}.{step.label.name}".lstrip(".") if parent is not None else step.label.name
         lies = path if lies is None else lies
         anatomy = Anatomy(step.part, lies) if is_module(step.part) else None
         stage = Running(next(self._numbers), step, lies, path, found, anatomy)
-        is_part = any(lies in root.modules for root in self._roots)
-        if anatomy is not None and not is_part and self.runner is None:
+        if anatomy is not None and self.runner is None and not self._places.have(lies):
             stage.held = parameters(step.part, self.stacks.whole)  # now: afterwards nobody knows of what it is a slice
         siblings.append(stage)
         stage.traced = is_traced(frame, lambda f: f.f_code in (StageWatch.run.__code__, Once.repeated.__code__))
@@ -295,47 +291,9 @@ class StageWatch(Watch):
         parent = self.top()
         return parent.children if parent is not None else self._top
 
-    def _place(self, part: Any, sizes: Sequence[str]) -> str:
-        around = [(each.anatomy, each.taken) for each in reversed(self._stack) if each.anatomy is not None]
-        around += [(anatomy, self._counts) for anatomy in self._roots]
-        # The part itself, anywhere, is better than one like it nearby.
-        for anatomy, taken in around:
-            found = anatomy.place(part)
-            if found is not None:
-                taken[found] += 1
-                return found
-        for holder in reversed(self._stack):
-            like = holder.anatomy.alike(part, holder.taken, sizes) if holder.anatomy is not None else None
-            if like is not None:
-                holder.taken[like[2]] += 1
-                return like[2]
-        likely = [like for a in self._roots if (like := a.alike(part, self._counts, sizes)) is not None]
-        if likely:
-            found = min(likely, key=lambda rank: rank[:2])[2]
-            self._counts[found] += 1
-            return found
-        above = self._stack[-1].path if self._stack else ""
-        return f"{above}.{type(part).__name__}()".lstrip(".")
-
     def _count(self, stage: Running) -> tuple[int, int]:
-        """What the part holds as it lies in the model: under `vmap` and `scan`, that which ran has a share of it."""
         if stage.step.count is not None:
             return stage.step.count()
         if not is_module(stage.part):
             return 0, 0
-        for anatomy in self._roots:
-            if stage.lies in anatomy.modules:
-                return parameters(anatomy.modules[stage.lies])
-        return stage.held or parameters(stage.part)
-
-
-def _drop_retraced(siblings: list[Running], found: Sequence[Around]) -> None:
-    """JAX may trace the body of a loop several times: the last time counts. The branches of a `cond` are two."""
-    for depth, each in enumerate(found):
-        if each.is_loop:
-            siblings[:] = [s for s in siblings if not _is_earlier(s.around[depth : depth + 1], each)]
-
-
-def _is_earlier(around: Sequence[Around], loop: Around) -> bool:
-    """Whether the same loop is there, with its body traced another time."""
-    return any(each.frame is loop.frame and each.inside is not loop.inside for each in around)
+        return self._places.count(stage)
