@@ -29,6 +29,15 @@ def promised(
 ) -> Float[Array, "n"]:
     return jax.vmap(score)(x)
 """,
+    "flags.py": """
+def dropped(x: Float[Array, "n d"], train, *, deterministic):
+    y = x.sum(-1) if train else x.mean(0)  # (d,)
+    return y if deterministic else 0 * y  # (d,)
+
+def halves(x: Float[Array, "n d"], train):
+    y = x if train else x.mean(0)  # (n, d)  ~unreached
+    return y
+""",
     "records.py": """
 from typing import NamedTuple
 

@@ -40,7 +40,7 @@ _ACTIVATION = re.compile(
     r"^act(_|$)|(^|_)act(_fn|_layer|_func)?$|activation|nonlin|squash|gelu|relu|silu", re.IGNORECASE
 )
 _FLAG = re.compile(
-    r"^(is_)?(train|training|eval|evaluation|test|testing|decode|decoding|causal|stochastic|debug|verbose"
+    r"^(is_)?(train|training|decode|decoding|causal|stochastic|debug|verbose"
     r"|(?P<on>deterministic|inference))(_mode)?$|^(use|return|with)_"
 )
 _KEY = re.compile(r"(^|_)(key|rng|prng|prng_key|rng_key)s?$")

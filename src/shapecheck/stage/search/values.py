@@ -120,6 +120,7 @@ class Values:
         if hints.is_key(name):
             return self.key(None)
         if hints.flag(name) is not None:
+            self.guessed = True  # `train` may be data
             return hints.flag(name)
         if hints.is_count(name) or (constructing and hints.is_size_like(name) and len(name) > 1):
             return self.integers.choose(name)
