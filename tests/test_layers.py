@@ -55,7 +55,7 @@ ALLOWED = {
     "revisions": {"templating", "config"},
     "templating": {"remedies", "files", "plans", "source", "stage", "templates", "facts", "config"},
     "runtime": {"runtime", "stage", "templates", "facts"},
-    "referee": {"source", "check", "report", "plans", "files", "stage", "facts", "config"},
+    "referee": {"source", "shapes", "check", "report", "plans", "files", "stage", "facts", "config"},
     "cli": {
         "cli",
         "differences",

@@ -20,8 +20,10 @@ from shapecheck.config import Config, ConfigError, load
 from shapecheck.facts import Claim, Evaluation, Finding, Module
 from shapecheck.plans import plan
 from shapecheck.report import concise
-from shapecheck.source import read_module
+from shapecheck.shapes import parse_spec
+from shapecheck.source import read_module, read_surroundings
 from shapecheck.stage import protocol
+from shapecheck.stage.protocol import ModulePlan
 
 
 class Referee:
@@ -32,20 +34,33 @@ class Referee:
         self._configs: dict[Path, Config] = {}
         self._config: dict[str, Config] = {}  # by shown path
         self._good: set[tuple[str, int]] = set()
+        self._dims: set[str] = set()  # names that the cells of a notebook use as dims
 
     def read(self, file: str) -> Mapping[str, Any]:
         """The plan of a file, and the sites whose annotations can be judged at once; {} if it claims nothing."""
         path = Path(file)
-        config = self._configs.get(path.parent)
-        if config is None:
-            config = self._configs[path.parent] = load([path])
-        shown = files.shown(path)
-        module = read_module(shown, path.read_bytes())
+        config = self._config_for(path)
+        module = read_module(files.shown(path), path.read_bytes())
+        return self._known(module, config, plan(path, module, config)) if module.claims else {}
+
+    def read_cell(self, name: str, text: str, before: str) -> Mapping[str, Any]:
+        """The same for a notebook's cell, which is called `name`. `before` says, as statements, what it finds there."""
+        module = read_module(name, text.encode(), read_surroundings(before, self._dims))
         if not module.claims:
             return {}
-        self._modules[shown], self._config[shown] = module, config
+        self._dims.update(n for claim in module.claims if claim.sure for n in parse_spec(claim.spec).names())
+        whole = ModulePlan(name, name, "", "__main__", module.scopes, module.sites)
+        return self._known(module, self._config_for(Path.cwd() / name), whole)
+
+    def _config_for(self, path: Path) -> Config:
+        if path.parent not in self._configs:
+            self._configs[path.parent] = load([path])
+        return self._configs[path.parent]
+
+    def _known(self, module: Module, config: Config, whole: ModulePlan) -> Mapping[str, Any]:
+        self._modules[module.path], self._config[module.path] = module, config
         prompt = {site for claim in module.claims if _is_prompt(module, claim) for site in claim.sites}
-        return {"plan": plan(path, module, config), "prompt": sorted(prompt)}
+        return {"plan": whole, "prompt": sorted(prompt)}
 
     def judge(self, evaluation: Evaluation, over: bool) -> list[dict[str, Any]]:
         """The findings of an evaluation's last call. One that is not `over` yet shows of its annotations only.

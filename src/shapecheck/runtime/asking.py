@@ -25,12 +25,19 @@ class Asking:
         self._lock = threading.RLock()
         self._process: subprocess.Popen[bytes] | None = None
         self._owner = 0
-        self._read: list[str] = []  # files that it knows
+        self._read: list[dict[str, Any]] = []  # questions for what it knows
 
     def read(self, file: str) -> tuple[ModulePlan, frozenset[int]] | None:
         """What to observe in a file, and the sites that can be judged at once; None if it claims nothing."""
-        answer = self._ask({"op": "read", "file": file})
-        self._read.append(file)
+        return self._plan({"op": "read", "file": file})
+
+    def read_cell(self, name: str, text: str, before: str) -> tuple[ModulePlan, frozenset[int]] | None:
+        """The same of a notebook's cell. `before` tells, as statements, what it finds there."""
+        return self._plan({"op": "read_cell", "name": name, "text": text, "before": before})
+
+    def _plan(self, question: dict[str, Any]) -> tuple[ModulePlan, frozenset[int]] | None:
+        answer = self._ask(question)
+        self._read.append(question)
         return (answer["plan"], frozenset(answer["prompt"])) if answer else None
 
     def judge(self, evaluation: Evaluation, *, over: bool) -> list[dict[str, Any]]:
@@ -50,8 +57,8 @@ class Asking:
             if process is None or self._owner != os.getpid():
                 process, self._owner = self._started(), os.getpid()
                 weakref.finalize(self, _end, process, self._owner)
-                for file in self._read:  # by another one
-                    self._exchange(process, {"op": "read", "file": file})
+                for question in self._read:  # by another one
+                    self._exchange(process, question)
             answer = self._exchange(process, message)
             self._process = process
             if "error" in answer:

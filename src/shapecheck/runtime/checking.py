@@ -26,10 +26,15 @@ class Checking(Listener):
 
     def __init__(self, asking: Asking, tap: Tap | None = None, *, shapes: bool = True, warn: bool = False) -> None:
         self.prompt: dict[str, frozenset[int]] = {}
-        self._asking, self._tap, self._shapes, self._warn = asking, tap, shapes, warn
+        self._asking = asking
+        self.do(tap, shapes=shapes, warn=warn)
         self.off = False
         self._judged: set[Hashable] = set()
         self._told: set[str] = set()
+
+    def do(self, tap: Tap | None, *, shapes: bool, warn: bool) -> None:
+        """From now on, hold values against their claims if `shapes` says so, and let them through `tap`."""
+        self._tap, self._shapes, self._warn = tap, shapes, warn
 
     def entered(self, opened: Opened) -> None:
         """The parameters' annotations can be judged."""

@@ -13,8 +13,16 @@ from shapecheck.stage.observe.recorder import Opened, Recorder
 class EarlyProbe:
     """The handle of a probed module, which becomes that of the recorder as soon as the program has JAX."""
 
-    def __init__(self, recorder: Recorder, path: str, scopes: Sequence[Scope], sites: Sequence[Site]) -> None:
+    def __init__(
+        self,
+        recorder: Recorder,
+        path: str,
+        scopes: Sequence[Scope],
+        sites: Sequence[Site],
+        mentioned: frozenset[str] | None = None,
+    ) -> None:
         self.recorder, self.path, self.scopes, self.sites = recorder, path, scopes, sites
+        self._mentioned = mentioned
         self._before = _Before(self)
         self._real: Any = None
 
@@ -23,12 +31,16 @@ class EarlyProbe:
         if self._real is None and _is_loaded("jax.numpy"):
             from shapecheck.stage.observe.handle import ModuleProbe  # noqa: PLC0415 - it imports JAX
 
-            self._real = ModuleProbe(self.recorder, self.path, self.scopes, self.sites)
+            self._real = ModuleProbe(self.recorder, self.path, self.scopes, self.sites, self._mentioned)
         if self._real is None:
             return getattr(self._before, name)
         method = getattr(self._real, name)
         setattr(self, name, method)
         return method
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A function of a notebook takes its variables along into another process, where nobody listens."""
+        return _silent, ()
 
 
 class _Before:
@@ -65,12 +77,20 @@ class _Before:
     def named(self, opened: Opened | None, site: int) -> None:
         """A variable has a value."""
 
+    def kept(self, value: Any, *probes: Any) -> Any:
+        """The value of an expression, behind which probes have done their work."""
+        return value
+
     def constructing(self, scope: int) -> None:
         """A constructor runs."""
 
     def fields(self, scope: int, outer: Opened | None) -> Callable[[Any], Any]:
         """A class is defined: one of no module of JAX's."""
         return lambda cls: cls
+
+
+def _silent() -> _Before:
+    return _Before(EarlyProbe(Recorder({}), "", (), ()))
 
 
 def _is_loaded(name: str) -> bool:

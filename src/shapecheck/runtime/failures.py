@@ -7,8 +7,9 @@ import os
 import pdb
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import FrameType, TracebackType
+from typing import Protocol
 
 from shapecheck.runtime.errors import NonFinite
 
@@ -24,11 +25,21 @@ def _is_others(record: logging.LogRecord) -> bool:
     return not (record.exc_info and isinstance(record.exc_info[1], NonFinite))
 
 
-class Failures:
-    """Shows what ended the program. `is_own` says which files are the user's."""
+class Own(Protocol):
+    """What is the user's own."""
 
-    def __init__(self, is_own: Callable[[str], bool]) -> None:
-        self._is_own = is_own
+    def is_own(self, file: str) -> bool:
+        """Whether a file is."""
+
+    def shown(self, file: str) -> str:
+        """What it is called in messages."""
+
+
+class Failures:
+    """Shows what ended the program. `own` knows which files are the user's."""
+
+    def __init__(self, own: Own) -> None:
+        self._own = own
         self._debug = False
         self.not_finite: list[str] = []  # what a callback found and raised
         self._told: set[str] = set()
@@ -82,7 +93,7 @@ class Failures:
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             sys.stderr.write("shapecheck: --pdb needs a terminal, and there is none.\n")
             return
-        own = [frame for frame, _ in traceback.walk_tb(trace) if self._is_own(frame.f_code.co_filename)]
+        own = [frame for frame, _ in traceback.walk_tb(trace) if self._own.is_own(frame.f_code.co_filename)]
         debugger = pdb.Pdb()
         debugger.reset()
         debugger.interaction(own[-1] if own else None, _until(trace, own[-1]) if own else trace)
@@ -94,18 +105,18 @@ class Failures:
 
         for frame, line in traceback.walk_tb(trace):
             file = frame.f_code.co_filename
-            if not self._is_own(file):
+            if not self._own.is_own(file):
                 continue
             found = list(arrays(frame.f_locals))
             if found:
                 name = getattr(frame.f_code, "co_qualname", frame.f_code.co_name)
-                yield f"  {_shown(file)}:{line} in {name}"
+                yield f"  {self._shown(file)}:{line} in {name}"
                 width = max(len(each[0]) for each in found)
                 yield from (f"    {label:{width}}  {text}" for label, text in found)
 
-
-def _shown(file: str) -> str:
-    return os.path.relpath(file) if os.path.abspath(file).startswith(os.path.join(os.getcwd(), "")) else file
+    def _shown(self, file: str) -> str:
+        shown = self._own.shown(file)
+        return file if shown.startswith(os.pardir) else shown
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from shapecheck.runtime import variables
 from shapecheck.runtime.asking import Asking
+from shapecheck.runtime.cells import Cell
 from shapecheck.runtime.checking import Checking
 from shapecheck.runtime.constructions import PassingConstructions
 from shapecheck.runtime.early import EarlyProbe
@@ -33,28 +34,24 @@ _OURS = os.path.join(os.path.realpath(os.path.dirname(os.path.dirname(__file__))
 
 
 class Probing:
-    """Puts probes into the user's files: those under `root`, if there is one, and in the packages `include`.
+    """Puts probes into the user's files: those under `root`, if there is one, and in the packages `include`."""
 
-    Variables that match `globs` are given to `watch` as they are assigned.
-    """
-
-    def __init__(
-        self,
-        root: str,
-        include: Sequence[str],
-        asking: Asking,
-        checking: Checking,
-        globs: Sequence[str] = (),
-        watch: Watch | None = None,
-    ) -> None:
-        self._root, self._include = os.path.realpath(root) if root else "", tuple(include)
+    def __init__(self, root: str, include: Sequence[str], asking: Asking, checking: Checking) -> None:
         self._asking, self._checking = asking, checking
-        self._globs, self._watch = tuple(globs), watch
         self.recorder = Recorder({}, listener=checking)
         self.recorder.constructions = PassingConstructions()
         self._plans: dict[str, ModulePlan | None] = {}
-        self._own: dict[tuple[str, str], bool] = {}
+        self._cells: dict[str, str] = {}  # their names, by what Python calls their code
         self.operands: dict[str, variables.Operands] = {}  # by path
+        self.look_for(root, include)
+
+    def look_for(
+        self, root: str, include: Sequence[str], globs: Sequence[str] = (), watch: Watch | None = None
+    ) -> None:
+        """From now on, these files are the user's, and variables that match `globs` are given to `watch`."""
+        self._root, self._include = os.path.realpath(root) if root else "", tuple(include)
+        self._globs, self._watch = tuple(globs), watch
+        self._own: dict[tuple[str, str], bool] = {}
 
     def is_own(self, file: str, module: str = "") -> bool:
         """Whether a file is the user's own, or was asked for."""
@@ -64,6 +61,8 @@ class Probing:
         return self._own[key]
 
     def _is_own(self, file: str, module: str) -> bool:
+        if file in self._cells:
+            return True
         if any(module == name or module.startswith(f"{name}.") for name in self._include):
             return True
         real = os.path.realpath(file)
@@ -78,8 +77,9 @@ class Probing:
         """The probed syntax tree of a file, for a module with these names; None if there is nothing to look at."""
         plan = self._plan(file)
         names[HANDLE] = EarlyProbe(self.recorder, *((plan.path, plan.scopes, plan.sites) if plan else (file, (), ())))
-        if plan is None and self._watch is None:
-            return None
+        return self._probed(source, file, plan, names) if plan is not None or self._watch is not None else None
+
+    def _probed(self, source: bytes, file: str, plan: ModulePlan | None, names: dict[str, Any]) -> ast.Module:
         # What the program prints, it prints.
         sites = [site for site in plan.sites if site.kind != "shown"] if plan is not None else []
         if plan is not None:
@@ -90,15 +90,39 @@ class Probing:
             tree = variables.watched(tree, self._globs)
         return tree
 
+    def cell(self, cell: Cell, names: dict[str, Any]) -> ast.Module | None:
+        """The same of a notebook's cell, which is the user's own."""
+        if cell.file:
+            self._cells[cell.file] = cell.name
+            self._own.pop((cell.file, ""), None)
+            self.recorder.paths[cell.file] = cell.name
+        if cell.name not in self._plans:
+            self._plans[cell.name] = self._noted(self._asking.read_cell(cell.name, cell.text, cell.before))
+        plan = self._plans[cell.name]
+        if plan is None and self._watch is None:
+            return None
+        scopes, sites = (plan.scopes, plan.sites) if plan is not None else ((), ())
+        names[cell.handle] = EarlyProbe(self.recorder, cell.name, scopes, sites, cell.mentioned)
+        tree = self._probed(cell.text.encode(), cell.file, plan, names)
+        return cell.fitted(tree)
+
+    def shown(self, file: str) -> str:
+        """A file of the user's in messages; of a notebook's cell its name."""
+        return self._cells.get(file) or os.path.relpath(file)
+
     def _plan(self, file: str) -> ModulePlan | None:
         real = os.path.realpath(file)
         if real not in self._plans:
-            found = self._asking.read(real)
-            self._plans[real] = found[0] if found is not None else None
-            if found is not None:
-                self._checking.prompt[found[0].path] = found[1]
-                self.recorder.paths[file] = self.recorder.paths[real] = found[0].path
+            plan = self._plans[real] = self._noted(self._asking.read(real))
+            if plan is not None:
+                self.recorder.paths[file] = self.recorder.paths[real] = plan.path
         return self._plans[real]
+
+    def _noted(self, found: tuple[ModulePlan, frozenset[int]] | None) -> ModulePlan | None:
+        if found is None:
+            return None
+        self._checking.prompt[found[0].path] = found[1]
+        return found[0]
 
 
 class ProbingLoader(importlib.machinery.SourceFileLoader):

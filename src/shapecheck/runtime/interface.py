@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from types import TracebackType
 
 from shapecheck.runtime.errors import note
 from shapecheck.runtime.options import Options
-from shapecheck.runtime.session import Session
+from shapecheck.runtime.session import Session, forget_traces
 from shapecheck.runtime.swapping import Swapped
+from shapecheck.runtime.unchecked import known_cells, remind
 
 
 @contextlib.contextmanager
 def runtime_checks(options: Options) -> Iterator[None]:
     """Check what runs meanwhile: modules that are loaded already, and those that will be."""
     session = Session(options)
-    _forget_traces()
+    cells = known_cells()
+    remind({cell.file for cell in cells}, session.asking)
+    forget_traces()
     session.start()
-    swapped = Swapped(session.probing)
+    swapped = Swapped(session.probing, cells)
     try:
         yield
     except Exception as error:
@@ -32,7 +34,7 @@ def runtime_checks(options: Options) -> Iterator[None]:
     finally:
         swapped.undo()
         session.stop()
-        _forget_traces()
+        forget_traces()
 
 
 class ImportHook:
@@ -73,14 +75,6 @@ def options_of(
 
 def _tuple(value: str | Sequence[str]) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
-
-
-def _forget_traces() -> None:
-    """Let JAX trace functions anew: what is compiled has the checks of its time, or none."""
-    if "jax" in sys.modules:
-        import jax  # noqa: PLC0415 - only where the program has it
-
-        jax.clear_caches()
 
 
 def _explain(error: BaseException, session: Session) -> None:

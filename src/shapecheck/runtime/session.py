@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 from collections.abc import Iterator
 from functools import cached_property
@@ -33,27 +32,49 @@ def _debugging() -> Iterator[None]:
         yield
 
 
+def forget_traces() -> None:
+    """Let JAX trace functions anew: what is compiled has the checks of its time, or none."""
+    if "jax" in sys.modules:
+        import jax  # noqa: PLC0415 - only where the program has it
+
+        jax.clear_caches()
+
+
 class Session:
     """Checks as `options` say, from `start` to `stop`. `asking` knows the claims."""
 
     def __init__(self, options: Options, asking: Asking | None = None) -> None:
-        self.options = options
-        taps = bool({"outputs", "grads"} & set(options.numerics))
-        self._watches = bool(taps or options.prints or options.log)
-        self._asking = asking or Asking(options.python)
-        self.checking = Checking(
-            self._asking, self._value if taps else None, shapes=options.shapes, warn=options.failing == "warn"
-        )
-        watch = self._variable if options.prints else None
-        self.probing = hook.Probing(options.root, options.include, self._asking, self.checking, options.prints, watch)
-        self.failures = Failures(self.probing.is_own)
+        self.asking = asking or Asking(options.python)
+        self.checking = Checking(self.asking)
+        self.probing = hook.Probing(options.root, options.include, self.asking, self.checking)
+        self._do(options)
+        self.failures = Failures(self.probing)
         self._finder = hook.Finder(self.probing, self._enter)
         self._frameworks = contextlib.ExitStack()
         self._entered: set[str] = set()
 
+    def _do(self, options: Options) -> None:
+        self.options = options
+        taps = bool({"outputs", "grads"} & set(options.numerics))
+        self.watches = bool(taps or options.prints or options.log)
+        self.checking.do(self._value if taps else None, shapes=options.shapes, warn=options.failing == "warn")
+        self.probing.look_for(options.root, options.include, options.prints, self._variable if options.prints else None)
+
+    def change(self, options: Options) -> None:
+        """Check as other options say, what has probes already as well. Raises what was not told yet."""
+        try:
+            self._let_go()
+        finally:
+            self._do(options)
+            self._listen()
+
     def start(self) -> None:
         """Put probes into whatever is imported from now on."""
+        self.checking.off = False
         hook.install(self._finder)
+        self._listen()
+
+    def _listen(self) -> None:
         if "ops" in self.options.numerics and "jax" in sys.modules:  # else its variables say so
             self._frameworks.enter_context(_debugging())
         for name in sorted(hook.FRAMEWORKS & sys.modules.keys()):
@@ -67,18 +88,26 @@ class Session:
         """Put in no more. Modules that have probes keep them, and nobody listens."""
         self.ignore_imports()
         self.checking.off = True
+        try:
+            self._let_go()
+        finally:
+            self.asking.close()
+
+    def _let_go(self) -> None:
+        """Watch the frameworks' stages no more."""
         self._frameworks.close()
         self._entered.clear()
         try:
             self.wait()
-            if "jax" in sys.modules and self._watches:
+            if "jax" in sys.modules and self.watches:
                 self._stages.close()
         finally:
-            self._asking.close()
+            for made in ("_stages", "_watch"):
+                self.__dict__.pop(made, None)
 
     def wait(self) -> None:
         """Wait for callbacks, so that nothing is lost. Raises what they find, unless somebody was told already."""
-        if "jax" not in sys.modules or not self._watches:
+        if "jax" not in sys.modules or not self.watches:
             return
         import jax  # noqa: PLC0415 - the program has it
 
@@ -99,14 +128,14 @@ class Session:
         from shapecheck.runtime.stages import Stages  # noqa: PLC0415 - it imports JAX
 
         no_other_record()
-        return Stages(self.options, self.probing.is_own, self.failures.not_finite)
+        return Stages(self.options, self.probing, self.failures.not_finite)
 
     @cached_property
     def _watch(self) -> StageWatch:
         from shapecheck.stage.staging.watching import StageWatch  # noqa: PLC0415 - it imports JAX
 
         parameter = self._stages.parameter if "grads" in self.options.numerics else None
-        watch = StageWatch((), os.path.relpath, runner=self._stages.run, parameter=parameter)
+        watch = StageWatch((), self.probing.shown, runner=self._stages.run, parameter=parameter)
         return self._frameworks.enter_context(watch)
 
     def _value(self, opened: Opened, site: Site, value: Any) -> Any:
@@ -124,7 +153,7 @@ class Session:
 
     def _enter(self, name: str) -> None:
         """A framework has been loaded: watch its stages."""
-        if not self._watches or name in self._entered:
+        if not self.watches or name in self._entered:
             return
         self._entered.add(name)
         from shapecheck.stage.staging import frameworks  # noqa: PLC0415 - it imports JAX

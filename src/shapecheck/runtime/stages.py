@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import fnmatch
 import itertools
-import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FrameType
@@ -17,6 +16,7 @@ from shapecheck.facts import Site, Stage
 from shapecheck.runtime import numerics, recording
 from shapecheck.runtime.arising import Failed, Place, Raising, Telling
 from shapecheck.runtime.breaking import opening
+from shapecheck.runtime.failures import Own
 from shapecheck.runtime.looking import short
 from shapecheck.runtime.options import Options
 from shapecheck.runtime.printing import printing
@@ -35,15 +35,15 @@ _NONE = numerics.Named((), ())
 class Stages:
     """Puts taps on values as the options say. What is not finite, and raised, is noted in `found`."""
 
-    def __init__(self, options: Options, is_own: Callable[[str], bool], found: list[str]) -> None:
-        self._options, self._is_own = options, is_own
+    def __init__(self, options: Options, own: Own, found: list[str]) -> None:
+        self._options, self._own = options, own
         self._raising = Raising(found)
         self._telling = Telling(again=options.failing == "breakpoint")
         self._failed: Failed = self._raising.found if options.failing == "raise" else self._telling.found
         self._running: list[Running] = []
         self._titles: list[str] = []  # of those that are running
         self._handler = recording.to_file(options.log) if options.log else None
-        self._after = opening(is_own) if options.failing == "breakpoint" else None
+        self._after = opening(own.is_own) if options.failing == "breakpoint" else None
         self._outputs, self._grads = "outputs" in options.numerics, "grads" in options.numerics
 
     def arrive(self) -> None:
@@ -150,9 +150,9 @@ class Stages:
         return f"stage {path}{caller}"
 
     def _caller(self, frame: FrameType | None) -> str:
-        while frame is not None and not self._is_own(frame.f_code.co_filename):
+        while frame is not None and not self._own.is_own(frame.f_code.co_filename):
             frame = frame.f_back
-        return f", called at {os.path.relpath(frame.f_code.co_filename)}:{frame.f_lineno}" if frame is not None else ""
+        return f", called at {self._own.shown(frame.f_code.co_filename)}:{frame.f_lineno}" if frame is not None else ""
 
 
 def _given(stage: Running, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
+import ast
 import gc
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import CodeType, FunctionType, ModuleType
-from typing import Any
+from typing import Any, Final
 
+from shapecheck.runtime.cells import Cell
 from shapecheck.runtime.hook import Probing
+from shapecheck.stage.observe.probes import HANDLE
 
 _Key = tuple[str, int]
+_NONE: Final = object()
 
 
 class Swapped:
-    """The functions of the user's loaded modules with probes in them, until `undo`.
+    """The functions of the user's loaded modules, and those of cells that have probes already, until `undo`.
 
     Not those that are running, nor closures over variables of functions that have probes: these have none until they
-    are made anew. Nor do classes that exist observe their fields.
+    are made anew. Nor do classes that exist observe their fields. With `anew`, only modules that have probes already.
     """
 
-    def __init__(self, probing: Probing) -> None:
+    def __init__(self, probing: Probing, cells: Sequence[Cell] = (), *, anew: bool = False) -> None:
         self._before: list[tuple[FunctionType, CodeType]] = []
-        self._names: list[tuple[dict[str, Any], dict[str, Any]]] = []
+        self._names: list[tuple[dict[str, Any], dict[str, Any]]] = []  # variables, and what they were
         codes: dict[str, dict[_Key, CodeType]] = {}
         for module, file in _own(probing):
+            if anew and HANDLE not in vars(module):
+                continue
             found = self._probed(probing, module, file)
             if found is not None:
                 codes[os.path.realpath(file)] = dict(_inside(found))
+        for cell in cells:
+            self._give_cell(probing, cell, codes)
         if codes:
             self._exchange(codes)
 
@@ -36,10 +44,28 @@ class Swapped:
         """Give all functions their own code back."""
         for function, code in self._before:
             function.__code__ = code
-        for variables, names in self._names:
-            for name in names:
-                variables.pop(name, None)
+        for variables, names in reversed(self._names):
+            for name, value in names.items():
+                if value is _NONE:
+                    variables.pop(name, None)
+                else:
+                    variables[name] = value
         self._before, self._names = [], []
+
+    def _give_cell(self, probing: Probing, cell: Cell, codes: dict[str, dict[_Key, CodeType]]) -> None:
+        """Its functions have probes, which get another handle; those that can be found get all that is new."""
+        names: dict[str, Any] = {}
+        tree = probing.cell(cell, names)
+        if tree is None:
+            return
+        self._give(cell.variables, names)
+        if cell.file:
+            code = compile(tree, cell.file, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+            codes[os.path.realpath(cell.file)] = dict(_inside(code))
+
+    def _give(self, variables: dict[str, Any], names: Mapping[str, Any]) -> None:
+        self._names.append((variables, {name: variables.get(name, _NONE) for name in names}))
+        variables.update(names)
 
     def _probed(self, probing: Probing, module: ModuleType, file: str) -> CodeType | None:
         names: dict[str, Any] = {}
@@ -51,8 +77,7 @@ class Swapped:
             return None
         if tree is None:
             return None
-        vars(module).update(names)
-        self._names.append((vars(module), names))
+        self._give(vars(module), names)
         code: CodeType = compile(tree, file, "exec", dont_inherit=True)
         return code
 

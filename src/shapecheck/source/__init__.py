@@ -4,5 +4,6 @@ Nothing here imports or runs the user's code, nor loads JAX.
 """
 
 from shapecheck.source.claims import claims_json, read_module
+from shapecheck.source.surroundings import read_surroundings
 
-__all__ = ["claims_json", "read_module"]
+__all__ = ["claims_json", "read_module", "read_surroundings"]

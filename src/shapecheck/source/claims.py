@@ -19,13 +19,17 @@ from shapecheck.source.reading import Source, read_source
 from shapecheck.source.scopes import survey
 from shapecheck.source.sites import Sites
 from shapecheck.source.suppressions import read_suppressions
+from shapecheck.source.surroundings import NOTHING, Surroundings
 
 _MODULE = Scope(0, "module", "<module>", None, None)
 _in_order = attrgetter("span.line", "span.column")
 
 
-def read_module(path: str, data: bytes) -> Module:
-    """Read all claims of a file. Nothing is imported or run; a file that Python would not parse has one problem."""
+def read_module(path: str, data: bytes, around: Surroundings = NOTHING) -> Module:
+    """Read all claims of a file. Nothing is imported or run; a file that Python would not parse has one problem.
+
+    A notebook's cell is no whole file: `around` knows the names that other cells have given it.
+    """
     source = read_source(path, data)
     if source.tree is None:
         problems = (source.problem,) if source.problem is not None else ()
@@ -33,19 +37,22 @@ def read_module(path: str, data: bytes) -> Module:
     if may_have_inserted(data):
         before = original(data, source)
         if before.data != data:
-            return in_whole(read_module(path, before.data), before.kept, source.lines)
-    return _read_tree(source, source.tree)
+            return in_whole(read_module(path, before.data, around), before.kept, source.lines)
+    return _read_tree(source, source.tree, around)
 
 
-def _read_tree(source: Source, tree: ast.Module) -> Module:
+def _read_tree(source: Source, tree: ast.Module, around: Surroundings) -> Module:
     tables = survey(tree)
     sites = Sites()
     classes = frozenset(scope.index for scope in tables.scopes if scope.kind == "class")
-    names = read_names(tables.statements, classes)
+    names = around.names_behind(read_names(tables.statements, classes), tables)
+    for name in around.variables:
+        tables.assigned[0].setdefault(name, [])
     annotations = AnnotationReader(source, names)
     claims: list[Claim] = list(AnnotatedCode(annotations, tables, sites).claims())
     annotated = {name for site in sites.build() for name in site.names}
-    comments = CommentReader(source, tables, sites, known_dims(tables, annotated), annotations.new_group)
+    known = known_dims(tables, annotated) | around.dims
+    comments = CommentReader(source, tables, sites, known, annotations.new_group)
     claims += comments.claims()
     claims += DocstringReader(source, tables, sites, annotations.new_group).claims()
     debug_calls = tuple(DebugCalls(source, tables, sites, names).calls())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import FrameType, GeneratorType
 from typing import Any
 
@@ -24,9 +24,21 @@ _CALL_LIMIT = 20_000  # calls kept of one evaluation; beyond it a Python loop re
 
 
 class ModuleProbe:
-    """What the probes of one module call while the user's code runs."""
+    """What the probes of one module call while the user's code runs.
 
-    def __init__(self, recorder: Recorder, path: str, scopes: Sequence[Scope], sites: Sequence[Site]) -> None:
+    A module may share its variables with other code, as the cells of a notebook do. Then claims mean only those that
+    are `mentioned` in its own code: what another cell has left behind is none of its business.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        path: str,
+        scopes: Sequence[Scope],
+        sites: Sequence[Site],
+        mentioned: frozenset[str] | None = None,
+    ) -> None:
+        self.mentioned = mentioned
         self.recorder, self.path, self.scopes, self.sites = recorder, path, scopes, sites
         self.surroundings = Surroundings()
         self.parameters: dict[int, list[Site]] = {}
@@ -128,6 +140,10 @@ class ModuleProbe:
         opened.instead = result
         return True
 
+    def kept(self, value: Any, *probes: Any) -> Any:
+        """The value of an expression, behind which probes have done their work."""
+        return value
+
     def taken(self, opened: Opened) -> Any:
         """The value that a variable shall have in place of what was observed."""
         value, opened.instead = opened.instead, None
@@ -180,7 +196,7 @@ class ModuleProbe:
         if sites:
             opened = self._open(scope, outer)
             for site in sites:
-                names = visible(site.names, own, frame.f_globals)
+                names = visible(site.names, own, self._variables(frame)[1])
                 opened.observations.append(Observation(site.index, describe(own[site.name]), names))
 
     def _open(self, scope: int, outer: Opened | None) -> Opened:
@@ -201,7 +217,7 @@ class ModuleProbe:
             return
         names: tuple[Named, ...] = ()
         if site.names:
-            names = visible(site.names, frame.f_locals, frame.f_globals, self.recorder.constructions)
+            names = visible(site.names, *self._variables(frame), self.recorder.constructions)
 
         def hidden() -> tuple[str, ...]:
             if opened.hidden is None:
@@ -209,6 +225,13 @@ class ModuleProbe:
             return opened.hidden
 
         opened.observations.append(Observation(site.index, describe(value, hidden), names))
+
+    def _variables(self, frame: FrameType) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        """The variables of a frame that claims may mean: its own, and those of the module."""
+        if self.mentioned is None:
+            return frame.f_locals, frame.f_globals
+        shared = {name: frame.f_globals[name] for name in self.mentioned if name in frame.f_globals}
+        return shared if frame.f_locals is frame.f_globals else frame.f_locals, shared
 
 
 def _members(instance: Any) -> dict[str, Any]:

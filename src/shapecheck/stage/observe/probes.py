@@ -22,6 +22,7 @@ from shapecheck.facts import INSERTED, Position, Scope, Site
 from shapecheck.stage.observe.binding import Scoped, assigned, bound, target
 
 HANDLE = "__shapecheck__"
+OUTERMOST = "__sc_0__"  # holds the call of the module's own scope
 
 _Function = TypeVar("_Function", ast.FunctionDef, ast.AsyncFunctionDef)
 _Node = TypeVar("_Node", bound=ast.AST)
