@@ -6,6 +6,7 @@ object a line goes each way, over pipes.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import sys
 from collections.abc import Mapping
@@ -23,7 +24,7 @@ from shapecheck.report import concise
 from shapecheck.shapes import parse_spec
 from shapecheck.source import read_module, read_surroundings
 from shapecheck.stage import protocol
-from shapecheck.stage.protocol import ModulePlan
+from shapecheck.stage.protocol import ModulePlan, as_shown, later
 
 
 class Referee:
@@ -36,21 +37,24 @@ class Referee:
         self._good: set[tuple[str, int]] = set()
         self._dims: set[str] = set()  # names that the cells of a notebook use as dims
 
-    def read(self, file: str) -> Mapping[str, Any]:
-        """The plan of a file, and the sites whose annotations can be judged at once; {} if it claims nothing."""
+    def read(self, file: str, text: str, version: int) -> Mapping[str, Any]:
+        """The plan of a file, and the sites whose annotations can be judged at once; {} if it claims nothing.
+
+        `text` has its bytes, as Latin-1. It may have had others before, and what was defined by then knows these.
+        """
         path = Path(file)
         config = self._config_for(path)
-        module = read_module(files.shown(path), path.read_bytes())
+        module = read_module(later(files.shown(path), version), text.encode("latin-1"))
         return self._known(module, config, plan(path, module, config)) if module.claims else {}
 
     def read_cell(self, name: str, text: str, before: str) -> Mapping[str, Any]:
-        """The same for a notebook's cell, which is called `name`. `before` says, as statements, what it finds there."""
+        """The same for a notebook's cell. `before` says, as statements, what it finds there."""
         module = read_module(name, text.encode(), read_surroundings(before, self._dims))
         if not module.claims:
             return {}
         self._dims.update(n for claim in module.claims if claim.sure for n in parse_spec(claim.spec).names())
         whole = ModulePlan(name, name, "", "__main__", module.scopes, module.sites)
-        return self._known(module, self._config_for(Path.cwd() / name), whole)
+        return self._known(module, self._config_for(Path.cwd() / as_shown(name)), whole)
 
     def _config_for(self, path: Path) -> Config:
         if path.parent not in self._configs:
@@ -82,7 +86,9 @@ class Referee:
         return [_told(finding) for finding in found]
 
     def _wanted(self, module: Module, finding: Finding) -> list[Finding]:
-        return list(suppress.apply([finding], [module], self._config[module.path]).findings)
+        path, config = as_shown(module.path), self._config[module.path]
+        shown = dataclasses.replace(finding, path=path), dataclasses.replace(module, path=path)
+        return list(suppress.apply([shown[0]], [shown[1]], config).findings)
 
 
 def _is_prompt(module: Module, claim: Claim) -> bool:
@@ -91,7 +97,7 @@ def _is_prompt(module: Module, claim: Claim) -> bool:
 
 def _told(finding: Finding) -> dict[str, Any]:
     head = "".join(text for text, _ in concise.headline(finding))
-    text = "\n".join([head, *(f"  {detail}" for detail in finding.details)])
+    text = "\n".join([head, *(f"  {as_shown(detail)}" for detail in finding.details)])
     return {"code": finding.code, "path": finding.path, "line": finding.span.line, "text": text}
 
 

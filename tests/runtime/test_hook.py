@@ -109,3 +109,36 @@ def test_functions_that_exist_are_checked_in_a_block_and_as_before_after_it(
         module.g(jnp.ones((2, 3)))
     finally:
         del sys.modules["loaded_before"]
+
+
+def test_a_module_that_is_loaded_again_has_its_new_claims_and_older_functions_their_own(
+    load: Any, tmp_path: Path
+) -> None:
+    before = "def f(x):\n    y = x.T  # shape: (a, b, c)\n    return y\n"
+    module = load(before)
+    old, file = module.f, Path(module.__file__)
+    file.write_text("import jax\n\n\ndef g(x):\n    z = x.T  # shape: (a,)\n    w = x  # shape: (a, b)\n", "utf-8")
+    importlib.invalidate_caches()
+    importlib.reload(module)
+    for function, line, says in ((module.g, 5, "(a,)"), (old, 2, "(a, b, c)"), (module.g, 5, "(a,)")):
+        with pytest.raises(shapecheck.ShapeMismatch) as caught:
+            function(jnp.ones((2, 3)))
+        assert str(caught.value).startswith(f"{file.name}:{line}:"), caught.value
+        assert f"comment says {says}" in str(caught.value)
+        assert caught.value.path == file.name
+    file.write_text(before, "utf-8")
+    importlib.reload(module)
+    assert module.f(jnp.ones((2, 3, 4))).shape == (4, 3, 2)
+
+
+def test_a_block_imports_while_there_is_a_hook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "imported_inside.py").write_text(WRONG, "utf-8")
+    try:
+        with shapecheck.install_import_hook(), shapecheck.runtime_checks():
+            module: Any = importlib.import_module("imported_inside")
+            with pytest.raises(shapecheck.ShapeMismatch):
+                module.f(jnp.ones((2, 3)))
+    finally:
+        sys.modules.pop("imported_inside", None)

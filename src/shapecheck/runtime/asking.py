@@ -27,9 +27,12 @@ class Asking:
         self._owner = 0
         self._read: list[dict[str, Any]] = []  # questions for what it knows
 
-    def read(self, file: str) -> tuple[ModulePlan, frozenset[int]] | None:
-        """What to observe in a file, and the sites that can be judged at once; None if it claims nothing."""
-        return self._plan({"op": "read", "file": file})
+    def read(self, file: str, source: bytes, version: int = 0) -> tuple[ModulePlan, frozenset[int]] | None:
+        """What to observe in a file, and the sites that can be judged at once; None if it claims nothing.
+
+        The versions of a file are told apart: what was defined by an earlier one may be called yet.
+        """
+        return self._plan({"op": "read", "file": file, "text": source.decode("latin-1"), "version": version})
 
     def read_cell(self, name: str, text: str, before: str) -> tuple[ModulePlan, frozenset[int]] | None:
         """The same of a notebook's cell. `before` tells, as statements, what it finds there."""

@@ -31,15 +31,20 @@ class Cell:
 
     def fitted(self, tree: ast.Module) -> ast.Module:
         """Its tree with probes, for where other cells have theirs, and where an expression at the end is shown."""
-        own = {HANDLE: self.handle, OUTERMOST: f"{self.handle}0__"}
         _show_last(tree.body, self.shows_assigned)
         for node in ast.walk(tree):
             if isinstance(node, ast.Expr) and _probe(node) is not None:
                 node.value = _kept(ast.Constant(None), [node.value])  # all expressions may be shown
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Name):
-                node.id = own.get(node.id, node.id)
-        return ast.fix_missing_locations(tree)
+        return ast.fix_missing_locations(with_handle(tree, self.handle))
+
+
+def with_handle(tree: ast.Module, handle: str) -> ast.Module:
+    """A tree whose probes have another handle, where the variables are shared with code that has the usual one."""
+    own = {HANDLE: handle, OUTERMOST: f"{handle}0__"}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            node.id = own.get(node.id, node.id)
+    return tree
 
 
 class Ending:

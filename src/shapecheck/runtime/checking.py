@@ -27,14 +27,16 @@ class Checking(Listener):
     def __init__(self, asking: Asking, tap: Tap | None = None, *, shapes: bool = True, warn: bool = False) -> None:
         self.prompt: dict[str, frozenset[int]] = {}
         self._asking = asking
-        self.do(tap, shapes=shapes, warn=warn)
-        self.off = False
         self._judged: set[Hashable] = set()
         self._told: set[str] = set()
+        self.do(tap, shapes=shapes, warn=warn)
+        self.off = False
 
     def do(self, tap: Tap | None, *, shapes: bool, warn: bool) -> None:
         """From now on, hold values against their claims if `shapes` says so, and let them through `tap`."""
         self._tap, self._shapes, self._warn = tap, shapes, warn
+        self._judged.clear()  # what was told in one way is told in another
+        self._told.clear()
 
     def entered(self, opened: Opened) -> None:
         """The parameters' annotations can be judged."""

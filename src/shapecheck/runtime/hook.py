@@ -16,13 +16,13 @@ from typing import Any, cast
 
 from shapecheck.runtime import variables
 from shapecheck.runtime.asking import Asking
-from shapecheck.runtime.cells import Cell
+from shapecheck.runtime.cells import Cell, with_handle
 from shapecheck.runtime.checking import Checking
 from shapecheck.runtime.constructions import PassingConstructions
 from shapecheck.runtime.early import EarlyProbe
 from shapecheck.stage.observe.probes import HANDLE, instrument
 from shapecheck.stage.observe.recorder import Recorder
-from shapecheck.stage.protocol import ModulePlan
+from shapecheck.stage.protocol import ModulePlan, as_shown
 
 Watch = Callable[[str, int, Any], Any]
 
@@ -40,7 +40,8 @@ class Probing:
         self._asking, self._checking = asking, checking
         self.recorder = Recorder({}, listener=checking)
         self.recorder.constructions = PassingConstructions()
-        self._plans: dict[str, ModulePlan | None] = {}
+        self._plans: dict[str, list[tuple[bytes, ModulePlan | None]]] = {}  # of each text that a file had
+        self._plans_of_cells: dict[str, ModulePlan | None] = {}
         self._cells: dict[str, str] = {}  # their names, by what Python calls their code
         self.operands: dict[str, variables.Operands] = {}  # by path
         self.look_for(root, include)
@@ -74,10 +75,17 @@ class Probing:
         return not any(part in _INSTALLED or (part.startswith(".") and part != ".") for part in folders)
 
     def tree(self, source: bytes, file: str, names: dict[str, Any]) -> ast.Module | None:
-        """The probed syntax tree of a file, for a module with these names; None if there is nothing to look at."""
-        plan = self._plan(file)
-        names[HANDLE] = EarlyProbe(self.recorder, *((plan.path, plan.scopes, plan.sites) if plan else (file, (), ())))
-        return self._probed(source, file, plan, names) if plan is not None or self._watch is not None else None
+        """The probed syntax tree of a file, for a module with these names; None if there is nothing to look at.
+
+        A file that has changed since it was loaded has a handle of its own, for the functions of before keep theirs.
+        """
+        plan, version = self._plan(file, source)
+        handle = f"__shapecheck_version_{version}__" if version else HANDLE
+        names[handle] = EarlyProbe(self.recorder, *((plan.path, plan.scopes, plan.sites) if plan else (file, (), ())))
+        if plan is None and self._watch is None:
+            return None
+        tree = self._probed(source, file, plan, names)
+        return with_handle(tree, handle) if version else tree
 
     def _probed(self, source: bytes, file: str, plan: ModulePlan | None, names: dict[str, Any]) -> ast.Module:
         # What the program prints, it prints.
@@ -93,12 +101,13 @@ class Probing:
     def cell(self, cell: Cell, names: dict[str, Any]) -> ast.Module | None:
         """The same of a notebook's cell, which is the user's own."""
         if cell.file:
-            self._cells[cell.file] = cell.name
+            self._cells[cell.file] = as_shown(cell.name)
             self._own.pop((cell.file, ""), None)
-            self.recorder.paths[cell.file] = cell.name
-        if cell.name not in self._plans:
-            self._plans[cell.name] = self._noted(self._asking.read_cell(cell.name, cell.text, cell.before))
-        plan = self._plans[cell.name]
+            self.recorder.paths[cell.file] = as_shown(cell.name)
+        if cell.name not in self._plans_of_cells:
+            found = self._asking.read_cell(cell.name, cell.text, cell.before)
+            self._plans_of_cells[cell.name] = self._noted(found)
+        plan = self._plans_of_cells[cell.name]
         if plan is None and self._watch is None:
             return None
         scopes, sites = (plan.scopes, plan.sites) if plan is not None else ((), ())
@@ -110,13 +119,18 @@ class Probing:
         """A file of the user's in messages; of a notebook's cell its name."""
         return self._cells.get(file) or os.path.relpath(file)
 
-    def _plan(self, file: str) -> ModulePlan | None:
+    def _plan(self, file: str, source: bytes) -> tuple[ModulePlan | None, int]:
+        """What there is to observe in a file, and how often it had changed before."""
         real = os.path.realpath(file)
-        if real not in self._plans:
-            plan = self._plans[real] = self._noted(self._asking.read(real))
-            if plan is not None:
-                self.recorder.paths[file] = self.recorder.paths[real] = plan.path
-        return self._plans[real]
+        versions = self._plans.setdefault(real, [])
+        for version, (text, plan) in enumerate(versions):
+            if text == source:
+                return plan, version
+        plan = self._noted(self._asking.read(real, source, len(versions)))
+        versions.append((source, plan))
+        if plan is not None:
+            self.recorder.paths[file] = self.recorder.paths[real] = as_shown(plan.path)
+        return plan, len(versions) - 1
 
     def _noted(self, found: tuple[ModulePlan, frozenset[int]] | None) -> ModulePlan | None:
         if found is None:
@@ -173,8 +187,8 @@ class Finder(importlib.abc.MetaPathFinder):
     ) -> importlib.machinery.ModuleSpec | None:
         """The spec that is found without us, with another loader if it is that of one of the user's files."""
         for finder in list(sys.meta_path):
-            find = getattr(finder, "find_spec", None)
-            spec = find(fullname, path, target) if find is not None and finder is not self else None
+            find = None if isinstance(finder, Finder) else getattr(finder, "find_spec", None)  # one of ours is enough
+            spec = find(fullname, path, target) if find is not None else None
             if spec is not None:
                 return self._probed(spec, fullname)
         return None

@@ -21,6 +21,7 @@ from shapecheck.runtime.looking import short
 from shapecheck.runtime.options import Options
 from shapecheck.runtime.printing import printing
 from shapecheck.stage.observe.recorder import Opened
+from shapecheck.stage.protocol import as_shown
 from shapecheck.stage.staging import running
 from shapecheck.stage.staging.running import Running
 from shapecheck.stage.staging.taps import arrays_in, has_identity, tap, tap_gradient
@@ -90,7 +91,8 @@ class Stages:
         scope = opened.probe.scopes[opened.scope].qualname
         stage = f", in stage {self._innermost()}" if self._running else ""
         variable = site.name if site.kind == "name" else ""  # of several that have a value on this line
-        what = f"the value {f'of {variable} ' if variable else ''}at {opened.probe.path}:{line} in {scope}{stage}"
+        path = as_shown(opened.probe.path)
+        what = f"the value {f'of {variable} ' if variable else ''}at {path}:{line} in {scope}{stage}"
         if self._outputs:
             value = self._forward(value, f"{what} is not finite", given, variable or "output")
         return self._backward(value, what) if self._grads else value

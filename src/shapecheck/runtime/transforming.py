@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import linecache
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +19,7 @@ from shapecheck.runtime.errors import CheckError
 from shapecheck.runtime.meaning import meaning
 from shapecheck.runtime.session import Session
 from shapecheck.stage.observe.probes import HANDLE
+from shapecheck.stage.protocol import later
 
 _TEXTS = 8  # latest ones, which may wait for their trees
 _MAGIC = re.compile(r"%%?[\w.]+")
@@ -33,7 +34,7 @@ class Cells(ast.NodeTransformer):
         self._outermost: Any = None  # the cell that runs, inside of which magics may run others
         self._title = ""
         self._begun: tuple[str, str, str] | None = None  # its text, its name, what Python calls its code
-        self._names: set[str] = set()
+        self._names: Counter[str] = Counter()
         self.known: list[Cell] = []
         self.on = False
 
@@ -86,16 +87,13 @@ class Cells(ast.NodeTransformer):
         return probed or tree
 
     def _cell(self, name: str, file: str, text: str, tree: ast.Module) -> Cell:
-        unique, count = name, 1
-        while unique in self._names:
-            count += 1
-            unique = f"{name} ({count})"
-        self._names.add(unique)
+        count = self._names[name]
+        self._names[name] += 1
         mentioned = frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
         before = meaning(text, mentioned, self._shell.user_ns)
         shows = self._shell.ast_node_interactivity == "last_expr_or_assign"
-        handle, variables = f"__shapecheck_{len(self._names)}__", self._shell.user_global_ns
-        return Cell(unique, file, text, mentioned, before, handle, variables, shows)
+        handle, variables = f"__shapecheck_{len(self.known) + 1}__", self._shell.user_global_ns
+        return Cell(later(name, count), file, text, mentioned, before, handle, variables, shows)
 
     def _inside(self) -> str:
         """The name of what a magic of the cell runs."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Union
@@ -131,6 +132,17 @@ class TestResult:
     ended: str = ""
 
 
+def later(path: str, version: int) -> str:
+    """What a file that has changed goes by among what was read of it before; the first version goes by its path."""
+    return f"{path}\0{version}" if version else path
+
+
+def as_shown(text: str) -> str:
+    """A text with the paths that people know."""
+    return _VERSION.sub("", text)
+
+
+_VERSION = re.compile("\0[0-9]+")
 _CLASSES: dict[str, Any] = {
     c.__name__: c
     for c in (
