@@ -252,7 +252,7 @@ def test_unloading_leaves_no_trace_and_functions_that_work(run: Run) -> None:
     state = (
         "import sys; s = get_ipython(); (len(s.ast_transformers), len(s.input_transformers_post), s.custom_exceptions, "
         "sorted((k, len(v)) for k, v in s.events.callbacks.items()), 'shapecheck' in s.magics_manager.magics['line'], "
-        "len(sys.meta_path))"
+        "[f for f in sys.meta_path if 'shapecheck' in type(f).__module__])"
     )
     call = "f(jnp.ones((2, 3))).shape, [n for n in f.__code__.co_names if 'shapecheck' in n] != []"
     ran = run(
@@ -307,3 +307,36 @@ def test_without_our_own_process_the_notebook_goes_on(run: Run) -> None:
     assert "SHAPECHECK_PYTHON names an interpreter" in ran[1].stderr
     assert "Nothing is checked" in ran[1].stderr
     assert (ran[2].shown, ran[2].error) == ("Out[3]: (3, 2)\n", "")
+
+
+def test_functions_that_autoreload_patches_are_checked_by_the_text_of_now(run: Run, tmp_path: Path) -> None:
+    method = (
+        '\n\nclass M:\n    def m(self, x):\n        """Of\n        two lines."""\n        z = x + 1\n        return z\n'
+    )
+    (tmp_path / "edited.py").write_text("from jaxtyping import Array, Float\n\n" + RIGHT + method, "utf-8")
+    edit = (
+        "import os, sys\nsys.path.insert(0, '')\n%load_ext autoreload\n%autoreload 2\nimport edited\n"
+        "from edited import f\ndef edit(old, new):\n"
+        "    with open('edited.py') as file: text = file.read()\n"
+        "    with open('edited.py', 'w') as file: file.write(text.replace(old, new))\n"
+        "    time = os.stat('edited.py').st_mtime + 5\n    os.utime('edited.py', (time, time))\n"
+    )
+    call, method_call = "f(jnp.ones((2, 3))).shape", "edited.M().m(jnp.ones((2, 3))).shape"
+    ran = run(
+        IMPORTS + LOAD,
+        edit,
+        call,
+        "edit('y = x.T  # (t, b)', 'y = x.T.T  # (t, b)')",
+        call,
+        "edit('y = x.T.T  # (t, b)', 'y = x.T.T  # (b, t)')",
+        call,
+        "edit('z = x + 1', 'z = x + 2  # shape: (a,)')",
+        method_call,
+        "edit('  # shape: (a,)', '')\nedit('  # (b, t)', '')",
+        method_call,
+        call,
+    )
+    assert (ran[2].shown, ran[6].shown) == ("Out[3]: (3, 2)\n", "Out[7]: (2, 3)\n")
+    assert "edited.py:4:18: SC201 comment says (t, b), but y is (b=2, t=3)" in ran[4].stdout
+    assert "edited.py:12:29: SC201 comment says (a,), but z is (2, 3)" in ran[8].stdout
+    assert (ran[10].shown, ran[11].shown) == ("Out[11]: (2, 3)\n", "Out[12]: (2, 3)\n")

@@ -34,6 +34,9 @@ class Own(Protocol):
     def shown(self, file: str) -> str:
         """What it is called in messages."""
 
+    def shares_variables(self, file: str, function: str) -> bool:
+        """Whether the variables of a frame are those of a whole notebook."""
+
 
 class Failures:
     """Shows what ended the program. `own` knows which files are the user's."""
@@ -105,7 +108,7 @@ class Failures:
 
         for frame, line in traceback.walk_tb(trace):
             file = frame.f_code.co_filename
-            if not self._own.is_own(file):
+            if not self._own.is_own(file) or self._own.shares_variables(file, frame.f_code.co_name):
                 continue
             found = list(arrays(frame.f_locals))
             if found:

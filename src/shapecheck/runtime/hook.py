@@ -119,6 +119,24 @@ class Probing:
         """A file of the user's in messages; of a notebook's cell its name."""
         return self._cells.get(file) or os.path.relpath(file)
 
+    def shares_variables(self, file: str, function: str) -> bool:
+        """Whether the variables of a frame are those of a whole notebook."""
+        return file in self._cells and function == "<module>"
+
+    def modules(self) -> Iterator[tuple[ModuleType, str]]:
+        """The user's own modules that are loaded, with their files."""
+        for name, module in list(sys.modules.items()):
+            file = getattr(module, "__file__", None)
+            if not isinstance(module, ModuleType) or not isinstance(file, str):
+                continue
+            if file.endswith(".py") and self.is_own(file, name):
+                yield module, file
+
+    def latest(self, file: str) -> bytes:
+        """The text of a file that was read last."""
+        versions = self._plans.get(os.path.realpath(file))
+        return versions[-1][0] if versions else b""
+
     def _plan(self, file: str, source: bytes) -> tuple[ModulePlan | None, int]:
         """What there is to observe in a file, and how often it had changed before."""
         real = os.path.realpath(file)

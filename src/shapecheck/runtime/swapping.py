@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import gc
 import os
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final
@@ -29,7 +28,7 @@ class Swapped:
         self._before: list[tuple[FunctionType, CodeType]] = []
         self._names: list[tuple[dict[str, Any], dict[str, Any]]] = []  # variables, and what they were
         codes: dict[str, dict[_Key, CodeType]] = {}
-        for module, file in _own(probing):
+        for module, file in probing.modules():
             if anew and HANDLE not in vars(module):
                 continue
             found = self._probed(probing, module, file)
@@ -88,15 +87,6 @@ class Swapped:
             if new is not None and new.co_freevars == own.co_freevars:
                 self._before.append((function, own))
                 function.__code__ = new
-
-
-def _own(probing: Probing) -> Iterator[tuple[ModuleType, str]]:
-    for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None)
-        if not isinstance(module, ModuleType) or not isinstance(file, str):
-            continue
-        if file.endswith(".py") and probing.is_own(file, name):
-            yield module, file
 
 
 def _inside(code: CodeType) -> Iterator[tuple[_Key, CodeType]]:

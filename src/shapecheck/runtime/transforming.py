@@ -16,6 +16,7 @@ from typing import Any
 
 from shapecheck.runtime.cells import Cell, Ending, with_end
 from shapecheck.runtime.errors import CheckError
+from shapecheck.runtime.following import Following
 from shapecheck.runtime.meaning import meaning
 from shapecheck.runtime.session import Session
 from shapecheck.stage.observe.probes import HANDLE
@@ -33,8 +34,9 @@ class Cells(ast.NodeTransformer):
         self._texts: deque[str] = deque(maxlen=_TEXTS)
         self._outermost: Any = None  # the cell that runs, inside of which magics may run others
         self._title = ""
-        self._begun: tuple[str, str, str] | None = None  # its text, its name, what Python calls its code
+        self._begun: Any = None  # a cell that waits for its tree
         self._names: Counter[str] = Counter()
+        self._following = Following(session.probing)
         self.known: list[Cell] = []
         self.on = False
 
@@ -48,12 +50,9 @@ class Cells(ast.NodeTransformer):
         if self._shell.ast_transformers[:1] != [self]:  # later ones may change what texts and trees have in common
             self.leave()
             self._shell.ast_transformers.insert(0, self)
-        number = self._shell.execution_count - bool(info.store_history)
         if info.store_history or self._outermost is None:
-            self._outermost, self._title = info, f"In[{number}]"
-        text = self._texts[0] if self._texts else ""
-        name = self._title if info is self._outermost else self._inside()
-        self._begun = text, name, self._shell.compile.get_code_name(info.raw_cell, text, number)
+            self._outermost, self._title = info, ""
+        self._begun = info
 
     def end(self, result: Any) -> None:
         """A cell has ended."""
@@ -70,11 +69,10 @@ class Cells(ast.NodeTransformer):
         if text is None or not isinstance(tree, ast.Module):
             return tree
         self._texts.remove(text)
-        begun, self._begun = self._begun, None
-        name, file = begun[1:] if begun is not None and begun[0] == text else (self._inside(), "")
-        cell = self._cell(name, file if linecache.getlines(file) else "", text, tree)
+        cell = self._cell(*self._called(text), text, tree)
         names: dict[str, Any] = {}
         try:
+            self._following.follow()
             probed = self._session.probing.cell(cell, names)
         except CheckError as error:
             self._failed(error)
@@ -95,15 +93,26 @@ class Cells(ast.NodeTransformer):
         handle, variables = f"__shapecheck_{len(self.known) + 1}__", self._shell.user_global_ns
         return Cell(later(name, count), file, text, mentioned, before, handle, variables, shows)
 
-    def _inside(self) -> str:
-        """The name of what a magic of the cell runs."""
-        magic = _MAGIC.search(self._outermost.raw_cell if self._outermost is not None else "")
-        return f"{self._title or f'In[{self._shell.execution_count}]'}{f' {magic.group()}' if magic else ''}"
+    def _called(self, text: str) -> tuple[str, str]:
+        """What people call a cell, and what Python calls its code."""
+        begun, self._begun = self._begun, None
+        count = self._shell.execution_count
+        compiler, name, file = self._shell.compile, f"In[{count}]", ""
+        for number in (count, count - 1) if begun is not None else ():  # since IPython 9 it is the next cell's
+            found = compiler.get_code_name(begun.raw_cell, text, number)
+            if linecache.getlines(found):
+                name, file = (compiler.format_code_name(found) or ("", name))[1], found
+                break
+        if begun is self._outermost or not self._title:
+            self._title = name
+            return name, file
+        magic = _MAGIC.search(self._outermost.raw_cell)
+        return f"{self._title}{f' {magic.group()}' if magic else ''}", file
 
 
 def _is_tree_of(tree: ast.AST, text: str) -> bool:
     try:
-        own = ast.parse(text)
+        own = ast.parse(text.encode())  # IPython passes over a declared encoding, and bytes have it
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return ast.dump(own, include_attributes=True) == ast.dump(tree, include_attributes=True)
