@@ -131,13 +131,16 @@ def test_a_module_that_is_loaded_again_has_its_new_claims_and_older_functions_th
     assert module.f(jnp.ones((2, 3, 4))).shape == (4, 3, 2)
 
 
-def test_a_block_imports_while_there_is_a_hook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_block_imports_is_the_hook_s_after_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "imported_inside.py").write_text(WRONG, "utf-8")
     try:
-        with shapecheck.install_import_hook(), shapecheck.runtime_checks():
-            module: Any = importlib.import_module("imported_inside")
+        with shapecheck.install_import_hook():
+            with shapecheck.runtime_checks():
+                module: Any = importlib.import_module("imported_inside")
+                with pytest.raises(shapecheck.ShapeMismatch):
+                    module.f(jnp.ones((2, 3)))
             with pytest.raises(shapecheck.ShapeMismatch):
                 module.f(jnp.ones((2, 3)))
     finally:

@@ -14,7 +14,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final
 
 from shapecheck.runtime.hook import Probing
-from shapecheck.stage.observe.probes import HANDLE
+from shapecheck.runtime.swapping import has_probes
 
 _RELOADER: Final = "IPython.extensions.autoreload"
 _EQUAL: Final = ("co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars", "co_flags", "co_argcount")
@@ -35,7 +35,7 @@ class Following:
         if _RELOADER not in sys.modules:
             return
         for module, file in self._probing.modules():
-            if HANDLE not in vars(module):
+            if not has_probes(module):
                 continue
             try:
                 time = os.stat(file).st_mtime_ns

@@ -198,7 +198,7 @@ class Finder(importlib.abc.MetaPathFinder):
     """Lets the other finders find, and puts probes into what they found."""
 
     def __init__(self, probing: Probing, loaded: Callable[[str], None]) -> None:
-        self._probing, self._loaded = probing, loaded
+        self.probing, self._loaded = probing, loaded
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -219,12 +219,12 @@ class Finder(importlib.abc.MetaPathFinder):
         if isinstance(loader, importlib.machinery.SourceFileLoader) and file is not None:
             if fullname in FRAMEWORKS:
                 spec.loader = _Announcing(fullname, file, self._loaded)
-            elif self._probing.is_own(file, fullname):
-                spec.loader = ProbingLoader(fullname, file, self._probing, loader)
-        elif type(loader).__module__ == _PYTEST and file is not None and self._probing.is_own(file, fullname):
+            elif self.probing.is_own(file, fullname):
+                spec.loader = ProbingLoader(fullname, file, self.probing, loader)
+        elif type(loader).__module__ == _PYTEST and file is not None and self.probing.is_own(file, fullname):
             from shapecheck.runtime.rewriting import RewritingLoader  # noqa: PLC0415 - pytest is there
 
-            spec.loader = RewritingLoader(cast("Any", loader), file, self._probing)
+            spec.loader = RewritingLoader(cast("Any", loader), file, self.probing)
         return spec
 
 
@@ -256,6 +256,11 @@ def install(finder: Finder) -> None:
         sys.meta_path.insert(0, finder)
     else:
         sys.meta_path = FirstFinder([finder, *sys.meta_path])
+
+
+def finders() -> list[Finder]:
+    """Those that find modules now, the latest first."""
+    return [each for each in sys.meta_path if isinstance(each, Finder)]
 
 
 def uninstall(finder: Finder) -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator, Sequence
-from types import TracebackType
+from types import ModuleType, TracebackType
 
 from shapecheck.runtime.errors import note
+from shapecheck.runtime.hook import finders
 from shapecheck.runtime.options import Options
 from shapecheck.runtime.session import Session, forget_traces
 from shapecheck.runtime.swapping import Swapped
 from shapecheck.runtime.unchecked import known_cells, remind
+from shapecheck.stage.observe.probes import HANDLE
 
 
 @contextlib.contextmanager
@@ -33,8 +35,20 @@ def runtime_checks(options: Options) -> Iterator[None]:
         raise plain from None
     finally:
         swapped.undo()
+        _hand_on(session)
         session.stop()
         forget_traces()
+
+
+def _hand_on(session: Session) -> None:
+    """What was imported meanwhile has the probes of a session that ends: an import hook that goes on takes it."""
+
+    def is_its_own(module: ModuleType) -> bool:
+        return getattr(vars(module).get(HANDLE), "recorder", None) is session.probing.recorder
+
+    others = [finder.probing for finder in finders() if finder.probing is not session.probing]
+    for probing in others[:1]:
+        Swapped(probing, only=is_its_own)
 
 
 class ImportHook:

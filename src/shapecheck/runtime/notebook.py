@@ -15,7 +15,7 @@ from shapecheck.runtime.failures import without_ours
 from shapecheck.runtime.magic import read_line, told, usage
 from shapecheck.runtime.options import Options
 from shapecheck.runtime.session import Session, forget_traces
-from shapecheck.runtime.swapping import Swapped
+from shapecheck.runtime.swapping import Swapped, has_probes
 from shapecheck.runtime.transforming import Cells
 from shapecheck.runtime.unchecked import EARLIER, unchecked
 
@@ -43,8 +43,11 @@ class Extension:
         shapecheck.__doc__ = usage()
         shell.register_magic_function(shapecheck)
         self._switch(on=True)
-        if unchecked(shell, {cell.file for cell in cells.known}, self._session.asking):
-            sys.stderr.write(f"shapecheck: {EARLIER}\n")
+        try:
+            if unchecked(shell, {cell.file for cell in cells.known}, self._session.asking):
+                sys.stderr.write(f"shapecheck: {EARLIER}\n")
+        except CheckError as error:
+            self._cannot(error)
 
     def unload(self) -> None:
         """End, and leave nothing behind but what functions need that have probes."""
@@ -77,7 +80,7 @@ class Extension:
             forget_traces()
             self._catch()
         if options.prints:
-            Swapped(self._session.probing, self._cells.known, anew=True)
+            Swapped(self._session.probing, self._cells.known, has_probes)
 
     def _switch(self, *, on: bool) -> None:
         if on == self._cells.on:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import gc
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final
 
@@ -16,22 +16,31 @@ from shapecheck.stage.observe.probes import HANDLE
 _Key = tuple[str, int]
 _NONE: Final = object()
 
+Only = Callable[[ModuleType], bool]
+
+
+def _any(module: ModuleType) -> bool:
+    return True
+
+
+def has_probes(module: ModuleType) -> bool:
+    """Whether a module has probes, of whichever session."""
+    return HANDLE in vars(module)
+
 
 class Swapped:
     """The functions of the user's loaded modules, and those of cells that have probes already, until `undo`.
 
     Not those that are running, nor closures over variables of functions that have probes: these have none until they
-    are made anew. Nor do classes that exist observe their fields. With `anew`, only modules that have probes already.
+    are made anew. Nor do classes that exist observe their fields. Of the modules, `only` some.
     """
 
-    def __init__(self, probing: Probing, cells: Sequence[Cell] = (), *, anew: bool = False) -> None:
+    def __init__(self, probing: Probing, cells: Sequence[Cell] = (), only: Only = _any) -> None:
         self._before: list[tuple[FunctionType, CodeType]] = []
         self._names: list[tuple[dict[str, Any], dict[str, Any]]] = []  # variables, and what they were
         codes: dict[str, dict[_Key, CodeType]] = {}
         for module, file in probing.modules():
-            if anew and HANDLE not in vars(module):
-                continue
-            found = self._probed(probing, module, file)
+            found = self._probed(probing, module, file) if only(module) else None
             if found is not None:
                 codes[os.path.realpath(file)] = dict(_inside(found))
         for cell in cells:

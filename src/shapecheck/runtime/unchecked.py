@@ -71,4 +71,6 @@ def known_cells() -> Sequence[Cell]:
 def _files(variables: dict[str, Any]) -> set[str]:
     """What Python calls the code of the functions that share these variables."""
     functions = (each for each in gc.get_objects() if type(each) is types.FunctionType)
-    return {function.__code__.co_filename for function in functions if function.__globals__ is variables}
+    own = (function for function in functions if function.__globals__ is variables)
+    # Since Python 3.13 a cell that runs is a function too.
+    return {function.__code__.co_filename for function in own if function.__name__ != "<module>"}
