@@ -147,16 +147,16 @@ def pytest_addoption(parser: Any, pluginmanager: Any) -> None:
 
 def load_ipython_extension(ipython: Any) -> None:
     """Check the cells that run, and the user's files that are imported, from now on: `%load_ext shapecheck`."""
-    from shapecheck.runtime import notebook  # noqa: PLC0415 - not to mark examples only
+    from shapecheck.runtime.notebooks import extension  # noqa: PLC0415 - not to mark examples only
 
-    notebook.load(ipython)
+    extension.load(ipython)
 
 
 def unload_ipython_extension(ipython: Any) -> None:
     """Check them no more: `%unload_ext shapecheck`."""
-    from shapecheck.runtime import notebook  # noqa: PLC0415 - likewise
+    from shapecheck.runtime.notebooks import extension  # noqa: PLC0415 - likewise
 
-    notebook.unload(ipython)
+    extension.unload(ipython)
 
 
 def __getattr__(name: str) -> Any:

@@ -9,10 +9,10 @@ from types import ModuleType, TracebackType
 
 from shapecheck.runtime.errors import note
 from shapecheck.runtime.hook import finders
+from shapecheck.runtime.notebooks.unchecked import known_cells, remind
 from shapecheck.runtime.options import Options
 from shapecheck.runtime.session import Session, forget_traces
 from shapecheck.runtime.swapping import Swapped
-from shapecheck.runtime.unchecked import known_cells, remind
 from shapecheck.stage.observe.probes import HANDLE
 
 

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from shapecheck.runtime.asking import Asking
 from shapecheck.runtime.cells import Cell
-from shapecheck.runtime.meaning import meaning
-from shapecheck.runtime.transforming import Cells
+from shapecheck.runtime.notebooks.meaning import meaning
+from shapecheck.runtime.notebooks.transforming import Cells
 
 EARLIER: Final = (
     "functions that were defined in cells before are not checked, though there are claims in these: run the cells again"

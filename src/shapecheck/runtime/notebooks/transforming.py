@@ -16,8 +16,8 @@ from typing import Any
 
 from shapecheck.runtime.cells import Cell, Ending, with_end
 from shapecheck.runtime.errors import CheckError
-from shapecheck.runtime.following import Following
-from shapecheck.runtime.meaning import meaning
+from shapecheck.runtime.notebooks.following import Following
+from shapecheck.runtime.notebooks.meaning import meaning
 from shapecheck.runtime.session import Session
 from shapecheck.stage.observe.probes import HANDLE
 from shapecheck.stage.protocol import later

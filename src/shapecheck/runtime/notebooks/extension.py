@@ -12,12 +12,12 @@ from typing import Any
 
 from shapecheck.runtime.errors import CheckError, NonFinite, ShapeMismatch
 from shapecheck.runtime.failures import without_ours
-from shapecheck.runtime.magic import read_line, told, usage
+from shapecheck.runtime.notebooks.magic import read_line, told, usage
+from shapecheck.runtime.notebooks.transforming import Cells
+from shapecheck.runtime.notebooks.unchecked import EARLIER, unchecked
 from shapecheck.runtime.options import Options
 from shapecheck.runtime.session import Session, forget_traces
 from shapecheck.runtime.swapping import Swapped, has_probes
-from shapecheck.runtime.transforming import Cells
-from shapecheck.runtime.unchecked import EARLIER, unchecked
 
 
 class Extension:

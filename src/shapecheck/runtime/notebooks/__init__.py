@@ -1,0 +1,1 @@
+"""Checks in an IPython session: cells, and what they share."""
