@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import equinox as eqx
@@ -62,7 +63,15 @@ WAYS: dict[str, Any] = {
         lambda x: jax.lax.while_loop(lambda c: c[0] < 2, lambda c: (c[0] + 1, f(x)), (0, 0.0))[1]
     ),
     "filter_jit": eqx.filter_jit,
+    "cond in a mapped loop": lambda f: jax.jit(lambda x: jax.vmap(_some_turns(f), (0, None))(jnp.arange(2), x).sum()),
 }
+
+
+def _some_turns(f: Any) -> Any:
+    def turn(x: Any, count: Any, _: None) -> Any:
+        return count + 1, jax.lax.cond(count < 1, f, lambda x: x.sum(), x)
+
+    return lambda count, x: jax.lax.scan(functools.partial(turn, x), count, None, length=2)[1].sum()
 
 
 def of(model: Any) -> Any:

@@ -143,5 +143,6 @@ def _told(sink: Sink, outs: Arrays, ins: Arrays) -> jax.Array:
 
     if sink.worth is None:
         return tell(outs, ins)
-    result: jax.Array = jax.lax.cond(sink.worth(outs), tell, lambda outs, ins: jnp.asarray([True, True]), outs, ins)
+    # No array from outside: JAX may map over it where it maps over conditions, and `custom_vmap` refuses that.
+    result: jax.Array = jax.lax.cond(sink.worth(outs), tell, lambda outs, ins: jnp.ones(2, bool), outs, ins)
     return result
