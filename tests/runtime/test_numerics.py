@@ -63,7 +63,7 @@ WAYS: dict[str, Any] = {
         lambda x: jax.lax.while_loop(lambda c: c[0] < 2, lambda c: (c[0] + 1, f(x)), (0, 0.0))[1]
     ),
     "filter_jit": eqx.filter_jit,
-    "cond in a mapped loop": lambda f: jax.jit(lambda x: jax.vmap(_some_turns(f), (0, None))(jnp.arange(2), x).sum()),
+    "cond in a mapped loop": lambda f: jax.jit(lambda x: jax.vmap(_some_turns(f), (0, None))(jnp.arange(1), x).sum()),
 }
 
 
