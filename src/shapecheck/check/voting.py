@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from shapecheck.check.calls import CallReader
+from shapecheck.check.mapped import mapped_axes
 from shapecheck.check.outcomes import Bound
 from shapecheck.check.parts import NothingThereError, described
 from shapecheck.facts import Claim, Observation
@@ -56,9 +57,12 @@ def _ballot(reader: CallReader, claim: Claim, observation: Observation, dropped:
         readings = described(claim, observation.value)
     except NothingThereError:
         return
-    shape = reader.samples.shape(readings[0][0].value.shape)
+    value = readings[0][0].value
+    shape = reader.samples.shape(value.shape)
     if shape is None:
         return
+    if spec.rank() is None and any(True for _ in mapped_axes(value)):
+        return  # `[B, ...]` fits with the axes of vmap in front and without them: it cannot say which is meant
     known: dict[str, Size] = {}
     for name in spec.names():
         sizes = reader.candidates(name, observation.names)

@@ -186,7 +186,8 @@ class ModuleProbe:
         for site in self.field_sites[scope]:
             if hasattr(instance, site.name):
                 names = visible(site.names, {"self": instance, **_members(instance)}, {})
-                opened.observations.append(Observation(site.index, describe(getattr(instance, site.name)), names))
+                value = describe(getattr(instance, site.name), self._hidden(opened, frame))
+                opened.observations.append(Observation(site.index, value, names))
         self.recorder.listener.left(opened)
 
     def _constants(self, scope: int, outer: Opened | None, cls: type, frame: FrameType) -> None:
@@ -218,13 +219,17 @@ class ModuleProbe:
         names: tuple[Named, ...] = ()
         if site.names:
             names = visible(site.names, *self._variables(frame), self.recorder.constructions)
+        opened.observations.append(Observation(site.index, describe(value, self._hidden(opened, frame)), names))
+
+    def _hidden(self, opened: Opened, frame: FrameType) -> Callable[[], tuple[str, ...]]:
+        """What tells, if it is asked, which axes of vmap no value of a call shows."""
 
         def hidden() -> tuple[str, ...]:
             if opened.hidden is None:
                 opened.hidden = self.surroundings.hidden_axes(frame)
             return opened.hidden
 
-        opened.observations.append(Observation(site.index, describe(value, hidden), names))
+        return hidden
 
     def _variables(self, frame: FrameType) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         """The variables of a frame that claims may mean: its own, and those of the module."""

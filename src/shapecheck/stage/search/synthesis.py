@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -88,7 +89,8 @@ class Synthesis:
                 continue
             if value is MISSING:
                 continue
-            if parameter.kind is parameter.KEYWORD_ONLY:
+            by_name = dataclasses.is_dataclass(function) and parameter.kind is not parameter.POSITIONAL_ONLY
+            if parameter.kind is parameter.KEYWORD_ONLY or by_name:  # chex's dataclasses take names alone
                 named[parameter.name] = value
             elif len(positional) == _index(function, parameter.name, skip):
                 positional.append(value)
