@@ -198,6 +198,17 @@ def test_a_gradient_that_becomes_so_elsewhere_later_is_told(load: Any, caplog: p
     assert told == [f"{value}:9 in second", f"{value}:5 in first"]
 
 
+@pytest.mark.parametrize("dtype", ["float64", "bfloat16", "complex64"])
+def test_nothing_is_promoted(load: Any, dtype: str, capfd: pytest.CaptureFixture[str]) -> None:
+    module = load(TEXT, shapes=False, numerics=("outputs",), prints=("logs*",))
+    with jax.numpy_dtype_promotion("strict"), jax.enable_x64(True):
+        log = module.Log(jnp.zeros(1, dtype))
+        assert jax.jit(jax.vmap(of(log)))(jnp.ones((2, 3), dtype)).dtype == dtype
+        with pytest.raises(Exception) as caught:
+            jax.block_until_ready(jax.jit(of(log))(jnp.zeros(3, dtype)))
+    assert "3 infinite" in told(load, caught.value)
+
+
 def test_integers_and_empty_arrays_are_no_matter(load: Any) -> None:
     module = load(
         """

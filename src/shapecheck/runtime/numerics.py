@@ -63,11 +63,19 @@ def _parts(outs: Arrays, ins: Arrays) -> list[jax.Array]:
     return parts
 
 
+def reals(array: jax.Array) -> jax.Array:
+    """Its values, of complex ones the magnitudes, as floats of 32 bits or more; JAX may refuse to promote them.
+
+    https://docs.jax.dev/en/latest/type_promotion.html#strict-dtype-promotion
+    """
+    real = jnp.abs(array) if jnp.iscomplexobj(array) else array
+    return real if real.dtype in (jnp.float32, jnp.float64) else real.astype(jnp.float32)
+
+
 def bounds(array: jax.Array) -> list[jax.Array]:
     """The least and the greatest of the finite values (of complex ones, their magnitudes), and how many are not."""
     good = jnp.isfinite(array)
-    real = jnp.abs(array) if jnp.iscomplexobj(array) else array
-    real = real.astype(jnp.promote_types(real.dtype, jnp.float32))
+    real = reals(array)
     least = jnp.where(good, real, jnp.inf).min()
     most = jnp.where(good, real, -jnp.inf).max()
     return [least, most, (~good).sum()]

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from shapecheck.runtime.numerics import between, bounds
+from shapecheck.runtime.numerics import between, bounds, reals
 from shapecheck.stage.staging.taps import Arrays, Sink
 
 _SENT = 5  # numbers that are sent of each array
@@ -34,7 +34,6 @@ def printing(title: str, names: Sequence[str], types: Sequence[str]) -> Sink:
 def _parts(outs: Arrays, ins: Arrays) -> list[jax.Array]:
     parts: list[jax.Array] = []
     for array in outs:
-        real = jnp.abs(array) if jnp.iscomplexobj(array) else array
-        real = real.astype(jnp.promote_types(real.dtype, jnp.float32))
+        real = reals(array)
         parts += [*bounds(array), real.mean(), jnp.sqrt((real * real).sum())]
     return parts
