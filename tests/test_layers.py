@@ -17,7 +17,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 # layer -> the layers it may import; "" is the package's face
 ALLOWED = {
-    "": {"stage", "templates", "runtime", "comparison"},  # when asked for
+    "": {"stage", "templates", "runtime", "comparison", "facts"},  # when asked for
     "facts": {"facts"},
     "atomic": set(),
     "differences": set(),
@@ -51,7 +51,7 @@ ALLOWED = {
     "pipeline": {"evaluating", "locking", "plans", "rerun", "files", "source", "facts", "config"},
     "templates": {"templates", "facts"},
     "comparison": {"comparison", "facts"},
-    "comparing": {"comparison", "templating", "revisions", "stage", "config"},
+    "comparing": {"comparison", "remedies", "templating", "revisions", "stage", "facts", "config"},
     "revisions": {"templating", "config"},
     "templating": {"remedies", "files", "plans", "source", "stage", "templates", "facts", "config"},
     "runtime": {"runtime", "stage", "templates", "facts"},

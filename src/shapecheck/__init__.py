@@ -53,22 +53,24 @@ def compare(
     a: Callable[..., Any],
     b: Callable[..., Any],
     *args: Any,
-    rtol: float = 1e-5,
-    atol: float = 1e-8,
+    rtol: float | None = None,
+    atol: float | None = None,
     map: Mapping[str, str] | None = None,
     **kwargs: Any,
 ) -> Comparison:
     """Call two models with the same arguments, as they are, jitted or not, and compare their stages one by one.
 
-    `b` is the reference: equal is what differs by no more than `atol + rtol * |b|`. `map` gives stages of `a` the names
-    that they have in `b`: `{"blocks": "layers", "blocks[*].attn": "layers[*].attention"}`. Raises ValueError for what
-    cannot be compared.
+    `b` is the reference: equal is what differs by no more than `atol + rtol * |b|`, which is, unless you say so, what
+    rounding brings about. `map` gives stages of `a` the names that they have in `b`:
+    `{"blocks": "layers", "blocks[*].attn": "layers[*].attention"}`. Raises ValueError for what cannot be compared.
     """
     from shapecheck.comparison import Comparison  # noqa: PLC0415 - as below
+    from shapecheck.facts import Tolerance  # noqa: PLC0415
     from shapecheck.stage.comparing.live import compare, title  # noqa: PLC0415
 
-    compared = compare(a, b, args, kwargs, map or {}, rtol, atol)
-    return Comparison.of(title(a), title(b), compared, rtol, atol)
+    tolerance = Tolerance(rtol, atol)
+    compared = compare(a, b, args, kwargs, map or {}, tolerance)
+    return Comparison.of(title(a), title(b), compared, tolerance)
 
 
 def template(model: Any, *args: Any, flops: bool | None = None, **kwargs: Any) -> Template:

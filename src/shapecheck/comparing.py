@@ -9,8 +9,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from shapecheck import remedies
 from shapecheck.comparison import Comparison
 from shapecheck.config import Config, ConfigError
+from shapecheck.facts import Tolerance
 from shapecheck.revisions import at_revision
 from shapecheck.stage.process.client import Worker
 from shapecheck.templating import Wanted, planned, started, telling
@@ -25,8 +27,17 @@ class Asked:
     batch: str = ""
     seed: int = 0
     rules: Mapping[str, str] = field(default_factory=dict)
-    rtol: float = 1e-5
-    atol: float = 1e-8
+    tolerance: Tolerance = Tolerance()
+
+    @property
+    def command(self) -> list[str]:
+        """What compares the two so, for somebody to change."""
+        both = [text for text in self.a.init if text in self.b.init]
+        own = [(flag, t) for flag, w in (("--init-a", self.a), ("--init-b", self.b)) for t in w.init if t not in both]
+        given = [*(("--init", t) for t in both), *own, *(("--arg", t) for t in self.a.args)]
+        given += [("--inputs", self.batch)] if self.batch else []
+        given += [("--map", f"{old}={new}") for old, new in self.rules.items()]
+        return ["shapecheck", "compare", self.a.target, self.b.target, *(part for pair in given for part in pair)]
 
 
 @dataclass(frozen=True)
@@ -38,19 +49,39 @@ class Made:
     inputs: Sequence[str]
 
 
+class UncomparedError(ConfigError):
+    """One of the two cannot be run as it is asked for."""
+
+    def __init__(self, text: str, remedy: str) -> None:
+        super().__init__(text)
+        self.remedy = remedy
+
+
 def compare(asked: Asked, config: Config) -> tuple[Comparison, tuple[Made, Made]]:
     """Run both, each in a process of its own, and compare them. Raises ConfigError, with the remedy, if that fails.
 
-    What was made up for the first is given to the second. What stages give is in files, which are gone afterwards.
+    What was made up for the first is given to the second; but if that has inputs of its own, or alone tells what it
+    takes, those are given to both. What stages give is in files, which are gone afterwards.
     """
     with tempfile.TemporaryDirectory(prefix="shapecheck-") as folder, contextlib.ExitStack() as stack:
         files = str(Path(folder, "a")), str(Path(folder, "b"))
         with _started(asked.a, {}, config) as (worker, wanted):
             one = _collected(worker, wanted, {}, asked, config, *files)
+        says = bool(asked.batch or asked.a.args)
+        waits = not says and bool(one.get("missing")) and not one["constructing"]
+        if not waits:
+            _check(one, asked, asked.a)
         made = {"integers": one["made"]} if one["made"] else {}
         worker, wanted = stack.enter_context(_started(asked.b, made, config))
-        passed_on = {} if asked.batch or asked.a.args else one["inputs"] or {}
-        two = _collected(worker, wanted, passed_on, asked, config, *files[::-1])
+        passed_on = {} if says or waits else one["inputs"] or {}
+        two = _collected(worker, wanted, passed_on, asked, config, *files[::-1], unasked=bool(one["told"]))
+        if waits and "error" in two:
+            _check(one, asked, asked.a)
+        _check(two, asked, asked.b, one["given"])
+        if waits or (two["own"] and two["inputs"]):
+            with _started(asked.a, {"integers": two["made"]} if waits and two["made"] else made, config) as (other, a):
+                one = _collected(other, a, two["inputs"] or {}, asked, config, *files)
+            _check(one, asked, asked.a, two["given"])
         with telling(asked.b.target):
             found = worker.ask(
                 "compared",
@@ -59,16 +90,33 @@ def compare(asked: Asked, config: Config) -> tuple[Comparison, tuple[Made, Made]
                 b=two["ran"],
                 files=files,
                 rules=asked.rules,
-                rtol=asked.rtol,
-                atol=asked.atol,
+                tolerance=asked.tolerance,
             )
     if isinstance(found, Mapping):
         raise ConfigError(str(found["error"]))
     sides = tuple(Made(w.target, ran["made"], ran["told"]) for w, ran in ((asked.a, one), (asked.b, two)))
     try:
-        return Comparison.of(asked.a.target, asked.b.target, found, asked.rtol, asked.atol), (sides[0], sides[1])
+        return Comparison.of(asked.a.target, asked.b.target, found, asked.tolerance), (sides[0], sides[1])
     except ValueError as error:
         raise ConfigError(str(error)) from None
+
+
+def _check(answer: Mapping[str, Any], asked: Asked, wanted: Wanted, given: Sequence[str] = ()) -> None:
+    """Raise UncomparedError for a model that could not be run, `given` in words what the other one takes."""
+    if "error" not in answer:
+        return
+    is_first = wanted is asked.a
+    text, flag = str(answer["error"]), "--init-a" if is_first else "--init-b"
+    if answer["missing"]:
+        kind = {"constructing": answer["constructing"], "factory": answer["factory"]}
+        remedy = remedies.missing(asked.command, answer["missing"], init=flag, **kind)
+    elif given:
+        remedy = remedies.other_layout((asked.b if is_first else asked.a).target, given)
+    else:
+        remedy = remedies.made_up(asked.command, text, answer["made"], answer["places"], init=flag)
+        if answer["told"]:
+            remedy = f"{remedy}\nMade-up inputs: {', '.join(answer['told'])}. --arg, --inputs give others.".lstrip()
+    raise UncomparedError(f"{wanted.target}: {text}", remedy)
 
 
 @contextlib.contextmanager
@@ -90,6 +138,8 @@ def _collected(
     config: Config,
     file: str,
     other: str,
+    *,
+    unasked: bool = False,
 ) -> Mapping[str, Any]:
     _, given = planned(wanted, config)
     batch = str(Path(asked.batch).absolute()) if asked.batch else ""
@@ -97,13 +147,11 @@ def _collected(
         answer: Mapping[str, Any] = worker.ask(
             "collect",
             config.timeout,
-            given=replace(given, likewise=likewise),
+            given=replace(given, likewise=likewise, unasked=unasked and bool(likewise)),
             seconds=config.timeout,
             batch=batch,
             file=file,
             other=other,
             seed=asked.seed,
         )
-    if "error" in answer:
-        raise ConfigError(f"{wanted.target}: {answer['error']}")
     return answer

@@ -14,14 +14,17 @@ _PLACE = re.compile(
 _NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
 
 
-def missing(command: Sequence[str], parameters: Mapping[str, str], *, constructing: bool, factory: bool) -> str:
+def missing(
+    command: Sequence[str], parameters: Mapping[str, str], *, constructing: bool, factory: bool, init: str = "--init"
+) -> str:
     """What to do about parameters for which nothing can be made up: those of a constructor or of the call.
 
-    Each has an example of what it may be given. What is called may be a `factory`.
+    Each has an example of what it may be given. What is called may be a `factory`. `init` is the option that gives what
+    its constructor takes.
     """
-    init = shlex.join([*command, "--init", ",".join(f"{name}=..." for name in parameters)])
+    constructed = shlex.join([*command, init, ",".join(f"{name}=..." for name in parameters)])
     if constructing:
-        return f"Give what is missing: {init}"
+        return f"Give what is missing: {constructed}"
     if any("." in name for name in parameters):  # of a model among the arguments, which no option reaches
         return "Name a function of no arguments that returns (callable, *args)."
     shapes = [part for name, example in parameters.items() for part in ("--arg", f"{name}={example}")]
@@ -29,7 +32,7 @@ def missing(command: Sequence[str], parameters: Mapping[str, str], *, constructi
         f"Say what it is called with, such as {shlex.join([*command, *shapes])} (or a value: "
         f"{next(iter(parameters))}=0.5); names in a shape are free sizes, or those that the constructor has."
     )
-    return f"{text} Or, if it makes a model: {init}" if factory else text
+    return f"{text} Or, if it makes a model: {constructed}" if factory else text
 
 
 def made_up(
@@ -38,30 +41,39 @@ def made_up(
     sizes: Mapping[str, int],
     places: Mapping[str, str],
     free: Sequence[str] = (),
+    init: str = "--init",
 ) -> str:
     """What was made up when an evaluation failed with this message, and what may fit better; "" if nothing was.
 
     Names that are `free` had symbols for sizes, or numbers that nobody gave.
     """
     told = ", ".join(f"{places.get(name, name)}={size}" for name, size in sorted(sizes.items()))
-    better = _better(message, {places[name]: size for name, size in sizes.items() if name in places})
+    better = _better(message, {places[name]: size for name, size in sizes.items() if name in places}, init)
     lines = []
     if better is not None:
         lines.append(f"Made up, for nobody gave them: {told}. Another size may fit: {shlex.join([*command, *better])}")
     elif sizes:
-        lines.append(f"Made up, for nobody gave them: {told}. --init and --arg choose others.")
+        lines.append(f"Made up, for nobody gave them: {told}. {init} and --arg choose others.")
     if free and better is None:
         lines.append(f"Free sizes are {', '.join(free)}: --arg gives an argument other sizes.")
     return "\n".join(lines)
 
 
-def _better(message: str, sizes: Mapping[str, int]) -> list[str] | None:
+def other_layout(other: str, given: Sequence[str]) -> str:
+    """What to do about a model that does not run with what `other` is given."""
+    return (
+        f"It was given what {other} takes: {', '.join(given)}. If it takes that in another layout (batched, or NHWC), "
+        "let each target be a function that returns (model, *inputs), with the same numbers in its own layout."
+    )
+
+
+def _better(message: str, sizes: Mapping[str, int], init: str) -> list[str] | None:
     """`--init name=size`: a size that the message has once was made up, and there is one other that it could have."""
     numbers = [int(text) for text in _NUMBER.findall(_PLACE.sub("", message)) if int(text)]
     named = [name for name, size in sizes.items() if numbers.count(size) == 1 and list(sizes.values()).count(size) == 1]
     others = [number for number in dict.fromkeys(numbers) if number not in sizes.values()]
     others = others if len(others) == 1 else [number for number in others if number > 1]
     if len(named) == 1 and len(others) == 1:
-        return ["--init", f"{named[0]}={others[0]}"]
+        return [init, f"{named[0]}={others[0]}"]
     is_pair = len(named) == 2 and not others
-    return ["--init", f"{named[0]}={sizes[named[1]]}"] if is_pair else None
+    return [init, f"{named[0]}={sizes[named[1]]}"] if is_pair else None

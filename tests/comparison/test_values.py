@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 
 import shapecheck
+from shapecheck.facts import Tolerance
 from shapecheck.stage.comparing.collecting import Collecting, TooLargeError
 from shapecheck.stage.comparing.differing import difference
 from shapecheck.stage.comparing.keeping import Keeping, kept
@@ -34,20 +35,20 @@ def test_tolerance_is_that_of_numpy(
 ) -> None:
     with np.errstate(all="ignore"):
         expected = np.allclose(a.astype(float), b.astype(float), rtol, atol, equal_nan=True)
-    assert difference(a, b, rtol, atol).close == expected
+    assert difference(a, b, Tolerance(rtol, atol)).close == expected
 
 
 def test_integers_have_to_be_the_same() -> None:
     a = np.asarray([2**60, 5], np.int64)
-    assert difference(a, a, 0, 0).close
-    assert not difference(a, a + np.asarray([1, 0]), 1.0, 1.0).close
+    assert difference(a, a, Tolerance(0, 0)).close
+    assert not difference(a, a + np.asarray([1, 0]), Tolerance(1.0, 1.0)).close
 
 
 def test_large_arrays_are_compared_in_pieces() -> None:
     a = np.zeros(3_000_000, np.float32)
     b = a.copy()
     a[-1], b[-1], a[0] = 3, 2, 1e-9
-    found = difference(a, b, 1e-5, 1e-8)
+    found = difference(a, b, Tolerance(1e-5, 1e-8))
     assert (found.absolute, found.relative, found.close) == (1.0, 0.5, False)
 
 
@@ -60,7 +61,7 @@ def test_large_arrays_are_compared_in_pieces() -> None:
         (lambda x: (x, x), lambda x: x, "differs, A has (f32[3], f32[3])"),
         (lambda x: x[:2], lambda x: x, "Shapes or dtypes differ in 1 stage:\n  the whole  A f32[2], B f32[3]\n"),
         (lambda x: x > 1, lambda x: x >= 1, "bool[3]  1"),
-        (lambda x: x + 1e-9, lambda x: x, "within rtol=1e-05, atol=1e-08"),
+        (lambda x: x + 1e-9, lambda x: x, "within rounding; the largest difference is 1e-09"),
     ],
 )
 def test_what_differs_is_said(a: Function, b: Function, said: str) -> None:

@@ -210,6 +210,10 @@ class Carries(Net):
 
 def drop(tokens, keep_mask, train, deterministic):
     return tokens * (2 if train else 1) * (3 if not deterministic else 1)
+
+
+def make_number(size):
+    return size
 """
 
 
@@ -222,7 +226,8 @@ def drop(tokens, keep_mask, train, deterministic):
             ["--init kind=1 --arg 'x=f32[batch 48]' --arg 'table=f32[batch 48]' (or a value: "],
         ),
         (["make_nothing"], ["--arg 'size=f32[batch 48]'", "--init size=..."]),
-        (["make_nothing", "--init", "size=3"], ["is of type function, which is no model"]),
+        (["make_nothing", "--init", "size=3"], ["make_nothing --init size=3 --arg 'x=f32[batch 48]'"]),
+        (["make_number", "--init", "size=3"], ["is of type int, which is no model"]),
         (["Never"], ["d_big=48, d_small=80. Another size may fit: shapecheck template two.py:Never --init d_big=80"]),
         (["Never", "--init", "d_big=4,d_small=5"], ["Free sizes are batch: --arg gives an argument other sizes."]),
         (["needs_values"], ["it needs values: call it in the module, as in `MODEL = make()`"]),

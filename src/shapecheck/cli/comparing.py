@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 )
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, help="Of keys and made-up inputs.  [default: 0]")
 @click.option("--map", "renames", multiple=True, metavar="OLD=NEW", help="A's stages OLD... are B's NEW...")
-@click.option("--rtol", type=click.FloatRange(0), default=1e-5, help="Relative tolerance.  [default: 1e-05]")
-@click.option("--atol", type=click.FloatRange(0), default=1e-8, help="Absolute tolerance.  [default: 1e-08]")
+@click.option("--rtol", type=click.FloatRange(0), help="Relative tolerance.  [default: the dtype's rounding]")
+@click.option("--atol", type=click.FloatRange(0), help="Absolute tolerance.  [default: the size's share]")
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", help="[default: table]")
 @click.option("--output-file", type=click.Path(path_type=Path), help="Write to a file, not to stdout.")
 @click.option("--timeout", type=float, metavar="SECONDS", help="For each model.  [default: 60]")
@@ -54,8 +54,8 @@ def compare(
     batch: str | None,
     seed: int,
     renames: tuple[str, ...],
-    rtol: float,
-    atol: float,
+    rtol: float | None,
+    atol: float | None,
     form: str,
     output_file: Path | None,
     timeout: float | None,
@@ -80,8 +80,11 @@ def compare(
     numbers, integers from 0 to 7. --arg takes shapes, as in f32[8 48], and values, as in @batch.npy.
 
     Stages are matched by their paths. Equal is what differs by no more than atol + rtol * |b|; NaN equals NaN, and
-    integers have to be the same. The stage that is named last is the first that gives something else for the same
-    inputs: what differs inside of it was given something else already.
+    integers have to be the same. rtol is 1e-5 for float32, 2e-2 for bfloat16, 2e-3 for float16 and 1e-7 for float64;
+    atol the same share of the root mean square of b where the two differ, and 1e-8. The stage that is named last is the
+    first that gives something else for the same inputs: what differs inside of it was given something else already.
+
+    Stages may lay out their axes otherwise, as NHWC and CHW do, if what the whole model gives is then the same.
 
     \b
     Exit code: 0 equal, 1 different, 2 they could not be compared.
@@ -89,6 +92,7 @@ def compare(
     from shapecheck.comparing import Asked  # noqa: PLC0415  # --help shall not wait for it
     from shapecheck.comparing import compare as compared  # noqa: PLC0415
     from shapecheck.comparison import FORMATS  # noqa: PLC0415
+    from shapecheck.facts import Tolerance  # noqa: PLC0415
     from shapecheck.templating import Wanted  # noqa: PLC0415
 
     rules = dict(_renames(renames))
@@ -96,7 +100,7 @@ def compare(
     where = Path(b.rpartition(":")[0])
     config = load([where if where.is_file() else Path()], file=config_file, flags=flags)
     sides = [Wanted(target, (*init, *own), arguments) for target, own in ((a, init_a), (b, init_b))]
-    found, made = compared(Asked(sides[0], sides[1], batch or "", seed, rules, rtol, atol), config)
+    found, made = compared(Asked(sides[0], sides[1], batch or "", seed, rules, Tolerance(rtol, atol)), config)
     for each in made:
         _tell(each, seed)
     shown = color == "always" if output_file is not None else wants_color(color, sys.stdout)

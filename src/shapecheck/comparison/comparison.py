@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shapecheck.facts import Compared, ComparedStage
+from shapecheck.facts import Compared, ComparedStage, Tolerance
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What became of comparing `a` with the reference `b`, within `rtol` and `atol`.
+    """What became of comparing `a` with the reference `b`, within the `tolerance`.
 
     `stages` are those that both have, outer ones first, in the order of `a`; `only_a` and `only_b` are the paths of the
     others.
@@ -22,11 +22,10 @@ class Comparison:
     stages: tuple[ComparedStage, ...]
     only_a: tuple[str, ...] = ()
     only_b: tuple[str, ...] = ()
-    rtol: float = 1e-5
-    atol: float = 1e-8
+    tolerance: Tolerance = Tolerance()
 
     @classmethod
-    def of(cls, a: str, b: str, compared: Compared, rtol: float, atol: float) -> Comparison:
+    def of(cls, a: str, b: str, compared: Compared, tolerance: Tolerance) -> Comparison:
         """What is to be said of two models of these names. Raises ValueError if they have no stage in common."""
         if not compared.stages:
             sides = [", ".join(only) or "none" for only in (compared.only_a, compared.only_b)]
@@ -34,7 +33,7 @@ class Comparison:
                 f"{a} and {b} have no stage in common, so nothing was compared. Stages of the first: {sides[0]}; "
                 f"of the second: {sides[1]}. Say which belong together: --map old=new, or map={{'old': 'new'}}"
             )
-        return cls(a, b, compared.stages, compared.only_a, compared.only_b, rtol, atol)
+        return cls(a, b, compared.stages, compared.only_a, compared.only_b, tolerance)
 
     @property
     def equal(self) -> bool:
@@ -109,6 +108,8 @@ def plain(stage: ComparedStage) -> dict[str, Any]:
         "nan_in_one": stage.odd,
         "inputs_agree": stage.inputs,
         "parameters_agree": stage.parameters,
+        "parameters_rearranged": stage.rearranged,
+        "layout": stage.layout,
         "inside": stage.parent,
         **{
             name: {

@@ -43,8 +43,9 @@ def _verdict(stage: ComparedStage, runs: int) -> str:
         words = ["differs"]
         if runs > 1:
             words.append(f"from call {stage.call + 1} on" if stage.call else "from the first call on")
-        if not stage.shapes:
-            words.append(f"A has {stage.a.output}")
+    if not stage.shapes or stage.layout:
+        words.append(" ".join(filter(None, [f"A has {stage.a.output}", stage.layout and f"({stage.layout})"])))
+    if not stage.equal:
         if stage.odd:
             words.append(f"{_count(stage.odd, 'NaN')} in one only")
         if stage.inputs is False:
@@ -56,7 +57,7 @@ def _verdict(stage: ComparedStage, runs: int) -> str:
 
 def notes(comparison: Comparison) -> Iterator[str]:
     """What is to be known before the values: shapes that differ, stages that only one has, other parameters."""
-    shapes = [stage for stage in comparison.stages if not stage.shapes]
+    shapes = [stage for stage in comparison.stages if not stage.shapes and not stage.equal]
     if shapes:
         yield f"Shapes or dtypes differ in {_count(len(shapes), 'stage')}:"
         width = max(len(_called(stage)) for stage in shapes)
@@ -81,21 +82,32 @@ def conclusion(comparison: Comparison) -> str:
     if stage is None:
         most = max(comparison.stages, key=lambda each: each.absolute or 0.0)
         tail = f"; the largest difference is {most.absolute:.3g}, in {_called(most)}" if most.absolute else ""
-        within = f"within rtol={comparison.rtol:g}, atol={comparison.atol:g}"
-        return f"Equal: {_count(len(comparison.stages), 'stage')} {within}{tail}."
+        return f"Equal: {_count(len(comparison.stages), 'stage')} within {_tolerance(comparison)}{tail}."
     return f"First divergent stage: {_called(stage)}{_where(stage)}. {_cause(comparison, stage)}"
+
+
+def _tolerance(comparison: Comparison) -> str:
+    given = [(name, getattr(comparison.tolerance, name)) for name in ("rtol", "atol")]
+    return ", ".join(f"{name}={value:g}" for name, value in given if value is not None) or "rounding"
 
 
 def _cause(comparison: Comparison, stage: ComparedStage) -> str:
     if stage.inputs is None:
-        return "Its inputs cannot be compared: the two are given different numbers of arrays."
+        return "Its inputs cannot be compared: the two are given other arrays, or the same in another order."
     if not stage.inputs:
         if stage.parent is None:
             return "The two were not given the same, so nothing can be said of the cause."
         return f"Its inputs differ already: the cause lies before it, in {_name(comparison.stages[stage.parent])}."
+    if stage.apart:
+        return f"Its inputs agree, and what it gives is equal once that of A is {stage.layout}."
     if stage.parameters is False:
         return "Its inputs agree, and its parameters differ."
     inner = comparison.inside(stage)
+    if stage.rearranged and not comparison.parts(stage):
+        return (
+            "Its inputs agree, and its parameters hold the same numbers in another order, so the cause lies in that "
+            "order, or in its own code."
+        )
     also = " and its parameters" if stage.parameters else ""
     cause = f"Its inputs{also} agree, so the cause lies in its own code"
     if inner is not None:

@@ -23,7 +23,7 @@ from shapecheck.facts.code import (
     Template,
     is_test_file,
 )
-from shapecheck.facts.compared import Compared, ComparedStage, Gave, Ran, Tensor
+from shapecheck.facts.compared import ROUNDING, Compared, ComparedStage, Gave, Ran, Tensor, Tolerance
 from shapecheck.facts.observed import (
     ArrayValue,
     Call,
@@ -53,6 +53,7 @@ from shapecheck.facts.report import (
 
 __all__ = [
     "INSERTED",
+    "ROUNDING",
     "ArrayValue",
     "Call",
     "Claim",
@@ -92,6 +93,7 @@ __all__ = [
     "Template",
     "Tensor",
     "TestCounts",
+    "Tolerance",
     "TreeValue",
     "Unreached",
     "Value",

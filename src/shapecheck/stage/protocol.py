@@ -60,6 +60,7 @@ class ConfiguredExample:
     read: bool = False  # the arguments are values already, and their texts mean nothing but themselves
     fill: bool = False  # arguments that are left out are made up
     likewise: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # arguments of another callable, in order
+    unasked: bool = False  # those were made up, and step back behind what a factory returns with its model
 
 
 @dataclass(frozen=True)
@@ -164,6 +165,7 @@ _CLASSES: dict[str, Any] = {
         facts.Gave,
         facts.ComparedStage,
         facts.Compared,
+        facts.Tolerance,
         Described,
         ModulePlan,
         ConfiguredExample,

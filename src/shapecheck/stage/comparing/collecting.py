@@ -15,8 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from shapecheck.facts import Ran, Tensor
-from shapecheck.stage.comparing.keeping import Keeping, identified
-from shapecheck.stage.search.entries import module_class
+from shapecheck.stage.comparing.keeping import Keeping
+from shapecheck.stage.search.entries import is_model, module_class
 from shapecheck.stage.staging.running import Running
 from shapecheck.stage.staging.taps import Sink, tap
 
@@ -55,6 +55,10 @@ class Collecting:
         self._keeping = keeping
         self._lock = threading.Lock()  # JAX calls the host from threads of its own
         self._told = 0
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget what ran: it made the model, or its inputs, and what is compared begins only now."""
         self._top = _Record()
         self._under_way = [self._top]
 
@@ -94,7 +98,8 @@ class Collecting:
             each = iter(parts)
             with self._lock:
                 outs, ins = ([self._keeping.keep(n, next(each)) for n, _ in named] for named in (outputs, given))
-                arrival = _Arrival(self._told, *map(tuple, (outs, ins, [identified(n, next(each)) for n, _ in held])))
+                own = [self._keeping.parameter(n, next(each)) for n, _ in held]
+                arrival = _Arrival(self._told, tuple(outs), tuple(ins), tuple(own))
                 record.arrivals.append(arrival)
                 self._told += 1
             return True
@@ -179,12 +184,12 @@ def _number(arrival: _Arrival) -> int:
 def _ended(above: _Record) -> list[_Record]:
     """The stages inside of one that ran; those inside of what did not, or gave no array, in its place.
 
-    A function without parts of its own is shown by what it calls, if that is a whole model.
+    A function without parts of its own is shown by what it calls, if that is a whole model, and gives what it gives.
     """
     found: list[_Record] = []
     for record in above.children:
         inner = _ended(record)
-        if not record.arrivals or (_is_plain(record) and any(not each.path for each in inner)):
+        if not record.arrivals or (_is_plain(record) and _gives_the_same(inner, record)):
             found += inner
         else:
             found.append(record)
@@ -198,16 +203,35 @@ def _is_plain(record: _Record) -> bool:
     return record.stage is not None and record.stage.part is None and not record.path
 
 
+def _gives_the_same(inner: Sequence[_Record], plain: _Record) -> bool:
+    """Whether one of these is a whole model that gives what the function gives."""
+    wholes = [record for record in inner if not record.path]
+    return len(wholes) == 1 and _digests(wholes[0]) == _digests(plain)
+
+
+def _digests(record: _Record) -> list[str]:
+    return [tensor.digest for tensor in record.arrivals[-1].outputs]
+
+
 def _name_whole(above: _Record) -> None:
-    """A model that a function has in its closure, where nobody knows its place, is the whole if it is alone there."""
+    """A model is the whole if it is alone in the function that was compared, whatever name that has for it.
+
+    Its parts have the names that they have in it. Where the function does more than call it, the whole is that.
+    """
     plain = next((record for record in above.children if _is_plain(record)), None)
-    names = {record.path for record in plain.children} if plain is not None else set()
-    if plain is not None and len(names) == 1 and (name := names.pop()).endswith("()"):
-        todo = list(plain.children)
-        while todo:
-            record = todo.pop()
-            record.path = record.path.removeprefix(name).lstrip(".")
-            todo += record.children
+    alone = _ended(plain) if plain is not None else []
+    names = {record.path for record in alone}
+    if plain is None or len(names) != 1 or not all(is_model(r.stage.part) for r in alone if r.stage is not None):
+        return
+    name = names.pop()
+    todo = list(alone)
+    while todo:
+        record = todo.pop()
+        record.path = record.path.removeprefix(name).lstrip(".")
+        todo += record.children
+    if plain.arrivals and not _gives_the_same(alone, plain):
+        for record in alone:
+            record.path = f"{record.stage.step.type}()" if record.stage is not None else name
 
 
 def _makes_parameters(record: _Record) -> bool:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
-from shapecheck.facts import Compared, ComparedStage, Gave, Ran, Tensor
+from shapecheck.facts import Compared, ComparedStage, Gave, Ran, Tensor, Tolerance
 from shapecheck.stage.comparing.keeping import kept
+from shapecheck.stage.comparing.layouts import Layout, layouts, sample
 from shapecheck.stage.comparing.matching import Renames, pairs
+from shapecheck.stage.observe.values import dtype_name
 
 Array = np.ndarray[Any, Any]
 
@@ -40,10 +43,19 @@ class Difference:
 _NONE = Difference()
 
 
-def compared(a: Collected, b: Collected, rules: Mapping[str, str], rtol: float, atol: float) -> Compared:
+@dataclass(frozen=True)
+class _Pair:
+    """Two arrays that are compared: in the `layout` in which they are alike, if it is not the one that they have."""
+
+    difference: Difference
+    layout: Layout | None = None
+
+
+def compared(a: Collected, b: Collected, rules: Mapping[str, str], tolerance: Tolerance) -> Compared:
     """Compare all stages that both have, where `rules` give paths of `a` other names. Raises RenameError."""
     found = pairs(a.ran, b.ran, Renames(rules))
-    values = _Values(a.file, b.file, rtol, atol)
+    values = _Values(a.file, b.file, tolerance)
+    values.learn([(a.ran[one], b.ran[other]) for one, other in found])
     numbers: dict[int, int] = {}  # the place of a run of `a` -> that of its comparison
     stages: list[ComparedStage] = []
     for one, other in found:
@@ -63,37 +75,64 @@ def compared(a: Collected, b: Collected, rules: Mapping[str, str], rtol: float, 
 class _Values:
     """Compares the arrays of two files. What was compared once is known."""
 
-    def __init__(self, a: str, b: str, rtol: float, atol: float) -> None:
-        self._a, self._b, self._rtol, self._atol = a, b, rtol, atol
-        self._known: dict[tuple[str, str], Difference] = {}
+    def __init__(self, a: str, b: str, tolerance: Tolerance) -> None:
+        self._a, self._b, self._tolerance = a, b, tolerance
+        self._known: dict[tuple[str, str], _Pair | None] = {}
+        self._orders: set[tuple[int, ...]] = set()  # of axes, in which one of the models has what the other has
+
+    def learn(self, found: Sequence[tuple[Ran, Ran]]) -> None:
+        """Learn from arrays of different shapes in which orders the two have their axes.
+
+        It holds for those, too, that have equal sizes by chance, which tell nothing of it by themselves.
+        """
+        for a, b in found:
+            for x, y in [*zip(a.outputs, b.outputs, strict=False), *zip(a.inputs, b.inputs, strict=False)]:
+                if x.shape != y.shape and (pair := self._pair(x, y)) is not None and pair.layout is not None:
+                    self._orders.add(pair.layout.order)
 
     def stage(self, a: Ran, b: Ran, parent: int | None) -> ComparedStage:
         """One run in both."""
         shapes = [(t.dtype, t.shape) for t in a.outputs] == [(t.dtype, t.shape) for t in b.outputs]
-        given = self._agree(a.inputs, b.inputs)
-        own = _same(a.parameters, b.parameters)
-        sides = Gave(a.path, _shown(a.outputs), a.source), Gave(b.path, _shown(b.outputs), b.source)
-        if [t.shape for t in a.outputs] != [t.shape for t in b.outputs]:
-            return ComparedStage(
-                b.path, b.call, b.type, parent, *sides, shapes=False, close=False, inputs=given, parameters=own
-            )
-        found = [self._difference(x, y) for x, y in zip(a.outputs, b.outputs, strict=True)]
-        odd = sum(each.odd for each in found)
-        return ComparedStage(
+        own, rearranged = _same(a.parameters, b.parameters)
+        known = ComparedStage(
             b.path,
             b.call,
             b.type,
             parent,
-            *sides,
+            Gave(a.path, _shown(a.outputs), a.source),
+            Gave(b.path, _shown(b.outputs), b.source),
             shapes=shapes,
-            close=all(each.close for each in found),
-            absolute=max(each.absolute for each in found),
-            relative=max(each.relative for each in found),
+            close=False,
+            inputs=self._agree(a.inputs, b.inputs),
+            parameters=own,
+            rearranged=rearranged,
+        )
+        found = [self._laid(x, y) for x, y in zip(a.outputs, b.outputs, strict=False)]
+        sure = [pair for pair in found if pair is not None]
+        if len(sure) != len(a.outputs) or len(sure) != len(b.outputs):
+            return known
+        odd = sum(each.difference.odd for each in sure)
+        laid = [each.layout for each in sure if each.layout is not None]
+        return replace(
+            known,
+            close=all(each.difference.close for each in sure),
+            absolute=max(each.difference.absolute for each in sure),
+            relative=max(each.difference.relative for each in sure),
             nans=min(sum(t.nans for t in a.outputs), sum(t.nans for t in b.outputs)) if not odd else 0,
             odd=odd,
-            inputs=given,
-            parameters=own,
+            layout=", ".join(dict.fromkeys(map(str, laid))),
+            # What a whole model takes as the other does, it has to give as the other does.
+            apart=any(self._is_apart(x, y) for x, y in zip(a.outputs, b.outputs, strict=True))
+            or (bool(laid) and not (a.path and b.path) and _shapes(a.inputs) == _shapes(b.inputs)),
         )
+
+    def _is_apart(self, a: Tensor, b: Tensor) -> bool:
+        """Whether two arrays of one shape are equal in a layout only for which nothing else speaks."""
+        pair = self._pair(a, b)
+        return a.shape == b.shape and pair is not None and pair.layout is not None and not self._is_known(pair.layout)
+
+    def _is_known(self, layout: Layout) -> bool:
+        return layout.order in self._orders
 
     def _agree(self, a: Sequence[Tensor], b: Sequence[Tensor]) -> bool | None:
         """Whether what was given agrees. One may take the same array twice, or an integer array, a key say, besides."""
@@ -102,33 +141,88 @@ class _Values:
             a, b = (list({tensor.digest: tensor for tensor in side}.values()) for side in inexact)
         if len(a) != len(b):
             return None
-        same = [(t.dtype, t.shape) for t in a] == [(t.dtype, t.shape) for t in b]
-        return same and all(self._difference(x, y).close for x, y in zip(a, b, strict=True))
+        if all(self._alike(x, y) for x, y in zip(a, b, strict=True)):
+            return True
+        # In another order, or cut and transposed: what that means, only their code tells.
+        rest = list(b)
+        for x in a:
+            other = next((y for y in rest if self._alike(x, y) or self._has_same_numbers(x, y)), None)
+            if other is None:
+                return False
+            rest.remove(other)
+        return None
 
-    def _difference(self, a: Tensor, b: Tensor) -> Difference:
+    def _alike(self, a: Tensor, b: Tensor) -> bool:
+        """Whether two arrays agree in some layout. One that is the same for all examples may be there for each."""
+        if a.dtype != b.dtype:
+            return False
+        if math.prod(a.shape) != math.prod(b.shape):
+            return self._is_repeated(a, b)
+        pair = self._pair(a, b)
+        return pair is not None and pair.difference.close and not self._is_apart(a, b)
+
+    def _is_repeated(self, a: Tensor, b: Tensor) -> bool:
+        try:
+            shape = np.broadcast_shapes(a.shape, b.shape)
+        except ValueError:
+            return False
+        if math.prod(shape) > max(math.prod(a.shape), math.prod(b.shape)):
+            return False
+        one, other = (np.broadcast_to(kept(*each), shape) for each in ((self._a, a), (self._b, b)))
+        return difference(one, other, self._tolerance).close
+
+    def _has_same_numbers(self, a: Tensor, b: Tensor) -> bool:
+        if a.dtype != b.dtype or a.shape == b.shape or math.prod(a.shape) != math.prod(b.shape):
+            return False
+        one, other = (np.sort(np.asarray(kept(*each)), axis=None) for each in ((self._a, a), (self._b, b)))
+        return difference(one, other, self._tolerance).close
+
+    def _laid(self, a: Tensor, b: Tensor) -> _Pair | None:
+        """How two arrays differ; if they are in no way alike, in the layout that is known of others, or the only one."""
+        pair = self._pair(a, b)
+        if pair is not None or a.dtype != b.dtype:
+            return pair
+        possible = list(layouts(a.shape, b.shape))
+        likely = [each for each in possible if each.order and self._is_known(each)] or possible
+        if len(likely) != 1:
+            return None
+        return _Pair(difference(likely[0].of(kept(self._a, a)), kept(self._b, b), self._tolerance), likely[0])
+
+    def _pair(self, a: Tensor, b: Tensor) -> _Pair | None:
+        """How two arrays differ, or in which layout they do not; None if their shapes allow no comparison."""
         key = a.digest, b.digest
         if a.digest == b.digest:
-            return _NONE
+            return _Pair(_NONE)
         if key not in self._known:
-            self._known[key] = difference(kept(self._a, a), kept(self._b, b), self._rtol, self._atol)
+            self._known[key] = self._found(a, b)
         return self._known[key]
 
+    def _found(self, a: Tensor, b: Tensor) -> _Pair | None:
+        x, y = kept(self._a, a), kept(self._b, b)
+        plain = _Pair(difference(x, y, self._tolerance)) if a.shape == b.shape else None
+        if a.dtype != b.dtype or (plain is not None and plain.difference.close):
+            return plain
+        few = sample(y)
+        for layout in layouts(a.shape, b.shape):
+            laid = layout.of(x)
+            if difference(sample(laid), few, self._tolerance).close:
+                found = difference(laid, y, self._tolerance)
+                if found.close:
+                    return _Pair(found, layout)
+        return plain
 
-def difference(a: Array, b: Array, rtol: float, atol: float) -> Difference:
+
+def difference(a: Array, b: Array, tolerance: Tolerance) -> Difference:
     """How far two arrays of one shape differ, in pieces.
 
     Within the tolerance is, as numpy.allclose has it, |a - b| <= atol + rtol * |b|; NaN equals NaN. Integers and truth
     values have to be the same. The relative difference is that where b is not zero.
     """
     exact = not (jnp.issubdtype(a.dtype, jnp.inexact) or jnp.issubdtype(b.dtype, jnp.inexact))
+    dtype = max(dtype_name(a), dtype_name(b), key=tolerance.relative)
+    rtol, atol = tolerance.relative(dtype), tolerance.absolute(dtype, _size(a, b))
     absolute, relative, close, odd = 0.0, 0.0, True, 0
-    for start in range(0, a.size, _CHUNK):
-        one, other = (side.reshape(-1)[start : start + _CHUNK] for side in (a, b))
-        x, y = _wide(one), _wide(other)
-        unlike = np.isnan(x) != np.isnan(y)
-        differs = (one != other) & ~(np.isnan(x) & np.isnan(y))
-        if not differs.any():
-            continue
+    for x, y, differs, unlike in _pieces(a, b):
         odd += int(unlike.sum())
         with np.errstate(all="ignore"):
             apart, size = np.abs(x - y)[differs & ~unlike], np.abs(y)[differs & ~unlike]
@@ -139,16 +233,53 @@ def difference(a: Array, b: Array, rtol: float, atol: float) -> Difference:
     return Difference(absolute, relative, bool(close), odd)
 
 
+def _size(a: Array, b: Array) -> float:
+    """The root mean square of `b` where `a` differs: what stands for nothing, such as -1e9, is the same in both."""
+    total, count = 0.0, 0
+    for _, y, differs, _ in _pieces(a, b):
+        size = np.abs(y[differs])
+        size = size[np.isfinite(size)]
+        with np.errstate(over="ignore"):
+            total, count = total + float((size**2).sum()), count + size.size
+    return math.sqrt(total / count) if count else 0.0
+
+
+def _pieces(a: Array, b: Array) -> Iterator[tuple[Array, Array, Array, Array]]:
+    """What differs, piece by piece: both as wide numbers, where they differ, and where only one is NaN."""
+    flat = a.reshape(-1), b.reshape(-1)
+    for start in range(0, a.size, _CHUNK):
+        one, other = (side[start : start + _CHUNK] for side in flat)
+        x, y = _wide(one), _wide(other)
+        unlike = np.isnan(x) != np.isnan(y)
+        differs = (one != other) & ~(np.isnan(x) & np.isnan(y))
+        if differs.any():
+            yield x, y, differs, unlike
+
+
 def _wide(values: Array) -> Array:
     """As numbers in which differences are not lost."""
     return values.astype(np.complex128 if np.iscomplexobj(values) else np.float64)
 
 
-def _same(a: Sequence[Tensor], b: Sequence[Tensor]) -> bool | None:
-    """Whether parameters are the same, by whatever names; None where there are none, or they are cut otherwise."""
-    if not a or sorted((t.dtype, t.shape) for t in a) != sorted((t.dtype, t.shape) for t in b):
-        return None
-    return sorted(t.digest for t in a) == sorted(t.digest for t in b)
+def _same(a: Sequence[Tensor], b: Sequence[Tensor]) -> tuple[bool | None, bool]:
+    """Whether parameters are the same, by whatever names and in whatever layout, and whether their order is another.
+
+    The first is None where there are none, or they are cut otherwise.
+    """
+    if not a or _cut(a) != _cut(b):
+        return None, False
+    if sorted(t.digest for t in a) == sorted(t.digest for t in b):
+        return True, False
+    same = sorted(t.numbers for t in a) == sorted(t.numbers for t in b)
+    return same, same
+
+
+def _cut(tensors: Sequence[Tensor]) -> list[tuple[str, list[int]]]:
+    return sorted((t.dtype, sorted(size for size in t.shape if size != 1)) for t in tensors)
+
+
+def _shapes(tensors: Sequence[Tensor]) -> list[tuple[int, ...]]:
+    return [tensor.shape for tensor in tensors]
 
 
 def _shown(tensors: Sequence[Tensor]) -> str:

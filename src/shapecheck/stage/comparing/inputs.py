@@ -50,12 +50,14 @@ def _random(struct: jax.ShapeDtypeStruct, source: np.random.Generator, seed: int
     return jnp.asarray(source.integers(0, INTEGERS, shape), dtype)
 
 
-def described(name: str, value: Any) -> str:
-    """What was made up for an argument: `x f32[68,48] normal`."""
+def described(name: str, value: Any, *, made: bool) -> str:
+    """What an argument is, `x float32[68,48]`, and how it was `made` up: `x float32[68,48] normal`."""
     found = []
     for leaf in filter(is_array, jax.tree_util.tree_leaves(value)):
         shape = f"{leaf.dtype.name}[{','.join(map(str, leaf.shape))}]"
-        if hints.is_key(name) or jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+        if not made:
+            found.append(shape)
+        elif hints.is_key(name) or jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
             found.append("of the seed")
         elif jnp.issubdtype(leaf.dtype, jnp.inexact):
             found.append(f"{shape} normal")

@@ -10,7 +10,7 @@ from typing import Any
 
 import jax
 
-from shapecheck.facts import Compared
+from shapecheck.facts import Compared, Tolerance
 from shapecheck.stage.comparing.collecting import Collecting
 from shapecheck.stage.comparing.differing import Collected, compared
 from shapecheck.stage.comparing.keeping import Keeping
@@ -29,13 +29,12 @@ def compare(
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
     rules: Mapping[str, str],
-    rtol: float,
-    atol: float,
+    tolerance: Tolerance,
 ) -> Compared:
     """Call both, as they are, and compare their stages. Raises ValueError for what cannot be compared."""
     with tempfile.TemporaryDirectory(prefix="shapecheck-") as folder:
         one, other = (_collected(m, args, kwargs, os.path.join(folder, n)) for n, m in (("a", a), ("b", b)))
-        return compared(one, other, rules, rtol, atol)
+        return compared(one, other, rules, tolerance)
 
 
 class _Caches:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
-from shapecheck.facts import Compared, Ran
+from shapecheck.facts import Compared, Ran, Tolerance
 from shapecheck.stage.comparing import inputs
 from shapecheck.stage.comparing.collecting import Collecting, TooLargeError
 from shapecheck.stage.comparing.differing import Collected, compared
@@ -20,7 +21,7 @@ from shapecheck.stage.observe.importing import Importer
 from shapecheck.stage.observe.recorder import Recorder, Watch
 from shapecheck.stage.process.named import target
 from shapecheck.stage.protocol import ConfiguredExample, EntryPlan
-from shapecheck.stage.search import abstract
+from shapecheck.stage.search import abstract, hints
 from shapecheck.stage.search.attempts import under
 from shapecheck.stage.search.deferred import Deferred, force
 from shapecheck.stage.search.examples import ExampleError
@@ -55,6 +56,7 @@ class Comparisons:
     ) -> None:
         self._importer, self._recorder, self._settings = importer, recorder, settings
         self._described, self._subclasses = described, subclasses
+        self._made = Made()
 
     def collect(
         self, given: ConfiguredExample, seconds: float, *, batch: str, file: str, other: str, seed: int
@@ -63,12 +65,14 @@ class Comparisons:
 
         Inputs may be those in the file `batch`, if there is one, or be kept in the `other` file.
 
-        The answer tells the runs, the inputs for another model like it, and what was made up; or an error.
+        The answer tells the runs, the inputs for another model like it, what was made up, and whether inputs that
+        were made up for another model gave way to its own; or an error.
         """
         keeping = Keeping(file)
+        collecting = Collecting(keeping)
+        watch = _Watch(self._importer.shown, collecting, seed)
+        called = owner = None
         try:
-            collecting = Collecting(keeping)
-            watch = _Watch(self._importer.shown, collecting, seed)
             with scopes.watching(watch):  # functions that it decorates while it is imported
                 called, owner = target(given.call, self._importer)
             values = {
@@ -86,10 +90,22 @@ class Comparisons:
                 "ran": collecting.ran(),
                 "inputs": inputs.passed_on(watch.given, keeping),
                 "made": dict(made.chosen),
-                "told": list(filter(None, (inputs.described(*each) for each in watch.made()))),
+                "told": _told(watch.made()),
+                "given": _told(watch.given.items(), made=False),
+                "own": given.unasked and not watch.was_given(given.likewise),
             }
         except (*_USERS, TooLargeError) as error:
-            return {"error": str(error)}
+            lacks = error if isinstance(error, CannotSynthesiseError) else CannotSynthesiseError("")
+            return {
+                "error": str(error),
+                "missing": {name: hints.example(name) for name in lacks.parameters},
+                "constructing": lacks.constructing,
+                "factory": inspect.isfunction(called) and not isinstance(owner, type),
+                "made": dict(self._made.chosen),
+                "places": dict(self._made.places),
+                "told": _told(watch.made()),
+                "given": _told(watch.given.items(), made=False),
+            }
         finally:
             keeping.close()
             self._recorder.watch = Watch()
@@ -101,12 +117,11 @@ class Comparisons:
         b: tuple[Ran, ...],
         files: tuple[str, str],
         rules: Mapping[str, str],
-        rtol: float,
-        atol: float,
+        tolerance: Tolerance,
     ) -> Compared | dict[str, str]:
         """Compare the runs of two models, whose arrays are in `files`."""
         try:
-            return compared(Collected(a, files[0]), Collected(b, files[1]), rules, rtol, atol)
+            return compared(Collected(a, files[0]), Collected(b, files[1]), rules, tolerance)
         except RenameError as error:
             return {"error": f"--map {error}"}
 
@@ -146,7 +161,7 @@ class Comparisons:
             return None, ()  # with values it may be otherwise; and else that is told
 
     def _kitchen(self, build: Callable[[Deferred], Any] | None = None) -> Kitchen:
-        made = Made(**self._settings.get("made", {}))
+        self._made = made = Made(**self._settings.get("made", {}))
         sizes = self._settings.get("sizes", {})
         models = Models(self._recorder, sizes, self._described, self._subclasses, made, DEFAULTS_FIRST, build)
         return Kitchen(self._recorder, models)
@@ -158,12 +173,16 @@ class Comparisons:
         return f"{type(error).__name__}: {failure.message}{at}{remedy}"
 
 
+def _told(arguments: Iterable[tuple[str, Any]], *, made: bool = True) -> list[str]:
+    return list(filter(None, (inputs.described(name, value, made=made) for name, value in arguments)))
+
+
 class _Watch(StageWatch):
     """Watches a model that computes. What is abstract in its arguments becomes random numbers."""
 
     def __init__(self, show: Callable[[str], str], collecting: Collecting, seed: int) -> None:
         super().__init__(ALL, show, runner=collecting.run)
-        self._seed = seed
+        self._collecting, self._seed = collecting, seed
         self._made: set[int] = set()
         self.given: dict[str, Any] = {}  # what it was called with
 
@@ -174,6 +193,17 @@ class _Watch(StageWatch):
             for name, value in self.given.items()
             if any(id(leaf) in self._made for leaf in jax.tree_util.tree_leaves(value))
         ]
+
+    def know(self, name: str, model: Any) -> None:
+        """What is called from outside begins now."""
+        if self.top() is None:
+            self._collecting.begin()
+        super().know(name, model)
+
+    def was_given(self, arguments: Mapping[str, Any]) -> bool:
+        """Whether one of these arrays is among the arguments."""
+        known = set(map(id, jax.tree_util.tree_leaves(arguments)))
+        return any(id(leaf) in known for leaf in jax.tree_util.tree_leaves(self.given))
 
     def evaluate(self, function: Callable[..., Any], *args: Any) -> None:
         """Call a function with numbers for its abstract arrays."""

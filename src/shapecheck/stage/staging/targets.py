@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,6 +14,7 @@ from shapecheck.shapes import SpecError, parse_spec
 from shapecheck.stage.observe.recorder import Recorder
 from shapecheck.stage.observe.values import is_array
 from shapecheck.stage.protocol import ConfiguredExample
+from shapecheck.stage.search.abstract import build
 from shapecheck.stage.search.annotations import is_config
 from shapecheck.stage.search.entries import is_model, model_classes, nnx_class
 from shapecheck.stage.search.examples import ExampleError, Shape, check_names, public_names
@@ -23,6 +25,7 @@ from shapecheck.stage.search.signatures import lacking
 from shapecheck.stage.search.trials import Recipe
 from shapecheck.stage.search.values import CannotSynthesiseError
 from shapecheck.stage.staging.batches import batch
+from shapecheck.stage.staging.calls import beside, parted
 from shapecheck.stage.staging.frameworks.multi_transform import initialised
 
 _AT_MODULE_LEVEL = "call it in the module, as in `MODEL = make()`, and name MODEL, or a function that calls it"
@@ -66,13 +69,23 @@ def recipe(kitchen: Kitchen, target: Any, given: ConfiguredExample, owner: Any =
     made = _made(kitchen, target, given)
     if is_model(made) or is_pair(made):
         return recipe(kitchen, made, replace(given, init=None), own)
-    if isinstance(made, tuple) and made and (is_model(made[0]) or is_pair(made[0]) or _is_call(made)):
-        if not has_arguments:
+    if isinstance(made, tuple) and _is_made(made):
+        called, parameters, inputs = parted(given, made)
+        if not has_arguments or (given.unasked and inputs):
             leaf = as_placeholder if kitchen.models.has_values else as_shape
-            values = tuple(jax.tree_util.tree_map(leaf, value) for value in made[1:])
-            given = replace(given, args=values, read=True)
+            values = tuple(jax.tree_util.tree_map(leaf, value) for value in inputs)
+            given = replace(given, args=values, likewise={}, read=True)
+        else:
+            given = beside(given, called, parameters, inputs)
+        if kitchen.models.has_values and parameters:
+            called = functools.partial(called, *parameters)
+        else:
+            given = replace(given, args=(*parameters, *given.args))
         given = replace(given, init=None)
-        return kitchen.configured(given, made[0]) if _is_plain(made[0]) else recipe(kitchen, made[0], given, own)
+        return kitchen.configured(given, called) if _is_plain(called) else recipe(kitchen, called, given, own)
+    if _is_made(made) and not lacking(target, given.init or {}):
+        given = replace(given, init=None)
+        return kitchen.configured(given, made) if has_arguments else kitchen.function(made)
     kitchen.models.made.chosen.clear()  # by the trial whether it makes a model
     kitchen.models.made.places.clear()
     if own is not None:
@@ -81,6 +94,13 @@ def recipe(kitchen: Kitchen, target: Any, given: ConfiguredExample, owner: Any =
         hint = "name a function that returns a model, or (model, *args)"
         raise ExampleError(f"what {given.call} returns is of type {type(made).__name__}, which is no model: {hint}")
     return kitchen.configured(given, target) if has_arguments else kitchen.function(target)
+
+
+def _is_made(value: Any) -> bool:
+    """Whether a factory returns it: a model, a function, or one of them with what it takes."""
+    if isinstance(value, tuple) and not is_pair(value):
+        return bool(value) and (is_model(value[0]) or is_pair(value[0]) or _is_call(value))
+    return is_model(value) or is_pair(value) or (callable(value) and not isinstance(value, type))
 
 
 def _is_call(made: tuple[Any, ...]) -> bool:
@@ -176,6 +196,9 @@ def _made(kitchen: Kitchen, function: Any, given: ConfiguredExample) -> Any:
     check_names(function, heads(init))
     try:
         call, _ = kitchen.models.call(function, init, kitchen.models.constructions[0])
+        # A function of arrays shall not compute with made-up ones.
+        if kitchen.models.has_values and lacking(function, init) and not _is_made(kind := build(call)):
+            return kind
         return kitchen.models.build(call)
     except ExampleError:
         raise
