@@ -27,7 +27,7 @@ class Asked:
     batch: str = ""
     seed: int = 0
     rules: Mapping[str, str] = field(default_factory=dict)
-    tolerance: Tolerance = Tolerance()
+    tolerance: Tolerance = field(default_factory=Tolerance)
 
     @property
     def command(self) -> list[str]:
@@ -75,7 +75,7 @@ def compare(asked: Asked, config: Config) -> tuple[Comparison, tuple[Made, Made]
         worker, wanted = stack.enter_context(_started(asked.b, made, config))
         passed_on = {} if says or waits else one["inputs"] or {}
         two = _collected(worker, wanted, passed_on, asked, config, *files[::-1], unasked=bool(one["told"]))
-        if waits and "error" in two:
+        if waits and two.get("missing"):
             _check(one, asked, asked.a)
         _check(two, asked, asked.b, one["given"])
         if waits or (two["own"] and two["inputs"]):

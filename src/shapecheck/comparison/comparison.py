@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from shapecheck.facts import Compared, ComparedStage, Tolerance
@@ -22,7 +22,7 @@ class Comparison:
     stages: tuple[ComparedStage, ...]
     only_a: tuple[str, ...] = ()
     only_b: tuple[str, ...] = ()
-    tolerance: Tolerance = Tolerance()
+    tolerance: Tolerance = field(default_factory=Tolerance)
 
     @classmethod
     def of(cls, a: str, b: str, compared: Compared, tolerance: Tolerance) -> Comparison:

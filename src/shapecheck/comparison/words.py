@@ -108,6 +108,11 @@ def _cause(comparison: Comparison, stage: ComparedStage) -> str:
             "Its inputs agree, and its parameters hold the same numbers in another order, so the cause lies in that "
             "order, or in its own code."
         )
+    if stage.untransposed and not comparison.parts(stage):
+        return (
+            "Its inputs agree, and its parameters have the same numbers in the same order; but Equinox keeps weights "
+            "as (out, in), Flax and Haiku as (in, out): is one to be transposed?"
+        )
     also = " and its parameters" if stage.parameters else ""
     cause = f"Its inputs{also} agree, so the cause lies in its own code"
     if inner is not None:

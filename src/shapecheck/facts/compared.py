@@ -89,7 +89,8 @@ class ComparedStage:
     is `apart` where it is a difference of its own, and not only another way to write the same.
 
     Of `inputs` and `parameters` it is said whether they agree, None where that cannot be known. They do in any layout;
-    parameters that are `rearranged` have the same numbers in another order.
+    parameters that are `rearranged` have the same numbers in another order, those that are `untransposed` in the same,
+    though their frameworks lay them out in different ways, which their shapes do not tell.
     """
 
     path: str
@@ -109,6 +110,7 @@ class ComparedStage:
     layout: str = ""
     apart: bool = False
     rearranged: bool = False
+    untransposed: bool = False
 
     @property
     def equal(self) -> bool:

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from shapecheck.facts import Compared, ComparedStage, Gave, Ran, Tensor, Tolerance
+from shapecheck.stage.comparing import parameters
 from shapecheck.stage.comparing.keeping import kept
 from shapecheck.stage.comparing.layouts import Layout, layouts, sample
 from shapecheck.stage.comparing.matching import Renames, pairs
@@ -93,7 +94,7 @@ class _Values:
     def stage(self, a: Ran, b: Ran, parent: int | None) -> ComparedStage:
         """One run in both."""
         shapes = [(t.dtype, t.shape) for t in a.outputs] == [(t.dtype, t.shape) for t in b.outputs]
-        own, rearranged = _same(a.parameters, b.parameters)
+        own, rearranged = parameters.same(a.parameters, b.parameters)
         known = ComparedStage(
             b.path,
             b.call,
@@ -106,6 +107,7 @@ class _Values:
             inputs=self._agree(a.inputs, b.inputs),
             parameters=own,
             rearranged=rearranged,
+            untransposed=bool(own) and not rearranged and parameters.are_untransposed(a, b),
         )
         found = [self._laid(x, y) for x, y in zip(a.outputs, b.outputs, strict=False)]
         sure = [pair for pair in found if pair is not None]
@@ -178,7 +180,7 @@ class _Values:
         return difference(one, other, self._tolerance).close
 
     def _laid(self, a: Tensor, b: Tensor) -> _Pair | None:
-        """How two arrays differ; if they are in no way alike, in the layout that is known of others, or the only one."""
+        """How two arrays differ; if they are in no way alike, in the layout that others have, or the only one."""
         pair = self._pair(a, b)
         if pair is not None or a.dtype != b.dtype:
             return pair
@@ -259,23 +261,6 @@ def _pieces(a: Array, b: Array) -> Iterator[tuple[Array, Array, Array, Array]]:
 def _wide(values: Array) -> Array:
     """As numbers in which differences are not lost."""
     return values.astype(np.complex128 if np.iscomplexobj(values) else np.float64)
-
-
-def _same(a: Sequence[Tensor], b: Sequence[Tensor]) -> tuple[bool | None, bool]:
-    """Whether parameters are the same, by whatever names and in whatever layout, and whether their order is another.
-
-    The first is None where there are none, or they are cut otherwise.
-    """
-    if not a or _cut(a) != _cut(b):
-        return None, False
-    if sorted(t.digest for t in a) == sorted(t.digest for t in b):
-        return True, False
-    same = sorted(t.numbers for t in a) == sorted(t.numbers for t in b)
-    return same, same
-
-
-def _cut(tensors: Sequence[Tensor]) -> list[tuple[str, list[int]]]:
-    return sorted((t.dtype, sorted(size for size in t.shape if size != 1)) for t in tensors)
 
 
 def _shapes(tensors: Sequence[Tensor]) -> list[tuple[int, ...]]:

@@ -94,8 +94,8 @@ def fitted(
 ) -> tuple[list[Any], dict[str, Any]]:
     """The arguments of another callable as those of `function` that `args` and `kwargs` leave out.
 
-    They go by name, and then by order; random keys by name only, since not all take one. Raises ExampleError if there
-    are too many.
+    They go by name, and then by order; random keys and switches by name only, since not all take one. Raises
+    ExampleError if there are too many.
     """
     if not likewise:
         return [], {}
@@ -106,7 +106,7 @@ def fitted(
         return list(likewise.values()), {}
     free = {name: p for name, p in signature.parameters.items() if name not in taken}
     named = {n: v for n, v in likewise.items() if n in free and free[n].kind in (_BY_NAME, _BY_EITHER)}
-    left = [value for name, value in likewise.items() if name not in named and not hints.is_key(name)]
+    left = [v for name, v in likewise.items() if name not in named and not (hints.is_key(name) or is_switch(v))]
     positional: list[Any] = []
     for name, parameter in free.items():
         if parameter.kind is parameter.VAR_POSITIONAL:
@@ -120,6 +120,11 @@ def fitted(
         called = getattr(function, "__qualname__", type(function).__name__)
         raise ExampleError(f"{called}{signature} does not take all {len(likewise)} inputs ({', '.join(likewise)})")
     return positional, named
+
+
+def is_switch(value: Any) -> bool:
+    """Whether it is no data, but says how to compute: `train=False`, `mode="same"`."""
+    return value is None or isinstance(value, (bool, str))
 
 
 _BY_NAME, _BY_EITHER = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD

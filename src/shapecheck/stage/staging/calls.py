@@ -20,6 +20,7 @@ from shapecheck.stage.observe.values import is_array
 from shapecheck.stage.protocol import ConfiguredExample
 from shapecheck.stage.search import hints
 from shapecheck.stage.search.entries import is_model
+from shapecheck.stage.search.examples import is_switch
 
 
 def parted(given: ConfiguredExample, made: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
@@ -34,7 +35,7 @@ def parted(given: ConfiguredExample, made: tuple[Any, ...]) -> tuple[Any, tuple[
     has_parameters = bool(args) and isinstance(args[0], Mapping)
     if has_parameters and linen is not None and isinstance(called, linen.Module) and called.scope is None:
         return called.bind(args[0]), (), args[1:]
-    if has_parameters and isinstance(called, tuple) and callable(called.apply):  # of Haiku, which is no model by itself
+    if has_parameters and getattr(called, "_fields", ()) == ("init", "apply") and callable(called.apply):
         takes = list(inspect.signature(called.apply).parameters)
         first = 2 if takes[:2] == ["params", "state"] else 1
         has_key = "rng" not in takes or (len(args) > first and (args[first] is None or _is_key(args[first])))
@@ -54,9 +55,11 @@ def beside(given: ConfiguredExample, called: Any, parameters: Sequence[Any], own
         return given
     names = _positional(called)[len(parameters) :]
     named = {name for name in given.likewise if name in names}
-    queue = [name for name in given.likewise if name not in named and not hints.is_key(name)]
+    others = [(name, value) for name, value in given.likewise.items() if name not in named]
+    queue = [name for name, value in others if not (hints.is_key(name) or is_switch(value))]
     args, left = list(own), dict(given.likewise)
     free = [place for place in range(len(own)) if place >= len(names) or names[place] not in named]
+    free = [place for place in free if not (_is_key(own[place]) or is_switch(own[place]))]
     for name in [*named, *queue[: len(free)]]:
         place = names.index(name) if name in named else free.pop(0)
         if place < len(own):
