@@ -37,9 +37,9 @@ def test_nothing_is_checked_unless_it_is_switched_on(text: str) -> None:
     ("name", "text", "said"),
     [
         ("SHAPECHECK_DEBUG", "maybe", "SHAPECHECK_DEBUG=maybe: expected True or False"),
-        ("SHAPECHECK_NUMERICS", "outputs,nans", "'nans' is none of outputs, grads, ops"),
-        ("SHAPECHECK_LOG", "/nowhere/stages.log", "log: there is no folder /nowhere"),
-        ("SHAPECHECK_ON_FAILURE", "ignore", "'ignore' is none of raise, warn, breakpoint"),
+        ("SHAPECHECK_NUMERICS", "outputs,nans", "^SHAPECHECK_NUMERICS: 'nans' is none of outputs, grads, ops"),
+        ("SHAPECHECK_LOG", "/nowhere/stages.log", "^SHAPECHECK_LOG: there is no folder /nowhere"),
+        ("SHAPECHECK_ON_FAILURE", "ignore", "^SHAPECHECK_ON_FAILURE: 'ignore' is none of raise, warn, breakpoint"),
     ],
 )
 def test_what_there_is_not_is_refused(name: str, text: str, said: str) -> None:

@@ -40,6 +40,21 @@ def mean(x: Float[Array, "batch dim"]) -> Float[Array, " batch"]:
         y = x.mean(0)  # (batch,)
     return x.mean(1)
 """
+LOOP = """\
+import equinox as eqx
+import jax
+
+net = eqx.nn.MLP(4, 4, 8, 3, key=jax.random.PRNGKey(0))
+run = eqx.filter_jit(net)
+x = run(jax.numpy.ones(4))
+print("began", flush=True)
+for _ in range(4):
+    try:
+        while True:
+            run(x)
+    except KeyboardInterrupt:
+        print("saved", flush=True)
+"""
 SPAWNING = """
 import multiprocessing
 import jax.numpy as jnp
@@ -199,6 +214,25 @@ def test_a_signal_ends_it_as_it_ends_python(project: Path) -> None:
         stderr = process.stderr.read()
     assert process.returncode == -signal.SIGINT
     assert stderr.rstrip().endswith("KeyboardInterrupt")
+
+
+def test_ctrl_c_reaches_the_program_and_not_the_callbacks_that_run(project: Path) -> None:
+    (project / "loop.py").write_text(LOOP, "utf-8")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "shapecheck", "run", "--log", "stages.log", "loop.py"],
+        cwd=project,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None and process.stderr is not None
+    with process:
+        for expected in ("began", "saved", "saved", "saved"):
+            assert process.stdout.readline().strip() == expected, process.stderr.read()
+            time.sleep(0.3)
+            process.send_signal(signal.SIGINT)
+        stderr = process.stderr.read()
+    assert (process.returncode, stderr) == (0, "")
 
 
 def test_a_spawned_process_is_checked_too(project: Path) -> None:

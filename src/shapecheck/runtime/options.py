@@ -90,7 +90,11 @@ def from_environment(variables: Mapping[str, str]) -> Options | None:
     if not _truth(variables, SWITCH, default=False):
         return None
     given: dict[str, Any] = {each.field: _value(variables, each) for each in described()}
-    return Options(**{**given, "root": given["root"] or os.getcwd()})
+    try:
+        return Options(**{**given, "root": given["root"] or os.getcwd()})
+    except ValueError as error:  # which speaks of arguments
+        name, _, reason = str(error).partition(": ")
+        raise ValueError(f"SHAPECHECK_{name.upper()}: {reason}") from None
 
 
 def _text(value: bool | str | tuple[str, ...]) -> str:

@@ -14,6 +14,7 @@ from shapecheck.runtime import hook
 from shapecheck.runtime.asking import Asking
 from shapecheck.runtime.checking import Checking
 from shapecheck.runtime.failures import Failures, no_other_record, users_frame
+from shapecheck.runtime.interrupting import putting_off
 from shapecheck.runtime.options import Options
 from shapecheck.runtime.variables import held
 from shapecheck.stage.observe.recorder import Opened
@@ -75,6 +76,8 @@ class Session:
         self._listen()
 
     def _listen(self) -> None:
+        if self.watches:
+            self._frameworks.enter_context(putting_off())
         if "ops" in self.options.numerics and "jax" in sys.modules:  # else its variables say so
             self._frameworks.enter_context(_debugging())
         for name in sorted(hook.FRAMEWORKS & sys.modules.keys()):

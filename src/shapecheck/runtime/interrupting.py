@@ -1,0 +1,50 @@
+"""Ctrl-C while JAX tells the host of values: it is for the program, not for the callback that happens to run.
+
+JAX makes an error of its own of whatever is raised in a callback, so that `except KeyboardInterrupt:` would not see it.
+"""
+
+from __future__ import annotations
+
+import _thread
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+# JAX's own side of a callback: it, too, runs Python. Where it lies elsewhere one day, nothing is put off.
+_CALLING = os.path.join("jax", "_src", "callback.py")
+_LATER = 0.01  # seconds
+
+
+@contextmanager
+def putting_off() -> Iterator[None]:
+    """Meanwhile, an interrupt waits until no callback runs in this thread. What the program does of its own counts."""
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, _interrupted)
+    try:
+        yield
+    finally:
+        is_main = threading.current_thread() is threading.main_thread()
+        if is_main and signal.getsignal(signal.SIGINT) is _interrupted:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _interrupted(number: int, frame: FrameType | None) -> None:
+    if not _is_called_back(frame):
+        signal.default_int_handler(number, frame)
+    again = threading.Timer(_LATER, _thread.interrupt_main)
+    again.daemon = True
+    again.start()
+
+
+def _is_called_back(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_filename.endswith(_CALLING):
+            return True
+        frame = frame.f_back
+    return False
