@@ -77,10 +77,6 @@ def _positional(called: Any) -> list[str]:
     return ["" if p.kind is p.VAR_POSITIONAL else p.name for p in by_place]
 
 
-def _named(names: Sequence[str], place: int) -> str:
-    return names[place] if place < len(names) else ""
-
-
 def _parameters(own: Sequence[Any], inputs: int) -> int:
     """How many of the arguments are parameters, states and keys, which stand in front of so many inputs at least."""
     most = max(0, len(own) - inputs)
