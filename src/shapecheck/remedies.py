@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 
-# Which axis, argument or part it is, and no size: `axis 0`, `carry[1][0]`; not `float32[3]`.
+# Which axis, argument or part it is, and no size: `axis 0`, `carry[1][0]`; but not the size in `float32[3]`.
 _PLACE = re.compile(
     r"\b(?:ax[ei]s|arguments?|operands?|dimensions?|inputs?|outputs?|components?|index) \d+"
     r"|\b(?!(?:float|bfloat|int|uint|complex|bool)\d*\b)\w+(?:\[\d+\])+"

@@ -92,10 +92,17 @@ def test_the_log_has_a_record_of_each_stage_that_ran(load: Any, tmp_path: Path) 
     assert "x = f32[2]" in records[0] and "Batch: 4" in records[0] and "MiB" in records[0]
 
 
-def test_a_glob_that_matches_nothing_prints_nothing(load: Any, capfd: pytest.CaptureFixture[str]) -> None:
-    module = load(TEXT, prints=("blocks[7]", "nobody.*"))
+def test_a_glob_that_matches_nothing_prints_nothing_and_is_told(
+    load: Any, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    module = load(TEXT, prints=("blocks[7]", "blocks[0]", "grad:nobody.*"))
     module.Model()(jnp.ones(2))
-    assert printed(capfd) == []
+    assert {line.split()[1] for line in printed(capfd)} == {"blocks[0]"}
+    load.session.stop()
+    said = [record.message for record in caplog.records]
+    assert len(said) == 2
+    assert said[0].startswith("--print blocks[7]: no stage and no variable of that name has run; there is blocks[")
+    assert said[1].startswith("--print grad:nobody.*: ")
 
 
 def test_stages_of_flax_nnx(load: Any, capfd: pytest.CaptureFixture[str]) -> None:

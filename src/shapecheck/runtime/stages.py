@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import fnmatch
 import itertools
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from multiprocessing import parent_process
 from types import FrameType
 from typing import Any
 
@@ -14,9 +14,10 @@ import jax
 
 from shapecheck.facts import Site, Stage
 from shapecheck.runtime import numerics, recording
-from shapecheck.runtime.arising import Failed, Place, Raising, Telling
+from shapecheck.runtime.arising import LOGGER, Failed, Place, Raising, Telling
 from shapecheck.runtime.breaking import opening
 from shapecheck.runtime.failures import Own
+from shapecheck.runtime.globs import Globs
 from shapecheck.runtime.looking import short
 from shapecheck.runtime.options import Options
 from shapecheck.runtime.printing import printing
@@ -27,7 +28,6 @@ from shapecheck.stage.staging.running import Running
 from shapecheck.stage.staging.taps import arrays_in, has_identity, tap, tap_gradient
 from shapecheck.templates import log
 
-_GRADIENT = "grad:"
 _MOST = 3  # paths beside the first that are told
 _GIVEN = 256  # arrays that a value may come from
 _NONE = numerics.Named((), ())
@@ -41,6 +41,7 @@ class Stages:
         self._raising = Raising(found)
         self._telling = Telling(again=options.failing == "breakpoint")
         self._failed: Failed = self._raising.found if options.failing == "raise" else self._telling.found
+        self._globs = Globs(options.prints)
         self._running: list[Running] = []
         self._titles: list[str] = []  # of those that are running
         self._handler = recording.to_file(options.log) if options.log else None
@@ -54,6 +55,8 @@ class Stages:
     def close(self) -> None:
         """Write no more."""
         self._telling.sum_up()
+        for text in self._globs.idle() if parent_process() is None else ():  # another process may have what is missing
+            LOGGER.warning("%s", text)
         if self._handler is not None:
             recording.LOGGER.removeHandler(self._handler)
             self._handler.close()
@@ -135,12 +138,11 @@ class Stages:
         return tap_gradient(value, sink)
 
     def _printed(self, value: Any, names: Sequence[str], title: str) -> Any:
-        globs = self._options.prints
-        plain = [glob for glob in globs if not glob.startswith(_GRADIENT)]
-        if _matches(names, plain):
+        plain, gradient = self._globs.wanted(names)
+        if plain:
             paths = [f" {name}".rstrip() for name in numerics.named("", value, has_identity).names]
             value = tap(value, (), printing(title, paths, [_dtype(array) for array in arrays_in(value)]))
-        if _matches(names, [glob.removeprefix(_GRADIENT) for glob in globs if glob.startswith(_GRADIENT)]):
+        if gradient:
             value = tap_gradient(value, lambda leaf: printing(f"gradient of {title}", [""], [_dtype(leaf)]))
         return value
 
@@ -202,8 +204,3 @@ def _either(paths: Sequence[str]) -> str:
     if len(others) > _MOST:
         return f"{first} or one of {len(others)} like it"
     return " or ".join(filter(None, [", ".join([first, *others[:-1]]), *others[-1:]]))
-
-
-def _matches(names: Sequence[str], globs: Sequence[str]) -> bool:
-    """Whether a name matches. Brackets mean themselves: `blocks[0].*`."""
-    return any(fnmatch.fnmatchcase(name, glob.replace("[", "[[]")) for name in names for glob in globs)
