@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from shapecheck.runtime.options import Options, from_environment, to_environment
@@ -45,3 +49,11 @@ def test_nothing_is_checked_unless_it_is_switched_on(text: str) -> None:
 def test_what_there_is_not_is_refused(name: str, text: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         from_environment({"SHAPECHECK_DEBUG": "1", name: text})
+
+
+def test_a_program_ends_with_the_reason_alone() -> None:
+    variables = {**os.environ, "SHAPECHECK_DEBUG": "1", "SHAPECHECK_NUMERICS": "nans"}
+    command = [sys.executable, "-c", "import shapecheck"]
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith("shapecheck: SHAPECHECK_NUMERICS: 'nans' is none of")

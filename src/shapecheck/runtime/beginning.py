@@ -20,9 +20,16 @@ class _Program:
 
 
 def begin() -> Session | None:
-    """Check this process as the environment asks, from now to its end; None if it asks for nothing."""
+    """Check this process as the environment asks, from now to its end; None if it asks for nothing.
+
+    A variable with a value that is none ends the process, with status 2.
+    """
     if _Program.session is None:
-        options = from_environment(os.environ)
+        try:
+            options = from_environment(os.environ)
+        except ValueError as error:
+            sys.stderr.write(f"shapecheck: {error}\n")
+            raise SystemExit(2) from None
         if options is None:
             return None
         session = _Program.session = Session(options)
