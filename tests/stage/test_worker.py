@@ -138,6 +138,21 @@ def test_two_modules_of_one_name_in_different_folders(tmp_path: Path) -> None:
     assert supervisor.run([sys.executable]).troubles == []
 
 
+def test_a_checkout_that_has_the_name_of_its_package_does_not_stand_for_it(tmp_path: Path) -> None:
+    checkout = tmp_path / "net"
+    files = {"examples/demo.py": "from net import core\n", "net/__init__.py": "", "net/core.py": "import net.core\n"}
+    plans = []
+    for name, text in files.items():
+        file = checkout / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        root = file.parent if name.startswith("examples") else checkout
+        plans.append(plan(file, root))
+    settings = {"memory": 8, "sizes": {}, "examples": (), "config_file": ""}
+    supervisor = Supervisor(plans, [p.path for p in plans], settings, limits=Limits(20), cwd=tmp_path)
+    assert supervisor.run([sys.executable]).troubles == []
+
+
 @pytest.mark.parametrize("forked", [False, True])
 def test_nothing_is_left_behind(forked: bool, tmp_path: Path) -> None:
     beat = tmp_path / "beat"

@@ -83,6 +83,8 @@ class Session:
         self._repeats = Repeats(self.recorder)
         sys.meta_path.insert(0, self.importer)
         sys.path.append(os.getcwd())
+        # What a script beside a package imports is the package, and not its checkout's folder of the same name.
+        sys.path += sorted({p.root for p in plans if "." in p.name} - set(sys.path))
 
     def versions(self) -> dict[str, str]:
         """Who evaluates: for messages and, later, cache keys."""
