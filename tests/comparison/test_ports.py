@@ -206,3 +206,25 @@ def test_a_batch_goes_beside_parameters(folder: None, capsys: pytest.CaptureFixt
     asked = ["compare", "port.py:right", "reference.py:apply", "--inputs", "batch.npz", *MAPPED]
     assert main(asked) == 0
     assert "f32[3,6]" in capsys.readouterr().out
+
+
+LACKING = """
+import equinox as eqx
+
+class Net(eqx.Module):
+    layer: eqx.nn.Linear
+
+    def __init__(self, width: int, kind, mode, *, key):
+        self.layer = eqx.nn.Linear(width, 3, key=key)
+
+    def __call__(self, x):
+        return self.layer(x)
+"""
+
+
+def test_what_a_constructor_lacks_beside_what_is_given_is_named(
+    folder: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("net.py").write_text(LACKING)
+    assert main(["compare", "net.py:Net", "net.py:Net", "--init", "kind=1", "--arg", "f32[4]"]) == 2
+    assert "--init kind=1 --arg 'f32[4]' --init-a mode=..." in capsys.readouterr().err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -20,8 +19,9 @@ from shapecheck.stage.limits import TimeLimitError
 from shapecheck.stage.observe.importing import Importer
 from shapecheck.stage.observe.recorder import Recorder, Watch
 from shapecheck.stage.process.named import target
+from shapecheck.stage.process.refusals import refused
 from shapecheck.stage.protocol import ConfiguredExample, EntryPlan
-from shapecheck.stage.search import abstract, hints
+from shapecheck.stage.search import abstract
 from shapecheck.stage.search.attempts import under
 from shapecheck.stage.search.deferred import Deferred, force
 from shapecheck.stage.search.examples import ExampleError
@@ -95,12 +95,8 @@ class Comparisons:
                 "own": given.unasked and not watch.was_given(given.likewise),
             }
         except (*_USERS, TooLargeError) as error:
-            lacks = error if isinstance(error, CannotSynthesiseError) else CannotSynthesiseError("")
             return {
-                "error": str(error),
-                "missing": {name: hints.example(name) for name in lacks.parameters},
-                "constructing": lacks.constructing,
-                "factory": inspect.isfunction(called) and not isinstance(owner, type),
+                **refused(error, called, owner),
                 "made": dict(self._made.chosen),
                 "places": dict(self._made.places),
                 "told": _told(watch.made()),

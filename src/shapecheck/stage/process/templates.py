@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,8 +10,8 @@ from shapecheck.facts import Evaluation
 from shapecheck.stage.observe.importing import Importer
 from shapecheck.stage.observe.recorder import Recorder, Watch
 from shapecheck.stage.process.named import GoneError, target
+from shapecheck.stage.process.refusals import refused
 from shapecheck.stage.protocol import ConfiguredExample, EntryPlan
-from shapecheck.stage.search import hints
 from shapecheck.stage.search.examples import ExampleError
 from shapecheck.stage.search.integers import DEFAULTS_FIRST
 from shapecheck.stage.search.models import Models
@@ -70,15 +69,7 @@ class Templates:
                 raise ExampleError(f"{given.call}: its parameters depend on sizes that are open; give them as numbers")
             return counted
         except (CannotSynthesiseError, UnknownSizeError, ExampleError) as error:
-            lacks = error if isinstance(error, CannotSynthesiseError) else error.__cause__
-            known = lacks if isinstance(lacks, CannotSynthesiseError) else CannotSynthesiseError("")
-            return {
-                "error": str(error),
-                "missing": {name: hints.example(name) for name in known.parameters},
-                "constructing": known.constructing,
-                "factory": inspect.isfunction(called) and not isinstance(owner, type),
-                **({"gone": True} if isinstance(error, GoneError) else {}),
-            }
+            return {**refused(error, called, owner), **({"gone": True} if isinstance(error, GoneError) else {})}
         finally:
             self._recorder.watch = Watch()
 
