@@ -57,7 +57,7 @@ Run = Callable[..., Sequence[Ran]]
 def run(tmp_path: Path) -> Run:
     """A function that runs cells one after the other."""
 
-    def running(*cells: str) -> Sequence[Ran]:
+    def running(*cells: str, **variables: str) -> Sequence[Ran]:
         own = {"IPYTHONDIR": str(tmp_path / "ipython"), "JAX_PLATFORMS": "cpu", "PYTHONWARNINGS": "ignore:os.fork"}
         process = subprocess.run(
             [sys.executable, "-c", _SHELL],
@@ -66,7 +66,7 @@ def run(tmp_path: Path) -> Run:
             text=True,
             check=False,
             cwd=tmp_path,
-            env={**os.environ, **own},
+            env={**os.environ, **own, **variables},
             timeout=300,
         )
         assert process.returncode == 0, process.stderr
@@ -284,8 +284,27 @@ def test_who_checks_a_stretch_hears_once_that_cells_are_not_checked(run: Run) ->
     assert [bool(each.stderr) for each in ran] == [False, False, False, False, True, False, True, False, False]
     assert "UserWarning: shapecheck: functions that are defined in cells" in ran[4].stderr
     assert "%load_ext shapecheck" in ran[4].stderr
-    assert "run the cells again" in ran[6].stderr
+    assert "run these again" in ran[6].stderr
     assert ran[8].error == "ShapeMismatch"
+
+
+def test_functions_of_the_cell_that_loads_the_extension_are_told_of(run: Run) -> None:
+    ran = run(IMPORTS + LOAD + "\n" + WRONG, "f(jnp.ones((2, 3))).shape", WRONG, "f(jnp.ones((2, 3)))")
+    assert [bool(each.stderr) for each in ran[:3]] == [True, False, False]
+    assert "not checked" in ran[0].stderr
+    assert ran[3].error == "ShapeMismatch"
+
+
+def test_the_environment_switches_checks_on_in_a_notebook_too(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(IMPORTS + WRONG, "utf-8")
+    cells = [IMPORTS + "import own", "import shapecheck", RIGHT, "f(-jnp.ones((2, 3))).shape", WRONG]
+    cells += ["f(jnp.ones((2, 3)))", "own.f(jnp.ones((2, 3)))", LOAD, "%shapecheck", "%unload_ext shapecheck"]
+    ran = run(*cells, "own.f(jnp.ones((2, 3))).shape", SHAPECHECK_DEBUG="True", SHAPECHECK_NUMERICS="outputs")
+    assert [each.error for each in ran] == ["", "", "", "", "", *["ShapeMismatch"] * 2, "", "", "", ""]
+    assert ran[8].stdout == "shapecheck: --numerics outputs\n"
+    assert "already loaded" in ran[7].stdout
+    (refused,) = run("import shapecheck", SHAPECHECK_DEBUG="True", SHAPECHECK_NUMERICS="foo")
+    assert (refused.error, "SHAPECHECK_NUMERICS: 'foo' is none of" in refused.stdout) == ("ValueError", True)
 
 
 def test_a_stretch_is_checked_as_it_says_where_cells_are_checked(run: Run) -> None:

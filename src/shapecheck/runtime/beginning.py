@@ -8,6 +8,7 @@ import runpy
 import sys
 from typing import Any
 
+from shapecheck.runtime.notebooks.unchecked import shell_here
 from shapecheck.runtime.options import from_environment
 from shapecheck.runtime.session import Session
 from shapecheck.runtime.swapping import Swapped
@@ -42,12 +43,20 @@ def begin() -> Session | None:
 
 
 def begin_on_import() -> None:
-    """The same, for a program that imports us with the variables set. Our own commands are none."""
+    """The same, for a program that imports us with the variables set. Our own commands are none.
+
+    Where IPython runs the program, this is the extension's affair: the program is its cells.
+    """
     command = os.path.splitext(os.path.basename(sys.argv[0] if sys.argv else ""))[0]
-    if command != "shapecheck" and sys.orig_argv[1:3] != ["-m", "shapecheck"]:
-        session = begin()
-        if session is not None:
-            Swapped(session.probing)
+    if command == "shapecheck" or sys.orig_argv[1:3] == ["-m", "shapecheck"]:
+        return
+    shell = shell_here()
+    if shell is not None:
+        shell.extension_manager.load_extension("shapecheck")
+        return
+    session = begin()
+    if session is not None:
+        Swapped(session.probing)
 
 
 def _watch_main(session: Session) -> None:

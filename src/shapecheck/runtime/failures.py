@@ -6,10 +6,11 @@ import logging
 import os
 import pdb
 import sys
+import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType, TracebackType
-from typing import Protocol
+from typing import Any, Protocol
 
 from shapecheck.runtime.errors import NonFinite
 
@@ -48,9 +49,10 @@ class Failures:
         self._told: set[str] = set()
 
     def watch(self, *, debug: bool) -> None:
-        """Show what nobody catches; with `debug`, open the debugger there."""
+        """Show what nobody catches, in whichever thread; with `debug`, open the debugger there."""
         self._debug = debug
         sys.excepthook = self._show
+        threading.excepthook = self._show_in_thread
 
     def arrays(self, error: BaseException) -> str:
         """The arrays in the user's frames that an error went through; "" if there are none."""
@@ -77,20 +79,35 @@ class Failures:
         return next((each for each in reversed(self.not_finite) if each.partition("\n")[0] in str(error)), None)
 
     def _show(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        self._tell(error, trace, sys.__excepthook__)
+        if self._debug and not isinstance(error, (KeyboardInterrupt, SystemExit)):
+            self._open_debugger(without_ours(trace))
+
+    def _show_in_thread(self, args: threading.ExceptHookArgs) -> None:
+        """The debugger is not opened: the program goes on meanwhile, and may read from the same terminal."""
+
+        def show(*error: Any) -> None:
+            threading.__excepthook__(threading.ExceptHookArgs((*error, args.thread)))
+
+        if args.exc_value is not None:
+            self._tell(args.exc_value, args.exc_traceback, show)
+
+    def _tell(self, error: BaseException, trace: TracebackType | None, show: Callable[..., object]) -> None:
+        """Show an error as Python does, and the arrays in the user's frames."""
         error = self.plain(error)
         trace = without_ours(trace)
         for each in _chain(error):
             each.__traceback__ = without_ours(each.__traceback__)
-        sys.__excepthook__(type(error), error, trace)
+        show(type(error), error, trace)
+        if isinstance(error, SystemExit):
+            return
         if not hasattr(error, "add_note"):  # before Python 3.11, which shows them
             sys.stderr.write("".join(f"{text}\n" for text in getattr(error, "__notes__", ())))
-        if isinstance(error, (KeyboardInterrupt, SystemExit)):
+        if isinstance(error, KeyboardInterrupt):
             return
         lines = list(self._arrays(trace))
         if lines:
             sys.stderr.write("\n".join(["", "Arrays in these frames:", *lines, ""]))
-        if self._debug:
-            self._open_debugger(trace)
 
     def _open_debugger(self, trace: TracebackType | None) -> None:
         if not (sys.stdin.isatty() and sys.stdout.isatty()):

@@ -5,6 +5,7 @@ It works by what IPython has for extensions: https://ipython.readthedocs.io/en/s
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from types import TracebackType
@@ -15,27 +16,36 @@ from shapecheck.runtime.failures import without_ours
 from shapecheck.runtime.notebooks.magic import read_line, told, usage
 from shapecheck.runtime.notebooks.transforming import Cells
 from shapecheck.runtime.notebooks.unchecked import EARLIER, unchecked
-from shapecheck.runtime.options import Options
+from shapecheck.runtime.options import Options, from_environment
 from shapecheck.runtime.session import Session, forget_traces
 from shapecheck.runtime.swapping import Swapped, has_probes
 
 
 class Extension:
-    """The checks of one shell: cells that it runs, and files of the user's that it imports, from now on."""
+    """The checks of one shell: cells that it runs, and files of the user's that it imports, from now on.
+
+    If the environment has asked for them, files that are imported already are checked too.
+    """
 
     def __init__(self, shell: Any) -> None:
         self.shell = shell
-        self._session = Session(Options(os.getcwd()))
+        asked = from_environment(os.environ)
+        self._session = Session(asked or Options(os.getcwd()))
+        self._everything = asked is not None
         self._cells = Cells(shell, self._session, self._cannot)
-        self._catching = False
+        self._catching = self._loaded = False
 
     def load(self) -> None:
         """Begin."""
+        if self._loaded:  # by the environment, and by the user besides
+            return
+        self._loaded = True
         shell, cells = self.shell, self._cells
         shell.input_transformers_post.append(cells.note)
         shell.ast_transformers.insert(0, cells)
         shell.events.register("pre_run_cell", cells.begin)
         shell.events.register("post_run_cell", cells.end)
+        shell.events.register("post_run_cell", self._look_back)
 
         def shapecheck(line: str) -> None:
             self._do(line)
@@ -44,19 +54,32 @@ class Extension:
         shell.register_magic_function(shapecheck)
         self._switch(on=True)
         try:
-            if unchecked(shell, {cell.file for cell in cells.known}, self._session.asking):
+            if self._everything:
+                Swapped(self._session.probing)
+        except CheckError as error:
+            self._cannot(error)
+
+    def _look_back(self, result: Any) -> None:
+        """Tell of what has no checks, once the cell is over that has loaded us: its own functions have none."""
+        self.shell.events.unregister("post_run_cell", self._look_back)
+        try:
+            known = {cell.file for cell in self._cells.known}
+            if self._cells.on and unchecked(self.shell, known, self._session.asking):
                 sys.stderr.write(f"shapecheck: {EARLIER}\n")
         except CheckError as error:
             self._cannot(error)
 
     def unload(self) -> None:
         """End, and leave nothing behind but what functions need that have probes."""
+        self._loaded = False
         shell, cells = self.shell, self._cells
         self._switch(on=False)
         shell.input_transformers_post.remove(cells.note)
         cells.leave()
         shell.events.unregister("pre_run_cell", cells.begin)
         shell.events.unregister("post_run_cell", cells.end)
+        with contextlib.suppress(ValueError):  # it has been called
+            shell.events.unregister("post_run_cell", self._look_back)
         shell.magics_manager.magics["line"].pop("shapecheck", None)
 
     def _do(self, line: str) -> None:

@@ -17,7 +17,7 @@ from shapecheck.runtime.notebooks.meaning import meaning
 from shapecheck.runtime.notebooks.transforming import Cells
 
 EARLIER: Final = (
-    "functions that were defined in cells before are not checked, though there are claims in these: run the cells again"
+    "functions that are defined already are not checked, though there are claims in their cells: run these again"
 )
 _NEVER: Final = (
     "shapecheck: functions that are defined in cells of this notebook are not checked. `%load_ext shapecheck`, before "
