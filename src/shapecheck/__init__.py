@@ -99,21 +99,30 @@ def runtime_checks(
     prints: str | Sequence[str] = (),
     log: str | os.PathLike[str] | None = None,
     on_failure: str = "raise",
+    nan_only: bool = False,
     root: str | os.PathLike[str] | None = None,
 ) -> AbstractContextManager[None]:
     """Check what runs in a `with` block: functions of `packages`, or of all files under `root` (the working directory).
 
     `shapes` holds each call against its claims, and raises `ShapeMismatch`. `numerics` ("outputs", "grads", "ops")
     looks for NaN and infinity in what stages and claimed values give, in their gradients, or in every operation, and
-    raises `NonFinite`. `prints` are globs of stages (`blocks[0].*`) and variables (`function.x`), or `grad:` and such
-    a glob; `log` is a file for a record of each stage. With `on_failure="warn"` a failure is logged, with "breakpoint"
-    the debugger opens. JAX traces functions anew in the block, and after it. Raises ValueError for unknown options.
+    raises `NonFinite`; with `nan_only` it lets infinity pass, as masks hold it. `prints` are globs of stages
+    (`blocks[0].*`) and variables (`function.x`), or `grad:` and such a glob; `log` is a file for a record of each
+    stage. With `on_failure="warn"` a failure is logged, with "breakpoint" the debugger opens. JAX traces functions anew
+    in the block, and after it. Raises ValueError for unknown options.
     """
     from shapecheck.runtime import interface  # noqa: PLC0415 - not to mark examples only
 
     return interface.runtime_checks(
         interface.options_of(
-            packages, root, shapes=shapes, numerics=numerics, prints=prints, log=log, on_failure=on_failure
+            packages,
+            root,
+            shapes=shapes,
+            numerics=numerics,
+            prints=prints,
+            log=log,
+            on_failure=on_failure,
+            nan_only=nan_only,
         )
     )
 
@@ -125,6 +134,7 @@ def install_import_hook(
     prints: str | Sequence[str] = (),
     log: str | os.PathLike[str] | None = None,
     on_failure: str = "raise",
+    nan_only: bool = False,
     root: str | os.PathLike[str] | None = None,
 ) -> ImportHook:
     """Check whatever is imported from now on, of `packages` or of all files under `root`; as `runtime_checks`.
@@ -135,7 +145,14 @@ def install_import_hook(
 
     return interface.ImportHook(
         interface.options_of(
-            packages, root, shapes=shapes, numerics=numerics, prints=prints, log=log, on_failure=on_failure
+            packages,
+            root,
+            shapes=shapes,
+            numerics=numerics,
+            prints=prints,
+            log=log,
+            on_failure=on_failure,
+            nan_only=nan_only,
         )
     )
 

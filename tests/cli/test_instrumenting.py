@@ -80,8 +80,11 @@ def test_the_other_checks_come_in_place_of_those_of_shapes(model: Path) -> None:
     assert main(["instrument", "m.py", "--numerics", "--print", "f.*", "--write"]) == 0
     text = model.read_text()
     assert 'jax.debug.print("m.py:8 f.y = {y}", y=y)' in text
-    assert 'y = eqx.error_if(y, ~jnp.isfinite(y).all(), "m.py:8 f: y is not finite") if eqx.is_inexact' in text
+    assert 'y = eqx.error_if(y, ~jnp.isfinite(y), "m.py:8 f: y is not finite") if eqx.is_inexact' in text
     assert "jaxtyped" not in text
+    assert main(["instrument", "m.py", "--numerics", "--nan-only", "--write"]) == 0
+    assert 'y = eqx.error_if(y, jnp.isnan(y), "m.py:7 f: y is not finite")' in model.read_text()
+    assert main(["instrument", "m.py", "--nan-only", "--write"]) == 2
     assert main(["instrument", "m.py", "--shapes", "--breakpoint", "--write"]) == 0
     text = model.read_text()
     assert "jax.debug.breakpoint()" in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -79,6 +80,46 @@ def test_a_value_that_is_not_finite_stops_the_program(way: str) -> None:
     jax.block_until_ready(checked(GOOD))
     with pytest.raises(Exception, match=r"model\.py:11 forward: logs is not finite"):
         jax.block_until_ready(checked(ZERO))
+
+
+MASKED = """
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+
+def f(x: Float[Array, "t"], there):
+    x = jnp.where(there, x, {})  # (t,)
+    return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("otherwise", "passing", "failing"),
+    [
+        ("-jnp.inf", "inf", "nan"),
+        ("float('-Infinity')", "inf", "nan"),
+        ("self.NEG_INF", "inf", "nan"),
+        ("jnp.nan", "nan", "inf"),
+        ("jnp.nan_to_num(x)", "", "nan"),
+        ("x == jnp.inf", "", "inf"),
+    ],
+)
+def test_what_a_statement_names_itself_passes(otherwise: str, passing: str, failing: str) -> None:
+    space: dict[str, Any] = {"__name__": "model", "self": types.SimpleNamespace(NEG_INF=-jnp.inf)}
+    code = instrument("pkg/model.py", MASKED.format(otherwise).encode(), Options(numerics=True)).data
+    exec(compile(code, "model.py", "exec"), space)  # noqa: S102
+    there = jnp.array([True, False])
+    if passing:
+        space["f"](jnp.array([float(passing), 1.0]), there)
+    with pytest.raises(Exception, match="x is not finite"):
+        space["f"](jnp.array([float(failing), 1.0]), there)
+
+
+def test_infinity_passes_where_nan_alone_is_looked_for() -> None:
+    space = run(numerics=True, nan_only=True)
+    assert jnp.isinf(space["forward"](ZERO)).all()
+    with pytest.raises(Exception, match="logs is not finite"):
+        space["forward"](-GOOD)
 
 
 @pytest.mark.parametrize("way", ["plain", "jit", "vmap", "scan"])

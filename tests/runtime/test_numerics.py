@@ -128,6 +128,57 @@ def test_mapped_axes_stand_in_front_of_the_index(load: Any) -> None:
     assert "output [2,2] (1 mapped in front), the first at [1, 1]: 1 NaN" in told(load, caught.value)
 
 
+MASKED = """
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+
+def masked(scores: Float[Array, "t t"], mask):
+    scores = jnp.where(mask, scores, -jnp.inf)  # (t, t)
+    return jax.nn.softmax(scores)
+
+
+def added(scores: Float[Array, "t t"], mask):
+    scores = scores + jnp.log(mask * 1.0)  # (t, t)
+    scores = jnp.log(scores)  # (t, t)
+    return scores
+
+
+def marked(x: Float[Array, "t"], there):
+    x = jnp.where(there, jnp.exp(x), jnp.nan)  # (t,)
+    return x
+"""
+
+
+def test_what_the_source_says_itself_is_no_failure(load: Any) -> None:
+    module = load(MASKED, numerics=("outputs",))
+    mask, scores = jnp.tril(jnp.ones((3, 3), bool)), jnp.ones((3, 3))
+    assert jnp.isfinite(jax.jit(module.masked)(scores, mask)).all()
+    assert jnp.isnan(jax.jit(module.marked)(jnp.zeros(3), mask[0]))[1]
+    with pytest.raises(Exception) as caught:
+        jax.jit(module.masked)(scores * jnp.nan, mask)
+    assert "output [3,3], the first at [0, 0]: 6 NaN" in told(load, caught.value)
+    with pytest.raises(Exception) as caught:
+        jax.jit(module.marked)(jnp.full(3, 1000.0), mask[0])
+    assert "output [3], the first at [0]: 1 infinite" in told(load, caught.value)
+
+
+def test_infinity_passes_where_nan_alone_is_looked_for(load: Any) -> None:
+    module, mask = load(MASKED, numerics=("outputs",)), jnp.tril(jnp.ones((3, 3), bool))
+    with pytest.raises(Exception) as caught:
+        module.added(jnp.ones((3, 3)), mask)
+    assert "3 infinite\n" in told(load, caught.value)
+    assert "--nan-only" in told(load, caught.value)
+    module = load(MASKED, numerics=("outputs",), nan_only=True)
+    with pytest.raises(Exception) as caught:
+        module.added(jnp.ones((3, 3)), mask)
+    said = told(load, caught.value)
+    assert ":14 in added is not finite\n  output [3,3], the first at [0, 1]: 3 NaN\n" in said
+    assert "given scores [3,3]: 1, 3 not finite" in said
+    assert "--nan-only" not in said
+
+
 def test_a_gradient_that_is_not_finite_is_laid_at_the_door_of_what_made_it(load: Any) -> None:
     module = load(TEXT, shapes=False, numerics=("outputs", "grads"))
 

@@ -19,6 +19,7 @@ from shapecheck.runtime.options import Options, from_environment, to_environment
             "/project",
             shapes=False,
             numerics=("outputs", "grads"),
+            nan_only=True,
             prints=("blocks[0].*", "grad:f.x"),
             log="stages.log",
             failing="warn",
@@ -42,6 +43,7 @@ def test_nothing_is_checked_unless_it_is_switched_on(text: str) -> None:
     [
         ("SHAPECHECK_DEBUG", "maybe", "SHAPECHECK_DEBUG=maybe: expected True or False"),
         ("SHAPECHECK_NUMERICS", "outputs,nans", "^SHAPECHECK_NUMERICS: 'nans' is none of outputs, grads, ops"),
+        ("SHAPECHECK_NAN_ONLY", "1", "^SHAPECHECK_NAN_ONLY: without numerics nothing looks for NaN"),
         ("SHAPECHECK_LOG", "/nowhere/stages.log", "^SHAPECHECK_LOG: there is no folder /nowhere"),
         ("SHAPECHECK_ON_FAILURE", "ignore", "^SHAPECHECK_ON_FAILURE: 'ignore' is none of raise, warn, breakpoint"),
     ],
@@ -49,6 +51,12 @@ def test_nothing_is_checked_unless_it_is_switched_on(text: str) -> None:
 def test_what_there_is_not_is_refused(name: str, text: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         from_environment({"SHAPECHECK_DEBUG": "1", name: text})
+
+
+@pytest.mark.parametrize(("nan_only", "infinity"), [(False, "True"), (True, None)])
+def test_what_jax_looks_for_itself_is_what_was_asked_for(nan_only: bool, infinity: str | None) -> None:
+    variables = to_environment(Options("/project", numerics=("ops",), nan_only=nan_only))
+    assert (variables["JAX_DEBUG_NANS"], variables.get("JAX_DEBUG_INFS")) == ("True", infinity)
 
 
 def test_a_program_ends_with_the_reason_alone() -> None:

@@ -48,6 +48,7 @@ class _Tally:
 @click.option("--shapes", is_flag=True, help="Check claims by jaxtyping (the default, without any of these options).")
 @click.option("--numerics", is_flag=True, help="Raise where a claimed value is NaN or infinite (equinox.error_if).")
 @click.option("--breakpoint", "stop", is_flag=True, help="Open JAX's debugger where a claimed value is not finite.")
+@click.option("--nan-only", is_flag=True, help="For these two: let infinity pass, which is meant where masks hold it.")
 @click.option(
     "--print", "prints", multiple=True, metavar="GLOB", help="Print variables: x, f.x, Model.f.x, 'f.*' (repeatable)."
 )
@@ -66,6 +67,7 @@ def instrument(
     shapes: bool,
     numerics: bool,
     stop: bool,
+    nan_only: bool,
     prints: tuple[str, ...],
     write: bool,
     remove: bool,
@@ -98,7 +100,9 @@ def instrument(
 
     if remove and (shapes or numerics or stop or prints):
         raise click.UsageError("--remove takes out everything that was inserted; it goes without the other checks")
-    wanted = Options(shapes or not (numerics or stop or prints), numerics, stop, prints)
+    if nan_only and not (numerics or stop):
+        raise click.UsageError("--nan-only goes with --numerics or --breakpoint: nothing else looks for NaN")
+    wanted = Options(shapes or not (numerics or stop or prints), numerics, stop, prints, nan_only)
     options = None if remove else wanted
     tally = _Tally()
     if Path("-") in paths:

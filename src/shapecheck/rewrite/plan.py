@@ -22,12 +22,13 @@ from shapecheck.source.scopes import Function, Tables, survey
 
 @dataclass(frozen=True)
 class Options:
-    """What to insert; `prints` are patterns for variables."""
+    """What to insert; `prints` are patterns for variables. With `nan_only`, infinity passes."""
 
     shapes: bool = False
     numerics: bool = False
     breakpoint: bool = False
     prints: tuple[str, ...] = ()
+    nan_only: bool = False
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
+from shapecheck.meant import INFINITY, NAN, meant
 from shapecheck.rewrite.edits import LINE, Insertion
 from shapecheck.rewrite.layout import NoPlaceError
 from shapecheck.rewrite.plan import File, Left, Options, Outcome
@@ -14,6 +15,11 @@ from shapecheck.rewrite.targets import Target
 from shapecheck.source.scopes import Function, Placed, target_names, targets
 
 PRINT, BREAK, FINITE = 1, 2, 3
+_UNFIT = {
+    frozenset(): "~{jnp}.isfinite({name})",
+    frozenset([INFINITY]): "{jnp}.isnan({name})",
+    frozenset([NAN]): "{jnp}.isinf({name})",
+}
 _NEVER_INEXACT = ("Int", "UInt", "Bool", "Key")
 _OWN_PARAMETERS = frozenset(["fmt", "ordered", "partitioned", "skip_format_check"])  # of jax.debug.print
 
@@ -47,17 +53,21 @@ class Values:
                     self._watch(target, name, options)
 
     def _watch(self, target: Target, name: str, options: Options) -> None:
+        passing = meant(getattr(target.statement, "value", None)) | ({INFINITY} if options.nan_only else set())
+        if passing >= {INFINITY, NAN}:
+            return
         jnp, eqx = self.file.needs.module("jnp"), self.file.needs.module("eqx")
         about = target.statement.lineno
+        unfit = _UNFIT[frozenset(passing)].format(jnp=jnp, name=name)
         if options.breakpoint:
             jax, eqxi = self.file.needs.module("jax"), self.file.needs.module("eqxi")
-            finite = f"{eqxi}.unvmap_all({jnp}.isfinite({name}))"  # else vmap runs both branches
-            stop = f"{jax}.lax.cond({finite}, lambda: None, lambda: {jax}.debug.breakpoint())"
+            found = f"{eqxi}.unvmap_any({unfit})"  # else vmap runs both branches
+            stop = f"{jax}.lax.cond({found}, lambda: {jax}.debug.breakpoint(), lambda: None)"
             text = f"{stop} if {eqx}.is_inexact_array({name}) else None"
             self.outcome.insertions.append(Insertion(target.spot, text, BREAK, about))
         if options.numerics:
             said = f'"{self.name}:{LINE} {self._where(target)}{name} is not finite"'
-            check = f"{eqx}.error_if({name}, ~{jnp}.isfinite({name}).all(), {said})"
+            check = f"{eqx}.error_if({name}, {unfit}, {said})"
             text = f"{name} = {check} if {eqx}.is_inexact_array({name}) else {name}"
             self.outcome.insertions.append(Insertion(target.spot, text, FINITE, about))
         self.outcome.values += 1

@@ -80,11 +80,21 @@ def options_of(
     prints: str | Sequence[str],
     log: str | os.PathLike[str] | None,
     on_failure: str,
+    nan_only: bool,
 ) -> Options:
     """The options that these arguments mean; raises ValueError for what there is not."""
     folder = os.path.abspath(root) if root is not None else "" if packages else os.getcwd()
     path = os.path.abspath(log) if log is not None else ""
-    return Options(folder, shapes, _tuple(numerics), _tuple(prints), path, on_failure, tuple(packages))
+    return Options(
+        folder,
+        shapes=shapes,
+        numerics=_tuple(numerics),
+        nan_only=nan_only,
+        prints=_tuple(prints),
+        log=path,
+        failing=on_failure,
+        include=tuple(packages),
+    )
 
 
 def _tuple(value: str | Sequence[str]) -> tuple[str, ...]:

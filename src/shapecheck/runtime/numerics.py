@@ -10,11 +10,20 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from shapecheck.meant import INFINITY, NAN
 from shapecheck.runtime.arising import Failed, Place
 from shapecheck.stage.staging.taps import Arrays, Sink, is_inexact, is_state
 
 _MOST = 12  # arrays that went in whose ranges are told
-_OUT, _IN = 3, 3  # numbers that are sent of each array
+_OUT, _IN = 3, 4  # numbers that are sent of each array
+_HINT = "  (if infinity is meant, as in a mask: --nan-only, or nan_only=True, lets it pass)"
+
+# The values that may not be, given what may.
+_UNFIT: dict[frozenset[str], Callable[[jax.Array], jax.Array]] = {
+    frozenset(): lambda array: ~jnp.isfinite(array),
+    frozenset([INFINITY]): jnp.isnan,
+    frozenset([NAN]): jnp.isinf,
+}
 
 
 @dataclass(frozen=True)
@@ -33,34 +42,43 @@ def named(name: str, value: Any, is_leaf: Callable[[Any], bool] = is_state) -> N
     return Named(names, tuple(leaf.ndim for _, leaf in found))
 
 
-def finite(place: Place, outs: Named, ins: Named, failed: Failed, after: Callable[[jax.Array], None] | None) -> Sink:
-    """A sink that calls `failed` where arrays hold NaN or infinity: those at `place`, called `outs`, made of `ins`."""
+def finite(
+    place: Place,
+    outs: Named,
+    ins: Named,
+    failed: Failed,
+    after: Callable[[jax.Array], None] | None,
+    passing: frozenset[str] = frozenset(),
+) -> Sink:
+    """A sink that calls `failed` where arrays hold NaN or infinity: those at `place`, called `outs`, made of `ins`.
+
+    Of these two, `passing` has what the values may hold.
+    """
+    unfit = _UNFIT[passing]
 
     def told(shapes: list[tuple[int, ...]], parts: list[np.ndarray[Any, Any]]) -> bool:
         sent = parts[len(outs.names) * _OUT :]
-        unfit = [*sent[: _MOST * _IN][_IN - 1 :: _IN], *sent[_MOST * _IN :]]
-        text = "\n".join([place.title, *_lines(outs, ins, shapes, parts)])
-        return not failed(place, text, any(int(number) for number in unfit))
+        before = [*sent[: _MOST * _IN][_IN - 1 :: _IN], *sent[_MOST * _IN :]]
+        meant = not place.gradient and not any(int(nan) for nan in parts[1 : len(outs.names) * _OUT : _OUT])
+        text = "\n".join([place.title, *_lines(outs, ins, shapes, parts), *([_HINT] if meant else [])])
+        return not failed(place, text, any(int(number) for number in before))
 
-    return Sink(_parts, told, _worth, after)
+    def worth(outs: Arrays) -> jax.Array:
+        found: jax.Array = jnp.stack([unfit(array).any() for array in outs]).any()
+        return found
 
+    def sent(outs: Arrays, ins: Arrays) -> list[jax.Array]:
+        parts: list[jax.Array] = []
+        for array in outs:
+            bad = unfit(array)
+            parts += [bad.sum(), (bad & jnp.isnan(array)).sum(), jnp.argmax(bad.reshape(-1))]
+        for array in ins[:_MOST]:
+            parts += [*bounds(array), unfit(array).sum()]
+        if ins[_MOST:]:
+            parts.append(jnp.stack([unfit(array).sum() for array in ins[_MOST:]]).sum())
+        return parts
 
-def _worth(outs: Arrays) -> jax.Array:
-    bad = [~jnp.isfinite(array).all() for array in outs]
-    found: jax.Array = jnp.stack(bad).any()
-    return found
-
-
-def _parts(outs: Arrays, ins: Arrays) -> list[jax.Array]:
-    parts: list[jax.Array] = []
-    for array in outs:
-        bad = ~jnp.isfinite(array)
-        parts += [bad.sum(), jnp.isnan(array).sum(), jnp.argmax(bad.reshape(-1))]
-    for array in ins[:_MOST]:
-        parts += bounds(array)
-    if ins[_MOST:]:
-        parts.append(jnp.stack([(~jnp.isfinite(array)).sum() for array in ins[_MOST:]]).sum())
-    return parts
+    return Sink(sent, told, worth, after)
 
 
 def reals(array: jax.Array) -> jax.Array:
@@ -91,7 +109,7 @@ def _lines(
             yield f"  {name} {_where(shapes[index], outs.ranks[index], first)}: {_kinds(bad, nan)}"
     sent = parts[count * _OUT :]
     for index, name in enumerate(ins.names[:_MOST]):
-        least, most, unfit = sent[index * _IN : (index + 1) * _IN]
+        least, most, unfit, _ = sent[index * _IN : (index + 1) * _IN]
         yield f"  given {name} {_text(shapes[count + index], ins.ranks[index])}: {between(least, most, int(unfit))}"
     if len(ins.names) > _MOST:
         others = int(sent[_MOST * _IN])

@@ -49,6 +49,7 @@ class Options:
         "Look for NaN and infinity: in what stages and claimed values give; in their gradients; in every operation.",
         NUMERICS,
     )
+    nan_only: bool = _option(False, "nan-only", "Let infinity pass, which is meant where masks hold it.")
     prints: tuple[str, ...] = _option(
         (), "print", "Print stages or variables as they are computed; of grad:GLOB the gradients.", shown="GLOB"
     )
@@ -64,6 +65,8 @@ class Options:
         wrong = [each for each in self.numerics if each not in NUMERICS]
         if wrong:
             raise ValueError(f"numerics: {wrong[0]!r} is none of {', '.join(NUMERICS)}")
+        if self.nan_only and not self.numerics:
+            raise ValueError("nan_only: without numerics nothing looks for NaN")
         if self.failing not in FAILING:
             raise ValueError(f"on_failure: {self.failing!r} is none of {', '.join(FAILING)}")
         if self.log and not os.path.isdir(os.path.dirname(os.path.abspath(self.log))):
@@ -80,9 +83,10 @@ def described() -> Iterator[Described]:
 
 def to_environment(options: Options) -> dict[str, str]:
     """The variables that say the same."""
-    debug = {"JAX_DEBUG_NANS": "True", "JAX_DEBUG_INFS": "True"} if "ops" in options.numerics else {}
+    own = ["JAX_DEBUG_NANS", *([] if options.nan_only else ["JAX_DEBUG_INFS"])] if "ops" in options.numerics else []
     said = {each.variable: _text(getattr(options, each.field)) for each in described()}
-    return {**debug, SWITCH: "True", **said}  # JAX's own: https://docs.jax.dev/en/latest/debugging/flags.html
+    # JAX's own: https://docs.jax.dev/en/latest/debugging/flags.html
+    return {**dict.fromkeys([*own, SWITCH], "True"), **said}
 
 
 def from_environment(variables: Mapping[str, str]) -> Options | None:

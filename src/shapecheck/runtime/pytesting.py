@@ -23,6 +23,9 @@ def add_options(parser: pytest.Parser, manager: pytest.PytestPluginManager) -> N
     )
     for each in _offered():
         many = isinstance(each.default, tuple)
+        if each.default is False:
+            group.addoption(f"--shapecheck-{each.flag}", action="store_true", help=each.help)
+            continue
         group.addoption(
             f"--shapecheck-{each.flag}",
             action="append" if many else "store",
@@ -62,7 +65,7 @@ def _begin(config: pytest.Config, given: Namespace) -> None:
 
 def _offered() -> list[Described]:
     """The options that pytest has none of its own for."""
-    return [each for each in described() if each.help and not isinstance(each.default, bool)]
+    return [each for each in described() if each.help and each.field not in ("shapes", "pdb")]
 
 
 class Running:

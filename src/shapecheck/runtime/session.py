@@ -16,7 +16,7 @@ from shapecheck.runtime.checking import Checking
 from shapecheck.runtime.failures import Failures, no_other_record, users_frame
 from shapecheck.runtime.interrupting import putting_off
 from shapecheck.runtime.options import Options
-from shapecheck.runtime.variables import held
+from shapecheck.runtime.variables import Made, held
 from shapecheck.stage.observe.recorder import Opened
 
 if TYPE_CHECKING:
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 @contextlib.contextmanager
-def _debugging() -> Iterator[None]:
+def _debugging(*, nan_only: bool) -> Iterator[None]:
     """JAX looks at each operation itself: https://docs.jax.dev/en/latest/debugging/flags.html."""
     import jax  # noqa: PLC0415 - asked for by name
 
-    with jax.debug_nans(True), jax.debug_infs(True):
+    with jax.debug_nans(True), contextlib.nullcontext() if nan_only else jax.debug_infs(True):
         yield
 
 
@@ -79,7 +79,7 @@ class Session:
         if self.watches:
             self._frameworks.enter_context(putting_off())
         if "ops" in self.options.numerics and "jax" in sys.modules:  # else its variables say so
-            self._frameworks.enter_context(_debugging())
+            self._frameworks.enter_context(_debugging(nan_only=self.options.nan_only))
         for name in sorted(hook.FRAMEWORKS & sys.modules.keys()):
             self._enter(name)
 
@@ -145,9 +145,10 @@ class Session:
         frame = users_frame(sys._getframe(1))
         line, variables = (frame.f_lineno, frame.f_locals) if frame is not None else (0, {})
         known = self.probing.operands[opened.probe.path]
-        names = known.returns.get(line, ()) if site.kind == "return" else known.sites.get(site.index, ())
-        given = {name: held(variables, name) for name in names}
-        return self._stages.value(opened, site, value, given, line)
+        made = known.returns.get(line) if site.kind == "return" else known.sites.get(site.index)
+        made = made or Made()
+        given = {name: held(variables, name) for name in made.names}
+        return self._stages.value(opened, site, value, given, line, made.meant)
 
     def _variable(self, name: str, line: int, value: Any) -> Any:
         if self.checking.off or "jax" not in sys.modules:

@@ -13,6 +13,7 @@ from typing import Any
 import jax
 
 from shapecheck.facts import Site, Stage
+from shapecheck.meant import INFINITY, NAN
 from shapecheck.runtime import numerics, recording
 from shapecheck.runtime.arising import LOGGER, Failed, Place, Raising, Telling
 from shapecheck.runtime.breaking import opening
@@ -47,6 +48,7 @@ class Stages:
         self._handler = recording.to_file(options.log) if options.log else None
         self._after = opening(own.is_own) if options.failing == "breakpoint" else None
         self._outputs, self._grads = "outputs" in options.numerics, "grads" in options.numerics
+        self._passing = frozenset([INFINITY] if options.nan_only else [])
 
     def arrive(self) -> None:
         """All is computed: raise what could not be raised before."""
@@ -77,7 +79,7 @@ class Stages:
             self._running.pop()
             self._titles.pop()
         if self._outputs:
-            result = self._forward(result, _gave(title), _given(stage, args, kwargs))
+            result = self._forward(result, _gave(title), _given(stage, args, kwargs), "output", self._passing)
         result = self._printed(result, [*(path or stage.step.type for path in paths), stage.step.type], title)
         found = arrays_in(result)
         if self._options.log and found:
@@ -87,8 +89,10 @@ class Stages:
             )
         return self._backward(result, f"the output of {title}") if self._grads else result
 
-    def value(self, opened: Opened, site: Site, value: Any, given: Mapping[str, Any], line: int) -> Any:
-        """A claimed value between taps, with the variables that it came from."""
+    def value(
+        self, opened: Opened, site: Site, value: Any, given: Mapping[str, Any], line: int, meant: frozenset[str]
+    ) -> Any:
+        """A claimed value between taps, with the variables that it came from, and the NaN or infinity it is to hold."""
         if site.kind not in ("value", "return", "name"):
             return value
         scope = opened.probe.scopes[opened.scope].qualname
@@ -97,7 +101,7 @@ class Stages:
         path = as_shown(opened.probe.path)
         what = f"the value {f'of {variable} ' if variable else ''}at {path}:{line} in {scope}{stage}"
         if self._outputs:
-            value = self._forward(value, f"{what} is not finite", given, variable or "output")
+            value = self._forward(value, f"{what} is not finite", given, variable or "output", self._passing | meant)
         return self._backward(value, what) if self._grads else value
 
     def _innermost(self) -> str:
@@ -119,21 +123,25 @@ class Stages:
 
         return jax.tree_util.tree_map_with_path(tapped, value, is_leaf=has_identity) if arrays_in(value) else value
 
-    def _forward(self, value: Any, title: str, given: Mapping[str, Any], name: str = "output") -> Any:
+    def _forward(self, value: Any, title: str, given: Mapping[str, Any], name: str, passing: frozenset[str]) -> Any:
         given = dict(_few(given))
         parts = [numerics.named(name, each) for name, each in given.items()]
         names = tuple(itertools.chain.from_iterable(part.names for part in parts))
         ranks = tuple(itertools.chain.from_iterable(part.ranks for part in parts))
         place = Place(title, tuple(map(_gave, self._titles)))
         outs = numerics.named(name, value, has_identity)
-        sink = numerics.finite(place, outs, numerics.Named(names, ranks), self._failed, self._after)
+        ins = numerics.Named(names, ranks)
+        if passing >= {INFINITY, NAN}:
+            return value
+        sink = numerics.finite(place, outs, ins, self._failed, self._after, passing)
         return tap(value, list(given.values()), sink)
 
     def _backward(self, value: Any, what: str, where: str = "on the way back through what uses it") -> Any:
         place = Place(f"the gradient with respect to {what} is not finite: it became so {where}", gradient=True)
 
         def sink(leaf: Any) -> Any:
-            return numerics.finite(place, numerics.Named(("gradient",), (leaf.ndim,)), _NONE, self._failed, self._after)
+            named = numerics.Named(("gradient",), (leaf.ndim,))
+            return numerics.finite(place, named, _NONE, self._failed, self._after, self._passing)
 
         return tap_gradient(value, sink)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from shapecheck.facts import Site
+from shapecheck.meant import meant
 from shapecheck.stage.observe.binding import assigned
 
 HANDLE: Final = "__shapecheck_watch__"
@@ -24,11 +25,19 @@ def watched(tree: ast.Module, globs: Sequence[str]) -> ast.Module:
 
 
 @dataclass(frozen=True)
-class Operands:
-    """The variables that expressions read, and attributes of such (`self.layer`): of sites, of returns on a line."""
+class Made:
+    """What a value is made of: variables and attributes of such (`self.layer`), and NaN or infinity if `meant`."""
 
-    sites: Mapping[int, tuple[str, ...]]
-    returns: Mapping[int, tuple[str, ...]]
+    names: tuple[str, ...] = ()
+    meant: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Operands:
+    """What values are made of: those of sites, and those that are returned on a line."""
+
+    sites: Mapping[int, Made]
+    returns: Mapping[int, Made]
 
 
 def operands(source: bytes, sites: Sequence[Site]) -> Operands:
@@ -37,28 +46,28 @@ def operands(source: bytes, sites: Sequence[Site]) -> Operands:
     for site in sites:
         if (at := site.position) is not None:
             by_place.setdefault((at.line, at.column, at.end_line, at.end_column), []).append(site)
-    found: dict[int, tuple[str, ...]] = {}
-    returns: dict[int, tuple[str, ...]] = {}
+    found: dict[int, Made] = {}
+    returns: dict[int, Made] = {}
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Return) and node.value is not None:
-            returns[node.value.lineno] = _unique(_names(node.value))
+            returns[node.value.lineno] = Made(_unique(_names(node.value)), meant(node.value))
         if not isinstance(node, (ast.expr, ast.stmt)):
             continue
         place = node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0
         for site in by_place.get(place, ()):
             if isinstance(node, ast.expr) and site.kind == "value":
-                found[site.index] = _unique(_names(node))
+                found[site.index] = Made(_unique(_names(node)), meant(node))
             elif isinstance(node, ast.stmt) and site.kind == "name":
                 found[site.index] = _before(node, site)
     return Operands(found, returns)
 
 
-def _before(statement: ast.stmt, site: Site) -> tuple[str, ...]:
+def _before(statement: ast.stmt, site: Site) -> Made:
     """What a statement makes its variables of, as far as these are not what it has just assigned."""
     value = statement.iter if isinstance(statement, (ast.For, ast.AsyncFor)) else getattr(statement, "value", None)
     if site.when == "before" or not isinstance(value, ast.expr):
-        return ()
-    return _unique(name for name in _names(value) if name not in assigned(statement))
+        return Made()
+    return Made(_unique(name for name in _names(value) if name not in assigned(statement)), meant(value))
 
 
 def _unique(names: Iterable[str]) -> tuple[str, ...]:

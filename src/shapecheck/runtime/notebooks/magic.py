@@ -68,7 +68,7 @@ def _words(options: Options) -> Iterator[str]:
         if value == each.default:
             continue
         if isinstance(value, bool):
-            yield f"--no-{each.flag}"
+            yield f"--{'no-' if each.default else ''}{each.flag}"
         for one in value if isinstance(value, tuple) else () if isinstance(value, bool) else (value,):
             yield f"--{each.flag} {shlex.quote(one)}"
 
