@@ -31,7 +31,7 @@ ALLOWED = {
     "stage": {"stage", "shapes", "facts"},
     "check": {"check", "shapes", "facts", "atomic", "config"},
     "report": {"report", "check", "facts", ""},
-    "config": {"check", "report"},
+    "config": {"config", "check", "report"},
     "rerun": {"cache", "config", "facts", "stage"},
     "plans": {"files", "stage", "facts", "config"},
     "locking": {

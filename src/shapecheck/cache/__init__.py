@@ -6,9 +6,10 @@ files, and by a `Graph` of their surfaces for the names that a piece of code can
 
 from .environment import environment, ourselves
 from .fingerprints import content
-from .leaning import Graph, Source, View
+from .leaning import Graph, Source
 from .store import Store, clean
 from .surface import Surface, surface
+from .views import View
 
 __all__ = [
     "Graph",

@@ -16,8 +16,7 @@ import operator
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from .fingerprints import content
-from .modules import Modules, packages, running
+from .modules import Modules
 from .references import Chain, Import, References
 from .surface import Step, Surface
 
@@ -129,7 +128,7 @@ class Graph:
         bases = 0
         for base in step.bases:
             bases |= self._chain(file, base)
-        for number in _bits(bases):
+        for number in bits(bases):
             if self.places[number][1] not in (_EXISTS, _ALL, _TREE):  # a class knows those which are derived from it
                 for derived in own:
                     direct[number] |= 1 << derived
@@ -145,7 +144,7 @@ class Graph:
     def _closed(direct: list[int]) -> list[int]:
         """What can be reached, in any number of steps."""
         reach = [leans | 1 << number for number, leans in enumerate(direct)]
-        nexts = [list(_bits(leans)) for leans in direct]
+        nexts = [list(bits(leans)) for leans in direct]
         changed = True
         while changed:
             changed = False
@@ -160,7 +159,7 @@ class Graph:
 
     def _spread(self, direct: int) -> int:
         found = direct
-        for number in _bits(direct):
+        for number in bits(direct):
             found |= self._reach[number]
         return found
 
@@ -251,61 +250,8 @@ class Graph:
         )
 
 
-class View:
-    """A graph as one kind of result sees it: what runs in which order, and what all results lean on."""
-
-    def __init__(self, graph: Graph, roots: Sequence[str], always: Iterable[str]) -> None:
-        self._graph = graph
-        self._known: dict[int, str] = {}
-        acts: list[list[str]] = []
-        others: set[str] = set()
-        leans = 0
-        self._positions: dict[int, int] = {}
-        for file, step in running(graph.surfaces, graph.modules, roots):
-            if graph.is_act(file, step):
-                acts.append([file, step.text])
-                leans |= graph.of(file, step.refers)
-            elif step.timed:
-                for name in step.names:
-                    self._positions[graph.numbers[(file, name)]] = len(acts)
-            others.update(packages(step, graph.modules.tops))
-        for file in always:
-            leans |= graph.of_file(file)
-        self.base = content(repr([acts, sorted(others), self._told(leans)]).encode())
-
-    def leaning(self, files: Iterable[str]) -> str:
-        """A hash of all that the code of these files leans on."""
-        leans = 0
-        for file in files:
-            leans |= self._graph.of_file(file)
-        return self._told(leans)
-
-    def importing(self, roots: Sequence[str]) -> str:
-        """A hash of all that the import of these files depends on.
-
-        What cannot fail, and what nothing looks at that runs meanwhile, is left out: a new helper.
-        """
-        graph = self._graph
-        running_steps = list(running(graph.surfaces, graph.modules, roots))
-        seen = 0
-        for file, step in running_steps:
-            seen |= graph.of_step(file, step)
-        told = []
-        for file, step in running_steps:
-            own = sum(1 << number for name in step.names if (number := graph.numbers.get((file, name))) is not None)
-            if not step.certain or own & seen:
-                told.append([file, step.names, step.text])
-        return content(repr([told, self._told(seen)]).encode())
-
-    def _told(self, leans: int) -> str:
-        if leans not in self._known:
-            graph = self._graph
-            told = [[*graph.places[n], graph.texts[n], self._positions.get(n, 0)] for n in _bits(leans)]
-            self._known[leans] = content(repr(sorted(told)).encode())
-        return self._known[leans]
-
-
-def _bits(mask: int) -> Iterator[int]:
+def bits(mask: int) -> Iterator[int]:
+    """The numbers of the bits that are set."""
     while mask:
         low = mask & -mask
         yield low.bit_length() - 1

@@ -6,9 +6,10 @@ user's packages are.
 
 from .annotations import parse_spec
 from .comments import parse_comment_dims
+from .dialects import SpecError, UnsupportedSpec
 from .dtypes import DTYPES, comment_dtype, dtype_matches
 from .expressions import EvaluationError, Expression, Size, UnboundName, Undefined, evaluate
-from .grammar import SpecError, UnsupportedSpec, parse_dim
+from .grammar import parse_dim
 from .matching import Bindings, Match, leaf_name, match
 from .sizes import sample_sizes
 from .spec import (

@@ -10,8 +10,9 @@ import ast
 import warnings
 from functools import lru_cache
 
+from .dialects import ANNOTATION, CANONICAL, MAX_DIGITS, SpecError, UnsupportedSpec
 from .expressions import Expression, Int, Unary
-from .grammar import ANNOTATION, CANONICAL, MAX_DIGITS, SpecError, UnsupportedSpec, parse_expression
+from .grammar import parse_expression
 from .spec import (
     PREFIXES,
     AnyDim,

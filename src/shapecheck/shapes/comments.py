@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from .annotations import MAX_VARIADIC, computed
+from .dialects import COMMENT, SpecError, Token, tokenize
 from .expressions import Name, constant, names
-from .grammar import COMMENT, SpecError, Token, parse_tokens, tokenize
+from .grammar import parse_tokens
 from .spec import (
     PREFIXES,
     AnyDim,

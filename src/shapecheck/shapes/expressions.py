@@ -10,17 +10,13 @@ Python. What cannot be the size of an axis (a fraction, a division by zero, a nu
 from __future__ import annotations
 
 import math
-import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+
+from .arithmetic import BINARY, CALLS, MAX_BITS, UNARY, Number
 
 Size = tuple[int, ...]
 """The size of a dim under K samples; a plain int n is `(n,) * K`."""
-
-Number = int | float
-
-# No array has more elements than this, and arithmetic on more digits could take for ever.
-MAX_BITS = 64
 
 
 class EvaluationError(ValueError):
@@ -234,11 +230,11 @@ def _apply(expression: Unary | Binary | Call, operands: tuple[Number, ...]) -> N
     """One operation on one sample."""
     try:
         if isinstance(expression, Unary):
-            value = _UNARY[expression.operator](operands[0])
+            value = UNARY[expression.operator](operands[0])
         elif isinstance(expression, Binary):
-            value = _BINARY[expression.operator](*operands)
+            value = BINARY[expression.operator](*operands)
         else:
-            value = _CALLS[expression.function](*operands)
+            value = CALLS[expression.function](*operands)
     except ZeroDivisionError:
         raise Undefined(f"{expression} divides by zero") from None
     except (ArithmeticError, TypeError, ValueError):  # float overflow, bit operations on floats, negative shifts
@@ -248,67 +244,9 @@ def _apply(expression: Unary | Binary | Call, operands: tuple[Number, ...]) -> N
     return value
 
 
-def _power(base: Number, exponent: Number) -> Number:
-    if isinstance(base, int) and isinstance(exponent, int) and exponent > MAX_BITS and abs(base) > 1:
-        raise OverflowError
-    value = base**exponent
-    if isinstance(value, (int, float)):
-        return value
-    raise ValueError  # a root of a negative number is complex
-
-
-def _shift(left: Number, right: Number) -> Number:
-    if isinstance(right, int) and right > MAX_BITS and left != 0:
-        raise OverflowError
-    return _integral(operator.lshift)(left, right)
-
-
-def _integral(operation: Callable[[int, int], int]) -> Callable[[Number, Number], Number]:
-    """A bit operation, which is for ints only."""
-
-    def apply(left: Number, right: Number) -> Number:
-        if isinstance(left, int) and isinstance(right, int):
-            return operation(left, right)
-        raise TypeError
-
-    return apply
-
-
-def _invert(value: Number) -> Number:
-    if isinstance(value, int):
-        return ~value
-    raise TypeError
-
-
 def _whole(value: Number, expression: Expression) -> int:
     if isinstance(value, int):
         return value
     if math.isfinite(value) and value.is_integer():
         return int(value)
     raise Undefined(f"{expression} is not a whole number")
-
-
-_UNARY: Mapping[str, Callable[[Number], Number]] = {"-": operator.neg, "+": operator.pos, "~": _invert}
-_BINARY: Mapping[str, Callable[[Number, Number], Number]] = {
-    "|": _integral(operator.or_),
-    "^": _integral(operator.xor),
-    "&": _integral(operator.and_),
-    "<<": _shift,
-    ">>": _integral(operator.rshift),
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "//": operator.floordiv,
-    "%": operator.mod,
-    "**": _power,
-}
-_CALLS: Mapping[str, Callable[..., Number]] = {
-    "abs": abs,
-    "ceil": math.ceil,
-    "floor": math.floor,
-    "int": int,
-    "max": max,
-    "min": min,
-    "round": round,
-}

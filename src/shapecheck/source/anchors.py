@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_left
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from shapecheck.source.by_line import Found, Lines, index_lines, outermost, roots
+from shapecheck.source.by_line import Found, Lines, header_nodes, index_lines, outermost, roots
 from shapecheck.source.reading import Comment, Source
 from shapecheck.source.scopes import Function, Placed, Tables, arguments, dotted
 from shapecheck.source.sites import Place, name_place, value_place
@@ -248,7 +247,7 @@ class Anchors:
         return self._ends[placed.place]
 
     def _find_end(self, placed: Placed) -> int:
-        last = max((n.end_lineno or n.lineno for n in _header_nodes(placed.node)), default=placed.node.lineno)
+        last = max((n.end_lineno or n.lineno for n in header_nodes(placed.node)), default=placed.node.lineno)
         for line in range(max(last, placed.node.lineno), placed.header_end + 1):
             code = self._code(line)
             if code.endswith(":"):
@@ -281,21 +280,3 @@ class Anchors:
         if placed.place not in self._lines:
             self._lines[placed.place] = index_lines(roots(placed.node), placed.loop)
         return self._lines[placed.place]
-
-
-def _header_nodes(node: ast.stmt) -> Iterator[ast.expr | ast.arg]:
-    """The expressions in the header of a compound statement."""
-    yield from roots(node)
-    if isinstance(node, _FUNCTIONS):
-        yield from arguments(node)
-        yield from node.args.defaults
-        yield from (default for default in node.args.kw_defaults if default is not None)
-        if node.returns is not None:
-            yield node.returns
-    elif isinstance(node, ast.ClassDef):
-        yield from node.bases
-        yield from (keyword.value for keyword in node.keywords)
-    elif isinstance(node, ast.For | ast.AsyncFor):
-        yield node.target
-    elif isinstance(node, ast.With | ast.AsyncWith):
-        yield from (item.optional_vars for item in node.items if item.optional_vars is not None)

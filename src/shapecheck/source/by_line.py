@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+
+from shapecheck.source.scopes import arguments
 
 _DISPLAYS = (ast.Tuple, ast.List, ast.Dict, ast.Set, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _INNER = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -84,3 +86,21 @@ def roots(node: ast.stmt) -> list[ast.expr]:
     names = ("value", "test", "iter", "subject", "exc", "msg")
     found = (getattr(node, name, None) for name in names)
     return [root for root in found if isinstance(root, ast.expr)]
+
+
+def header_nodes(node: ast.stmt) -> Iterator[ast.expr | ast.arg]:
+    """The expressions in the header of a compound statement."""
+    yield from roots(node)
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        yield from arguments(node)
+        yield from node.args.defaults
+        yield from (default for default in node.args.kw_defaults if default is not None)
+        if node.returns is not None:
+            yield node.returns
+    elif isinstance(node, ast.ClassDef):
+        yield from node.bases
+        yield from (keyword.value for keyword in node.keywords)
+    elif isinstance(node, ast.For | ast.AsyncFor):
+        yield node.target
+    elif isinstance(node, ast.With | ast.AsyncWith):
+        yield from (item.optional_vars for item in node.items if item.optional_vars is not None)

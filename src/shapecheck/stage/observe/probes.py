@@ -18,8 +18,9 @@ import ast
 from collections.abc import Sequence
 from typing import TypeVar, cast
 
-from shapecheck.facts import INSERTED, Position, Scope, Site
+from shapecheck.facts import INSERTED, Scope, Site
 from shapecheck.stage.observe.binding import Scoped, assigned, bound, target
+from shapecheck.stage.observe.placing import Key, anchor, body_start, key, node_key, start_of
 
 HANDLE = "__shapecheck__"
 OUTERMOST = "__sc_0__"  # holds the call of the module's own scope
@@ -27,7 +28,6 @@ OUTERMOST = "__sc_0__"  # holds the call of the module's own scope
 _Function = TypeVar("_Function", ast.FunctionDef, ast.AsyncFunctionDef)
 _Node = TypeVar("_Node", bound=ast.AST)
 _Scoped = TypeVar("_Scoped", bound=Scoped)
-_Key = tuple[int, int, int, int]
 
 
 def instrument(
@@ -65,22 +65,22 @@ class _Transformer(ast.NodeTransformer):
 
     def __init__(self, scopes: Sequence[Scope], sites: Sequence[Site], leaving: bool) -> None:
         self.scopes, self.leaving = scopes, leaving
-        self.values: dict[_Key, list[Site]] = {}
-        self.names: dict[_Key, list[Site]] = {}
+        self.values: dict[Key, list[Site]] = {}
+        self.names: dict[Key, list[Site]] = {}
         self.returns: dict[int, Site] = {}
         self.fields: dict[int, list[Site]] = {}
-        self.formatted: dict[_Key, list[Site]] = {}
-        self.by_position = {_start(s.position): s for s in scopes if s.position is not None}
+        self.formatted: dict[Key, list[Site]] = {}
+        self.by_position = {start_of(s.position): s for s in scopes if s.position is not None}
         self.probed = _probed_scopes(scopes, sites)
         self.stack: list[int] = [0]
         self.own: list[frozenset[str]] = []  # names, of the functions and classes around
         for site in sites:
             if site.part is not None and site.position is not None:
-                self.formatted.setdefault(_key(site.position), []).append(site)
+                self.formatted.setdefault(key(site.position), []).append(site)
             elif site.kind in ("value", "shown") and site.position is not None:
-                self.values.setdefault(_key(site.position), []).append(site)
+                self.values.setdefault(key(site.position), []).append(site)
             elif site.kind == "name" and site.position is not None:
-                self.names.setdefault(_key(site.position), []).append(site)
+                self.names.setdefault(key(site.position), []).append(site)
             elif site.kind == "return":
                 self.returns[site.scope] = site
             elif site.kind == "field":
@@ -90,10 +90,10 @@ class _Transformer(ast.NodeTransformer):
         """Instrument the module body and open the module's own scope."""
         tree = self._within(tree)
         if 0 in self.probed:
-            start = _body_start(tree.body, module=True)
-            tree.body.insert(start, self._enter(0, None, _anchor(tree.body, start)))
+            start = body_start(tree.body, module=True)
+            tree.body.insert(start, self._enter(0, None, anchor(tree.body, start)))
             if self.leaving:
-                tree.body.append(self._leave(0, _anchor(tree.body, len(tree.body))))
+                tree.body.append(self._leave(0, anchor(tree.body, len(tree.body))))
         return tree
 
     def visit(self, node: ast.AST) -> ast.AST:
@@ -102,7 +102,7 @@ class _Transformer(ast.NodeTransformer):
             other: ast.AST = super().visit(node)
             return other
         readable = isinstance(getattr(node, "ctx", ast.Load()), ast.Load) and not isinstance(node, ast.Starred)
-        found = self.values.pop(_node_key(node), ()) if readable else ()
+        found = self.values.pop(node_key(node), ()) if readable else ()
         result: ast.expr = super().visit(node)
         for site in found:
             method = "shown" if site.kind == "shown" else "value"
@@ -113,7 +113,7 @@ class _Transformer(ast.NodeTransformer):
         """Visit statements, with the probes of named variables before and after them."""
         result: list[ast.stmt] = []
         for statement in body:
-            sites = self.names.get(_node_key(statement), ())
+            sites = self.names.get(node_key(statement), ())
             visited = cast("ast.stmt", self.visit(statement))
             result += [self._read(s, statement) for s in sites if s.when == "before"]
             result.append(visited)
@@ -145,7 +145,7 @@ class _Transformer(ast.NodeTransformer):
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.JoinedStr:
         """Go by the order of their fields: inside f-strings, positions differ between Python versions."""
         fields = [part for part in node.values if isinstance(part, ast.FormattedValue)]
-        for site in self.formatted.pop(_node_key(node), ()):
+        for site in self.formatted.pop(node_key(node), ()):
             if site.part is not None and site.part < len(fields):
                 field = fields[site.part]
                 field.value = self._call("shown", [self._scope(), _constant(site.index), field.value], node)
@@ -172,18 +172,18 @@ class _Transformer(ast.NodeTransformer):
         self.own.pop()
         self.stack.pop()
         if scope.index in self.probed:
-            start = _body_start(node.body)
+            start = body_start(node.body)
             if self.leaving and node.body[start:]:
                 node.body[start:] = [self._left(scope.index, node.body[start:])]
-            node.body.insert(start, self._enter(scope.index, self._outer(scope), _anchor(node.body, start)))
+            node.body.insert(start, self._enter(scope.index, self._outer(scope), anchor(node.body, start)))
         else:
-            start = _body_start(node.body)
-            touch = self._call("touch", [_constant(scope.index)], _anchor(node.body, start))
-            node.body.insert(start, ast.copy_location(ast.Expr(touch), _anchor(node.body, start)))
+            start = body_start(node.body)
+            touch = self._call("touch", [_constant(scope.index)], anchor(node.body, start))
+            node.body.insert(start, ast.copy_location(ast.Expr(touch), anchor(node.body, start)))
         if node.name == "__init__" and scope.parameters and self._is_method(scope):
-            start = _body_start(node.body)
+            start = body_start(node.body)
             for place in (start, len(node.body) + 1):
-                node.body.insert(place, self._constructing(scope, _anchor(node.body, place)))
+                node.body.insert(place, self._constructing(scope, anchor(node.body, place)))
         return node
 
     def _is_method(self, scope: Scope) -> bool:
@@ -274,45 +274,9 @@ def _probed_scopes(scopes: Sequence[Scope], sites: Sequence[Site]) -> set[int]:
     return probed
 
 
-def _body_start(body: Sequence[ast.stmt], *, module: bool = False) -> int:
-    """Where a statement may be put in front: behind the docstring and, in a module, behind `from __future__`."""
-    start = 0
-    if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
-        start = int(isinstance(body[0].value.value, str))
-    while module and start < len(body):
-        statement = body[start]
-        if not (isinstance(statement, ast.ImportFrom) and statement.module == "__future__"):
-            break
-        start += 1
-    return start
-
-
-def _anchor(body: Sequence[ast.stmt], start: int) -> ast.AST:
-    if body:
-        return body[min(start, len(body) - 1)]
-    return ast.Pass(lineno=1, col_offset=0, end_lineno=1, end_col_offset=0)
-
-
 def _variable(scope: int) -> str:
     return f"__sc_{scope}__"
 
 
 def _constant(value: int | None) -> ast.expr:
     return ast.Constant(value)
-
-
-def _start(position: Position) -> tuple[int, int]:
-    return position.line, position.column
-
-
-def _key(position: Position) -> _Key:
-    return position.line, position.column, position.end_line, position.end_column
-
-
-def _node_key(node: ast.AST) -> _Key:
-    return (
-        getattr(node, "lineno", 0),
-        getattr(node, "col_offset", 0),
-        getattr(node, "end_lineno", 0) or 0,
-        getattr(node, "end_col_offset", 0) or 0,
-    )

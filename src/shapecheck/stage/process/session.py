@@ -27,7 +27,7 @@ from shapecheck.stage.process.templates import Templates
 from shapecheck.stage.protocol import ConfiguredExample, EntryPlan, ModulePlan, Part, TestLimits, TestResult
 from shapecheck.stage.search import entries
 from shapecheck.stage.search.examples import ExampleError
-from shapecheck.stage.search.failures import describe_error, is_own
+from shapecheck.stage.search.failures import describe_error, is_own, line_in
 from shapecheck.stage.search.models import Models
 from shapecheck.stage.search.recipes import Kitchen
 from shapecheck.stage.search.sizes import UnknownSizeError
@@ -102,7 +102,7 @@ class Session:
         except BaseException as error:  # a module body may raise anything
             if is_own(error) and not isinstance(error, WorkerEndedError):
                 raise
-            line = _line_in(error, plan.file)
+            line = line_in(error, plan.file)
             return {"error": describe_error(error), "kind": "import", "line": line}
         finally:
             if os.getcwd() != cwd:
@@ -292,16 +292,3 @@ class Session:
         return Evaluation(
             entry.target, entry.origin, entry.path, entry.line, "symbolic", "failed", reason, (), failure, tried=0
         )
-
-
-def _line_in(error: BaseException, file: str) -> int:
-    """The line of `file` on which its import failed."""
-    line = 1
-    trace = error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == file:
-            line = trace.tb_lineno
-        trace = trace.tb_next
-    if isinstance(error, SyntaxError) and error.filename == file:
-        line = error.lineno or line
-    return line

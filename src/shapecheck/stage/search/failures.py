@@ -239,3 +239,16 @@ def is_own(error: BaseException) -> bool:
     unfit = _UNFIT.match(str(error)) if isinstance(error, TypeError) else None
     is_theirs = unfit is not None and unfit[1] not in names
     return not is_theirs and not isinstance(error, (UnknownSizeError, ReadOnlyError))
+
+
+def line_in(error: BaseException, file: str) -> int:
+    """The line of `file` on which its import failed."""
+    line = 1
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == file:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    if isinstance(error, SyntaxError) and error.filename == file:
+        line = error.lineno or line
+    return line

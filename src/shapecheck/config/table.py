@@ -1,167 +1,20 @@
-"""`[tool.shapecheck]` of pyproject.toml, with the command line's flags on top, as one frozen `Config`."""
+"""The table `[tool.shapecheck]`: its values as those of `Config`'s fields, with an error for whatever does not fit."""
 
 from __future__ import annotations
 
 import difflib
-import os
-import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from pathlib import Path
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeVar
 
-from shapecheck.check.rules import as_code, nearest_code
+from shapecheck.config.settings import LARGEST, NO_LIMIT, Config, ConfigError, Example, interpreter, read_code
 from shapecheck.report import FORMATS
 
-Plain: TypeAlias = "str | int | float | bool | list[Plain] | dict[str, Plain]"
 _T = TypeVar("_T")
-_LARGEST: Final = 1_000_000  # seconds or GiB: beyond it, clocks and limits overflow
-_NO_LIMIT: Final = f"expected a number above 0, at most {_LARGEST}, got {{:g}}"
 
 
-class ConfigError(Exception):
-    """The configuration cannot be used; the message says where and why, and a `remedy` what to do about it."""
-
-    remedy = ""
-
-
-@dataclass(frozen=True)
-class Example:
-    """One `[[tool.shapecheck.example]]`: `call` names a callable ("pkg.gpt:GPT"), built with `init` if it is a class.
-
-    Without `init`, the constructor's arguments are made up. A string among `args` and `kwargs` of the form
-    `i32[batch seq]` is an abstract array. Or a `script` (absolute), run as `__main__` with `argv`.
-    """
-
-    call: str = ""
-    init: Mapping[str, Plain] | None = None
-    args: tuple[Plain, ...] = ()
-    kwargs: Mapping[str, Plain] = field(default_factory=dict)
-    method: str = ""
-    script: str = ""
-    argv: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Config:
-    """Everything that a run can be told. Paths are absolute; globs are relative to `root`.
-
-    `tests` are looked for if None. Times are in seconds, `memory` in GiB. `jobs` of 0 means one worker a core.
-    """
-
-    root: Path
-    file: Path | None = None
-    select: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    exclude: tuple[str, ...] = ()
-    force_exclude: bool = False
-    strict_comments: bool = False
-    fail_on_unreached: bool = False
-    report_unused_ignores: bool = False
-    python: Path | None = None
-    timeout: float = 60.0
-    tests: tuple[Path, ...] | None = None
-    budget: float = 60.0
-    test_timeout: float = 10.0
-    jobs: int = 0
-    cache: bool = True
-    lock: bool = True
-    memory: float = 8.0
-    sizes: Mapping[str, int] = field(default_factory=dict)
-    examples: tuple[Example, ...] = ()
-    baseline: Path | None = None
-    output_format: str = "full"
-    src: tuple[Path, ...] = ()
-
-    @property
-    def workers(self) -> int:
-        """How many workers may run at once: `jobs`, else as many as the machine lets this process have cores."""
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-        return self.jobs or cores or 1
-
-
-def load(paths: Sequence[Path], *, file: Path | None = None, flags: Mapping[str, object] | None = None) -> Config:
-    """Read the configuration for a run over `paths`; `file` replaces the search, `flags` (by field name) win over it.
-
-    The search takes the nearest pyproject.toml that has a `[tool.shapecheck]` table, upwards from the first path, else
-    upwards from the working directory.
-    """
-    table: Mapping[str, object] = {}
-    if file is not None:
-        table = _table(file) or {}
-    else:
-        for start in (*paths[:1], Path.cwd()):
-            file, found = _search(start.absolute())
-            if found is not None:
-                table = found
-                break
-    values = _Reader(file, table).values() if file is not None else {}
-    values.update({name: value for name, value in (flags or {}).items() if value is not None})
-    root = file.absolute().parent if file is not None else Path.cwd()
-    for name in ("select", "ignore"):
-        where = f"--{name}" if flags and flags.get(name) is not None else f"{file}: {name}"
-        values[name] = tuple(read_code(code, where) for code in values.get(name, ()))
-    for name in ("timeout", "memory", "budget", "test_timeout"):
-        if not 0 < values.get(name, 1) <= _LARGEST:
-            raise ConfigError(f"--{name.replace('_', '-')}: {_NO_LIMIT.format(values[name])}")
-    return Config(root=root, file=file.absolute() if file else None, **values)
-
-
-def interpreter(text: str, folder: Path, where: str) -> Path:
-    """Find the Python that `text` names: a path, relative to `folder`, or a command such as `python3.12`.
-
-    Symbolic links are kept: behind the one in a virtual environment is the Python outside of it.
-    """
-    if Path(text).name == text and not (folder / text).is_file():
-        found = shutil.which(text)
-    else:
-        path = folder / Path(text).expanduser()
-        found = str(path) if path.is_file() and os.access(path, os.X_OK) else None
-    if found is None:
-        raise ConfigError(f"{where}: there is no Python interpreter {text!r}")
-    return Path(found).absolute()
-
-
-def read_code(text: str, where: str) -> str:
-    """Return the rule's code, or the beginning of some, that `text` means; raise `ConfigError` if there is none."""
-    code = as_code(text)
-    if code is None:
-        raise ConfigError(f"{where}: there is no rule {text!r}; did you mean {nearest_code(text)!r}?")
-    return code
-
-
-def _search(start: Path) -> tuple[Path | None, Mapping[str, object] | None]:
-    for folder in (start, *start.parents):
-        file = folder / "pyproject.toml"
-        if file.is_file() and (table := _table(file)) is not None:
-            return file, table
-    return None, None
-
-
-def _table(file: Path) -> Mapping[str, object] | None:
-    """The `[tool.shapecheck]` table of a file, None where it has none."""
-    import tomllib  # noqa: PLC0415  # `explain` and --version need no configuration
-
-    try:
-        text = file.read_bytes().decode("utf-8-sig")
-        document = tomllib.loads(text)
-    except OSError as error:
-        raise ConfigError(f"{file}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{file}: is not UTF-8, as TOML has to be (byte {error.start})") from error
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{file}: is not valid TOML: {error}") from error
-    tool = document.get("tool", {})
-    if not isinstance(tool, dict) or "shapecheck" not in tool:
-        return None
-    table = tool["shapecheck"]
-    if not isinstance(table, dict):
-        raise ConfigError(f"{file}: tool.shapecheck: expected a table, got {_type(table)}")
-    return table
-
-
-class _Reader:
+class Reader:
     """Turns the table into the values of `Config`'s fields, with an error for whatever does not fit."""
 
     def __init__(self, file: Path, table: Mapping[str, object]) -> None:
@@ -246,7 +99,7 @@ class _Reader:
                 return [self._plain(f"{key}[{index}]", each) for index, each in enumerate(value)]
             case bool() | int() | float() | str():
                 return value
-        raise self._error(f"{key}: expected a string, number, boolean, list or table, got {_type(value)}")
+        raise self._error(f"{key}: expected a string, number, boolean, list or table, got {named_type(value)}")
 
     def _existing(self, key: str, text: str) -> Path:
         path = self._path(text)
@@ -270,10 +123,10 @@ class _Reader:
 
     def _positive(self, key: str, value: object) -> float:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise self._error(f"{key}: expected a number, got {_type(value)}")
+            raise self._error(f"{key}: expected a number, got {named_type(value)}")
         number = float(value)
-        if not 0 < number <= _LARGEST:
-            raise self._error(f"{key}: {_NO_LIMIT.format(number)}")
+        if not 0 < number <= LARGEST:
+            raise self._error(f"{key}: {NO_LIMIT.format(number)}")
         return number
 
     def _format(self, key: str, value: object) -> str:
@@ -295,7 +148,7 @@ class _Reader:
     def _typed(self, key: str, value: object, wanted: type[_T]) -> _T:
         # bool is an int for Python, not for people
         if not isinstance(value, wanted) or (wanted is not bool and isinstance(value, bool)):
-            raise self._error(f"{key}: expected {_NAMES[wanted]}, got {_type(value)}")
+            raise self._error(f"{key}: expected {_NAMES[wanted]}, got {named_type(value)}")
         return value
 
     def _known(self, table: Mapping[str, object], keys: Sequence[str], prefix: str) -> None:
@@ -323,7 +176,8 @@ def _key(name: str) -> str:
     return "example" if name == "examples" else name.replace("_", "-")
 
 
-def _type(value: object) -> str:
+def named_type(value: object) -> str:
+    """What TOML calls the type of a value."""
     for kind, name in _NAMES.items():
         if isinstance(value, kind):
             return f"{name} ({value!r})" if kind in (bool, int, float, str) else name
