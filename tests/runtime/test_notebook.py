@@ -7,29 +7,48 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-_SHELL = """
-import json, sys
+# IPython and JAX are imported once, in a process that has computed nothing; each test has a copy of it.
+_SHELLS = """
+import json, os, signal, sys, traceback
+import jax, jaxtyping
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 from traitlets.config import Config
 
-config = Config()
-config.HistoryManager.enabled = False
-config.InteractiveShell.colors = "NoColor"
-shell = InteractiveShell.instance(config=config)
-ran = []
-for cell in json.load(sys.stdin):
-    with capture_output() as captured:
-        result = shell.run_cell(cell, store_history=True)
-    error = result.error_in_exec or result.error_before_exec
-    ran.append([captured.stdout, captured.stderr, type(error).__name__ if error is not None else ""])
-json.dump(ran, sys.stdout)
+
+def run(cells):
+    config = Config()
+    config.HistoryManager.enabled = False
+    config.InteractiveShell.colors = "NoColor"
+    shell = InteractiveShell.instance(config=config)
+    for cell in cells:
+        with capture_output() as captured:
+            result = shell.run_cell(cell, store_history=True)
+        error = result.error_in_exec or result.error_before_exec
+        yield captured.stdout, captured.stderr, type(error).__name__ if error is not None else ""
+
+
+for line in sys.stdin:
+    folder, variables, cells = json.loads(line)
+    if os.fork() == 0:
+        signal.alarm(300)
+        try:
+            os.chdir(folder)
+            os.environ.update(variables)
+            answer = list(run(cells))
+        except BaseException:
+            answer = traceback.format_exc()
+        print(json.dumps(answer), flush=True)
+        os._exit(0)
+    status = os.wait()[1]
+    if status:
+        print(json.dumps(f"it ended with {status}"), flush=True)
 """
 IMPORTS = "import jax, jax.numpy as jnp, numpy as np\nfrom jaxtyping import Array, Float\n"
 LOAD = "%load_ext shapecheck"
@@ -53,24 +72,26 @@ class Ran:
 Run = Callable[..., Sequence[Ran]]
 
 
+@pytest.fixture(scope="module")
+def shells() -> Iterator[subprocess.Popen[str]]:
+    """Who runs the cells of each test, in a process of its own."""
+    own = {"JAX_PLATFORMS": "cpu", "PYTHONWARNINGS": "ignore:os.fork"}
+    command, pipe = [sys.executable, "-c", _SHELLS], subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env={**os.environ, **own}) as process:
+        yield process
+
+
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
+def run(shells: subprocess.Popen[str], tmp_path: Path) -> Run:
     """A function that runs cells one after the other."""
 
     def running(*cells: str, **variables: str) -> Sequence[Ran]:
-        own = {"IPYTHONDIR": str(tmp_path / "ipython"), "JAX_PLATFORMS": "cpu", "PYTHONWARNINGS": "ignore:os.fork"}
-        process = subprocess.run(
-            [sys.executable, "-c", _SHELL],
-            input=json.dumps(cells),
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=tmp_path,
-            env={**os.environ, **own, **variables},
-            timeout=300,
-        )
-        assert process.returncode == 0, process.stderr
-        return [Ran(*each) for each in json.loads(process.stdout)]
+        assert shells.stdin is not None and shells.stdout is not None
+        asked = [str(tmp_path), {"IPYTHONDIR": str(tmp_path / "ipython"), **variables}, cells]
+        print(json.dumps(asked), file=shells.stdin, flush=True)
+        answer = json.loads(shells.stdout.readline())
+        assert isinstance(answer, list), answer
+        return [Ran(*each) for each in answer]
 
     return running
 
