@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,20 +12,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from shapecheck.meant import INFINITY, NAN
+from shapecheck.meant import INFINITY
 from shapecheck.runtime.arising import Failed, Place
 from shapecheck.stage.staging.taps import Arrays, Sink, is_inexact, is_state
 
 _MOST = 12  # arrays that went in whose ranges are told
 _OUT, _IN = 3, 4  # numbers that are sent of each array
 _HINT = "  (if infinity is meant, as in a mask: --nan-only, or nan_only=True, lets it pass)"
-
-# The values that may not be, given what may.
-_UNFIT: dict[frozenset[str], Callable[[jax.Array], jax.Array]] = {
-    frozenset(): lambda array: ~jnp.isfinite(array),
-    frozenset([INFINITY]): jnp.isnan,
-    frozenset([NAN]): jnp.isinf,
-}
 
 
 @dataclass(frozen=True)
@@ -54,7 +49,7 @@ def finite(
 
     Of these two, `passing` has what the values may hold.
     """
-    unfit = _UNFIT[passing]
+    unfit = functools.partial(_unfit, passing)
 
     def told(shapes: list[tuple[int, ...]], parts: list[np.ndarray[Any, Any]]) -> bool:
         sent = parts[len(outs.names) * _OUT :]
@@ -63,39 +58,53 @@ def finite(
         text = "\n".join([place.title, *_lines(outs, ins, shapes, parts), *([_HINT] if meant else [])])
         return not failed(place, text, any(int(number) for number in before))
 
-    def worth(outs: Arrays) -> jax.Array:
-        found: jax.Array = jnp.stack([unfit(array).any() for array in outs]).any()
-        return found
+    def worth(outs: Arrays) -> Any:
+        return functools.reduce(operator.or_, [unfit(array).any() for array in outs])
 
-    def sent(outs: Arrays, ins: Arrays) -> list[jax.Array]:
-        parts: list[jax.Array] = []
+    def sent(outs: Arrays, ins: Arrays) -> list[Any]:
+        parts: list[Any] = []
         for array in outs:
             bad = unfit(array)
-            parts += [bad.sum(), (bad & jnp.isnan(array)).sum(), jnp.argmax(bad.reshape(-1))]
+            parts += [bad.sum(), (bad & _numbers(array).isnan(array)).sum(), bad.reshape(-1).argmax()]
         for array in ins[:_MOST]:
             parts += [*bounds(array), unfit(array).sum()]
         if ins[_MOST:]:
-            parts.append(jnp.stack([unfit(array).sum() for array in ins[_MOST:]]).sum())
+            parts.append(functools.reduce(operator.add, [unfit(array).sum() for array in ins[_MOST:]]))
         return parts
 
-    return Sink(sent, told, worth, after)
+    return Sink(sent, told, worth, after, on_host=True)
 
 
-def reals(array: jax.Array) -> jax.Array:
+def _unfit(passing: frozenset[str], array: Any) -> Any:
+    """Which values may not be, given what may."""
+    numbers = _numbers(array)
+    if not passing:
+        return ~numbers.isfinite(array)
+    return numbers.isnan(array) if INFINITY in passing else numbers.isinf(array)
+
+
+def _numbers(array: Any) -> Any:
+    """JAX's functions on arrays, or NumPy's."""
+    return jnp if isinstance(array, jax.Array) else np
+
+
+def reals(array: Any) -> Any:
     """Its values, of complex ones the magnitudes, as floats of 32 bits or more; JAX may refuse to promote them.
 
     https://docs.jax.dev/en/latest/type_promotion.html#strict-dtype-promotion
     """
-    real = jnp.abs(array) if jnp.iscomplexobj(array) else array
-    return real if real.dtype in (jnp.float32, jnp.float64) else real.astype(jnp.float32)
+    numbers = _numbers(array)
+    real = numbers.abs(array) if numbers.iscomplexobj(array) else array
+    return real if real.dtype in (np.float32, np.float64) else real.astype(np.float32)
 
 
-def bounds(array: jax.Array) -> list[jax.Array]:
+def bounds(array: Any) -> list[Any]:
     """The least and the greatest of the finite values (of complex ones, their magnitudes), and how many are not."""
-    good = jnp.isfinite(array)
+    numbers = _numbers(array)
+    good = numbers.isfinite(array)
     real = reals(array)
-    least = jnp.where(good, real, jnp.inf).min()
-    most = jnp.where(good, real, -jnp.inf).max()
+    least = numbers.where(good, real, np.inf).min()
+    most = numbers.where(good, real, -np.inf).max()
     return [least, most, (~good).sum()]
 
 

@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.custom_batching import custom_vmap
 
-Arrays = Sequence[jax.Array]
+Arrays = Sequence[Any]  # of JAX, or of NumPy on the host
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,16 @@ class Sink:
     `worth` says whether they are worth it, `parts` computes what is sent. Both are given the tapped arrays, `parts`
     those too that they came from. `told` is given the shapes of all, and the parts. It may raise, and its answer is
     given to `after`, if there is one, where the value is computed.
+
+    If `worth` and `parts` take arrays of NumPy as well, `on_host`, they are given those where all lie on one device:
+    what is rarely worth it need not be compiled. Of several devices, each sends its parts, and no array goes to one.
     """
 
     parts: Callable[[Arrays, Arrays], list[jax.Array]]
     told: Callable[[list[tuple[int, ...]], list[np.ndarray[Any, Any]]], bool | None]
     worth: Callable[[Arrays], jax.Array] | None = None
     after: Callable[[jax.Array], None] | None = None
+    on_host: bool = False
 
 
 def tap(value: Any, given: Any, sink: Sink, which: Callable[[Any], bool] | None = None) -> Any:
@@ -105,6 +109,8 @@ def is_state(value: Any) -> bool:
 
 def _tell(outs: Arrays, ins: Arrays, sink: Sink) -> None:
     """The same at once, for arrays that are there."""
+    if _is_whole(sink):
+        outs, ins = [np.asarray(each) for each in outs], [np.asarray(each) for each in ins]
     if sink.worth is None or bool(sink.worth(outs)):
         shapes = [tuple(array.shape) for array in (*outs, *ins)]
         answer = sink.told(shapes, [np.asarray(part) for part in sink.parts(outs, ins)])
@@ -133,12 +139,16 @@ def _hoisted(sink: Sink) -> Callable[[Arrays, Arrays], jax.Array]:
 
 def _told(sink: Sink, outs: Arrays, ins: Arrays) -> jax.Array:
     shapes = [tuple(array.shape) for array in (*outs, *ins)]
+    whole, count = _is_whole(sink), len(outs)
 
-    def host(*parts: Any) -> np.ndarray[Any, Any]:
-        return np.asarray([True, bool(sink.told(shapes, [np.asarray(part) for part in parts]))])
+    def host(*sent: Any) -> np.ndarray[Any, Any]:
+        parts = [np.asarray(part) for part in sent]
+        parts = [np.asarray(part) for part in sink.parts(parts[:count], parts[count:])] if whole else parts
+        return np.asarray([True, bool(sink.told(shapes, parts))])
 
     def tell(outs: Arrays, ins: Arrays) -> jax.Array:
-        told: jax.Array = jax.pure_callback(host, jax.ShapeDtypeStruct((2,), np.dtype(bool)), *sink.parts(outs, ins))
+        sent = [*outs, *ins] if whole else sink.parts(outs, ins)
+        told: jax.Array = jax.pure_callback(host, jax.ShapeDtypeStruct((2,), np.dtype(bool)), *sent)
         return told
 
     if sink.worth is None:
@@ -146,3 +156,8 @@ def _told(sink: Sink, outs: Arrays, ins: Arrays) -> jax.Array:
     # No array from outside: JAX may map over it where it maps over conditions, and `custom_vmap` refuses that.
     result: jax.Array = jax.lax.cond(sink.worth(outs), tell, lambda outs, ins: jnp.ones(2, bool), outs, ins)
     return result
+
+
+def _is_whole(sink: Sink) -> bool:
+    """Whether arrays are sent as they are."""
+    return sink.on_host and jax.device_count() == 1
