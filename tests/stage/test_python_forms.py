@@ -465,12 +465,68 @@ def lists(xs: list[Float[Array, "n d"]]) -> Float[Array, "2 n d"]:
     y = jnp.stack(xs)  # (n, 2, d)  ~SC201
     return y
 """,
+    "array_types_of_kauldron.py": """
+from kauldron.ktyping import Float, Int, SInt, UInt8, typechecked
+
+@typechecked
+def gram(x: Float["*b n d"], *, scale: Float[""]) -> Float["*b d d"]:
+    centred = x - x.mean(axis=-2, keepdims=True)  # (*b, n, d)
+    return jnp.einsum("...nd,...ne->...de", centred, centred)
+
+@typechecked
+def looked_up(tokens: Int["b t"], table: Float["v d"]) -> Float["b t d"]:
+    rows = table[tokens]  # (b, d, t)  ~SC201
+    return rows
+
+@typechecked
+def pixels(image: UInt8["h w 3"], kind: SInt[""]) -> Int["h w"]:
+    return image.max(axis=-1)
+
+@typechecked
+def flipped(x: Float["n d"]) -> Float["n d"]: ~SC203
+    return x.T
+
+def either(x: Float["+b n"]) -> Float["n|1"]: ~unreached
+    return x
+""",
+    # What kauldron's classes are, as far as annotations go.
+    "kauldron/ktyping/__init__.py": """
+import functools
+import sys
+
+from . import config
+
+class ArrayTypeMeta(type):
+    shape_spec = None
+
+    def __getitem__(cls, text):
+        return ArrayTypeMeta(f"{cls.__name__}[{text!r}]", (), {"shape_spec": text})
+
+    def __instancecheck__(cls, value):
+        return False
+
+Float, Int, SInt, UInt8 = (ArrayTypeMeta(name, (), {}) for name in ("Float", "Int", "SInt", "UInt8"))
+
+def typechecked(function):
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        if config.CONFIG.typechecking_enabled:
+            raise TypeError("a mismatch, before the function has begun")
+        return function(*args, **kwargs)
+    return wrapper
+""",
+    "kauldron/ktyping/config.py": """
+import types
+
+CONFIG = types.SimpleNamespace(typechecking_enabled=True)
+""",
+    "kauldron/__init__.py": "",
 }
 
 
 @pytest.fixture(scope="module")
 def folder(check_folder):
-    plain = {n for n, text in CASES.items() if "from __future__" in text}
+    plain = {n for n, text in CASES.items() if "from __future__" in text or n.startswith("kauldron/")}
     return check_folder({name: text if name in plain else HEAD + text for name, text in CASES.items()})
 
 

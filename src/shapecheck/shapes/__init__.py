@@ -10,6 +10,7 @@ from .dialects import SpecError, UnsupportedSpec
 from .dtypes import DTYPES, comment_dtype, dtype_matches
 from .expressions import EvaluationError, Expression, Size, UnboundName, Undefined, evaluate
 from .grammar import parse_dim
+from .kauldron import is_kauldron, jaxtyping_class, jaxtyping_text
 from .matching import Bindings, Match, leaf_name, match
 from .sizes import sample_sizes
 from .spec import (
@@ -47,7 +48,10 @@ __all__ = [
     "comment_dtype",
     "dtype_matches",
     "evaluate",
+    "is_kauldron",
     "is_variadic",
+    "jaxtyping_class",
+    "jaxtyping_text",
     "leaf_name",
     "match",
     "parse_comment_dims",

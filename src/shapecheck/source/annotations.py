@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from shapecheck.facts import Problem, Selector
-from shapecheck.shapes import SpecError, UnsupportedSpec, parse_spec, print_spec
+from shapecheck.shapes import SpecError, UnsupportedSpec, jaxtyping_text, parse_spec, print_spec
 from shapecheck.source.imports import ArrayClass, Names
 from shapecheck.source.reading import Source
 from shapecheck.source.vocabulary import words
@@ -182,10 +182,12 @@ class AnnotationReader:
         if inner is not None:
             text = f"{text} {inner.spec}".strip()
         try:
-            spec = parse_spec(text, strict=True)
+            spec = parse_spec(jaxtyping_text(text) if array.kauldron else text, strict=True)
         except UnsupportedSpec as error:
             return [self._unread(node, array, place, f"the shape of the annotation is not evaluated: {error}")]
         except SpecError as error:
+            if array.kauldron:
+                return [self._unread(node, array, place, f"the shape of the annotation is not evaluated: {error}")]
             if array.certain:
                 message = f"malformed annotation {self._shown(node, place)}: {error}"
                 self.problems.append(Problem("SC101", self.source.span(shown), message))

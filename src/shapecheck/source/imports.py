@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from shapecheck.shapes import DTYPES
+from shapecheck.shapes import DTYPES, is_kauldron, jaxtyping_class
 from shapecheck.source.scopes import Placed, dotted
 
 _JAXTYPING = "jaxtyping"
@@ -15,10 +15,14 @@ _JAXTYPING = "jaxtyping"
 
 @dataclass(frozen=True)
 class ArrayClass:
-    """A name that stands for an array type of jaxtyping. If not `certain`, another module exports that name."""
+    """A name that stands for an array type of jaxtyping. If not `certain`, another module exports that name.
+
+    If it is `kauldron`, its shapes are written a little differently.
+    """
 
     dtype: str
     certain: bool
+    kauldron: bool = False
 
 
 @dataclass
@@ -48,13 +52,12 @@ class Names:
         module, _, last = name.rpartition(".")
         if module:
             first, _, rest = module.partition(".")
-            if last not in DTYPES or first not in self.imported:
+            if first not in self.imported:
                 return None
             path = ".".join(part for part in (*self.imported[first], rest) if part)
-            return ArrayClass(last, path == _JAXTYPING)
+            return _array_class(path, last)
         if last in self.imported:
-            origin, own = self.imported[last]
-            return ArrayClass(own, origin == _JAXTYPING) if own in DTYPES else None
+            return _array_class(*self.imported[last])
         if last in DTYPES and self.starred and last not in self.aliases:
             return ArrayClass(last, _JAXTYPING in self.starred)
         return None
@@ -84,6 +87,14 @@ class Names:
         if isinstance(node.value, ast.Name) and node.value.id in self.constants:
             return str(self.constants[node.value.id])
         return None
+
+
+def _array_class(module: str, name: str) -> ArrayClass | None:
+    """What a module calls by a name."""
+    if is_kauldron(module):
+        dtype = jaxtyping_class(module, name)
+        return ArrayClass(dtype, certain=False, kauldron=True) if dtype is not None else None
+    return ArrayClass(name, module == _JAXTYPING) if name in DTYPES else None
 
 
 def read_names(statements: Iterable[Placed], class_bodies: frozenset[int]) -> Names:

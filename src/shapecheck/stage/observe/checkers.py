@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import sys
 from types import ModuleType
 from typing import Any
 
@@ -26,6 +27,13 @@ def stand_aside() -> None:
     typeguard = _installed("typeguard")
     if typeguard is not None:
         _replace(typeguard, "typechecked", _identity)
+
+
+def stand_aside_where_loaded() -> None:
+    """The same for kauldron's, whose import takes long: only once the user's code has imported it."""
+    config = getattr(sys.modules.get("kauldron.ktyping.config"), "CONFIG", None)
+    if config is not None:
+        config.typechecking_enabled = False
 
 
 def _installed(name: str) -> ModuleType | None:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import CodeType, ModuleType
 
+from shapecheck.stage.observe import checkers
 from shapecheck.stage.observe.handle import ModuleProbe
 from shapecheck.stage.observe.probes import HANDLE, instrument
 from shapecheck.stage.observe.recorder import Recorder
@@ -183,6 +184,7 @@ class ProbingLoader(importlib.machinery.SourceFileLoader):
             importer.loaded.pop(self.plan.file, None)
             raise
         finally:
+            checkers.stand_aside_where_loaded()
             # What the import ran, all evaluations lean on, and not just the one that happened to import it.
             importer.ran |= {(path, scope) for path, scope in recorder.touched if scope}
             recorder.touched = before

@@ -8,11 +8,12 @@ import sys
 import types
 import typing
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
+from shapecheck.shapes import SpecError, is_kauldron, jaxtyping_class, jaxtyping_text
 from shapecheck.stage.search.typing_imports import typing_names
 
 MISSING = inspect.Parameter.empty
@@ -71,7 +72,8 @@ def _resolve(raw: Any, module: Mapping[str, Any], members: Mapping[str, Any]) ->
 
 def preference(member: Any) -> tuple[bool, bool, bool]:
     """The order in which the members of a union are tried: arrays first, floating ones before integers."""
-    whole = is_jaxtyped(member) and member.dtype.__name__.startswith(("Int", "UInt", "Bool"))
+    found = array_type(member)
+    whole = found is not None and found.dtype.startswith(("Int", "UInt", "Bool"))
     return member is type(None), not is_array_type(member), whole
 
 
@@ -90,13 +92,31 @@ def admits_integer(annotation: Any) -> bool:
     return annotation is int or int in typing.get_args(annotation)
 
 
-def is_jaxtyped(annotation: Any) -> bool:
-    """Whether an annotation is an array type of jaxtyping."""
-    return isinstance(annotation, type) and hasattr(annotation, "dim_str") and hasattr(annotation, "dtypes")
+class ArrayType(NamedTuple):
+    """What a type of arrays says: the shape in jaxtyping's notation, and jaxtyping's class of dtypes."""
+
+    shape: str
+    dtype: str
+
+
+def array_type(annotation: Any) -> ArrayType | None:
+    """What an annotation says that is an array type of jaxtyping, or of kauldron; None if it is none."""
+    if not isinstance(annotation, type):
+        return None
+    if isinstance(text := getattr(annotation, "dim_str", None), str) and hasattr(annotation, "dtypes"):
+        return ArrayType(text, vars(annotation)["dtype"].__name__)
+    origin, text = type(annotation).__module__, getattr(annotation, "shape_spec", None)
+    if not is_kauldron(origin) or not isinstance(text, str):
+        return None
+    dtype = jaxtyping_class(origin, annotation.__name__.partition("[")[0])
+    try:
+        return ArrayType(jaxtyping_text(text), dtype) if dtype is not None else None
+    except SpecError:
+        return None
 
 
 def is_array_type(annotation: Any) -> bool:
-    """Whether an annotation is an array type of jaxtyping, or holds one."""
-    if is_jaxtyped(annotation):
+    """Whether an annotation is an array type, or holds one."""
+    if array_type(annotation) is not None:
         return True
     return any(is_array_type(a) for a in typing.get_args(annotation) if isinstance(a, type) or typing.get_args(a))

@@ -11,7 +11,7 @@ import jax
 from shapecheck.shapes import SpecError, comment_dtype, parse_comment_dims, parse_spec, print_spec
 from shapecheck.stage.limits import TimeLimitError
 from shapecheck.stage.search import hints
-from shapecheck.stage.search.annotations import signature_of
+from shapecheck.stage.search.annotations import array_type, signature_of
 from shapecheck.stage.search.entries import nearest
 from shapecheck.stage.search.failures import describe_error, is_own
 
@@ -145,13 +145,13 @@ def placeholders(function: Callable[[], Any]) -> list[tuple[int, str, str]]:
             raise ExampleError(f"{function.__name__} must return (callable, *args), not {type(result).__name__}")
         check_fit(result[0], result[1:], {})
         for index, argument in enumerate(result[1:]):
-            text = getattr(argument, "dim_str", None)
-            if isinstance(argument, type) and text is not None:
+            array = array_type(argument)
+            if array is not None:
                 try:
-                    parse_spec(text)
+                    parse_spec(array.shape)
                 except SpecError as error:
-                    raise ExampleError(f"argument {index + 1}, {text!r}, is not a shape: {error}") from None
-                found.append((index, text, vars(argument)["dtype"].__name__))
+                    raise ExampleError(f"argument {index + 1}, {array.shape!r}, is not a shape: {error}") from None
+                found.append((index, *array))
 
     try:
         if inspect.signature(function).parameters:

@@ -20,7 +20,7 @@ from shapecheck.shapes import Bindings, FixedDim, Spec, SpecError, is_variadic, 
 from shapecheck.stage.observe.values import is_array, is_size
 from shapecheck.stage.protocol import Described
 from shapecheck.stage.search import abstract
-from shapecheck.stage.search.annotations import annotation_of, is_jaxtyped
+from shapecheck.stage.search.annotations import annotation_of, array_type
 from shapecheck.stage.search.sizes import Assignment
 from shapecheck.stage.search.trials import Prepared, Recipe, Trial
 
@@ -90,7 +90,8 @@ def _described(seen: Seen, described: Mapping[str, Described]) -> dict[str, str]
         if not isinstance(value, jax.ShapeDtypeStruct):
             continue
         annotation = annotation_of(seen.function, name, parameter.annotation)
-        texts = [a.dim_str for a in (annotation, *typing.get_args(annotation)) if is_jaxtyped(a)]
+        types = map(array_type, (annotation, *typing.get_args(annotation)))
+        texts = [each.shape for each in types if each is not None]
         if not texts and name in described and not described[name].vague:
             texts = [described[name].spec]
         shape = tuple((d,) for d in value.shape if isinstance(d, int))

@@ -12,7 +12,7 @@ import jax
 from shapecheck.shapes import AnyDims, parse_spec
 from shapecheck.stage.observe.values import is_array
 from shapecheck.stage.protocol import Described
-from shapecheck.stage.search.annotations import annotation_of, is_plain_array
+from shapecheck.stage.search.annotations import annotation_of, array_type, is_plain_array
 from shapecheck.stage.search.sizes import free_names
 
 Descriptions = Mapping[str, Described]
@@ -80,9 +80,9 @@ def constants_of(function: Any, specs: Sequence[str], described: Sequence[str]) 
 
 
 def _annotated(annotation: Any) -> Iterator[str]:
-    text = getattr(annotation, "dim_str", None)
-    if isinstance(text, str):
-        yield text
+    found = array_type(annotation)
+    if found is not None:
+        yield found.shape
     for argument in getattr(annotation, "__args__", ()) or ():
         yield from _annotated(argument)
     leaf = getattr(annotation, "leaftype", None)

@@ -18,8 +18,8 @@ import numpy as np
 from shapecheck.stage.search import hints
 from shapecheck.stage.search.annotations import (
     MISSING,
+    array_type,
     is_array_type,
-    is_jaxtyped,
     is_plain_array,
     preference,
 )
@@ -62,8 +62,8 @@ class Values:
             return self._union(arguments, name)
         if origin is Literal:
             return arguments[0]
-        if is_jaxtyped(annotation):
-            return self.assignment.array(annotation.dim_str, annotation.dtype.__name__, name)
+        if (array := array_type(annotation)) is not None:
+            return self.assignment.array(array.shape, array.dtype, name)
         if origin in (tuple, list, collections.abc.Sequence, collections.abc.Iterable, collections.abc.Collection):
             return self._sequence(origin, arguments, name)
         if origin in (dict, collections.abc.Mapping) and len(arguments) == 2 and arguments[0] is str:

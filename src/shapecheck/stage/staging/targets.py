@@ -15,7 +15,7 @@ from shapecheck.stage.observe.recorder import Recorder
 from shapecheck.stage.observe.values import is_array
 from shapecheck.stage.protocol import ConfiguredExample
 from shapecheck.stage.search.abstract import build
-from shapecheck.stage.search.annotations import is_config
+from shapecheck.stage.search.annotations import array_type, is_config
 from shapecheck.stage.search.entries import is_model, model_classes, nnx_class
 from shapecheck.stage.search.examples import ExampleError, Shape, check_names, public_names
 from shapecheck.stage.search.failures import describe_error, is_own, kind_of
@@ -137,14 +137,14 @@ def as_shape(value: Any) -> Any:
 
 def as_placeholder(value: Any) -> Any:
     """A jaxtyping type as a shape; other values pass as they are."""
-    text = getattr(value, "dim_str", None)
-    if isinstance(value, type) and isinstance(text, str):
-        try:
-            parse_spec(text)
-        except SpecError as error:
-            raise ExampleError(f"{text!r} is not a shape: {error}") from None
-        return Shape(vars(value)["dtype"].__name__, text)
-    return value
+    array = array_type(value)
+    if array is None:
+        return value
+    try:
+        parse_spec(array.shape)
+    except SpecError as error:
+        raise ExampleError(f"{array.shape!r} is not a shape: {error}") from None
+    return Shape(array.dtype, array.shape)
 
 
 def with_batches(given: ConfiguredExample) -> ConfiguredExample:
