@@ -12,7 +12,7 @@ import pytest
 
 import shapecheck
 from shapecheck.facts import Tolerance
-from shapecheck.stage.comparing.differing import difference
+from shapecheck.stage.comparing.amounts import difference
 from shapecheck.stage.comparing.layouts import layouts
 
 KEY = jax.random.PRNGKey(0)

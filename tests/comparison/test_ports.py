@@ -168,7 +168,7 @@ def test_a_right_port_is_equal(port: str, reference: str, folder: None, capsys: 
     ("port", "reference", "conclusion"),
     [
         ("untransposed", "module", ["stage: down (in A layers[1])", "(in, out): is one to be transposed?"]),
-        ("exact", "haiku", ["stage: the whole", "before down (in A layers[1]), the first inside of it that differs."]),
+        ("exact", "haiku", ["stage: the whole", "before down (in A layers[1]), the first inside of it that differs,"]),
         ("biased", "apply", ["stage: down (in A layers[1])", "Its inputs agree, and its parameters differ."]),
         ("after", "closed", ["stage: the whole", "Its inputs agree", "all stages inside of it are equal."]),
     ],

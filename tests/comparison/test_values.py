@@ -15,8 +15,8 @@ from hypothesis.extra import numpy as nps
 
 import shapecheck
 from shapecheck.facts import Tolerance
+from shapecheck.stage.comparing.amounts import difference
 from shapecheck.stage.comparing.collecting import Collecting, TooLargeError
-from shapecheck.stage.comparing.differing import difference
 from shapecheck.stage.comparing.keeping import Keeping, kept
 from shapecheck.stage.comparing.matching import RenameError, Renames
 

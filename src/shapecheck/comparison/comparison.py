@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from shapecheck.facts import Compared, ComparedStage, Tolerance
+from shapecheck.facts import Compared, ComparedStage, Tolerance, Unlike
 
 
 @dataclass(frozen=True)
@@ -14,7 +14,8 @@ class Comparison:
     """What became of comparing `a` with the reference `b`, within the `tolerance`.
 
     `stages` are those that both have, outer ones first, in the order of `a`; `only_a` and `only_b` are the paths of the
-    others.
+    others, some of which may belong together, as the rules `proposed` say. What the whole of one gives is compared, or
+    else `outermost` is False.
     """
 
     a: str
@@ -23,22 +24,27 @@ class Comparison:
     only_a: tuple[str, ...] = ()
     only_b: tuple[str, ...] = ()
     tolerance: Tolerance = field(default_factory=Tolerance)
+    proposed: Mapping[str, str] = field(default_factory=dict)
+    outermost: bool = True
 
     @classmethod
     def of(cls, a: str, b: str, compared: Compared, tolerance: Tolerance) -> Comparison:
-        """What is to be said of two models of these names. Raises ValueError if they have no stage in common."""
+        """What is to be said of two models of these names. Raises ValueError if nothing was compared."""
         if not compared.stages:
             sides = [", ".join(only) or "none" for only in (compared.only_a, compared.only_b)]
             raise ValueError(
                 f"{a} and {b} have no stage in common, so nothing was compared. Stages of the first: {sides[0]}; "
                 f"of the second: {sides[1]}. Say which belong together: --map old=new, or map={{'old': 'new'}}"
             )
-        return cls(a, b, compared.stages, compared.only_a, compared.only_b, tolerance)
+        if all(stage.empty for stage in compared.stages):
+            raise ValueError(f"no stage that {a} and {b} have in common gives an array, so nothing was compared")
+        only = compared.only_a, compared.only_b
+        return cls(a, b, compared.stages, *only, tolerance, compared.proposed, compared.outermost)
 
     @property
     def equal(self) -> bool:
-        """Whether all stages that both have gave the same, within the tolerance."""
-        return all(stage.equal for stage in self.stages)
+        """Whether all stages that both have gave the same, within the tolerance, and the whole is among them."""
+        return self.outermost and all(stage.equal for stage in self.stages)
 
     @property
     def first(self) -> str | None:
@@ -106,9 +112,14 @@ def plain(stage: ComparedStage) -> dict[str, Any]:
         "max_relative": _number(stage.relative),
         "nan_in_both": stage.nans,
         "nan_in_one": stage.odd,
+        "outputs_that_differ": list(map(_part, stage.parts)),
+        "arranged": stage.arranged,
         "inputs_agree": stage.inputs,
+        "inputs_that_differ": list(map(_part, stage.arguments)),
         "parameters_agree": stage.parameters,
         "parameters_rearranged": stage.rearranged,
+        "states_agree": stage.states,
+        "states_that_differ": list(map(_part, stage.kept)),
         "layout": stage.layout,
         "inside": stage.parent,
         **{
@@ -119,6 +130,16 @@ def plain(stage: ComparedStage) -> dict[str, Any]:
             }
             for name, side in (("a", stage.a), ("b", stage.b))
         },
+    }
+
+
+def _part(part: Unlike) -> dict[str, Any]:
+    sides = {"a": (part.a, part.a_form), "b": (part.b, part.b_form)}
+    return {
+        **{side: {"name": name, "array": form} if form else None for side, (name, form) in sides.items()},
+        "max_absolute": _number(part.absolute),
+        "numbers": part.size,
+        "numbers_that_differ": part.differing,
     }
 
 

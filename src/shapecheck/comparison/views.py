@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 
+from shapecheck.comparison.causes import conclusion
 from shapecheck.comparison.comparison import Comparison, plain
-from shapecheck.comparison.words import Row, conclusion, notes, rows
+from shapecheck.comparison.words import Row, notes, rows
 
 _HEAD = ("stage", "type", "output", "max abs", "max rel", "")
 
@@ -34,6 +35,7 @@ def as_json(comparison: Comparison, *, color: bool = False) -> str:
         "conclusion": conclusion(comparison),
         "only_a": list(comparison.only_a),
         "only_b": list(comparison.only_b),
+        "proposed": dict(comparison.proposed),
         "stages": [plain(stage) for stage in comparison.stages],
     }
     return json.dumps(found, indent=2)

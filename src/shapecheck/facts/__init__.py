@@ -23,7 +23,7 @@ from shapecheck.facts.code import (
     Template,
     is_test_file,
 )
-from shapecheck.facts.compared import ROUNDING, Compared, ComparedStage, Gave, Ran, Tensor, Tolerance
+from shapecheck.facts.compared import ROUNDING, Compared, ComparedStage, Gave, Ran, Tensor, Tolerance, Unlike
 from shapecheck.facts.observed import (
     ArrayValue,
     Call,
@@ -95,6 +95,7 @@ __all__ = [
     "TestCounts",
     "Tolerance",
     "TreeValue",
+    "Unlike",
     "Unreached",
     "Value",
     "is_test_file",

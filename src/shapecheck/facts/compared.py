@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from shapecheck.facts.observed import Frame
 
@@ -28,7 +29,8 @@ class Tensor:
 class Ran:
     """One run of a stage, of its path the `call`-th from 0. `parent` is the place of the run that it is inside of.
 
-    Inputs, outputs and parameters are whole: under `vmap`, with the mapped axes in front.
+    Inputs, outputs and parameters are whole: under `vmap`, with the mapped axes in front. `states` are what the stage
+    keeps for its next run beside its parameters, such as running averages, and whether this run `updated` that.
     """
 
     path: str
@@ -39,6 +41,8 @@ class Ran:
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
     parameters: tuple[Tensor, ...]
+    states: tuple[Tensor, ...] = ()
+    updated: bool = False
 
 
 ROUNDING = {"float64": 1e-7, "complex128": 1e-7, "float32": 1e-5, "complex64": 1e-5, "float16": 2e-3, "bfloat16": 2e-2}
@@ -80,17 +84,40 @@ class Gave:
 
 
 @dataclass(frozen=True)
+class Unlike:
+    """One array of what two stages have that is not the same in both: the names and forms that it has in `a` and `b`.
+
+    They are "" where there is none. If the values can be compared, `absolute` is the greatest difference,
+    and `differing` of all `size` numbers are not the same, which are `exact` if they are integers or truth values in one.
+    """
+
+    a: str
+    a_form: str
+    b: str
+    b_form: str
+    absolute: float | None
+    differing: int
+    size: int
+    exact: bool
+
+
+@dataclass(frozen=True)
 class ComparedStage:
     """One run of a stage in both models, `a` and `b`. `parent` is the place of the one that it is inside of.
 
     `path` is that of `b`. `shapes` (and dtypes) are the same or not; the values are compared, too, if `layout` says in
     words how those of `a` have to be laid out anew for that. Else `absolute` and `relative`, the greatest differences,
-    are None. They are `close` if they lie within the tolerance; `nans` are NaN in both, `odd` in one only. The layout
-    is `apart` where it is a difference of its own, and not only another way to write the same.
+    are None. They are `close` if all lie within the tolerance, and else `parts` are those that do not; `nans` are NaN
+    in both, `odd` in one only. The layout is `apart` where it is a difference of its own, and not only another way to
+    write the same. Arrays that do not stand as in `b` are `arranged`, in words. Stages that are `empty` give none.
 
-    Of `inputs` and `parameters` it is said whether they agree, None where that cannot be known. They do in any layout;
-    parameters that are `rearranged` have the same numbers in another order, those that are `untransposed` in the same,
-    though their frameworks lay them out in different ways, which their shapes do not tell.
+    Of `inputs` and `parameters` it is said whether they agree, None where that cannot be known; `arguments` are the
+    inputs that do not, or that only one has. They agree in any layout; parameters that are `rearranged` have the same
+    numbers in another order, those that are `untransposed` in the same, though their frameworks lay them out in
+    different ways, which their shapes do not tell, and those that are `reshaped` have other sizes.
+
+    Of `states` it is said whether the two keep the same for their next run, None where they learn nothing, or only one
+    keeps any; `kept` is what differs of it.
     """
 
     path: str
@@ -105,23 +132,36 @@ class ComparedStage:
     relative: float | None = None
     nans: int = 0
     odd: int = 0
+    empty: bool = False
+    parts: tuple[Unlike, ...] = ()
+    arranged: str = ""
     inputs: bool | None = None
+    arguments: tuple[Unlike, ...] = ()
     parameters: bool | None = None
     layout: str = ""
     apart: bool = False
     rearranged: bool = False
     untransposed: bool = False
+    reshaped: bool = False
+    states: bool | None = None
+    kept: tuple[Unlike, ...] = ()
 
     @property
     def equal(self) -> bool:
-        """Whether both gave the same, within the tolerance, in whatever layout their frameworks have."""
-        return self.close and not self.apart and (self.shapes or bool(self.layout))
+        """Whether both gave and keep the same, within the tolerance, in whatever layout their frameworks have."""
+        return self.close and not self.apart and self.states is not False
 
 
 @dataclass(frozen=True)
 class Compared:
-    """All stages that both models have, in the order of `a`, and the paths of those that only one has."""
+    """All stages that both models have, in the order of `a`, and the paths of those that only one has.
+
+    Some of these may belong together, as the `proposed` rules `old -> new` say. The `outermost` stage of one model, at
+    least, has to be among those that were compared: what the others give may be lost on the way.
+    """
 
     stages: tuple[ComparedStage, ...]
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
+    proposed: Mapping[str, str] = field(default_factory=dict)
+    outermost: bool = True

@@ -164,6 +164,7 @@ _CLASSES: dict[str, Any] = {
         facts.Ran,
         facts.Gave,
         facts.ComparedStage,
+        facts.Unlike,
         facts.Compared,
         facts.Tolerance,
         Described,

@@ -1,25 +1,19 @@
-"""How far what two models gave differs, in numbers."""
+"""How far what two models gave differs, stage by stage."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-import jax.numpy as jnp
-import numpy as np
-
-from shapecheck.facts import Compared, ComparedStage, Gave, Ran, Tensor, Tolerance
+from shapecheck.facts import Compared, ComparedStage, Gave, Ran, Tensor, Tolerance, Unlike
 from shapecheck.stage.comparing import parameters
-from shapecheck.stage.comparing.keeping import kept
-from shapecheck.stage.comparing.layouts import Layout, layouts, sample
+from shapecheck.stage.comparing.amounts import is_exact
 from shapecheck.stage.comparing.matching import Renames, pairs
-from shapecheck.stage.observe.values import dtype_name
+from shapecheck.stage.comparing.pairing import Pairing, in_order, is_named, paired
+from shapecheck.stage.comparing.proposing import proposed
+from shapecheck.stage.comparing.values import Pair, Values
 
-Array = np.ndarray[Any, Any]
-
-_CHUNK = 1 << 20  # numbers that are in memory at once
 _SHORT = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u", "complex": "c"}
 
 
@@ -31,32 +25,11 @@ class Collected:
     file: str
 
 
-@dataclass(frozen=True)
-class Difference:
-    """The greatest differences of two arrays, whether all are within the tolerance, and where only one is NaN."""
-
-    absolute: float = 0.0
-    relative: float = 0.0
-    close: bool = True
-    odd: int = 0
-
-
-_NONE = Difference()
-
-
-@dataclass(frozen=True)
-class _Pair:
-    """Two arrays that are compared: in the `layout` in which they are alike, if it is not the one that they have."""
-
-    difference: Difference
-    layout: Layout | None = None
-
-
 def compared(a: Collected, b: Collected, rules: Mapping[str, str], tolerance: Tolerance) -> Compared:
     """Compare all stages that both have, where `rules` give paths of `a` other names. Raises RenameError."""
     found = pairs(a.ran, b.ran, Renames(rules))
-    values = _Values(a.file, b.file, tolerance)
-    values.learn([(a.ran[one], b.ran[other]) for one, other in found])
+    differing = _Differing(Values(a.file, b.file, tolerance))
+    differing.values.learn([(a.ran[one], b.ran[other]) for one, other in found])
     numbers: dict[int, int] = {}  # the place of a run of `a` -> that of its comparison
     stages: list[ComparedStage] = []
     for one, other in found:
@@ -64,37 +37,27 @@ def compared(a: Collected, b: Collected, rules: Mapping[str, str], tolerance: To
         while above is not None and above not in numbers:
             above = a.ran[above].parent
         numbers[one] = len(stages)
-        stages.append(values.stage(a.ran[one], b.ran[other], numbers[above] if above is not None else None))
+        stages.append(differing.stage(a.ran[one], b.ran[other], numbers[above] if above is not None else None))
     matched = {one for one, _ in found}, {other for _, other in found}
     only = [
         tuple(dict.fromkeys(ran.path for place, ran in enumerate(side.ran) if place not in known))
         for side, known in zip((a, b), matched, strict=True)
     ]
-    return Compared(tuple(stages), only[0], only[1])
+    outermost = any(a.ran[one].parent is None or b.ran[other].parent is None for one, other in found)
+    return Compared(tuple(stages), only[0], only[1], proposed(a.ran, b.ran, found, rules), outermost)
 
 
-class _Values:
-    """Compares the arrays of two files. What was compared once is known."""
+class _Differing:
+    """Compares stages by the `values` of their arrays."""
 
-    def __init__(self, a: str, b: str, tolerance: Tolerance) -> None:
-        self._a, self._b, self._tolerance = a, b, tolerance
-        self._known: dict[tuple[str, str], _Pair | None] = {}
-        self._orders: set[tuple[int, ...]] = set()  # of axes, in which one of the models has what the other has
-
-    def learn(self, found: Sequence[tuple[Ran, Ran]]) -> None:
-        """Learn from arrays of different shapes in which orders the two have their axes.
-
-        It holds for those, too, that have equal sizes by chance, which tell nothing of it by themselves.
-        """
-        for a, b in found:
-            for x, y in [*zip(a.outputs, b.outputs, strict=False), *zip(a.inputs, b.inputs, strict=False)]:
-                if x.shape != y.shape and (pair := self._pair(x, y)) is not None and pair.layout is not None:
-                    self._orders.add(pair.layout.order)
+    def __init__(self, values: Values) -> None:
+        self.values = values
 
     def stage(self, a: Ran, b: Ran, parent: int | None) -> ComparedStage:
         """One run in both."""
-        shapes = [(t.dtype, t.shape) for t in a.outputs] == [(t.dtype, t.shape) for t in b.outputs]
         own, rearranged = parameters.same(a.parameters, b.parameters)
+        inputs, arguments = self._agree(a.inputs, b.inputs)
+        states, others = self._keep_the_same(a, b)
         known = ComparedStage(
             b.path,
             b.call,
@@ -102,165 +65,127 @@ class _Values:
             parent,
             Gave(a.path, _shown(a.outputs), a.source),
             Gave(b.path, _shown(b.outputs), b.source),
-            shapes=shapes,
+            shapes=[(t.dtype, t.shape) for t in a.outputs] == [(t.dtype, t.shape) for t in b.outputs],
             close=False,
-            inputs=self._agree(a.inputs, b.inputs),
+            empty=not (a.outputs or b.outputs),
+            inputs=inputs,
+            arguments=arguments,
             parameters=own,
             rearranged=rearranged,
             untransposed=bool(own) and not rearranged and parameters.are_untransposed(a, b),
+            reshaped=parameters.have_other_shapes(a, b),
+            states=states,
+            kept=others,
         )
-        found = [self._laid(x, y) for x, y in zip(a.outputs, b.outputs, strict=False)]
+        # What a whole model takes as the other does, it has to give as the other does; what is inside of it, may be
+        # put together in another way, if the whole is the same then.
+        outer = not (a.path and b.path)
+        parts = paired(a.outputs, b.outputs, self.values.alike, free=not outer)
+        found = [self.values.laid(x, y) for x, y in parts.pairs]
+        known = replace(known, parts=tuple(self._wrong(parts, found, outer)), arranged=_arranged(parts))
         sure = [pair for pair in found if pair is not None]
-        if len(sure) != len(a.outputs) or len(sure) != len(b.outputs):
+        besides = bool(parts.only_a or parts.only_b) and not (parts.moved and not outer)
+        if len(sure) != len(found) or besides:
             return known
-        odd = sum(each.difference.odd for each in sure)
         laid = [each.layout for each in sure if each.layout is not None]
+        odd = sum(each.difference.odd for each in sure)
         return replace(
             known,
-            close=all(each.difference.close for each in sure),
-            absolute=max(each.difference.absolute for each in sure),
-            relative=max(each.difference.relative for each in sure),
+            close=not known.parts,
+            absolute=max((each.difference.absolute for each in sure), default=0.0),
+            relative=max((each.difference.relative for each in sure), default=0.0),
             nans=min(sum(t.nans for t in a.outputs), sum(t.nans for t in b.outputs)) if not odd else 0,
             odd=odd,
             layout=", ".join(dict.fromkeys(map(str, laid))),
-            # What a whole model takes as the other does, it has to give as the other does.
-            apart=any(self._is_apart(x, y) for x, y in zip(a.outputs, b.outputs, strict=True))
-            or (bool(laid) and not (a.path and b.path) and _shapes(a.inputs) == _shapes(b.inputs)),
+            apart=any(self.values.is_apart(x, y) for x, y in parts.pairs)
+            or (bool(laid) and outer and _shapes(a.inputs) == _shapes(b.inputs)),
         )
 
-    def _is_apart(self, a: Tensor, b: Tensor) -> bool:
-        """Whether two arrays of one shape are equal in a layout only for which nothing else speaks."""
-        pair = self._pair(a, b)
-        return a.shape == b.shape and pair is not None and pair.layout is not None and not self._is_known(pair.layout)
+    def _wrong(self, parts: Pairing, found: Sequence[Pair | None], outer: bool) -> list[Unlike]:
+        """The outputs that differ."""
+        wrong = []
+        for (x, y), pair in zip(parts.pairs, found, strict=True):
+            is_cast = x.dtype != y.dtype and (outer or not self.values.alike(x, y))
+            if pair is None or is_cast or not pair.difference.close:
+                wrong.append(_part(x, y, pair))
+        return wrong
 
-    def _is_known(self, layout: Layout) -> bool:
-        return layout.order in self._orders
+    def _keep_the_same(self, a: Ran, b: Ran) -> tuple[bool | None, tuple[Unlike, ...]]:
+        """Whether both keep the same for their next run, and what differs of it. None if none of them learnt anything.
 
-    def _agree(self, a: Sequence[Tensor], b: Sequence[Tensor]) -> bool | None:
-        """Whether what was given agrees. One may take the same array twice, or an integer array, a key say, besides."""
+        Frameworks keep it under names of their own, and some of them more than others: counters, sums.
+        """
+        if not (a.updated or b.updated) or not a.states or not b.states:
+            return None, ()
+        same = in_order(a.states, b.states)
+        if same.only_a or same.only_b or not _go_by_name(same):
+            inexact = [[t for t in side if not is_exact(t.dtype)] for side in (a.states, b.states)]
+            found = paired(inexact[0], inexact[1], self.values.alike, free=True)
+            if found.moved:
+                return True, ()
+            same = in_order(inexact[0], inexact[1])
+        others = self._unlike(same)
+        return not others, others
+
+    def _agree(self, a: Sequence[Tensor], b: Sequence[Tensor]) -> tuple[bool | None, tuple[Unlike, ...]]:
+        """Whether what was given agrees, and what does not.
+
+        One may take the same array twice, or integers besides, a mask say, or a key. It is None for the same in
+        another order, or cut and transposed: what that means, only their code tells.
+        """
+        found = paired(a, b, self.values.alike, free=True)
+        besides = tuple(_part(x, None, None) for x in found.only_a) + tuple(_part(None, y, None) for y in found.only_b)
+        if found.moved:
+            swapped = in_order(a, b)
+            if all(map(is_named, (*a, *b))) and not (swapped.only_a or swapped.only_b) and _go_by_name(swapped):
+                return False, self._unlike(swapped)
+            places = [list(b).index(y) for _, y in found.pairs]
+            others = tuple(_part(x, y, None) for x, y in found.pairs if x.name != y.name)
+            if places != sorted(places):
+                return None, (*others, *besides)
+        others = self._unlike(found)
+        if not others:
+            return (None if any(not is_exact(t.dtype) for t in (*found.only_a, *found.only_b)) else True), besides
         if len(a) != len(b):
-            inexact = ([t for t in side if jnp.issubdtype(jnp.dtype(t.dtype), jnp.inexact)] for side in (a, b))
-            a, b = (list({tensor.digest: tensor for tensor in side}.values()) for side in inexact)
-        if len(a) != len(b):
-            return None
-        if all(self._alike(x, y) for x, y in zip(a, b, strict=True)):
-            return True
-        # In another order, or cut and transposed: what that means, only their code tells.
+            a, b = ([t for t in side if not is_exact(t.dtype)] for side in (a, b))
+            if len(a) != len(b):
+                return None, (*others, *besides)
+            others = self._unlike(in_order(a, b))
         rest = list(b)
         for x in a:
-            other = next((y for y in rest if self._alike(x, y) or self._has_same_numbers(x, y)), None)
+            other = next((y for y in rest if self.values.alike(x, y) or self.values.have_same_numbers(x, y)), None)
             if other is None:
-                return False
+                return False, (*others, *besides)
             rest.remove(other)
-        return None
+        return None, (*others, *besides)
 
-    def _alike(self, a: Tensor, b: Tensor) -> bool:
-        """Whether two arrays agree in some layout. One that is the same for all examples may be there for each."""
-        if a.dtype != b.dtype:
-            return False
-        if math.prod(a.shape) != math.prod(b.shape):
-            return self._is_repeated(a, b)
-        pair = self._pair(a, b)
-        return pair is not None and pair.difference.close and not self._is_apart(a, b)
-
-    def _is_repeated(self, a: Tensor, b: Tensor) -> bool:
-        try:
-            shape = np.broadcast_shapes(a.shape, b.shape)
-        except ValueError:
-            return False
-        if math.prod(shape) > max(math.prod(a.shape), math.prod(b.shape)):
-            return False
-        one, other = (np.broadcast_to(kept(*each), shape) for each in ((self._a, a), (self._b, b)))
-        return difference(one, other, self._tolerance).close
-
-    def _has_same_numbers(self, a: Tensor, b: Tensor) -> bool:
-        if a.dtype != b.dtype or a.shape == b.shape or math.prod(a.shape) != math.prod(b.shape):
-            return False
-        one, other = (np.sort(np.asarray(kept(*each)), axis=None) for each in ((self._a, a), (self._b, b)))
-        return difference(one, other, self._tolerance).close
-
-    def _laid(self, a: Tensor, b: Tensor) -> _Pair | None:
-        """How two arrays differ; if they are in no way alike, in the layout that others have, or the only one."""
-        pair = self._pair(a, b)
-        if pair is not None or a.dtype != b.dtype:
-            return pair
-        possible = list(layouts(a.shape, b.shape))
-        likely = [each for each in possible if each.order and self._is_known(each)] or possible
-        if len(likely) != 1:
-            return None
-        return _Pair(difference(likely[0].of(kept(self._a, a)), kept(self._b, b), self._tolerance), likely[0])
-
-    def _pair(self, a: Tensor, b: Tensor) -> _Pair | None:
-        """How two arrays differ, or in which layout they do not; None if their shapes allow no comparison."""
-        key = a.digest, b.digest
-        if a.digest == b.digest:
-            return _Pair(_NONE)
-        if key not in self._known:
-            self._known[key] = self._found(a, b)
-        return self._known[key]
-
-    def _found(self, a: Tensor, b: Tensor) -> _Pair | None:
-        x, y = kept(self._a, a), kept(self._b, b)
-        plain = _Pair(difference(x, y, self._tolerance)) if a.shape == b.shape else None
-        if a.dtype != b.dtype or (plain is not None and plain.difference.close):
-            return plain
-        few = sample(y)
-        for layout in layouts(a.shape, b.shape):
-            laid = layout.of(x)
-            if difference(sample(laid), few, self._tolerance).close:
-                found = difference(laid, y, self._tolerance)
-                if found.close:
-                    return _Pair(found, layout)
-        return plain
+    def _unlike(self, found: Pairing) -> tuple[Unlike, ...]:
+        alike = self.values.alike
+        return tuple(_part(x, y, self.values.laid(x, y)) for x, y in found.pairs if not alike(x, y))
 
 
-def difference(a: Array, b: Array, tolerance: Tolerance) -> Difference:
-    """How far two arrays of one shape differ, in pieces.
-
-    Within the tolerance is, as numpy.allclose has it, |a - b| <= atol + rtol * |b|; NaN equals NaN. Integers and truth
-    values have to be the same. The relative difference is that where b is not zero.
-    """
-    exact = not (jnp.issubdtype(a.dtype, jnp.inexact) or jnp.issubdtype(b.dtype, jnp.inexact))
-    dtype = max(dtype_name(a), dtype_name(b), key=tolerance.relative)
-    rtol, atol = tolerance.relative(dtype), tolerance.absolute(dtype, _size(a, b))
-    absolute, relative, close, odd = 0.0, 0.0, True, 0
-    for x, y, differs, unlike in _pieces(a, b):
-        odd += int(unlike.sum())
-        with np.errstate(all="ignore"):
-            apart, size = np.abs(x - y)[differs & ~unlike], np.abs(y)[differs & ~unlike]
-            close &= not (exact or unlike.any() or np.isinf(apart).any() or (apart > atol + rtol * size).any())
-            ratio = (apart / size)[(size > 0) & np.isfinite(size)]
-        absolute = float(max(absolute, apart.max(initial=0.0)))
-        relative = float(max(relative, ratio.max(initial=0.0)))
-    return Difference(absolute, relative, bool(close), odd)
+def _go_by_name(found: Pairing) -> bool:
+    return all(x.name == y.name for x, y in found.pairs)
 
 
-def _size(a: Array, b: Array) -> float:
-    """The root mean square of `b` where `a` differs: what stands for nothing, such as -1e9, is the same in both."""
-    total, count = 0.0, 0
-    for _, y, differs, _ in _pieces(a, b):
-        size = np.abs(y[differs])
-        size = size[np.isfinite(size)]
-        with np.errstate(over="ignore"):
-            total, count = total + float((size**2).sum()), count + size.size
-    return math.sqrt(total / count) if count else 0.0
+def _part(a: Tensor | None, b: Tensor | None, pair: Pair | None) -> Unlike:
+    one, other = ((t.name, _form(t)) if t is not None else ("", "") for t in (a, b))
+    most, unlike = (pair.difference.absolute, pair.difference.unlike) if pair is not None else (None, 0)
+    both = [t for t in (a, b) if t is not None]
+    exact = len(both) == 2 and any(is_exact(t.dtype) for t in both)
+    return Unlike(*one, *other, most, unlike, math.prod(both[-1].shape), exact)
 
 
-def _pieces(a: Array, b: Array) -> Iterator[tuple[Array, Array, Array, Array]]:
-    """What differs, piece by piece: both as wide numbers, where they differ, and where only one is NaN."""
-    flat = a.reshape(-1), b.reshape(-1)
-    for start in range(0, a.size, _CHUNK):
-        one, other = (side[start : start + _CHUNK] for side in flat)
-        x, y = _wide(one), _wide(other)
-        unlike = np.isnan(x) != np.isnan(y)
-        differs = (one != other) & ~(np.isnan(x) & np.isnan(y))
-        if differs.any():
-            yield x, y, differs, unlike
-
-
-def _wide(values: Array) -> Array:
-    """As numbers in which differences are not lost."""
-    return values.astype(np.complex128 if np.iscomplexobj(values) else np.float64)
+def _arranged(parts: Pairing) -> str:
+    """How the parts of `a` have to be put together anew to be those of `b`."""
+    if not parts.moved:
+        return ""
+    pairs = [(x.name or "the output", y.name or "the output") for x, y in parts.pairs]
+    moved = [f"{one} of A is {other} of B" for one, other in pairs if one != other]
+    besides = [
+        f"{name} gives {_shown(only)} besides" for name, only in (("A", parts.only_a), ("B", parts.only_b)) if only
+    ]
+    return ", ".join([*moved, *besides])
 
 
 def _shapes(tensors: Sequence[Tensor]) -> list[tuple[int, ...]]:
@@ -268,8 +193,12 @@ def _shapes(tensors: Sequence[Tensor]) -> list[tuple[int, ...]]:
 
 
 def _shown(tensors: Sequence[Tensor]) -> str:
-    texts = [f"{_dtype(t.dtype)}[{','.join(map(str, t.shape))}]" for t in tensors]
-    return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
+    texts = list(map(_form, tensors))
+    return (texts[0] if len(texts) == 1 else f"({', '.join(texts)})") if texts else "nothing"
+
+
+def _form(tensor: Tensor) -> str:
+    return f"{_dtype(tensor.dtype)}[{','.join(map(str, tensor.shape))}]"
 
 
 def _dtype(name: str) -> str:

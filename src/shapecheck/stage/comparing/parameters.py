@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from shapecheck.facts import Ran, Tensor
@@ -12,14 +13,19 @@ _OTHERS = {"flax", "haiku"}  # keep weights as (in, out), as the kernels of conv
 def same(a: Sequence[Tensor], b: Sequence[Tensor]) -> tuple[bool | None, bool]:
     """Whether parameters are the same, by whatever names and in whatever layout, and whether their order is another.
 
-    The first is None where there are none, or they are cut otherwise.
+    The first is None where there are none, or arrays of other sizes.
     """
-    if not a or _cut(a) != _cut(b):
+    if not a or _sizes(a) != _sizes(b):
         return None, False
     if sorted(t.digest for t in a) == sorted(t.digest for t in b):
         return True, False
     same = sorted(t.numbers for t in a) == sorted(t.numbers for t in b)
     return same, same
+
+
+def have_other_shapes(a: Ran, b: Ran) -> bool:
+    """Whether two stages have parameters, as many and of other sizes."""
+    return len(a.parameters) == len(b.parameters) > 0 and _sizes(a.parameters) != _sizes(b.parameters)
 
 
 def are_untransposed(a: Ran, b: Ran) -> bool:
@@ -32,5 +38,6 @@ def are_untransposed(a: Ran, b: Ran) -> bool:
     return any(len(set(sizes)) < len(sizes) for sizes in longer) and "equinox" in places and bool(places & _OTHERS)
 
 
-def _cut(tensors: Sequence[Tensor]) -> list[tuple[str, list[int]]]:
-    return sorted((t.dtype, sorted(size for size in t.shape if size != 1)) for t in tensors)
+def _sizes(tensors: Sequence[Tensor]) -> list[tuple[str, int]]:
+    """How many numbers of which dtype: heads may be axes of their own, or not."""
+    return sorted((t.dtype, math.prod(t.shape)) for t in tensors)

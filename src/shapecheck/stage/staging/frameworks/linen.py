@@ -97,8 +97,10 @@ def _parameters(linen: Any, watch: StageWatch) -> Iterator[None]:
 def _initialised(
     linen: Any, function: Callable[..., Any], watch: StageWatch, outermost: list[dict[str, Any]]
 ) -> Callable[..., Any]:
-    """A method of a model, called with parameters that are made for it: in the same run, if nobody counts its cost.
+    """A method of a model, called with parameters that are made for it.
 
+    That is the same run, if nobody counts its cost, or wants its values: a run that makes the parameters updates no
+    running averages and no cache.
     What the model holds is told to the runs of its module, which may be under a `scan` or `vmap` themselves.
     """
 
@@ -108,7 +110,7 @@ def _initialised(
             return function(model, *args, **kwargs)
         keys = {name: jax.random.PRNGKey(0) for name in ("params", "dropout")}
         outermost.clear()
-        if watch.flops:
+        if watch.flops or watch.runner is not None:
             held = model.init(keys, *args, method=function.__name__, **kwargs)
             result = model.apply(held, *args, rngs=keys, mutable=True, method=function.__name__, **kwargs)
         else:
