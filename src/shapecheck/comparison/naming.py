@@ -48,5 +48,5 @@ def _told(part: Unlike) -> str:
     name = part.b if part.a in ("", part.b) else f"{part.b} (in A {part.a})"
     forms = f": A {part.a_form}, B {part.b_form}" if part.a_form != part.b_form else ""
     if part.exact and part.differing:
-        return f"{name} in {part.differing} of {count(part.size, 'number')}{forms}"
-    return f"{name} by up to {part.absolute:.3g}{forms}" if part.absolute else f"{name}{forms}"
+        return f"{name} in {part.differing} of {count(part.size, 'number')}{forms}".lstrip()
+    return (f"{name} by up to {part.absolute:.3g}{forms}" if part.absolute else f"{name}{forms}").lstrip(": ")

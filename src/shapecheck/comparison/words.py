@@ -53,11 +53,13 @@ def _verdict(stage: ComparedStage, runs: int) -> str:
         if stage.odd:
             words.append(f"{count(stage.odd, 'NaN')} in one only")
         if stage.states is False:
-            words.append(f"keeps other {listed(tuple(part.b for part in stage.kept))}")
+            words.append(f"keeps other {listed(tuple(part.b or part.a for part in stage.kept))}")
         if stage.inputs is False:
             words.append("as its inputs do")
     elif stage.inputs is False:
         words.append("though its inputs differ")
+    if stage.states is None and stage.kept:
+        words.append("what it keeps is not compared")
     return ", ".join(words)
 
 

@@ -87,8 +87,8 @@ class Gave:
 class Unlike:
     """One array of what two stages have that is not the same in both: the names and forms that it has in `a` and `b`.
 
-    They are "" where there is none. If the values can be compared, `absolute` is the greatest difference,
-    and `differing` of all `size` numbers are not the same, which are `exact` if they are integers or truth values in one.
+    They are "" where there is none. If the values can be compared, `absolute` is the greatest difference, and
+    `differing` of all `size` numbers are not the same, which are `exact` if they are integers or truth values in one.
     """
 
     a: str
@@ -116,8 +116,8 @@ class ComparedStage:
     numbers in another order, those that are `untransposed` in the same, though their frameworks lay them out in
     different ways, which their shapes do not tell, and those that are `reshaped` have other sizes.
 
-    Of `states` it is said whether the two keep the same for their next run, None where they learn nothing, or only one
-    keeps any; `kept` is what differs of it.
+    Of `states` it is said whether the two keep the same for their next run, None where they learn nothing, or that
+    cannot be known; `kept` is what does not agree of it.
     """
 
     path: str

@@ -10,7 +10,7 @@ from shapecheck.facts import Compared, ComparedStage, Gave, Ran, Tensor, Toleran
 from shapecheck.stage.comparing import parameters
 from shapecheck.stage.comparing.amounts import is_exact
 from shapecheck.stage.comparing.matching import Renames, pairs
-from shapecheck.stage.comparing.pairing import Pairing, in_order, is_named, paired
+from shapecheck.stage.comparing.pairing import Pairing, in_order, is_named, nearest, paired
 from shapecheck.stage.comparing.proposing import proposed
 from shapecheck.stage.comparing.values import Pair, Values
 
@@ -111,21 +111,30 @@ class _Differing:
         return wrong
 
     def _keep_the_same(self, a: Ran, b: Ran) -> tuple[bool | None, tuple[Unlike, ...]]:
-        """Whether both keep the same for their next run, and what differs of it. None if none of them learnt anything.
+        """Whether both keep the same for their next run, and what does not agree of it.
 
-        Frameworks keep it under names of their own, and some of them more than others: counters, sums.
+        Frameworks keep it under names of their own, and some of them more than others: counters, sums; a stack of
+        layers keeps it in one array. It is None if neither has learnt anything, and where that cannot be known.
         """
-        if not (a.updated or b.updated) or not a.states or not b.states:
+        if not (a.updated or b.updated):
             return None, ()
         same = in_order(a.states, b.states)
-        if same.only_a or same.only_b or not _go_by_name(same):
-            inexact = [[t for t in side if not is_exact(t.dtype)] for side in (a.states, b.states)]
-            found = paired(inexact[0], inexact[1], self.values.alike, free=True)
-            if found.moved:
-                return True, ()
-            same = in_order(inexact[0], inexact[1])
-        others = self._unlike(same)
-        return not others, others
+        if not same.only_a and not same.only_b and _go_by_name(same):
+            others = self._unlike(same)
+            return not others, others
+        one, two = ([t for t in side if not is_exact(t.dtype)] for side in (a.states, b.states))
+        found = paired(one, two, self.values.alike, free=True)
+        if found.moved or (one and self.values.have_same_numbers(one, two)):
+            return True, ()
+        same = nearest(one, two, self.values.alike)
+        others = (*self._unlike(same), *_besides(same))
+        few, many = sorted((one, two), key=len)
+        has_none_like_it = (
+            any(_size([x]) == _size([y]) for y in many)
+            and not any(self.values.alike(*((x, y) if few is one else (y, x))) for y in many)
+            for x in few
+        )
+        return (False if any(has_none_like_it) or (one and _size(one) == _size(two)) else None), others
 
     def _agree(self, a: Sequence[Tensor], b: Sequence[Tensor]) -> tuple[bool | None, tuple[Unlike, ...]]:
         """Whether what was given agrees, and what does not.
@@ -134,7 +143,7 @@ class _Differing:
         another order, or cut and transposed: what that means, only their code tells.
         """
         found = paired(a, b, self.values.alike, free=True)
-        besides = tuple(_part(x, None, None) for x in found.only_a) + tuple(_part(None, y, None) for y in found.only_b)
+        besides = _besides(found)
         if found.moved:
             swapped = in_order(a, b)
             if all(map(is_named, (*a, *b))) and not (swapped.only_a or swapped.only_b) and _go_by_name(swapped):
@@ -143,25 +152,36 @@ class _Differing:
             others = tuple(_part(x, y, None) for x, y in found.pairs if x.name != y.name)
             if places != sorted(places):
                 return None, (*others, *besides)
-        others = self._unlike(found)
+        others = self._unlike(found if found.moved else nearest(a, b, self.values.alike))
         if not others:
             return (None if any(not is_exact(t.dtype) for t in (*found.only_a, *found.only_b)) else True), besides
         if len(a) != len(b):
             a, b = ([t for t in side if not is_exact(t.dtype)] for side in (a, b))
             if len(a) != len(b):
                 return None, (*others, *besides)
-            others = self._unlike(in_order(a, b))
+            others = self._unlike(nearest(a, b, self.values.alike))
         rest = list(b)
         for x in a:
-            other = next((y for y in rest if self.values.alike(x, y) or self.values.have_same_numbers(x, y)), None)
+            other = next((y for y in rest if self.values.alike(x, y) or self._is_cut_anew(x, y)), None)
             if other is None:
                 return False, (*others, *besides)
             rest.remove(other)
         return None, (*others, *besides)
 
+    def _is_cut_anew(self, a: Tensor, b: Tensor) -> bool:
+        return a.shape != b.shape and self.values.have_same_numbers([a], [b])
+
     def _unlike(self, found: Pairing) -> tuple[Unlike, ...]:
         alike = self.values.alike
         return tuple(_part(x, y, self.values.laid(x, y)) for x, y in found.pairs if not alike(x, y))
+
+
+def _besides(found: Pairing) -> tuple[Unlike, ...]:
+    return (*(_part(x, None, None) for x in found.only_a), *(_part(None, y, None) for y in found.only_b))
+
+
+def _size(tensors: Sequence[Tensor]) -> int:
+    return sum(math.prod(tensor.shape) for tensor in tensors)
 
 
 def _go_by_name(found: Pairing) -> bool:

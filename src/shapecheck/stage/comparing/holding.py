@@ -78,7 +78,7 @@ def _of_equinox(part: Any, value: Any) -> Iterator[tuple[str, Any]]:
     if not held:
         return
     if not isinstance(part, module_class() or ()):
-        yield from (found for state in held for found in arrays(state, "state", lambda leaf: False))
+        yield from arrays([leaf for state in held for leaf in jax.tree_util.tree_leaves(state)], "state")
         return
     kind: Any = sys.modules["equinox.nn"].StateIndex
     indices = jax.tree_util.tree_flatten_with_path(part, is_leaf=lambda leaf: isinstance(leaf, kind))[0]

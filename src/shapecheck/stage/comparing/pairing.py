@@ -62,6 +62,23 @@ def in_order(a: Sequence[Tensor], b: Sequence[Tensor]) -> Pairing:
     return Pairing(tuple(zip(a, b, strict=False)), tuple(a[len(b) :]), tuple(b[len(a) :]))
 
 
+def nearest(a: Sequence[Tensor], b: Sequence[Tensor], alike: Alike) -> Pairing:
+    """Arrays that do not all belong together: by their names, else what is alike, else what has the same form."""
+    plain = in_order(a, b)
+    if all(x.name == y.name for x, y in plain.pairs):
+        return plain
+    pairs, left, rest = [], list(a), list(b)
+    ways: list[Alike] = [alike, lambda x, y: (x.dtype, x.shape) == (y.dtype, y.shape), lambda x, y: True]
+    for fits in ways:
+        for x in list(left):
+            y = next((y for y in rest if fits(x, y)), None)
+            if y is not None:
+                pairs.append((x, y))
+                left.remove(x)
+                rest.remove(y)
+    return Pairing(tuple(pairs), tuple(left), tuple(rest))
+
+
 def is_named(tensor: Tensor) -> bool:
     """Whether an array has a name where it stands, and not only a place."""
     return not _PLACES.fullmatch(tensor.name)

@@ -133,13 +133,16 @@ def _inside(above: Record) -> Iterator[Record]:
 
 
 def _gives_the_same(inner: Sequence[Record], plain: Record) -> bool:
-    """Whether one of these is a whole model that gives what the function gives."""
-    wholes = [record for record in inner if not record.path]
-    return len(wholes) == 1 and _digests(wholes[0]) == _digests(plain)
+    """Whether one of these is a whole model that gives what the function gives, and keeps it, if that gives states."""
+    wholes = [record.arrivals[-1] for record in inner if not record.path]
+    own = plain.arrivals[-1]
+    if len(wholes) != 1 or _digests(wholes[0].outputs) != _digests(own.outputs):
+        return False
+    return set(_digests(own.states)) <= set(_digests(wholes[0].states))
 
 
-def _digests(record: Record) -> list[str]:
-    return [tensor.digest for tensor in record.arrivals[-1].outputs]
+def _digests(tensors: Sequence[Tensor]) -> list[str]:
+    return [tensor.digest for tensor in tensors]
 
 
 def _name_whole(above: Record) -> None:

@@ -58,11 +58,17 @@ class Values:
             return False
         return a.dtype == b.dtype or not pair.difference.unlike
 
-    def have_same_numbers(self, a: Tensor, b: Tensor) -> bool:
-        """Whether two arrays of different shapes have the same numbers, in whatever order."""
-        if a.dtype != b.dtype or a.shape == b.shape or math.prod(a.shape) != math.prod(b.shape):
+    def have_same_numbers(self, a: Sequence[Tensor], b: Sequence[Tensor]) -> bool:
+        """Whether some arrays have the same numbers together as others, in whatever order and however cut."""
+        sides = [sorted((t.dtype, math.prod(t.shape)) for t in side) for side in (a, b)]
+        if {dtype for dtype, _ in sides[0]} != {dtype for dtype, _ in sides[1]}:
             return False
-        one, other = (np.sort(np.asarray(array), axis=None) for array in self._arrays(a, b))
+        if sum(size for _, size in sides[0]) != sum(size for _, size in sides[1]):
+            return False
+        one, other = (
+            np.sort(np.concatenate([np.ravel(kept(file, tensor)) for tensor in side]))
+            for file, side in ((self._a, a), (self._b, b))
+        )
         return difference(one, other, self._tolerance).close
 
     def laid(self, a: Tensor, b: Tensor) -> Pair | None:
@@ -72,7 +78,7 @@ class Values:
             return pair
         possible = list(layouts(a.shape, b.shape))
         likely = [each for each in possible if each.order and self._is_known(each)] or possible
-        if len(likely) != 1:
+        if len(likely) != 1 and not _have_the_same_axes(a, b):
             return None
         x, y = self._arrays(a, b)
         return Pair(difference(likely[0].of(x), y, self._tolerance), likely[0])
@@ -115,6 +121,12 @@ class Values:
 
     def _arrays(self, a: Tensor, b: Tensor) -> tuple[Array, Array]:
         return kept(self._a, a), kept(self._b, b)
+
+
+def _have_the_same_axes(a: Tensor, b: Tensor) -> bool:
+    """Whether only axes of one entry are in one and not in the other."""
+    one, other = ([size for size in tensor.shape if size != 1] for tensor in (a, b))
+    return one == other
 
 
 def can_be_the_same(a: Tensor, b: Tensor) -> bool:
