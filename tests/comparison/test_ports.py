@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
 
+import shapecheck
 from shapecheck.cli import main
 
-REFERENCE = """\
-import flax.linen as nn
-import haiku as hk
-import jax
+WEIGHTS = """\
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
 numbers = np.random.default_rng(0)
 K1, K2 = (jnp.asarray(numbers.normal(size=(6, 6)), jnp.float32) for _ in range(2))
 B = jnp.asarray(numbers.normal(size=6), jnp.float32)
 X = jnp.asarray(numbers.normal(size=(5, 6)), jnp.float32)
+"""
+REFERENCE = """\
+import flax.linen as nn
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from weights import B, K1, K2, X
 
 
 class Net(nn.Module):
@@ -54,27 +62,40 @@ def function(x: Float[Array, "batch 6"]):
     return Net().apply(VARIABLES, x)
 
 
+"""
+HAIKU = """\
+import haiku as hk
+import jax
+import jax.numpy as jnp
+
+from weights import B, K1, K2, X
+
+
 def of_haiku(x):
     h = jax.nn.gelu(hk.Linear(6, name="up")(hk.LayerNorm(-1, True, True, eps=1e-6, name="norm")(x)))
     return x + hk.Linear(6, name="down")(h)
 
 
-PARAMS = {"norm": {"scale": norm["scale"], "offset": B}, "up": {"w": K1, "b": B}, "down": {"w": K2, "b": -B}}
+PARAMS = {"norm": {"scale": jnp.full(6, 1.5), "offset": B}, "up": {"w": K1, "b": B}, "down": {"w": K2, "b": -B}}
 
 
-def haiku():
+def apply():
     return hk.transform(of_haiku).apply, PARAMS, None, X
 
 
-def haiku_pair():
+def pair():
     return hk.transform(of_haiku), PARAMS, X
+
+
+def closed():
+    return lambda x: hk.transform(of_haiku).apply(PARAMS, None, x)
 """
 PORT = """\
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from reference import B, K1, K2, X
+from weights import B, K1, K2, X
 
 
 class Net(eqx.Module):
@@ -140,45 +161,68 @@ MAPPED = ["--map", "layers[0]=up", "--map", "layers[1]=down"]
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    Path("weights.py").write_text(WEIGHTS)
     Path("reference.py").write_text(REFERENCE)
+    Path("of_haiku.py").write_text(HAIKU)
     Path("port.py").write_text(PORT)
 
 
 @pytest.mark.parametrize(
     ("port", "reference"),
     [
-        ("right", "apply"),  # which has inputs, and the port has none
-        ("with_inputs", "without_inputs"),
-        ("with_inputs", "closed"),
-        ("wrapped", "module"),
-        ("right", "function"),  # which alone tells what it takes
-        ("right", "haiku"),
-        ("right", "haiku_pair"),
-        ("one", "module"),
+        ("right", "reference.py:apply"),  # which has inputs, and the port has none
+        ("with_inputs", "reference.py:without_inputs"),
+        ("with_inputs", "reference.py:closed"),
+        ("wrapped", "reference.py:module"),
+        ("right", "reference.py:function"),  # which alone tells what it takes
+        ("right", "of_haiku.py:apply"),
+        ("right", "of_haiku.py:pair"),
+        ("one", "reference.py:module"),
     ],
 )
 def test_a_right_port_is_equal(port: str, reference: str, folder: None, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compare", f"port.py:{port}", f"reference.py:{reference}", *MAPPED]) == 0
+    assert main(["compare", f"port.py:{port}", reference, *MAPPED]) == 0
     told = capsys.readouterr().out
     assert "Equal: 4 stages within rounding" in told
     assert "Parameters differ" not in told
 
 
+def test_a_mistake_is_named_for_a_batch_of_its_own(folder: None, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "port.py:biased", "reference.py:apply", "--arg", "f32[4 6]", *MAPPED]) == 1
+    told = capsys.readouterr().out
+    assert "f32[4,6]" in told
+    assert "stage: down (in A layers[1])" in told
+    assert told.endswith("Its inputs agree, and its parameters differ.\n")
+
+
+@pytest.fixture(scope="module")
+def modules(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+    texts = {"weights": WEIGHTS, "reference": REFERENCE, "of_haiku": HAIKU, "port": PORT}
+    found: dict[str, Any] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, text in texts.items():
+            found[name] = module = ModuleType(name)
+            patch.setitem(sys.modules, name, module)
+            exec(text, vars(module))  # noqa: S102 - the text above
+        yield found
+
+
 @pytest.mark.parametrize(
     ("port", "reference", "conclusion"),
     [
-        ("untransposed", "module", ["stage: down (in A layers[1])", "(in, out): is one to be transposed?"]),
-        ("exact", "haiku", ["stage: the whole", "before down (in A layers[1]), the first inside of it that differs,"]),
-        ("biased", "apply", ["stage: down (in A layers[1])", "Its inputs agree, and its parameters differ."]),
-        ("after", "closed", ["stage: the whole", "Its inputs agree", "all stages inside of it are equal."]),
+        ("untransposed", "reference", ["stage: down (in A layers[1])", "(in, out): is one to be transposed?"]),
+        (
+            "exact",
+            "of_haiku",
+            ["stage: the whole", "before down (in A layers[1]), the first inside of it that differs,"],
+        ),
+        ("after", "reference", ["stage: the whole", "Its inputs agree", "all stages inside of it are equal."]),
     ],
 )
-def test_one_mistake_is_named(
-    port: str, reference: str, conclusion: list[str], folder: None, capsys: pytest.CaptureFixture[str]
-) -> None:
-    asked = [f"port.py:{port}", f"reference.py:{reference}", "--arg", "f32[4 6]"]
-    assert main(["compare", *asked, *MAPPED]) == 1
-    end = capsys.readouterr().out.splitlines()[-1]
+def test_one_mistake_is_named(port: str, reference: str, conclusion: list[str], modules: dict[str, Any]) -> None:
+    rules = {"layers[0]": "up", "layers[1]": "down"}
+    wrong, right = getattr(modules["port"], port)(), modules[reference].closed()
+    end = str(shapecheck.compare(wrong, right, modules["weights"].X, map=rules)).splitlines()[-1]
     assert [part for part in conclusion if part not in end] == []
 
 
@@ -228,3 +272,27 @@ def test_what_a_constructor_lacks_beside_what_is_given_is_named(
     Path("net.py").write_text(LACKING)
     assert main(["compare", "net.py:Net", "net.py:Net", "--init", "kind=1", "--arg", "f32[4]"]) == 2
     assert "--init kind=1 --arg 'f32[4]' --init-a mode=..." in capsys.readouterr().err
+
+
+AVERAGES = """
+import flax.linen as nn
+from jaxtyping import Array, Float
+
+class Slow(nn.Module):
+    momentum: float = 0.99
+
+    @nn.compact
+    def __call__(self, x: Float[Array, "batch 3"]):
+        return nn.BatchNorm(use_running_average=False, momentum=self.momentum)(x)
+
+class Fast(Slow):
+    momentum: float = 0.9
+"""
+
+
+def test_a_model_that_makes_its_parameters_updates_its_running_averages(
+    folder: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("averages.py").write_text(AVERAGES)
+    assert main(["compare", "averages.py:Slow", "averages.py:Fast"]) == 1
+    assert "keeps for its next run: ['batch_stats']['mean'] by up to" in capsys.readouterr().out

@@ -185,6 +185,12 @@ def test_an_outer_stage_is_named_if_all_inside_are_equal() -> None:
     assert str(found).endswith("so the cause lies in its own code: all stages inside of it are equal.")
 
 
+def test_without_either_whole_nothing_is_known() -> None:
+    found = shapecheck.compare(RIGHT, RIGHT, TOKENS, map={"": "elsewhere", "embed": "embed"})
+    assert ([stage.path for stage in found.stages], found.equal) == (["embed"], False)
+    assert str(found).endswith("Not known: 1 stage within rounding, but neither whole is among them.")
+
+
 def test_json_tells_all() -> None:
     found = json.loads(shapecheck.compare(WRONG, RIGHT, TOKENS).to_json())
     assert (found["version"], found["equal"], found["first"]) == (1, False, "blocks[1].attn")
@@ -192,4 +198,7 @@ def test_json_tells_all() -> None:
     assert (stage["inputs_agree"], stage["parameters_agree"], stage["same_shapes"]) == (True, True, True)
     assert stage["a"]["output"] == "f32[6,8]"
     assert 0 < stage["max_absolute"] < 1
+    proj = next(each for each in found["stages"] if each["path"] == "blocks[1].attn.proj")
+    (x,) = proj["inputs_that_differ"]
+    assert (x["a"], x["numbers"]) == ({"name": "x", "array": "f32[6,8]"}, 48)
     assert found["stages"][stage["inside"]]["path"] == "blocks[1]"
