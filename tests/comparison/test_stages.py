@@ -118,7 +118,13 @@ def test_other_parameters_are_told() -> None:
     found = shapecheck.compare(other, RIGHT, TOKENS)
     assert found.first == "blocks[1].norm"
     assert "Parameters differ in: blocks[1].norm\n" in str(found)
-    assert str(found).endswith("Its inputs agree, and its parameters differ.")
+    assert str(found).endswith("Its inputs agree, and its parameters differ (bias).")
+
+
+def test_parameters_that_one_has_and_the_other_has_not_are_named() -> None:
+    one, other = (eqx.nn.Linear(3, 2, use_bias=bias, key=jax.random.PRNGKey(0)) for bias in (True, False))
+    found = str(shapecheck.compare(one, other, jnp.ones(3)))
+    assert found.endswith("its parameters differ (bias f32[2] in A only).")
 
 
 def test_a_loop_is_compared_turn_by_turn_with_its_like_written_out() -> None:

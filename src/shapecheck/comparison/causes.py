@@ -39,8 +39,8 @@ def _cause(comparison: Comparison, stage: ComparedStage) -> str:
         return f"{agree}, and what it gives is equal once that of A is {stage.layout}."
     if stage.close:
         return f"{agree}, and what it gives is equal; but not what it keeps for its next run: {told(stage.kept)}."
-    if stage.parameters is False:
-        return f"{agree}, and its parameters differ."
+    if stage.parameters is False or (stage.held and not comparison.parts(stage)):
+        return f"{agree}, and its parameters differ{f' ({told(stage.held)})' if stage.held else ''}."
     if not comparison.parts(stage) and (text := _parameters(stage)):
         return f"{agree}, and {text}."
     both = f"Its inputs and its parameters agree{which}" if stage.parameters else agree
@@ -49,8 +49,6 @@ def _cause(comparison: Comparison, stage: ComparedStage) -> str:
 
 def _parameters(stage: ComparedStage) -> str:
     """What is to be known of the parameters of a layer."""
-    if stage.reshaped and not stage.shapes:
-        return "its parameters have other shapes"
     if stage.rearranged:
         return (
             "its parameters hold the same numbers in another order, so the cause lies in that order, or in its own code"

@@ -117,6 +117,7 @@ def plain(stage: ComparedStage) -> dict[str, Any]:
         "inputs_agree": stage.inputs,
         "inputs_that_differ": list(map(_part, stage.arguments)),
         "parameters_agree": stage.parameters,
+        "parameters_that_differ": list(map(_part, stage.held)),
         "parameters_rearranged": stage.rearranged,
         "states_agree": stage.states,
         "states_that_differ": list(map(_part, stage.kept)),
@@ -140,6 +141,7 @@ def _part(part: Unlike) -> dict[str, Any]:
         "max_absolute": _number(part.absolute),
         "numbers": part.size,
         "numbers_that_differ": part.differing,
+        "layout": part.layout,
     }
 
 

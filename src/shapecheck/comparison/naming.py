@@ -43,10 +43,13 @@ def told(arrays: Sequence[Unlike]) -> str:
 
 
 def _told(part: Unlike) -> str:
+    a, b = (name.lstrip(".") for name in (part.a, part.b))
     if not (part.a_form and part.b_form):
-        return f"{part.a}{part.b} {part.a_form}{part.b_form} in {'A' if part.a_form else 'B'} only"
-    name = part.b if part.a in ("", part.b) else f"{part.b} (in A {part.a})"
+        return f"{a}{b} {part.a_form}{part.b_form} in {'A' if part.a_form else 'B'} only"
+    name = b if a in ("", b) else f"{b} (in A {a})"
     forms = f": A {part.a_form}, B {part.b_form}" if part.a_form != part.b_form else ""
+    if part.layout:
+        return f"{name}, in A {part.layout}{forms}".lstrip(", ")
     if part.exact and part.differing:
         return f"{name} in {part.differing} of {count(part.size, 'number')}{forms}".lstrip()
     return (f"{name} by up to {part.absolute:.3g}{forms}" if part.absolute else f"{name}{forms}").lstrip(": ")

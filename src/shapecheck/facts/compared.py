@@ -89,6 +89,7 @@ class Unlike:
 
     They are "" where there is none. If the values can be compared, `absolute` is the greatest difference, and
     `differing` of all `size` numbers are not the same, which are `exact` if they are integers or truth values in one.
+    In a `layout`, in words, that of `a` would be the same.
     """
 
     a: str
@@ -99,6 +100,7 @@ class Unlike:
     differing: int
     size: int
     exact: bool
+    layout: str = ""
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,7 @@ class ComparedStage:
     Of `inputs` and `parameters` it is said whether they agree, None where that cannot be known; `arguments` are the
     inputs that do not, or that only one has. They agree in any layout; parameters that are `rearranged` have the same
     numbers in another order, those that are `untransposed` in the same, though their frameworks lay them out in
-    different ways, which their shapes do not tell, and those that are `reshaped` have other sizes.
+    different ways, which their shapes do not tell; `held` are those that are not the same, where names tell them.
 
     Of `states` it is said whether the two keep the same for their next run, None where they learn nothing, or that
     cannot be known; `kept` is what does not agree of it.
@@ -142,7 +144,7 @@ class ComparedStage:
     apart: bool = False
     rearranged: bool = False
     untransposed: bool = False
-    reshaped: bool = False
+    held: tuple[Unlike, ...] = ()
     states: bool | None = None
     kept: tuple[Unlike, ...] = ()
 

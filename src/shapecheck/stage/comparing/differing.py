@@ -73,7 +73,7 @@ class _Differing:
             parameters=own,
             rearranged=rearranged,
             untransposed=bool(own) and not rearranged and parameters.are_untransposed(a, b),
-            reshaped=parameters.have_other_shapes(a, b),
+            held=_unlike_by_name(a.parameters, b.parameters) if not own else (),
             states=states,
             kept=others,
         )
@@ -176,6 +176,14 @@ class _Differing:
         return tuple(_part(x, y, self.values.laid(x, y)) for x, y in found.pairs if not alike(x, y))
 
 
+def _unlike_by_name(a: Sequence[Tensor], b: Sequence[Tensor]) -> tuple[Unlike, ...]:
+    """Parameters that are not the same, of stages of one framework, which has one name for them."""
+    found = in_order(a, b)
+    if not found.pairs or not _go_by_name(found):
+        return ()
+    return (*(_part(x, y, None) for x, y in found.pairs if x.digest != y.digest), *_besides(found))
+
+
 def _besides(found: Pairing) -> tuple[Unlike, ...]:
     return (*(_part(x, None, None) for x in found.only_a), *(_part(None, y, None) for y in found.only_b))
 
@@ -191,9 +199,10 @@ def _go_by_name(found: Pairing) -> bool:
 def _part(a: Tensor | None, b: Tensor | None, pair: Pair | None) -> Unlike:
     one, other = ((t.name, _form(t)) if t is not None else ("", "") for t in (a, b))
     most, unlike = (pair.difference.absolute, pair.difference.unlike) if pair is not None else (None, 0)
+    layout = str(pair.layout) if pair is not None and pair.layout is not None and pair.difference.close else ""
     both = [t for t in (a, b) if t is not None]
     exact = len(both) == 2 and any(is_exact(t.dtype) for t in both)
-    return Unlike(*one, *other, most, unlike, math.prod(both[-1].shape), exact)
+    return Unlike(*one, *other, most, unlike, math.prod(both[-1].shape), exact, layout)
 
 
 def _arranged(parts: Pairing) -> str:

@@ -23,11 +23,6 @@ def same(a: Sequence[Tensor], b: Sequence[Tensor]) -> tuple[bool | None, bool]:
     return same, same
 
 
-def have_other_shapes(a: Ran, b: Ran) -> bool:
-    """Whether two stages have parameters, as many and of other sizes."""
-    return len(a.parameters) == len(b.parameters) > 0 and _sizes(a.parameters) != _sizes(b.parameters)
-
-
 def are_untransposed(a: Ran, b: Ran) -> bool:
     """Whether parameters that have one order may need two: those of a layer of Equinox, and of Flax or Haiku.
 
