@@ -145,11 +145,20 @@ def test_a_stack_keeps_what_its_like_written_out_keeps() -> None:
     assert not shapecheck.compare(written(0.99), scanned, X).equal
 
 
-def test_what_one_alone_keeps_is_told_not_to_be_compared() -> None:
-    def by_hand(x: jax.Array) -> jax.Array:
-        h = x @ W
-        return (h - h.mean(0)) / jnp.sqrt(h.var(0) + 1e-5) * SCALE + BIAS
+def by_hand(x: jax.Array, momentum: float = 0.9) -> tuple[jax.Array, dict[str, jax.Array]]:
+    h = x @ W
+    mean, var = h.mean(0), h.var(0)
+    kept = {"mean": momentum * MEAN + (1 - momentum) * mean, "var": momentum * VAR + (1 - momentum) * var}
+    return (h - mean) / jnp.sqrt(var + 1e-5) * SCALE + BIAS, kept
 
-    found = shapecheck.compare(by_hand, linen(0.9), X)
+
+def test_what_one_alone_keeps_is_told_not_to_be_compared() -> None:
+    found = shapecheck.compare(lambda x: by_hand(x)[0], linen(0.9), X)
     assert found.equal
     assert "equal, what it keeps is not compared" in str(found)
+
+
+def test_what_one_gives_by_hand_is_held_against_what_the_other_keeps() -> None:
+    assert shapecheck.compare(by_hand, linen(0.9), X).equal
+    assert shapecheck.compare(linen(0.9), by_hand, X).equal
+    assert not shapecheck.compare(lambda x: by_hand(x, 0.99), linen(0.9), X).equal

@@ -55,6 +55,7 @@ class _Differing:
 
     def stage(self, a: Ran, b: Ran, parent: int | None) -> ComparedStage:
         """One run in both."""
+        a, b = _with_states(a, b), _with_states(b, a)
         own, rearranged = parameters.same(a.parameters, b.parameters)
         inputs, arguments = self._agree(a.inputs, b.inputs)
         states, others = self._keep_the_same(a, b)
@@ -174,6 +175,12 @@ class _Differing:
     def _unlike(self, found: Pairing) -> tuple[Unlike, ...]:
         alike = self.values.alike
         return tuple(_part(x, y, self.values.laid(x, y)) for x, y in found.pairs if not alike(x, y))
+
+
+def _with_states(one: Ran, other: Ran) -> Ran:
+    """A run whose states are outputs, if the other one has so many, and knows of no states: it gives them by hand."""
+    is_plain = not other.states and len(one.outputs) + len(one.states) == len(other.outputs)
+    return replace(one, outputs=(*one.outputs, *one.states), states=()) if one.states and is_plain else one
 
 
 def _unlike_by_name(a: Sequence[Tensor], b: Sequence[Tensor]) -> tuple[Unlike, ...]:
