@@ -23,8 +23,8 @@ def add_options(parser: pytest.Parser, manager: pytest.PytestPluginManager) -> N
     )
     for each in _offered():
         many = isinstance(each.default, tuple)
-        if each.default is False:
-            group.addoption(f"--shapecheck-{each.flag}", action="store_true", help=each.help)
+        if isinstance(each.default, bool):
+            _add_flag(group, each)
             continue
         group.addoption(
             f"--shapecheck-{each.flag}",
@@ -35,6 +35,15 @@ def add_options(parser: pytest.Parser, manager: pytest.PytestPluginManager) -> N
             help=each.help,
         )
     manager.register(_Beginning(), f"{_NAME}-options")
+
+
+def _add_flag(group: pytest.OptionGroup, each: Described) -> None:
+    """What is off without it, or on: `--shapecheck-no-shapes`."""
+    name = f"shapecheck_{each.flag.replace('-', '_')}"
+    if each.default:
+        group.addoption(f"--shapecheck-no-{each.flag}", action="store_false", dest=name, help=f"Do not: {each.help}")
+    else:
+        group.addoption(f"--shapecheck-{each.flag}", action="store_true", dest=name, help=each.help)
 
 
 class _Beginning:
@@ -65,7 +74,7 @@ def _begin(config: pytest.Config, given: Namespace) -> None:
 
 def _offered() -> list[Described]:
     """The options that pytest has none of its own for."""
-    return [each for each in described() if each.help and each.field not in ("shapes", "pdb")]
+    return [each for each in described() if each.help and each.field != "pdb"]
 
 
 class Running:
