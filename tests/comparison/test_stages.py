@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable
 from typing import Any
@@ -80,7 +81,14 @@ class Scanned(eqx.Module):
         ]
 
 
-RIGHT, WRONG = GPT(0.35, 0.35), GPT(0.35, 1.0)
+@functools.cache
+def right() -> GPT:
+    return GPT(0.35, 0.35)
+
+
+@functools.cache
+def wrong() -> GPT:
+    return GPT(0.35, 1.0)
 
 
 def eager(model: Any) -> Any:
@@ -93,7 +101,7 @@ def closed_over(model: Any) -> Any:
 
 @pytest.mark.parametrize("wrapped", [eager, eqx.filter_jit, closed_over])
 def test_the_stage_whose_own_code_differs_is_named(wrapped: Callable[[Any], Any]) -> None:
-    found = shapecheck.compare(wrapped(WRONG), wrapped(RIGHT), TOKENS)
+    found = shapecheck.compare(wrapped(wrong()), wrapped(right()), TOKENS)
     assert (found.first, found.equal) == ("blocks[1].attn", False)
     equal = {stage.path: stage.equal for stage in found.stages}
     assert len(equal) == 12
@@ -108,14 +116,14 @@ def test_the_stage_whose_own_code_differs_is_named(wrapped: Callable[[Any], Any]
 
 
 def test_equal_models_are_equal() -> None:
-    found = shapecheck.compare(RIGHT, GPT(0.35, 0.35), TOKENS)
+    found = shapecheck.compare(right(), GPT(0.35, 0.35), TOKENS)
     assert (found.first, found.equal) == (None, True)
     assert str(found).endswith("\nEqual: 12 stages within rounding.")
 
 
 def test_other_parameters_are_told() -> None:
-    other = eqx.tree_at(lambda model: model.blocks[1].norm.bias, RIGHT, replace_fn=lambda bias: bias + 1)
-    found = shapecheck.compare(other, RIGHT, TOKENS)
+    other = eqx.tree_at(lambda model: model.blocks[1].norm.bias, right(), replace_fn=lambda bias: bias + 1)
+    found = shapecheck.compare(other, right(), TOKENS)
     assert found.first == "blocks[1].norm"
     assert "Parameters differ in: blocks[1].norm\n" in str(found)
     assert str(found).endswith("Its inputs agree, and its parameters differ (bias).")
@@ -128,7 +136,7 @@ def test_parameters_that_one_has_and_the_other_has_not_are_named() -> None:
 
 
 def test_a_loop_is_compared_turn_by_turn_with_its_like_written_out() -> None:
-    found = shapecheck.compare(WRONG, Scanned(RIGHT), TOKENS, map={"blocks[*]": "layers"}, atol=1e-6)
+    found = shapecheck.compare(wrong(), Scanned(right()), TOKENS, map={"blocks[*]": "layers"}, atol=1e-6)
     assert found.divergence is not None
     assert (found.first, found.divergence.call, found.divergence.a.path) == ("layers.attn", 1, "blocks[1].attn")
     assert not (found.only_a or found.only_b)
@@ -137,7 +145,7 @@ def test_a_loop_is_compared_turn_by_turn_with_its_like_written_out() -> None:
 
 def test_mapped_models_are_compared_whole() -> None:
     batch = jnp.stack([TOKENS, TOKENS + 1])
-    found = shapecheck.compare(closed_over(jax.vmap(WRONG)), closed_over(jax.vmap(RIGHT)), batch, atol=1e-6)
+    found = shapecheck.compare(closed_over(jax.vmap(wrong())), closed_over(jax.vmap(right())), batch, atol=1e-6)
     assert found.first == "blocks[1].attn"
     assert {stage.path: stage.b.output for stage in found.stages}["blocks[0].attn.qkv"] == "f32[2,6,24]"
 
@@ -153,15 +161,15 @@ def test_stages_of_other_names_are_listed_until_they_are_mapped() -> None:
                 x = layer(x)
             return x
 
-    other = Other(RIGHT.embed, RIGHT.blocks)
-    found = shapecheck.compare(WRONG, other, TOKENS)
+    other = Other(right().embed, right().blocks)
+    found = shapecheck.compare(wrong(), other, TOKENS)
     assert found.first == ""
     assert "Only in A: embed, blocks[0], blocks[1]\nOnly in B: table, layers[0]" in str(found)
     assert "  --map embed=table --map blocks=layers\n  map={'embed': 'table', 'blocks': 'layers'}\n" in str(found)
-    found = shapecheck.compare(WRONG, other, TOKENS, map=found.proposed)
+    found = shapecheck.compare(wrong(), other, TOKENS, map=found.proposed)
     assert (found.first, found.only_a, found.only_b) == ("layers[1].attn", (), ())
     with pytest.raises(ValueError, match=r"^block=layers: the first model has no stage with such a path; it has embed"):
-        shapecheck.compare(WRONG, other, TOKENS, map={"block": "layers"})
+        shapecheck.compare(wrong(), other, TOKENS, map={"block": "layers"})
 
 
 def test_modules_of_nnx() -> None:
@@ -192,13 +200,13 @@ def test_an_outer_stage_is_named_if_all_inside_are_equal() -> None:
 
 
 def test_without_either_whole_nothing_is_known() -> None:
-    found = shapecheck.compare(RIGHT, RIGHT, TOKENS, map={"": "elsewhere", "embed": "embed"})
+    found = shapecheck.compare(right(), right(), TOKENS, map={"": "elsewhere", "embed": "embed"})
     assert ([stage.path for stage in found.stages], found.equal) == (["embed"], False)
     assert str(found).endswith("Not known: 1 stage within rounding, but neither whole is among them.")
 
 
 def test_json_tells_all() -> None:
-    found = json.loads(shapecheck.compare(WRONG, RIGHT, TOKENS).to_json())
+    found = json.loads(shapecheck.compare(wrong(), right(), TOKENS).to_json())
     assert (found["version"], found["equal"], found["first"]) == (1, False, "blocks[1].attn")
     (stage,) = (each for each in found["stages"] if each["path"] == "blocks[1].attn")
     assert (stage["inputs_agree"], stage["parameters_agree"], stage["same_shapes"]) == (True, True, True)
