@@ -228,6 +228,8 @@ def test_ctrl_c_reaches_the_program_and_not_the_callbacks_that_run(project: Path
     assert process.stdout is not None and process.stderr is not None
     with process:
         for expected in ("began", "saved", "saved", "saved"):
+            if not select.select([process.stdout], [], [], 100)[0]:
+                process.kill()  # it would go on for ever
             assert process.stdout.readline().strip() == expected, process.stderr.read()
             time.sleep(0.3)
             process.send_signal(signal.SIGINT)
