@@ -12,6 +12,7 @@ _WORDS: Final = {
     **dict.fromkeys(("inf", "infty", "infinity", "ninf", "pinf", "neginf", "posinf"), INFINITY),
     "nan": NAN,
 }
+_SIGNS: Final = frozenset(["neg", "pos", "minus", "plus", "negative", "positive"])
 
 
 def meant(node: ast.AST | None) -> frozenset[str]:
@@ -44,9 +45,10 @@ def _named(node: ast.AST) -> Iterator[str]:
 
 
 def _words(name: str) -> Iterator[str]:
-    for word in name.lower().split("_"):
-        if word in _WORDS:
-            yield _WORDS[word]
+    """Of a name that says nothing else: what `nan_mask` leads to, is to hold no NaN."""
+    words = [word for word in name.lower().split("_") if word and word not in _SIGNS]
+    if len(words) == 1 and words[0] in _WORDS:
+        yield _WORDS[words[0]]
 
 
 def _read(arguments: list[ast.expr]) -> Iterator[str]:

@@ -101,11 +101,12 @@ def f(x: Float[Array, "t"], there):
         ("self.NEG_INF", "inf", "nan"),
         ("jnp.nan", "nan", "inf"),
         ("jnp.nan_to_num(x)", "", "nan"),
+        ("self.nan_mask * x", "", "nan"),
         ("x == jnp.inf", "", "inf"),
     ],
 )
 def test_what_a_statement_names_itself_passes(otherwise: str, passing: str, failing: str) -> None:
-    space: dict[str, Any] = {"__name__": "model", "self": types.SimpleNamespace(NEG_INF=-jnp.inf)}
+    space: dict[str, Any] = {"__name__": "model", "self": types.SimpleNamespace(NEG_INF=-jnp.inf, nan_mask=0.0)}
     code = instrument("pkg/model.py", MASKED.format(otherwise).encode(), Options(numerics=True)).data
     exec(compile(code, "model.py", "exec"), space)  # noqa: S102
     there = jnp.array([True, False])

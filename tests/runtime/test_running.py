@@ -270,6 +270,7 @@ def test_pytest_runs_with_checks_also_in_its_own_files(project: Path) -> None:
     assert "ShapeMismatch" not in numbers_only
     assert "3 failed, 4 passed" in numbers_only  # one fails by itself
     assert "FAILED test_own.py::test_not_finite - shapecheck.NonFinite" in numbers_only
+    assert "without numerics nothing looks for NaN" in called(project, *command, "--shapecheck-nan-only").stderr
 
 
 def test_the_debugger_of_jax_opens_in_the_user_s_frame(project: Path) -> None:

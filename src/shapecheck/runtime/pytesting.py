@@ -62,7 +62,7 @@ class _Beginning:
 
 def _begin(config: pytest.Config, given: Namespace) -> None:
     values = {each.field: getattr(given, f"shapecheck_{each.flag.replace('-', '_')}") for each in _offered()}
-    asked = given.shapecheck_run or values["numerics"] or values["prints"] or values["log"]
+    asked = given.shapecheck_run or any(values[name] for name in ("numerics", "nan_only", "prints", "log"))
     if asked and not config.pluginmanager.has_plugin(_NAME):
         tuples = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
         try:
