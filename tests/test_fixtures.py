@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[1]
 FIXTURES = ROOT / "fixtures"
 FILES = sorted(FIXTURES.glob("*/*.py"))
 GOOD = [file for file in FILES if file.name == "good.py"]
-COMPARED = re.compile(r"SC(1\d\d|2\d\d|301|4\d\d)")
+COMPARED = re.compile(r"SC(1\d\d|2\d\d|301|305|4\d\d)")
 
 _EXPECTED = re.compile(r"[ \t]*# E: (SC\d{3}(?:, SC\d{3})*)$")
 _UNREACHED = re.compile(r"[ \t]*# U: (.+)$")

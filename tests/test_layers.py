@@ -33,7 +33,7 @@ ALLOWED = {
     "report": {"report", "check", "facts", ""},
     "config": {"config", "check", "report"},
     "rerun": {"cache", "config", "facts", "stage"},
-    "plans": {"files", "stage", "facts", "config"},
+    "plans": {"files", "stage", "shapes", "facts", "config"},
     "locking": {
         "locking",
         "files",

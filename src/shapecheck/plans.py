@@ -8,6 +8,7 @@ from pathlib import Path
 from shapecheck import files
 from shapecheck.config import Config
 from shapecheck.facts import Module
+from shapecheck.shapes import parse_spec
 from shapecheck.stage.protocol import Described, ModulePlan
 
 
@@ -24,7 +25,8 @@ def plan(file: Path, module: Module, config: Config, text: bytes | None = None) 
             module.sites[s].name,
             claim.spec,
             claim.dtype,
-            claim.group is not None or claim.notation == "docstring",
+            claim.group is not None,
+            claim.notation == "docstring",
         )
         for claim in module.claims
         if claim.notation != "annotation" and not claim.select
@@ -40,5 +42,12 @@ def plan(file: Path, module: Module, config: Config, text: bytes | None = None) 
         module.sites,
         described,
         tuple(sorted({module.sites[c.sites[0]].scope for c in module.claims if c.sites})),
+        _names(module),
         "" if text is None else text.decode("latin-1"),
     )
+
+
+def _names(module: Module) -> tuple[tuple[int, tuple[str, ...]], ...]:
+    """The names of each claim, by its scope."""
+    found = ((claim.scope, tuple(dict.fromkeys(parse_spec(claim.spec).names()))) for claim in module.claims)
+    return tuple(dict.fromkeys((scope, names) for scope, names in found if names))

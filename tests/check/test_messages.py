@@ -173,16 +173,18 @@ def test_bindings_their_origins_stage_and_caller(findings) -> None:
 
 def test_a_shape_error_shows_the_users_line_the_operation_and_the_arrays(findings) -> None:
     found, text = findings
-    error, warning = found["broken.py"]
+    error, narrow = found["broken.py"]
     assert (error["code"], error["severity"], error["line"]) == ("SC301", "error", 17)
     assert error["message"].startswith("einsum does not fit: ")
     assert error["observed"] == "h: float32[80], self.down: float32[48, 80]"
     assert "evaluated for broken:Mlp" in block(text, "broken.py:17")
-    # no dim of this one is fixed by a constructor: it says how hard it was tried, and what to do
-    assert (warning["code"], warning["severity"], warning["line"]) == ("SC301", "warning", 26)
-    assert warning["message"].startswith("subtract does not fit: ")
-    assert warning["observed"] == "x: float32[n, d], mean: float32[n]"
-    assert "assignments of sizes that were tried; pin sizes in [tool.shapecheck.sizes]" in block(text, "broken.py:26")
+    # it says what the code would need
+    assert (narrow["code"], narrow["severity"], narrow["line"]) == ("SC305", "error", 26)
+    assert narrow["message"].startswith(
+        "this runs only where d = n, which the claims tell apart: subtract does not fit"
+    )
+    assert narrow["observed"] == "x: float32[n=68, d=76], mean: float32[n=68]"
+    assert "evaluated for n=68, d=76" in block(text, "broken.py:26")
     assert "site-packages" not in text
 
 

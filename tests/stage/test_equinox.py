@@ -157,7 +157,7 @@ class Mlp(eqx.Module):
         self.a = eqx.nn.Linear(d_model, hidden, key=k1)
         self.b = eqx.nn.Linear(d_model, hidden, key=k2)
     def __call__(self, x: Float[Array, "d_model"]) -> Float[Array, "d_model"]: ~unreached
-        h = self.a(x)  # (hidden,)
+        h = self.a(x)  # (hidden,) ~unreached
         return self.b(h) ~SC301
 """,
     "submodules.py": """

@@ -13,10 +13,10 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 """
 
 CASES = {
-    # what came before the line that needs a value still counts
+    # what comes before the line that needs a value may still be false; it is verified by nothing that stops half-way
     "value_dependent.py": """
 def rectify(x: Float[Array, "n d"]) -> Float[Array, "n d"]: ~unreached
-    y = x * 2  # (n, d)
+    y = x * 2  # (n, d) ~unreached
     z = x.T  # (n, d)  ~SC201
     if x.sum() > 0: ~SC302
         return y
@@ -25,20 +25,20 @@ def rectify(x: Float[Array, "n d"]) -> Float[Array, "n d"]: ~unreached
 """,
     "value_dependent_loop.py": """
 def iterate(x: Float[Array, "n"], tol: float = 1e-3) -> Float[Array, "n"]: ~unreached
-    y = x / 2  # (n,)
+    y = x / 2  # (n,) ~unreached
     while jnp.abs(y).max() > tol: ~SC302
         y = y / 2  # (n,) ~unreached
     return y
 """,
     "item.py": """
-def count(x: Float[Array, "n d"]):
-    y = x.sum(axis=0)  # (d,)
+def count(x: Float[Array, "n d"]): ~unreached
+    y = x.sum(axis=0)  # (d,) ~unreached
     k = int(y[0]) ~SC302
     return jnp.zeros(k)  # (k,) ~unreached
 """,
     "boolean_mask.py": """
 def keep(x: Float[Array, "n d"]) -> Float[Array, "k d"]: ~unreached
-    norm = jnp.abs(x).sum(axis=1)  # (n,)
+    norm = jnp.abs(x).sum(axis=1)  # (n,) ~unreached
     return x[norm > 1] ~SC302
 """,
     "compare_shape.py": """
@@ -95,7 +95,7 @@ def fft(x: Float[Array, "n"]) -> Float[Array, "m"]:
     # `jax.export` lets this reshape pass for symbols, though n*d elements never fill n*n
     "reshape_error.py": """
 def square(x: Float[Array, "n d"]) -> Float[Array, "n n"]: ~unreached
-    y = x.reshape(x.shape[0], x.shape[0]) ~SC301
+    y = x.reshape(x.shape[0], x.shape[0]) ~SC305
     return y
 """,
     "reshape_claim.py": """
@@ -153,8 +153,8 @@ def differences(edges: Float[Array, "k"], values: Float[Array, "m"]) -> Float[Ar
 """,
     "broadcast.py": """
 def standardise(x: Float[Array, "n d"]) -> Float[Array, "n d"]: ~unreached
-    mean = x.mean(axis=1)  # (n,)
-    y = x - mean ~SC301
+    mean = x.mean(axis=1)  # (n,) ~unreached
+    y = x - mean ~SC305
     return y
 """,
     "hidden.py": """
@@ -269,10 +269,11 @@ def test_a_free_name_is_not_made_equal_to_a_constructors_size_beside_it(check_fo
     )
     assert check_folder({"a.py": text.replace("{0}", "seq d_model")}).report.findings == ()
     swapped = check_folder({"a.py": text.replace("{0}", "d_model seq")}).report
-    assert [f.code for f in swapped.findings] == ["SC301"]
+    assert [(f.code, f.severity) for f in swapped.findings] == [("SC305", "error")]
+    assert "only where seq = d_model" in swapped.findings[0].message
 
 
-def test_what_evaluates_only_against_a_comment_is_neither_verified_nor_accused(check_folder) -> None:
+def test_what_evaluates_only_where_two_names_of_one_comment_are_equal_is_a_finding(check_folder) -> None:
     text = HEAD + (
         "def total(\n"
         "    x,  # ({0})\n"
@@ -283,5 +284,6 @@ def test_what_evaluates_only_against_a_comment_is_neither_verified_nor_accused(c
     )
     assert check_folder({"a.py": text.replace("{0}", "t, b")}).report.summary.verified == 4
     swapped = check_folder({"a.py": text.replace("{0}", "b, t")}).report
-    assert not [f for f in swapped.findings if f.severity != "note"]
-    assert swapped.summary.unreached == 2
+    assert [f.code for f in swapped.findings] == ["SC305"]
+    assert "only where t = b" in swapped.findings[0].message
+    assert swapped.summary.verified == 0

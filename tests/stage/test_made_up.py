@@ -31,8 +31,8 @@ def promised(
 """,
     "flags.py": """
 def dropped(x: Float[Array, "n d"], train, *, deterministic):
-    y = x.sum(-1) if train else x.mean(0)  # (d,)
-    return y if deterministic else 0 * y  # (d,)
+    y = x.sum(-1) if train else x.mean(0)  # (d,)  ~unreached
+    return y if deterministic else 0 * y  # (d,)  ~unreached
 
 def halves(x: Float[Array, "n d"], train):
     y = x if train else x.mean(0)  # (n, d)  ~unreached
@@ -150,7 +150,7 @@ def cells(x: Array, size: int) -> Array:
         size: The size of each cell.
 
     Returns:
-        An array of shape `[T, rows, columns]`. ~unreached
+        An array of shape `[T, rows, columns]`.
     """
     h, w = x.shape[1] // size, x.shape[2] // size
     return x.reshape(-1, h, size, w, size).mean(axis=(2, 4))

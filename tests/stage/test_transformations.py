@@ -213,7 +213,7 @@ def inner(x):
     z = x.T  # (n, d)  ~SC201
     return y + z
 
-def outer(x: Float[Array, "n d"], w: Float[Array, "n m"], b: Float[Array, "k"]) -> Float[Array, "d m"]:
+def outer(x: Float[Array, "n d"], w: Float[Array, "n m"], b: Float[Array, "k"]) -> Float[Array, "d m"]: ~unreached
     return inner(x) @ w + b
 """,
     "jit_nested.py": """

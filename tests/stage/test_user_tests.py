@@ -330,7 +330,7 @@ def test_counts():
     "shape_errors": Case(
         """
 def product(x, w):
-    y = x + 1  # (2, 3)
+    y = x + 1  # (2, 3)  ~unreached
     return y @ w ~SC301
 
 def only_for_tracers(x):

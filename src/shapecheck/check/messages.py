@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from shapecheck.check.judge import False_
+from shapecheck.check.judge import Contradiction
 from shapecheck.check.outcomes import Bound, Mismatch
 from shapecheck.check.rules import RULES
 from shapecheck.facts import ArrayValue, Claim, Evaluation, Failure, Finding, Frame, Module, Span, Value
@@ -20,7 +20,7 @@ _SMALLEST_NAMED = 15
 _SAID_BY_NONE = ("0", "1")
 
 
-def mismatch_finding(module: Module, claim: Claim, false: False_) -> Finding:
+def mismatch_finding(module: Module, claim: Claim, false: Contradiction) -> Finding:
     """The finding of a claim that evaluation contradicts."""
     mismatch, evaluation = false.mismatch, false.evaluation
     code = _code(module, claim, mismatch)
@@ -48,31 +48,36 @@ def mismatch_finding(module: Module, claim: Claim, false: False_) -> Finding:
 
 
 def failure_finding(evaluation: Evaluation, failure: Failure, frame: Frame, lines: Sequence[str]) -> Finding:
-    """SC301: the user's own line `frame`, the operation and the arrays on it."""
-    rule = RULES["SC301"]
+    """SC301, or SC305 where a tie lets the code run: the user's own line, the operation and the arrays on it."""
+    rule = RULES["SC305" if failure.requires else "SC301"]
     operation = failure.operation or "the operation"
-    arrays = ", ".join(f"{name}: {text}" for name, text in failure.arrays)
-    message = rule.message.format(operation=operation, reason=failure.message, message=failure.message, arrays=arrays)
+    names = {size: name for name, size in reversed(evaluation.sizes) if size.isdigit()}
+    arrays = ", ".join(f"{name}: {_with_names(text, names)}" for name, text in failure.arrays)
+    message = rule.message.format(operation=operation, reason=failure.message, requires=failure.requires)
     details = [f"with {arrays}"] if arrays else []
     if evaluation.mode == "sized" and evaluation.sizes:
         details.append(_chosen(evaluation))
-    if evaluation.sizes and not evaluation.tied:
-        details.append(
-            f"in {evaluation.tried} assignments of sizes that were tried; "
-            "pin sizes in [tool.shapecheck.sizes], or write an example, to say which you mean"
-        )
+    if evaluation.sizes and not failure.requires:
+        details.append(f"in all {evaluation.tried} assignments of sizes that were tried")
     details.append(f"in {frame.function}, evaluated for {evaluation.target}")
-    # The numbers of a sized evaluation may be those that were chosen for free names.
-    certain = (failure.fixed and not (evaluation.mode == "sized" and evaluation.sizes)) or evaluation.tied
+    # That one size is a factor of another may be meant, though nothing says so.
+    is_relation = bool(failure.requires) and not failure.requires.partition(" = ")[2].replace(".", "").isidentifier()
+    is_number = failure.requires.partition(" = ")[2].isdigit()
     return Finding(
-        "SC301",
-        "error" if certain else "warning",
+        rule.code,
+        "warning" if is_relation and not is_number else rule.severity,
         frame.path,
         line_span(lines, frame.line),
         message,
         tuple(details),
         observed=arrays,
     )
+
+
+def _with_names(array: str, names: Mapping[str, str]) -> str:
+    """`float32[n=68, 3]` of `float32[68, 3]`."""
+    dtype, _, dims = array.removesuffix("]").partition("[")
+    return f"{dtype}[{', '.join(f'{names[d]}={d}' if d in names else d for d in dims.split(', '))}]"
 
 
 def line_span(lines: Sequence[str], line: int) -> Span:

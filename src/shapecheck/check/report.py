@@ -10,7 +10,7 @@ from shapecheck.check.messages import failure_finding, line_span, mismatch_findi
 from shapecheck.check.near_miss import near_misses
 from shapecheck.check.rules import RULES
 from shapecheck.check.unreached import Reasons
-from shapecheck.facts import Claim, Evaluation, Finding, Module, Span, Summary, Unreached
+from shapecheck.facts import Claim, Evaluation, Finding, Module, Span, Summary, Unreached, proves
 from shapecheck.shapes import parse_spec
 
 
@@ -53,7 +53,7 @@ def findings(
     for module in modules.values():
         found += [_problem(module, p.code, p.span, p.message) for p in module.problems if p.code]
         found += near_misses(module)
-    found += _shape_errors(modules, runs)
+    found += _shape_errors(modules, runs, verdicts, sure)
     found += debug_findings(modules, runs)
     return found
 
@@ -72,17 +72,32 @@ def _problem(module: Module, code: str, span: Span, text: str) -> Finding:
     return Finding(code, RULES[code].severity, module.path, span, text)
 
 
-def _shape_errors(modules: Mapping[str, Module], runs: Sequence[Sequence[Evaluation]]) -> list[Finding]:
+def _shape_errors(
+    modules: Mapping[str, Module],
+    runs: Sequence[Sequence[Evaluation]],
+    verdicts: Verdicts,
+    sure: set[ClaimKey],
+) -> list[Finding]:
+    """SC301 and SC305. Where the code needs a tie and a claim on the way is false, the claim tells the cause."""
     found: dict[tuple[str, int], Finding] = {}
+    blamed = {id(false.evaluation) for key, false in verdicts.bad.items() if key in sure}
     for run in runs:
-        for evaluation in run:
+        failed = [each for each in run if _is_shape_error(each) and not any(each is e for e in verdicts.explained)]
+        if not failed or not proves([each.assumptions for each in failed]):
+            continue
+        for evaluation in failed:
             failure = evaluation.failure
-            if evaluation.status == "ok" or failure is None or failure.kind != "shape" or failure.frame is None:
+            if failure is None or failure.frame is None or failure.frame.path not in modules:
                 continue
-            if failure.frame.path in modules:
-                key = (failure.frame.path, failure.frame.line)
-                found.setdefault(key, failure_finding(evaluation, failure, failure.frame, modules[key[0]].lines))
+            if failure.requires and any(id(each) in blamed for each in run):
+                continue
+            key = (failure.frame.path, failure.frame.line)
+            found.setdefault(key, failure_finding(evaluation, failure, failure.frame, modules[key[0]].lines))
     return list(found.values())
+
+
+def _is_shape_error(evaluation: Evaluation) -> bool:
+    return evaluation.status != "ok" and evaluation.failure is not None and evaluation.failure.kind == "shape"
 
 
 def stops(

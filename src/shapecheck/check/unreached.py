@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from shapecheck.check.judge import Verdicts
+from shapecheck.check.judge import HALF_WAY, Verdicts
 from shapecheck.facts import Claim, Evaluation, Module
 
 
@@ -37,11 +37,13 @@ class Reasons:
         if "?" in claim.select:
             return "the annotated value is a function, iterator or other object that evaluation cannot look into"
         unknown = self.verdicts.unknown.get((claim.path, index))
-        if unknown:
-            return unknown
         module = self.modules[claim.path]
         scope = module.sites[claim.sites[0]].scope if claim.sites else claim.scope
         name = module.scopes[scope].qualname
+        if unknown == HALF_WAY and (claim.path, scope) in self.stops:
+            return f"{name} did not come to its end: {self.stops[(claim.path, scope)]}"
+        if unknown:
+            return unknown
         if module.scopes[scope].kind == "module":
             return "the module's body did not come to this line"
         if (claim.path, scope) in self.stops:

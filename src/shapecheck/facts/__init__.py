@@ -4,6 +4,7 @@ This module imports nothing of the project and runs on Python 3.10, because the 
 interpreter. Whoever needs the meaning of a `spec` string parses it with `shapecheck.shapes`.
 """
 
+from shapecheck.facts.assumptions import Assumption, Provenance, proves, weakest
 from shapecheck.facts.code import (
     INSERTED,
     Claim,
@@ -55,6 +56,7 @@ __all__ = [
     "INSERTED",
     "ROUNDING",
     "ArrayValue",
+    "Assumption",
     "Call",
     "Claim",
     "Compared",
@@ -77,6 +79,7 @@ __all__ = [
     "OtherValue",
     "Position",
     "Problem",
+    "Provenance",
     "Ran",
     "Reach",
     "Report",
@@ -99,4 +102,6 @@ __all__ = [
     "Unreached",
     "Value",
     "is_test_file",
+    "proves",
+    "weakest",
 ]

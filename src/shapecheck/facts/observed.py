@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, Union
 
+from shapecheck.facts.assumptions import Assumption
+
 Mode = Literal["symbolic", "sized"]
 
 
@@ -84,6 +86,7 @@ class Call:
     observations: tuple[Observation, ...]
     caller: Frame | None = None
     stage: str = ""
+    complete: bool = True  # it went on to the end of the function: else its claims were only looked at half-way
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,7 @@ class Failure:
     operation: str = ""
     arrays: tuple[tuple[str, str], ...] = ()
     fixed: bool = False  # the operands' dims are all numbers
+    requires: str = ""  # what lets the code run nevertheless, though nothing explains it: "time = n_heads"
 
 
 @dataclass(frozen=True)
@@ -113,11 +117,9 @@ class Evaluation:
     failure: Failure | None = None
     sizes: tuple[tuple[str, str], ...] = ()  # what was chosen for the free names, for messages
     tried: int = 1  # assignments of sizes that were tried
-    tied: bool = True  # every dim came from the user or from a name
-    guessed: bool = False  # an argument has a shape that nothing speaks for: contradictions prove nothing
-    guessed_dtype: bool = False  # an argument has a dtype that nothing speaks for: SC206 proves nothing
-    made_up: tuple[int, ...] = ()  # sizes inside of modules that nobody gave, and that no argument had to fit
-    proves: bool = True  # else sizes that were made free may have to follow others, and only what holds is news
+    assumptions: tuple[Assumption, ...] = ()  # what it uses and the user did not give
+    features: tuple[str, ...] = ()  # the free names of feature axes, which a model's integer may be another name of
+    rank: int = 1  # the number of axes of variadic dims: a claim has to hold for each
     stages: tuple[Stage, ...] = ()  # where they were asked for
 
 

@@ -21,7 +21,8 @@ TRIES = 3
 class Described:
     """What a comment or docstring says of a parameter: canonical spec text and a jaxtyping dtype name or "".
 
-    It is `vague` if it names alternatives, or is prose: then a shape error of a call that it describes proves nothing.
+    It is `vague` if it names alternatives: then a shape error of a call that it describes proves nothing. `prose` is
+    part of a docstring.
     """
 
     scope: int
@@ -29,6 +30,7 @@ class Described:
     spec: str
     dtype: str
     vague: bool = False
+    prose: bool = False
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,9 @@ class ModulePlan:
     sites: tuple[Site, ...]
     described: tuple[Described, ...] = ()
     claimed: tuple[int, ...] = ()  # scopes that have claims
+    names: tuple[
+        tuple[int, tuple[str, ...]], ...
+    ] = ()  # the names that each claim of a scope uses: it tells them apart
     source: str = ""  # text in place of the file's own (its bytes as Latin-1), for an editor's unsaved buffer
 
 
@@ -158,6 +163,7 @@ _CLASSES: dict[str, Any] = {
         facts.Frame,
         facts.Call,
         facts.Failure,
+        facts.Assumption,
         facts.Evaluation,
         facts.Stage,
         facts.Tensor,
@@ -224,5 +230,5 @@ def from_plain(value: Plain) -> Any:
         name, inner = value["!"], value["v"]
         if name == "":
             return {k: from_plain(v) for k, v in inner.items()}
-        return _CLASSES[name](*(from_plain(v) for v in inner))
+        return _CLASSES[name](**dict(zip(_FIELDS[name], map(from_plain, inner), strict=True)))
     return value

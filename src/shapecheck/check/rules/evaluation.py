@@ -111,4 +111,29 @@ if __name__ == "__main__":
     os._exit(3)
 """,
     ),
+    Rule(
+        "SC305",
+        "narrower-than-claimed",
+        "error",
+        "this runs only where {requires}, which the claims tell apart: {operation} does not fit, {reason}",
+        "The claims name two sizes, so they may differ; but JAX raises a shape error on this line whenever they do, "
+        "and none when they are equal. A test in which both happen to have one size does not show it. Mend the line; "
+        "or, if the two are one size, give them one name.",
+        bad="""\
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+
+def scores(query: Float[Array, "q d"], key: Float[Array, "k d"]) -> Float[Array, "q k"]:
+    return query @ key
+""",
+        good="""\
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+
+def scores(query: Float[Array, "q d"], key: Float[Array, "k d"]) -> Float[Array, "q k"]:
+    return query @ key.T
+""",
+    ),
 )

@@ -34,6 +34,7 @@ class Opened:
         self.caller: Frame | None = None
         self.stage = ""
         self.failed = False
+        self.complete = True  # nothing has ended it half-way
         self.hidden: tuple[str, ...] | None = None  # the axes of vmap that its values may have and do not show
         self.run = probe.recorder.run
         self.instead: Any = None  # what the variable that is observed shall hold
@@ -176,15 +177,35 @@ class Recorder:
         for opened in self.calls:
             parent = numbers.get(opened.outer.number) if opened.outer is not None else None
             observations = tuple(opened.observations)
-            key = (opened.probe.path, opened.scope, parent, observations)
+            key = (opened.probe.path, opened.scope, parent, observations, opened.complete)
             if key in seen:
                 numbers[opened.number] = seen[key]
                 continue
             seen[key] = numbers[opened.number] = opened.number
             result.append(
-                Call(opened.probe.path, opened.scope, opened.number, parent, observations, opened.caller, opened.stage)
+                Call(
+                    opened.probe.path,
+                    opened.scope,
+                    opened.number,
+                    parent,
+                    observations,
+                    opened.caller,
+                    opened.stage,
+                    opened.complete,
+                )
             )
         return tuple(result)
+
+    def interrupt(self, error: BaseException) -> None:
+        """Note which calls did not come to their end: those that `error` came through on its way out."""
+        trace = error.__traceback__
+        while trace is not None:
+            code, variables = trace.tb_frame.f_code, trace.tb_frame.f_locals
+            for name in (*code.co_varnames, *code.co_cellvars):
+                opened = variables.get(name) if name.startswith("__sc_") else None
+                if isinstance(opened, Opened):
+                    opened.complete = False
+            trace = trace.tb_next
 
     def frame(self, frame: FrameType | None) -> Frame | None:
         """The nearest frame of the user's code, from `frame` outwards."""

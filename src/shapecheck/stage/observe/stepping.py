@@ -76,6 +76,8 @@ class Steps:
         """Whether the exception under way comes from evaluating abstractly, so that the statement is passed over."""
         error = sys.exc_info()[1]
         passed = self.abstract and error is not None and self._is_ours(kind, error)
+        if passed and error is not None:
+            self.recorder.interrupt(error)
         self.count += passed
         return passed
 

@@ -30,6 +30,21 @@ class Describing:
                 result.setdefault(description.parameter, description)
         return result
 
+    def claimed(self, function: Any) -> tuple[frozenset[str], ...]:
+        """The names that each claim uses of a function, of those inside of it, and of its class."""
+        found = self.scope_of(function)
+        if found is None:
+            return ()
+        plan, scope = self._plans[found[0]], found[1]
+        parent = plan.scopes[scope].parent
+        inside = {scope}
+        for each in plan.scopes:  # parents stand before what is inside of them
+            if each.parent in inside:
+                inside.add(each.index)
+        if parent is not None and plan.scopes[parent].kind == "class":
+            inside.add(parent)
+        return tuple(frozenset(names) for index, names in plan.names if index in inside)
+
     def scope_of(self, function: Any) -> tuple[str, int] | None:
         """The path and the planned scope that a function object comes from."""
         inner = entries.unwrapped(function)

@@ -71,12 +71,20 @@ class Session:
         self._send, self._serve = send, serve
         self._before = settings_now()
         self._described = Describing(self.importer, self.recorder, self.plans)
-        self._generaliser = Generaliser(self.importer, self.recorder, self._described, settings.get("sizes", {}))
+        self._generaliser = Generaliser(
+            self.importer, self.recorder, self._described, settings.get("sizes", {}), self._described.claimed
+        )
         self._suite = Suite(self.importer, self.recorder, self._generaliser)
         self.settings = settings
         self.entries: dict[str, EntryPlan] = {}
         self.classes: dict[str, type] = {}
-        models = Models(self.recorder, settings.get("sizes", {}), self._described, self._subclasses)
+        models = Models(
+            self.recorder,
+            settings.get("sizes", {}),
+            self._described,
+            self._subclasses,
+            claimed=self._described.claimed,
+        )
         self._kitchen = Kitchen(self.recorder, models)
         self._templates = Templates(self.importer, self.recorder, settings, self._described, self._subclasses)
         self._comparisons = Comparisons(self.importer, self.recorder, settings, self._described, self._subclasses)

@@ -19,6 +19,7 @@ from shapecheck.stage.search.trials import Outcome, Prepared, Recipe, Trial
 
 _MOST_GUESSES = 16
 _GUESSING = 1.5  # seconds
+_GUESSES = ("rank", "value")  # kinds of assumptions of which little follows
 _UNBOUND_AXIS = re.compile(r"unbound axis name:? '?(\w+)")
 
 
@@ -37,7 +38,7 @@ class Attempts:
         self.seconds = min(recipe.seconds, seconds)
         self.tried = 0
         self.complete = True
-        self.failures: list[Outcome] = []
+        self._most = recipe.attempts
         self._guessing = False
         self._started = time.monotonic()
         self.axes: list[str] = []
@@ -45,12 +46,16 @@ class Attempts:
     def exhausted(self) -> bool:
         """Whether no more is to be tried."""
         # A guess is worth little: what it shows can only confirm.
-        most, seconds = self.recipe.attempts, self.seconds
+        most, seconds = self._most, self.seconds
         if self._guessing:
-            most, seconds = _MOST_GUESSES, _GUESSING
+            most, seconds = min(most, _MOST_GUESSES), min(seconds, _GUESSING)
         if self.tried > most or time.monotonic() > self._started + seconds:
             self.complete = False
         return not self.complete
+
+    def allow(self, further: int) -> None:
+        """Let so many more attempts be made, and no more."""
+        self._most = min(self._most, self.tried + further)
 
     @contextlib.contextmanager
     def _renewed(self) -> Iterator[None]:
@@ -68,7 +73,7 @@ class Attempts:
         prepared: Prepared | None = None
         try:
             prepared = self.recipe.prepare(trial)
-            self._guessing = prepared.guessed
+            self._guessing = any(a.provenance == "invented" and a.kind in _GUESSES for a in prepared.assumptions)
             under(self.axes, prepared.call)
         except TimeLimitError:
             raise
@@ -86,9 +91,8 @@ class Attempts:
             if self.recorder.watch.retry():
                 return self._once(trial)
             failure = explain(error, self.recorder)
-            outcome = Outcome(trial, self.recorder.finish(), prepared, failure, self.recorder.watch.finish())
-            self.failures.append(outcome)
-            return outcome
+            self.recorder.interrupt(error)
+            return Outcome(trial, self.recorder.finish(), prepared, failure, self.recorder.watch.finish())
         return Outcome(trial, self.recorder.finish(), prepared, None, self.recorder.watch.finish())
 
 

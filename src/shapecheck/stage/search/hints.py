@@ -7,28 +7,32 @@ import re
 # Sizes of constructors: multiples of 16 by distinct primes, so that heads, groups and patches divide them, and no two
 # are equal, double or half of each other. Free dims take other primes (see `sizes`).
 CONSTRUCTOR_SIZES = (48, 80, 112, 176, 208, 272, 304, 368, 464, 496, 592, 656, 688, 752, 848, 944)
+# Others for another look at the same model, odd ones: what holds only since a size is even shows.
+ODD_SIZES = (105, 165, 195, 255, 285, 345, 435, 465, 555, 615, 645, 705, 795, 885, 915, 1005)
 
+# Name -> the size that it wants, and another for a second look.
 _RULES = (
-    (r"(^|_)(n_?)?(layers?|blocks?|depths?|repeats?|stages?|iters?|iterations|levels|rounds|num_layers)$", 2),
-    (r"(^|_)(n_?|num_?)?(kv|key_value)_?(heads?|groups?)$", 2),
-    (r"(^|_)(top_?k|k_top|n_?select|num_selected)", 2),
-    (r"heads?$|^(n_?|num_?)?heads?$|^nh$", 4),
-    (r"groups?$", 2),
-    (r"kernel|filter_size|window(_size)?$", 3),
-    (r"stride|dilation|rate$", 1),
-    (r"^(padding|pad|offset|start|axis|dim_axis)$", 0),
-    (r"patch", 4),
-    (r"(img|image|input|spatial)_?(size|res|resolution|height|width)?$|^(height|width|resolution|res)$", 64),
+    (r"(^|_)(n_?)?(layers?|blocks?|depths?|repeats?|stages?|iters?|iterations|levels|rounds|num_layers)$", 2, 2),
+    (r"(^|_)(n_?|num_?)?(kv|key_value)_?(heads?|groups?)$", 2, 5),
+    (r"(^|_)(top_?k|k_top|n_?select|num_selected)", 2, 5),
+    (r"heads?$|^(n_?|num_?)?heads?$|^nh$", 4, 15),
+    (r"groups?$", 2, 5),
+    (r"kernel|filter_size|window(_size)?$", 3, 5),
+    (r"stride|dilation|rate$", 1, 1),
+    (r"^(padding|pad|offset|start|axis|dim_axis)$", 0, 0),
+    (r"patch", 4, 9),
+    (r"(img|image|input|spatial)_?(size|res|resolution|height|width)?$|^(height|width|resolution|res)$", 64, 63),
     (
         r"max_?(len|length|seq|pos|position|tokens|steps|time)|(context|block)_?(len|length|size|window)$|seq_?len|n_?ctx",
         1024,
+        900,
     ),
-    (r"expan|factor|mult|ratio|growth|multiplier", 3),
-    (r"(num|n)_spatial_dims?$|^ndim$|^rank$", 2),
-    (r"(num|n)_?(dims|axes)$", 2),
-    (r"seed", 0),
+    (r"expan|factor|mult|ratio|growth|multiplier", 3, 7),
+    (r"(num|n)_spatial_dims?$|^ndim$|^rank$", 2, 2),
+    (r"(num|n)_?(dims|axes)$", 2, 2),
+    (r"seed", 0, 0),
 )
-_COMPILED = tuple((re.compile(pattern, re.IGNORECASE), size) for pattern, size in _RULES)
+_COMPILED = tuple((re.compile(pattern, re.IGNORECASE), sizes) for pattern, *sizes in _RULES)
 _SIZE_LIKE = re.compile(
     r"(size|dims?|features?|channels?|width|hidden|embed|units|classes|experts|vocab|actions?|states?|latent|inputs?|"
     r"outputs?|neurons|basis|components|nodes|edges|tokens|_in|_out|in_|out_|^d_|^n_|^num_|d_model|d_ff|^[a-z]$|^[A-Z]$)",
@@ -52,11 +56,11 @@ _INTEGER_ARRAY = re.compile(
 _BOOLEAN_ARRAY = re.compile(r"(mask|done|terminal|is_|valid|flag|resets?$|padding$)", re.IGNORECASE)
 
 
-def particular_size(name: str) -> int | None:
+def particular_size(name: str, invention: int = 0) -> int | None:
     """The size that integers of this name want (2 layers, 4 heads, kernel 3), or None for a plain size."""
-    for pattern, size in _COMPILED:
+    for pattern, sizes in _COMPILED:
         if pattern.search(name):
-            return size
+            return sizes[bool(invention)]
     return None
 
 

@@ -22,11 +22,12 @@ DEFAULTS_FIRST: Final = (DEFAULTS_KEPT, 0, OVER_NONE, ALL_EQUAL)
 class Integers:
     """Chooses integers in one of the ways above, and notes each in `chosen` under its parameter's name.
 
-    `kept` are defaults. What a constructor takes is noted in `made` with its place: inside of the parameter `inside`.
+    Another `invention` has other sizes: what is the same for both does not depend on them. `kept` are defaults. What a
+    constructor takes is noted in `made` with its place: inside of the parameter `inside`.
     """
 
-    def __init__(self, made: Made, variant: int, pinned: Mapping[str, int]) -> None:
-        self.variant, self.pinned = variant, pinned
+    def __init__(self, made: Made, variant: int, pinned: Mapping[str, int], invention: int = 0) -> None:
+        self.variant, self.pinned, self.invention = variant, pinned, invention
         self.chosen: dict[str, int] = {}
         self.kept: dict[str, int] = {}
         self.constructs = False
@@ -53,15 +54,16 @@ class Integers:
         return size
 
     def _made_up(self, name: str) -> int:
-        if self.variant in (0, DEFAULTS_KEPT) and name in self._made.integers:
+        if self.variant in (0, DEFAULTS_KEPT) and name in self._made.integers and not self.invention:
             return self._made.integers[name]
-        particular = hints.particular_size(name)
+        particular = hints.particular_size(name, self.invention)
         if particular is not None:
             return particular
+        sizes = hints.ODD_SIZES if self.invention else hints.CONSTRUCTOR_SIZES
         if self.variant == ALL_EQUAL:
-            return hints.CONSTRUCTOR_SIZES[0]
+            return sizes[0]
         taken = {*self._used, *self._made.integers.values()}
-        free = [s for s in hints.CONSTRUCTOR_SIZES if s not in taken]
-        size = free[0] if free else hints.CONSTRUCTOR_SIZES[-1] + 16 * len(self._used)
+        free = [s for s in sizes if s not in taken]
+        size = free[0] if free else sizes[-1] + 16 * len(self._used)
         self._used.add(size)
         return size

@@ -26,7 +26,8 @@ Instance = tuple[Any, dict[str, int], Synthesis | None]
 class Models:
     """Constructs models, and keeps them. `pinned` are sizes from the configuration, `made` what is made up.
 
-    `described` tells what comments say of parameters and fields, `subclasses` which classes stand for an abstract one.
+    `described` tells what comments say of parameters and fields, `claimed` which names the claims of a function use,
+    `subclasses` which classes stand for an abstract one.
     With `build`, models are made by that, with values; else abstractly, without any.
     """
 
@@ -39,24 +40,27 @@ class Models:
         made: Made | None = None,
         constructions: tuple[int, ...] = CONSTRUCTIONS,
         build: Callable[[Deferred], Any] | None = None,
+        claimed: Callable[[Any], tuple[frozenset[str], ...]] = lambda function: (),
     ) -> None:
         self.build, self.has_values = build or abstract.build, build is not None
-        self.pinned, self.described, self.subclasses = pinned, described, subclasses
+        self.pinned, self.described, self.claimed, self.subclasses = pinned, described, claimed, subclasses
         self.made, self.constructions = made or Made(), constructions
         self._recorder = recorder
-        self._kept: dict[tuple[type, int], tuple[Any, dict[str, int], Kept]] = {}
-        self._made: dict[tuple[type, int], Synthesis] = {}
+        self._kept: dict[tuple[type, int, int], tuple[Any, dict[str, int], Kept]] = {}
+        self._made: dict[tuple[type, int, int], Synthesis] = {}
         self._chosen: dict[int, dict[str, int]] = {}
 
-    def instance(self, cls: type, construction: int, init: Mapping[str, Any] | None = None) -> Instance:
+    def instance(
+        self, cls: type, construction: int, init: Mapping[str, Any] | None = None, invention: int = 0
+    ) -> Instance:
         """An abstract instance of `cls`, one of Haiku's yet to be made. What its construction showed is kept."""
         if issubclass(cls, haiku_class() or ()):
-            deferred, synthesis = self.constructor(cls, init or {}, construction)
+            deferred, synthesis = self.constructor(cls, init or {}, construction, invention)
             return deferred, {**synthesis.integers.known, **only_integers(init or {})}, synthesis
-        key = (cls, construction)
+        key = (cls, construction, invention)
         if key not in self._kept:
             start = len(self._recorder.calls)
-            model, known = self._construct(cls, init or {}, construction)
+            model, known = self._construct(cls, init or {}, construction, invention)
             self._kept[key] = model, known, self._recorder.since(start)
         else:
             self._recorder.again(self._kept[key][2])
@@ -72,32 +76,43 @@ class Models:
                 problem = problem or error
         raise ExampleError(str(problem)) from problem
 
-    def constructor(self, cls: type, init: Mapping[str, Any], construction: int) -> tuple[Deferred, Synthesis]:
+    def constructor(
+        self, cls: type, init: Mapping[str, Any], construction: int, invention: int = 0
+    ) -> tuple[Deferred, Synthesis]:
         """A construction that is yet to happen."""
         if inspect.isabstract(cls):
             raise CannotSynthesiseError(f"{cls.__name__} is abstract")
         self.made.chosen.clear()  # of a construction that came to nothing
-        return self.call(cls, init, construction)
+        return self.call(cls, init, construction, invention)
 
-    def call(self, function: Any, init: Mapping[str, Any], construction: int) -> tuple[Deferred, Synthesis]:
+    def call(
+        self, function: Any, init: Mapping[str, Any], construction: int, invention: int = 0
+    ) -> tuple[Deferred, Synthesis]:
         """A call of what makes a model, a class or a factory, that is yet to happen."""
         sizes = Assignment("sized", self.pinned, specs_of(function, {}), variant=CONSTRUCTOR_VARIANT, made=self.made)
-        synthesis = self.synthesis(sizes, construction)
+        synthesis = self.synthesis(sizes, construction, invention)
         args, kwargs = synthesis.arguments(function, {}, init, constructing=True)
         return Deferred(function, args, kwargs), synthesis
 
-    def synthesis(self, assignment: Assignment, variant: int) -> Synthesis:
+    def synthesis(self, assignment: Assignment, variant: int, invention: int = 0) -> Synthesis:
         """What makes arguments under an assignment of sizes."""
         return Synthesis(
-            assignment, variant=variant, pinned=self.pinned, subclasses=self.subclasses, described=self.described
+            assignment,
+            variant=variant,
+            invention=invention,
+            pinned=self.pinned,
+            subclasses=self.subclasses,
+            described=self.described,
         )
 
     def recall(self, construction: int) -> None:
         """Let those be the sizes that were made up which were so for this construction, the latest if it is unknown."""
         self.made.chosen = self._chosen.get(construction, self.made.chosen)
 
-    def _construct(self, cls: type, init: Mapping[str, Any], construction: int) -> tuple[Any, dict[str, int]]:
-        deferred, synthesis = self.constructor(cls, init, construction)
+    def _construct(
+        self, cls: type, init: Mapping[str, Any], construction: int, invention: int = 0
+    ) -> tuple[Any, dict[str, int]]:
+        deferred, synthesis = self.constructor(cls, init, construction, invention)
         try:
             model = self.build(deferred)
         except TimeLimitError:
@@ -107,6 +122,6 @@ class Models:
                 raise
             text = describe_error(error)
             raise CannotSynthesiseError(f"constructing {cls.__name__} with made-up arguments raised {text}") from None
-        self._made[cls, construction] = synthesis
+        self._made[cls, construction, invention] = synthesis
         self._chosen[construction] = dict(self.made.chosen)
         return model, {**synthesis.integers.known, **integers_of(model), **only_integers(init)}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
 
-from shapecheck.shapes import parse_spec
+from shapecheck.facts import Assumption
 from shapecheck.stage.observe.recorder import Kept, Recorder
 from shapecheck.stage.protocol import ConfiguredExample
 from shapecheck.stage.search import abstract
@@ -32,6 +32,7 @@ from shapecheck.stage.search.reaching import reached
 from shapecheck.stage.search.signatures import (
     annotated_original,
     bound,
+    code_integers,
     constants_of,
     inner_function,
     integers_of,
@@ -42,8 +43,9 @@ from shapecheck.stage.search.signatures import (
     wants_state,
     with_state,
 )
-from shapecheck.stage.search.sizes import Assignment, free_names
+from shapecheck.stage.search.sizes import Assignment
 from shapecheck.stage.search.synthesis import Synthesis
+from shapecheck.stage.search.ties import Signature, Written
 from shapecheck.stage.search.trials import Apart, Prepared, Recipe, Trial
 from shapecheck.stage.search.unbound import initialised, inside, is_outside
 from shapecheck.stage.search.untying import sizes_of
@@ -71,14 +73,16 @@ class Kitchen:
             check_names(cls, heads(init))
         described = annotated_original(cls, function)
         return self._call(
-            described, self._method(function), lambda construction: self.models.instance(cls, construction, init)
+            described,
+            self._method(function),
+            lambda construction, invention: self.models.instance(cls, construction, init, invention),
         )
 
     def bound(self, model: Any, method: str = "__call__") -> Recipe:
         """Call a method of a model that exists, which may hold abstract arrays."""
         function = inner_function(getattr(type(model), method))
         described = annotated_original(type(model), function)
-        return self._call(described, self._method(function), lambda construction: (model, integers_of(model), None))
+        return self._call(described, self._method(function), lambda *_: (model, integers_of(model), None))
 
     def function(self, function: Any) -> Recipe:
         """Call a plain function (or static method) alone."""
@@ -100,11 +104,16 @@ class Kitchen:
                 target, *args = function()
                 owner = getattr(target, "__self__", target)  # the model whose method it is, or itself
                 self._stages_of(owner)
+                for variables in self.recorder.constructions.variables(owner):
+                    integers.update({n: v for n, v in variables.items() if type(v) is int})
+                integers.update(integers_of(owner))
                 self._function(target)(*(given.get(str(i), a) for i, a in enumerate(args)))
 
-            return Prepared(lambda: self._run(call, arrays), assignment.chosen(), apart=self._apart())
+            return Prepared(lambda: self._run(call, arrays), assignment.chosen(), integers, apart=self._apart())
 
-        return Recipe(prepare, symbolic=bool(specs), ranks=ranks_of(specs))
+        integers: dict[str, int] = {}  # known once the example has made its model
+        written = tuple(Written(str(index), spec) for index, spec, _ in found)
+        return Recipe(prepare, symbolic=bool(specs), ranks=ranks_of(specs), signature=Signature(written))
 
     def configured(self, example: ConfiguredExample, target: Any) -> Recipe:
         """A `[[tool.shapecheck.example]]` table, applied to the object that its `call` names."""
@@ -154,17 +163,21 @@ class Kitchen:
             if missing:
                 kwargs.update(self._synthesis(assignment).only(missing, function, described))
             call = functools.partial(self._run, invoke, *first, *args, **kwargs)
-            return Prepared(call, assignment.chosen(), apart=self._apart())
+            return Prepared(call, assignment.chosen(), known, apart=self._apart())
 
-        return Recipe(prepare, symbolic=bool(specs), ranks=ranks_of(specs))
+        written = tuple(Written(str(index), spec) for index, spec in enumerate(specs))
+        claims = self.models.claimed(function)
+        return Recipe(
+            prepare, symbolic=bool(specs), ranks=ranks_of(specs), signature=Signature(written, claims, function)
+        )
 
     def construct(self, cls: type) -> Recipe:
         """Construct `cls`, for what its constructor shows."""
 
         def prepare(trial: Trial) -> Prepared:
-            deferred, synthesis = self.models.constructor(cls, {}, trial.construction)
+            deferred, synthesis = self.models.constructor(cls, {}, trial.construction, trial.invention)
             call = functools.partial(self._run, lambda instance: None, deferred)
-            return Prepared(call, guessed=synthesis.values.guessed, made_up=tuple(sorted(synthesis.made_up)))
+            return Prepared(call, assumptions=_inventions([synthesis]))
 
         return Recipe(prepare, symbolic=False, certain=False, constructions=self.models.constructions)
 
@@ -208,49 +221,47 @@ class Kitchen:
             self.recorder.stages.setdefault(id(module), path)
         self.recorder.watch.know("", model)
 
-    def _call(self, function: Any, invoke: Any, instance: Callable[[int], Instance] | None = None) -> Recipe:
+    def _call(self, function: Any, invoke: Any, instance: Callable[[int, int], Instance] | None = None) -> Recipe:
         described = self.models.described(function)
         specs = specs_of(function, described)
         vague = any(map(says_nothing, specs))
         constants = constants_of(function, specs, [d.spec for d in described.values()])
+        divisors = code_integers(function)
 
         def prepare(trial: Trial) -> Prepared:
-            model, known, construction = instance(trial.construction) if instance is not None else (None, {}, None)
+            model, known, construction = None, dict[str, int](), None
+            if instance is not None:
+                model, known, construction = instance(trial.construction, trial.invention)
             self._own(known, model)
             first = () if instance is None else (model,)
-            assignment = self._assignment(trial, {**constants, **known, **self.models.pinned}, specs)
-            synthesis = self._synthesis(assignment)
+            assignment = self._assignment(trial, {**constants, **known, **self.models.pinned}, specs, divisors)
+            synthesis = self._synthesis(assignment, trial.invention)
             synthesis.integers.chosen.update(known)
             given = {"state": None} if first and wants_state(function, model) else {}
             args, kwargs = synthesis.arguments(function, described, given, skip=len(first))
-            sizes = tuple(dict.fromkeys(v for v in known.values() if v > 2))
             call = functools.partial(self._run, invoke, *first, *args, **kwargs)
             made = [synthesis, *filter(None, [construction])]
-            told = tuple((n, str(known[n])) for n in free_names(specs) if n in known)
-            if trial.construction != 0:  # defaults may be equal by chance
-                told = tuple((n, size) for n, size in told if list(known.values()).count(int(size)) == 1)
-            loose = {size for s in made for size in s.made_up} - assignment.fixed()
+            chosen = synthesis.integers.chosen
             return Prepared(
                 call,
                 assignment.chosen(),
-                sizes,
-                any(s.values.guessed for s in made),
-                assignment.guessed_dtype,
-                tuple(sorted(loose)),
-                assignment.shared(construction.assignment) if construction is not None else (),
-                told,
-                self._apart(),
+                {**chosen, **synthesis.made_up, **known},
+                frozenset(lacking(function, known)) & chosen.keys() - known.keys(),
+                assumptions=_inventions(made, assignment.fixed()),
+                shared=assignment.shared(construction.assignment) if construction is not None else (),
+                apart=self._apart(),
             )
 
+        written = [Written(d.parameter, d.spec, formal=False) for d in described.values()]
+        written += [Written("", spec) for spec in specs_of(function, {})]
         return Recipe(
             prepare,
             relations=instance is None,
-            tied=not free_names(specs) and not vague,
+            signature=Signature(tuple(written), self.models.claimed(function), function),
             certain=not any(d.vague for d in described.values()) and not vague,
             constructions=(0,) if instance is None else self.models.constructions,
             ranks=ranks_of(specs),
-            apart=tuple(frozenset(parse_spec(s).free_names()) for s in specs_of(function, {})),
-            described_apart=tuple(frozenset(parse_spec(d.spec).free_names()) for d in described.values()),
+            varies=True,
         )
 
     def _own(self, known: Mapping[str, int], *values: Any) -> None:
@@ -261,8 +272,36 @@ class Kitchen:
     def _apart(self) -> Apart:
         return Apart(frozenset(self.models.made.own or ()), self.models.made.dims)
 
-    def _synthesis(self, assignment: Assignment) -> Synthesis:
-        return self.models.synthesis(assignment, self.models.constructions[0])
+    def _synthesis(self, assignment: Assignment, invention: int = 0) -> Synthesis:
+        return self.models.synthesis(assignment, self.models.constructions[0], invention)
 
-    def _assignment(self, trial: Trial, known: Mapping[str, int], specs: Sequence[str]) -> Assignment:
-        return Assignment(trial.mode, known, specs, trial.substitution, trial.variant, trial.rank, self.models.made)
+    def _assignment(
+        self, trial: Trial, known: Mapping[str, int], specs: Sequence[str], divisors: Sequence[int] = ()
+    ) -> Assignment:
+        return Assignment(
+            trial.mode,
+            known,
+            specs,
+            trial.substitution,
+            trial.variant,
+            trial.rank,
+            self.models.made,
+            (*divisors, *known.values()),
+        )
+
+
+def _inventions(made: Iterable[Synthesis], fixed: Collection[int] = ()) -> tuple[Assumption, ...]:
+    """What was made up for a call: values of which nothing says the shape, dtypes, and sizes inside of instances.
+
+    Sizes that are `fixed`, since dims were tied to them, are as good as given.
+    """
+    found: dict[Assumption, None] = {}
+    for synthesis in made:
+        for (kind, name), value in synthesis.values.inventions.items():
+            found[Assumption(kind, name, value, "invented")] = None
+        for name in synthesis.assignment.guessed_dtypes:
+            found[Assumption("dtype", name, "", "invented")] = None
+        for name, size in synthesis.made_up.items():
+            if size not in fixed:
+                found[Assumption("size", name, str(size), "invented")] = None
+    return tuple(found)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from shapecheck.stage.search.trials import Outcome
 
@@ -23,10 +24,21 @@ def proposals(outcome: Outcome) -> list[tuple[str, str]]:
     free = {text: name for name, text in prepared.chosen}
     words = list(dict.fromkeys(w for text in _texts(outcome) for w in _WORD.findall(text)))
     names = [w for w in words if w in free]
-    sizes = [w for w in words if w not in free and w.isdigit() and int(w) in prepared.known]
+    known = prepared.known()
+    sizes = [w for w in words if w not in free and w.isdigit() and int(w) in known]
     fixed = [w for w in words if w not in free and w.isdigit() and w not in sizes and 2 < int(w) <= _LARGEST_FIXED]
     multiples = [w for w in words if "*" in w and w.partition("*")[2] in free]
     return list(dict.fromkeys(_pairs(free, names, sizes, fixed, multiples)))[:_MOST]
+
+
+def compared(outcome: Outcome) -> Iterator[tuple[str, str]]:
+    """The pairs of integers, by name, whose sizes stand beside each other in the message of a failure."""
+    if outcome.failure is None or outcome.prepared is None:
+        return
+    words = dict.fromkeys(w for text in _texts(outcome) for w in _WORD.findall(text) if w.isdigit())
+    named = [[n for n, size in outcome.prepared.integers.items() if str(size) == word] for word in words]
+    for left, right in itertools.combinations(filter(None, named), 2):
+        yield from itertools.product(left, right)
 
 
 def _texts(outcome: Outcome) -> Iterator[str]:
@@ -51,5 +63,17 @@ def _pairs(
             number, _, inner = multiple.partition("*")
             if inner != name:
                 yield free[name], f"{number}*{free[inner]}"
+    for name, size in itertools.product(names, fixed):
+        yield from ((free[name], relation) for relation in _relations(int(size), free) if free[name] not in relation)
     for name in names:
         yield from ((free[name], size) for size in fixed)
+
+
+def _relations(size: int, free: Mapping[str, str]) -> Iterator[str]:
+    """How a number follows from the size of a free name: one more or less, twice, half."""
+    for text, name in free.items():
+        if text.isdigit():
+            other = int(text)
+            forms = {other + 1: "{}+1", other - 1: "{}-1", 2 * other: "2*{}", other // 2: "{}//2"}
+            if size in forms:
+                yield forms[size].format(name)

@@ -16,16 +16,19 @@ from typing import Any
 
 import jax
 
-from shapecheck.shapes import Bindings, FixedDim, Spec, SpecError, is_variadic, match, parse_spec
+from shapecheck.facts import Assumption
+from shapecheck.shapes import Bindings, FixedDim, NamedDim, Spec, SpecError, is_variadic, match, parse_spec
 from shapecheck.stage.observe.values import is_array, is_size
 from shapecheck.stage.protocol import Described
 from shapecheck.stage.search import abstract
 from shapecheck.stage.search.annotations import annotation_of, array_type
+from shapecheck.stage.search.signatures import field_sizes
 from shapecheck.stage.search.sizes import Assignment
+from shapecheck.stage.search.ties import Signature, Written
 from shapecheck.stage.search.trials import Prepared, Recipe, Trial
 
-_ATTEMPTS = 16
-_SECONDS = 2.0
+_ATTEMPTS = 40
+_SECONDS = 3.0
 
 
 @dataclass(frozen=True)
@@ -36,10 +39,10 @@ class Seen:
     arguments: Mapping[str, Any]
     known: Mapping[str, int]
 
-    def own_sizes(self) -> frozenset[str]:
-        """The sizes of the arrays that `self` holds, as text."""
+    def own_sizes(self) -> frozenset[int]:
+        """The sizes of the arrays that `self` holds."""
         leaves = jax.tree_util.tree_leaves(self.arguments.get("self"))
-        return frozenset(str(d) for leaf in leaves if is_array(leaf) for d in leaf.shape)
+        return frozenset(d for leaf in leaves if is_array(leaf) for d in leaf.shape if isinstance(d, int))
 
 
 def capture(function: Any, frame: FrameType, known: Mapping[str, int]) -> Seen | None:
@@ -55,7 +58,12 @@ def capture(function: Any, frame: FrameType, known: Mapping[str, int]) -> Seen |
     return Seen(inner, arguments, known)
 
 
-def recipe(seen: Seen, described: Mapping[str, Described], pinned: Mapping[str, int]) -> Recipe | None:
+def recipe(
+    seen: Seen,
+    described: Mapping[str, Described],
+    pinned: Mapping[str, int],
+    claims: tuple[frozenset[str], ...] = (),
+) -> Recipe | None:
     """How to call it again with free sizes; None if no argument is an array."""
     told = _described(seen, described)
     arrays = {name: v for name, v in seen.arguments.items() if isinstance(v, jax.ShapeDtypeStruct) and v.shape}
@@ -63,9 +71,21 @@ def recipe(seen: Seen, described: Mapping[str, Described], pinned: Mapping[str, 
         return None
     specs = {name: told.get(name) or _own_names(name, value) for name, value in arrays.items()}
     integers = {n: int(v) for n, v in seen.arguments.items() if is_size(v) and isinstance(v, int)}
-    known = {**seen.known, **integers, **pinned}
+    fields = field_sizes(seen.arguments.get("self"))
+    sizes = _sizes(seen, specs)
+    # An axis of one, or of none, is likely to be so on purpose: for broadcasting, or because there is nothing.
+    kept = {name: size for name, size in sizes.items() if size in (0, 1)}
+    known = {**kept, **seen.known, **integers, **pinned}
     texts = list(specs.values())
-    proves = set(specs) == set(told) and not _may_follow(seen, specs, known)
+    stays = _staying(seen, specs)
+    lasting = [Assumption("follows", name, "", "invented") for name in specs.keys() - told.keys()]
+    lasting += [
+        Assumption("follows", name, str(size), "invented")
+        for name, size in sizes.items()
+        if size in stays and name not in known
+    ]
+
+    lasting += [Assumption("size", name, str(size), "given") for name, size in kept.items() if name not in seen.known]
 
     def prepare(trial: Trial) -> Prepared:
         assignment = Assignment(trial.mode, known, texts, trial.substitution, trial.variant, trial.rank)
@@ -74,10 +94,23 @@ def recipe(seen: Seen, described: Mapping[str, Described], pinned: Mapping[str, 
             shape = assignment.array(text, "Float", name).shape
             given[name] = jax.ShapeDtypeStruct(shape, arrays[name].dtype)
         args, kwargs = _call(seen.function, given)
-        sizes = tuple(dict.fromkeys(v for v in known.values() if v > 2))
-        return Prepared(functools.partial(abstract.run, seen.function, *args, **kwargs), assignment.chosen(), sizes)
+        chosen = assignment.chosen()
+        return Prepared(
+            functools.partial(abstract.run, seen.function, *args, **kwargs),
+            chosen,
+            {**fields, **known},
+            own=frozenset(stays | seen.own_sizes()),
+            shared=tuple((name, str(fields[name])) for name, _ in chosen if name in fields),
+        )
 
-    return Recipe(prepare, ranks=(_rank(specs, arrays),), proves=proves, attempts=_ATTEMPTS, seconds=_SECONDS)
+    return Recipe(
+        prepare,
+        signature=Signature(tuple(Written(name, text) for name, text in specs.items()), claims, seen.function),
+        ranks=(_rank(specs, arrays),),
+        lasting=tuple(lasting),
+        attempts=_ATTEMPTS,
+        seconds=_SECONDS,
+    )
 
 
 def _described(seen: Seen, described: Mapping[str, Described]) -> dict[str, str]:
@@ -92,7 +125,7 @@ def _described(seen: Seen, described: Mapping[str, Described]) -> dict[str, str]
         annotation = annotation_of(seen.function, name, parameter.annotation)
         types = map(array_type, (annotation, *typing.get_args(annotation)))
         texts = [each.shape for each in types if each is not None]
-        if not texts and name in described and not described[name].vague:
+        if not texts and name in described and not (described[name].vague or described[name].prose):
             texts = [described[name].spec]
         shape = tuple((d,) for d in value.shape if isinstance(d, int))
         sizes = {known: (size,) for known, size in seen.known.items()}
@@ -111,21 +144,41 @@ def _spec(text: str) -> Spec:
         return Spec((FixedDim(-1),))
 
 
-def _may_follow(seen: Seen, specs: Mapping[str, str], known: Mapping[str, int]) -> bool:
-    """Whether something that stays as it was has a size of what becomes free: it may have to follow it."""
-    free = set()
+def _sizes(seen: Seen, specs: Mapping[str, str]) -> dict[str, int]:
+    """The size that each name of a plain axis was seen with."""
+    found: dict[str, int] = {}
     for name, text in specs.items():
-        shape = seen.arguments[name].shape
-        names = [str(dim) for dim in parse_spec(text).dims]
-        if len(names) == len(shape):
-            free |= {size for dim, size in zip(names, shape, strict=True) if not dim.isdigit() and dim not in known}
-        else:
-            free |= set(shape)
-    rest = {n: v for n, v in seen.arguments.items() if n not in specs and n != "self"}
-    leaves = jax.tree_util.tree_leaves(rest)
-    sizes = {d for leaf in leaves if is_array(leaf) for d in leaf.shape}
+        shape, dims = seen.arguments[name].shape, parse_spec(text).dims
+        behind = next((i for i, dim in enumerate(dims) if is_variadic(dim)), len(dims))
+        ahead = len(dims) - behind - 1  # axes behind the variadic one are counted from the end
+        pairs = [*zip(dims[:behind], shape, strict=False)]
+        pairs += [*zip(dims[len(dims) - ahead :], shape[len(shape) - ahead :], strict=False)] if ahead > 0 else []
+        for dim, size in pairs:
+            if isinstance(dim, NamedDim) and isinstance(size, int):
+                found.setdefault(dim.name, size)
+    return found
+
+
+def _staying(seen: Seen, specs: Mapping[str, str]) -> set[int]:
+    """The sizes of what stays as it was, beside the instance: other arguments, and what the function reaches."""
+    rest = [v for n, v in seen.arguments.items() if n not in specs and n != "self"]
+    leaves = jax.tree_util.tree_leaves([*rest, *_reached(seen.function)])
+    sizes = {d for leaf in leaves if is_array(leaf) for d in leaf.shape if isinstance(d, int)}
     sizes |= {leaf for leaf in leaves if isinstance(leaf, int) and not isinstance(leaf, bool)}
-    return bool((free - {0, 1}) & sizes)
+    return sizes - {0, 1}
+
+
+def _reached(function: Any) -> list[Any]:
+    """The arrays and numbers that a function closes over, or finds among the variables of its module."""
+    code, cells = getattr(function, "__code__", None), getattr(function, "__closure__", None) or ()
+    names = code.co_names if code is not None else ()
+    found = [function.__globals__[name] for name in names if name in getattr(function, "__globals__", {})]
+    for cell in cells:
+        try:
+            found.append(cell.cell_contents)
+        except ValueError:  # not assigned yet
+            continue
+    return [each for each in found if is_array(each) or type(each) is int]
 
 
 def _own_names(name: str, value: jax.ShapeDtypeStruct) -> str:

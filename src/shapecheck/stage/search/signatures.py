@@ -5,15 +5,18 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from types import CodeType
 from typing import Any
 
 import jax
 
-from shapecheck.shapes import AnyDims, parse_spec
+from shapecheck.shapes import AnyDims, Bindings, SpecError, match, parse_spec
 from shapecheck.stage.observe.values import is_array
 from shapecheck.stage.protocol import Described
 from shapecheck.stage.search.annotations import annotation_of, array_type, is_plain_array
 from shapecheck.stage.search.sizes import free_names
+
+_LARGEST_DIVISOR = 512
 
 Descriptions = Mapping[str, Described]
 
@@ -79,6 +82,20 @@ def constants_of(function: Any, specs: Sequence[str], described: Sequence[str]) 
     return {n: module[n] for n in free_names(specs) if n not in plain and type(module.get(n)) is int}
 
 
+def code_integers(function: Any) -> tuple[int, ...]:
+    """The integers that the code of a function writes: it may divide sizes by them."""
+    found: list[int] = []
+    todo = [getattr(inspect.unwrap(function), "__code__", None)]
+    while todo:
+        code = todo.pop()
+        for constant in getattr(code, "co_consts", ()):
+            if type(constant) is int:
+                found.append(constant)
+            elif isinstance(constant, CodeType):
+                todo.append(constant)
+    return tuple(n for n in dict.fromkeys(found) if 2 < n <= _LARGEST_DIVISOR)
+
+
 def _annotated(annotation: Any) -> Iterator[str]:
     found = array_type(annotation)
     if found is not None:
@@ -99,6 +116,25 @@ def integers_of(model: Any) -> dict[str, int]:
         elif not is_array(value) and name.lstrip("_").endswith(("config", "cfg", "args", "hparams")):
             found = {**{k: v for k, v in getattr(value, "__dict__", {}).items() if type(v) is int}, **found}
     return found
+
+
+def field_sizes(instance: Any) -> dict[str, int]:
+    """The sizes of an instance's arrays, by the names that the annotations of its class's fields have for them."""
+    cls = type(instance)
+    memo = Bindings()
+    for base in cls.__mro__ if instance is not None else ():
+        for name, raw in vars(base).get("__annotations__", {}).items():
+            found = array_type(annotation_of(cls, name, raw))
+            value = getattr(instance, "__dict__", {}).get(name)
+            if found is None or value is None or not is_array(value):
+                continue
+            if not all(isinstance(d, int) for d in value.shape):
+                continue
+            try:
+                memo = match(parse_spec(found.shape), tuple((d,) for d in value.shape), memo).bindings
+            except SpecError:  # jaxtyping takes more than can be evaluated
+                continue
+    return {name: size[0] for name, size in memo.single.items() if name.isidentifier()}
 
 
 def only_integers(init: Mapping[str, Any]) -> dict[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -41,6 +42,13 @@ SIZE_VARIANTS: tuple[tuple[int, ...], ...] = (
 )
 CONSTRUCTOR_VARIANT = 3
 """The pool for arrays that are given to constructors."""
+
+DIVISIBLE, DIVISIBLE_TOO, SQUARES = 4, 5, 6
+"""More pools, for code that takes only some sizes: multiples of all that it may divide by, and powers of four."""
+
+_PRIMES = (7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103)
+_DIVIDES = 240  # what is divided by in any case: 3 and 4, and the first integers that are made up, 48 and 80
+_LARGEST_MULTIPLE = 5040
 
 _BINARY: Mapping[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
@@ -116,13 +124,14 @@ class Assignment:
         variant: int = 0,
         rank: int = 1,
         made: Made | None = None,
+        divisors: Iterable[int] = (),
     ) -> None:
         self.mode = mode
         self.made = made or Made()
         self.known = dict(known)
         self.ties = dict(substitution.ties)
         self.variadic_rank = rank
-        self.guessed_dtype = False  # some array's dtype could as well be another
+        self.guessed_dtypes: list[str] = []  # arrays whose dtype could as well be another
         self._sizes: dict[str, Any] = {}
         self._told: set[int] = set()
         self.used: dict[str, Any] = {}
@@ -133,7 +142,7 @@ class Assignment:
         else:
             before = self.made.dims if variant == 0 else {}
             taken = {*before.values(), *(self.made.own or ())}
-            pool = [size for size in SIZE_VARIANTS[variant % len(SIZE_VARIANTS)] if size not in taken]
+            pool = [size for size in _pool(variant, divisors) if size not in taken]
             names = [n for n in (*self.free, *_anonymous()) if n not in before]
             self._sizes.update({n: pool[i % len(pool)] + 16 * (i // len(pool)) for i, n in enumerate(names)})
             self._sizes.update(before)
@@ -187,7 +196,8 @@ class Assignment:
                 dims.append(evaluate(dim, self.size))
         if dtype in ("Key", "PRNGKeyArray"):
             return jax.ShapeDtypeStruct(tuple(dims), self.key(typed=True).dtype)
-        self.guessed_dtype |= dtype in _OPEN_DTYPES
+        if dtype in _OPEN_DTYPES:
+            self.guessed_dtypes.append(name)
         return jax.ShapeDtypeStruct(tuple(dims), jnp.dtype(concrete_dtype(dtype, name)))
 
     def key(self, *, typed: bool) -> jax.ShapeDtypeStruct:
@@ -274,6 +284,20 @@ def substitutions(names: Sequence[str], sizes: Sequence[int], *, relations: bool
     for a, b in itertools.combinations(names, 2):
         for first, second in itertools.product(sizes, repeat=2):
             yield Substitution(((a, str(first)), (b, str(second))))
+
+
+def _pool(variant: int, divisors: Iterable[int]) -> tuple[int, ...]:
+    """The numbers of a variant; `divisors` are those that the code may divide sizes by."""
+    if variant == SQUARES:
+        return (64, 256, 1024, 16, 4096, 16384, 65536)
+    if variant not in (DIVISIBLE, DIVISIBLE_TOO):
+        return SIZE_VARIANTS[variant % len(SIZE_VARIANTS)]
+    multiple = _DIVIDES
+    for divisor in sorted({d for d in divisors if d > 2}):
+        together = math.lcm(multiple, divisor)
+        multiple = together if together <= _LARGEST_MULTIPLE else multiple
+    primes = _PRIMES[::-1] if variant == DIVISIBLE_TOO else _PRIMES
+    return tuple(multiple * prime for prime in primes)
 
 
 def _anonymous() -> list[str]:

@@ -1,24 +1,49 @@
-"""One entry, run until it is known what it shows: with symbols, with numbers, with other constructions."""
+"""One entry, run until it is known what it shows: with numbers, with symbols, with other constructions and inventions.
+
+Numbers come first, with sizes that are all different. Where these do not evaluate, dims are tied to each other or to
+sizes of the model: by what explains a tie, and then by anything, to see what the code would need. What runs only under
+a tie that nothing explains is shown by the untied runs, which fail, with the tie in their failure.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 
-from shapecheck.facts import Evaluation
+from shapecheck.facts import Assumption, Evaluation
 from shapecheck.stage.observe.recorder import Recorder
 from shapecheck.stage.protocol import EntryPlan
 from shapecheck.stage.search import untying
 from shapecheck.stage.search.attempts import Attempts
 from shapecheck.stage.search.integers import ALL_EQUAL
-from shapecheck.stage.search.repair import proposals
-from shapecheck.stage.search.sizes import Substitution, substitutions
-from shapecheck.stage.search.trials import INDEPENDENT, Outcome, Recipe, Trial
+from shapecheck.stage.search.repair import compared, proposals
+from shapecheck.stage.search.sizes import DIVISIBLE, DIVISIBLE_TOO, SQUARES, Substitution, substitutions
+from shapecheck.stage.search.ties import Tie, explained
+from shapecheck.stage.search.trials import Outcome, Recipe, Trial
 from shapecheck.stage.search.values import CannotSynthesiseError
 
 _MOST_TIES = 6
+_VARIANTS = (0, 1, 2, DIVISIBLE, DIVISIBLE_TOO, SQUARES)
+_FURTHER = 60  # attempts at ties that nothing explains: they only name what the code would need
+_LEAST_FAILURES = 2  # assignments of different sizes that must fail alike
+_UNVERIFIED = ("template", "compare")  # what is shown as it is: any sizes that go will do
+
+
+@dataclass(frozen=True)
+class Found:
+    """What one construction showed: outcomes that went to their end; or those that did not, all untied.
+
+    `requires` is a tie that nothing explains and under which `tied` went to its end.
+    """
+
+    ok: tuple[Outcome, ...] = ()
+    failed: tuple[Outcome, ...] = ()
+    requires: Assumption | None = None
+    tied: tuple[Outcome, ...] = ()
 
 
 class Search:
@@ -34,9 +59,8 @@ class Search:
     ) -> None:
         self.entry, self.recipe = entry, recipe
         self.attempts = Attempts(recipe, recorder, seconds, renewed)
-        self.failures = self.attempts.failures
-        self.shown: Outcome | None = None  # the latest that was told
-        self.contrary = False  # some sizes evaluate, but make equal what a comment tells apart
+        self.shown: Outcome | None = None  # the latest of the evaluations
+        self._accuses = entry.origin not in _UNVERIFIED
 
     def evaluate(self) -> tuple[Evaluation, ...]:
         """All evaluations that say something of the entry: symbolic and sized where both go, else what stopped them.
@@ -44,19 +68,23 @@ class Search:
         Raises CannotSynthesiseError if the model cannot be constructed in any way.
         """
         problem: CannotSynthesiseError | None = None
+        first: Found | None = None
         for construction in self.recipe.constructions:
             try:
                 found = self._constructed(construction)
             except CannotSynthesiseError as error:
                 problem = error  # the last construction came the furthest
                 continue
-            if found and construction == ALL_EQUAL and self.entry.whole and self._shape_error() is not None:
-                break  # that equal sizes happen to fit does not excuse a mix-up of different ones
-            if found:
-                return tuple(self._result(o) for o in found)
-        if problem is not None and not self.failures:
-            raise problem
-        return self._stopped()
+            if found.ok and first is not None and self._is_mix_up(first, found.ok[0]):
+                break
+            if found.ok:
+                return tuple(self._result(outcome) for outcome in found.ok)
+            first = first or found
+        if first is None:
+            if problem is not None:
+                raise problem
+            return ()
+        return self._stopped(first)
 
     def numbers(self) -> Trial | None:
         """The first trial with numbers that evaluates, or that comes to where it needs values; None if none does.
@@ -64,195 +92,266 @@ class Search:
         Raises CannotSynthesiseError as `evaluate` does.
         """
         problem: CannotSynthesiseError | None = None
+        first: Found | None = None
         for construction in self.recipe.constructions:
             try:
-                found = self._search(Trial("sized", construction=construction))
+                found = self._sized(Trial("sized", construction=construction))
             except CannotSynthesiseError as error:
                 problem = error
                 continue
-            if found is not None:
-                return found.trial
-            if self.failures and _needs_values(self.failures[-1]):
-                return self.failures[-1].trial
-        if problem is not None and not self.failures:
+            if found.ok:
+                return found.ok[0].trial
+            if any(map(_needs_values, found.failed)):
+                return found.failed[0].trial
+            first = first or found
+        if first is None and problem is not None:
             raise problem
-        return None
+        further = self._further(first) if first is not None else None
+        return further.tied[0].trial if further is not None and further.tied else None
 
-    def _constructed(self, construction: int) -> tuple[Outcome, ...]:
-        symbolic: Outcome | None = None
-        start = INDEPENDENT
-        if self.recipe.symbolic:
-            symbolic = self._search(Trial("symbolic", construction=construction))
-            last = self.failures[-1] if self.failures and symbolic is None else symbolic
-            if last is not None and (last.ok or _needs_values(last)):
-                start = last.trial.substitution
-        rank = symbolic.trial.rank if symbolic is not None else 1
-        if symbolic is not None and any(text.isdigit() for _, text in symbolic.trial.substitution.ties):
-            untied = self._untied(Trial("sized", construction=construction, rank=rank))
-            if untied:
-                return (*untied, *self._told_elsewhere(untied))
-            symbolic = self._apart(symbolic)
-        if symbolic is not None and self.attempts.exhausted():  # a large model: one look has to do
-            return (symbolic,)
-        sized = self._sized(Trial("sized", start, construction=construction, rank=rank))
-        if symbolic is not None and (sized or not self._contradicted()):
-            sized = (symbolic, *sized)
-        return (*sized, *self._told_elsewhere(sized)) if sized else ()
+    def _constructed(self, construction: int) -> Found:
+        found = self._sized(Trial("sized", construction=construction))
+        if not found.ok and not self._accuses:
+            further = self._further(found)
+            found = Found(ok=further.tied) if further.tied else found
+        if not found.ok:
+            return found
+        first = found.ok[0]
+        symbolic = [outcome for outcome in self._symbolic(first) if outcome.ok]
+        if self.attempts.exhausted():  # a large model: one look has to do
+            return Found(ok=(*symbolic, first))
+        again = self._again(found.ok)
+        if not again and _has_free_names(first):
+            first = _by_chance(first)
+        runs = [first, *again]
+        return Found(ok=(*symbolic, *runs, *self._named_elsewhere(runs), *self._other_ranks(runs)))
 
-    def _untied(self, trial: Trial) -> tuple[Outcome, ...]:
-        """Numbers may not need the ties that symbols do: JAX cannot compare all symbolic sizes, `2*(h//2)` and `h`."""
-        failed = len(self.failures)
-        found = []
-        for variant in (2, 0, 1):  # those which divide best first
-            outcome = self.attempts.run(dataclasses.replace(trial, variant=variant))
-            if outcome.ok:
-                found.append(outcome)
-            elif not found:
+    def _sized(self, start: Trial) -> Found:
+        """The first run with numbers that goes to its end, untied if that goes, else under ties that are explained."""
+        failed: list[Outcome] = []
+        for rank in self.recipe.ranks:
+            if failed and self.attempts.exhausted():
                 break
-        del self.failures[failed:]
-        return tuple(found) if len(found) > 1 else ()
+            for variant in _VARIANTS if rank == self.recipe.ranks[0] else (0, 2):
+                outcome = self.attempts.run(dataclasses.replace(start, rank=rank, variant=variant))
+                if outcome.ok:
+                    return Found(ok=self._untied(outcome))
+                if _needs_values(outcome):  # other sizes do not help
+                    return Found(failed=(outcome, *failed))
+                failed.append(outcome)
+                if not _has_free_names(outcome) or self.attempts.exhausted():
+                    break
+        deepest = max(failed, key=lambda outcome: outcome.depth)
+        tied = self._tied(deepest, self._is_explained) if _has_free_names(deepest) else None
+        if tied is not None and tied.ok:
+            return Found(ok=self._untied(tied))
+        return Found(failed=(tied,) if tied is not None else tuple(failed))
 
-    def _apart(self, found: Outcome) -> Outcome:
-        """The same without ties to the model's own sizes that are not needed."""
-        failed = len(self.failures)
-        other = untying.untied(found, self.attempts.run)
-        del self.failures[failed:]
-        return other
+    def _symbolic(self, sized: Outcome) -> Iterator[Outcome]:
+        """The same with symbols. That JAX cannot go on with them is no matter where numbers do."""
+        if self.recipe.symbolic:
+            yield self.attempts.run(dataclasses.replace(sized.trial, mode="symbolic", variant=0))
 
-    def _told_elsewhere(self, seen: Sequence[Outcome]) -> tuple[Outcome, ...]:
+    def _again(self, found: Sequence[Outcome]) -> tuple[Outcome, ...]:
+        """A second run with other numbers, and another invention if anything was invented."""
+        first = found[0]
+        invents = first.has_invented() or self._has_other_integers(first)
+        if not _has_free_names(first) and not invents:
+            return ()
+        tried = {first.trial.variant}
+        for invention in (1, 0) if invents else (0,):
+            for variant in (1, 0, 2, DIVISIBLE, DIVISIBLE_TOO):
+                trial = dataclasses.replace(first.trial, variant=variant, invention=invention)
+                if variant in tried and not invention:
+                    continue
+                other = self._attempted(self._as_tied(trial, first))
+                if other is not None and other.ok:
+                    return (other,)
+                if self.attempts.exhausted():
+                    return ()
+        return ()
+
+    def _attempted(self, trial: Trial) -> Outcome | None:
+        """A run of another invention, for which there may be no model."""
+        try:
+            return self.attempts.run(trial)
+        except CannotSynthesiseError:
+            return None
+
+    def _has_other_integers(self, outcome: Outcome) -> bool:
+        """Whether integers of a constructor or of the call were made up, so that others can be."""
+        return self.recipe.varies and outcome.prepared is not None and bool(outcome.prepared.integers)
+
+    def _as_tied(self, trial: Trial, first: Outcome) -> Trial:
+        """A trial of another invention: sizes that names were tied to are others there."""
+        if trial.invention == first.trial.invention or not first.trial.substitution.ties:
+            return trial
+        try:
+            prepared = self.recipe.prepare(trial)
+        except CannotSynthesiseError:
+            return trial
+        before = first.prepared.integers if first.prepared is not None else {}
+        ties = []
+        for name, text in first.trial.substitution.ties:
+            named = [each for each, size in before.items() if str(size) == text and each in prepared.integers]
+            ties.append((name, str(prepared.integers[named[0]]) if named else text))
+        return dataclasses.replace(trial, substitution=Substitution(tuple(ties)))
+
+    def _named_elsewhere(self, seen: Sequence[Outcome]) -> tuple[Outcome, ...]:
         """Free names that the class or the code gives a size after all: what holds with that size is not false.
 
         Dims may have one size for a whole class, of the constructor's arrays too; and a local integer may have the
         name of a dim (`P = self.num_outputs`). Integers that follow the free sizes, `h // 2` in a callee, are none.
         """
-        found = seen[-1]
-        ties = dict(found.trial.substitution.ties)
-        constant = set.intersection(*(set(_local_integers(outcome)) for outcome in seen))
-        told = (*(found.prepared.shared if found.prepared else ()), *sorted(constant))
-        shared = tuple((name, size) for name, size in dict(told).items() if name not in ties)
+        first = seen[0]
+        if first.prepared is None:
+            return ()
+        ties = dict(first.trial.substitution.ties)
+        lasting = set.intersection(*(set(_local_integers(outcome)) for outcome in seen))
+        integers = {name: str(first.prepared.integers.get(meaning, meaning)) for name, meaning in sorted(lasting)}
+        shared = tuple((n, size) for n, size in {**dict(first.prepared.shared), **integers}.items() if n not in ties)
         if not shared:
             return ()
-        substitution = Substitution((*found.trial.substitution.ties, *shared))
-        outcome = self.attempts.run(dataclasses.replace(found.trial, mode="sized", substitution=substitution))
+        substitution = Substitution((*first.trial.substitution.ties, *shared))
+        outcome = self.attempts.run(dataclasses.replace(first.trial, substitution=substitution))
         return (outcome,) if outcome.ok else ()
 
-    def _sized(self, start: Trial) -> tuple[Outcome, ...]:
-        found = self._search(start)
-        if found is None and start.substitution.ties:
-            found = self._search(dataclasses.replace(start, substitution=INDEPENDENT))
-        if found is None:
-            return ()
-        found = self._apart(found)
-        if found.prepared is None or not found.prepared.chosen:
-            return (found,)
-        for variant in sorted({0, 1, 2} - {found.trial.variant}):
-            other = self.attempts.run(dataclasses.replace(found.trial, variant=variant))
-            if other.ok:
-                return found, other
-        # Sizes that evaluate once and never again fit by chance: what they show proves nothing.
-        return (dataclasses.replace(found, prepared=dataclasses.replace(found.prepared, guessed=True)),)
+    def _other_ranks(self, found: Sequence[Outcome]) -> tuple[Outcome, ...]:
+        """The same with none and two axes for variadic dims: a claim holds for each number of them, or not at all."""
+        first = found[0].trial
+        others = (rank for rank in (2, 0) if len(self.recipe.ranks) > 1 and rank != first.rank)
+        runs = (self.attempts.run(dataclasses.replace(first, rank=rank)) for rank in others)
+        return tuple(outcome for outcome in runs if outcome.ok)
 
-    def _search(self, start: Trial) -> Outcome | None:
-        """The first trial that evaluates, the most general first.
+    def _untied(self, found: Outcome) -> tuple[Outcome, ...]:
+        return (untying.untied(found, self.attempts.run),)
 
-        A value that only a run has ends the search: other sizes do not help.
+    def _tied(self, outcome: Outcome, admits: Callable[[Tie, Outcome], bool]) -> Outcome | None:
+        """The run under the first ties that let it go to its end, or come to where it needs values.
+
+        First what JAX says does not fit is tied, one pair of sizes after the other, as long as that leads further.
         """
-        first: Outcome | None = None
-        for rank in self.recipe.ranks:
-            if first is not None and self.attempts.exhausted():
-                break
-            for variant in (0,) if start.mode == "symbolic" else (0, 2):
-                outcome = self.attempts.run(dataclasses.replace(start, rank=rank, variant=variant))
-                if outcome.ok or _needs_values(outcome):
-                    return outcome if outcome.ok else None
-                if first is None or outcome.depth > first.depth:
-                    first = outcome
-        if first is None or first.prepared is None or not (first.prepared.chosen or first.trial.substitution.ties):
-            return None
-        repaired = self._repaired(first)
-        if repaired is not None:
-            return repaired if repaired.ok else None
-        return self._blind(first)
-
-    def _repaired(self, outcome: Outcome) -> Outcome | None:
-        """Tie what JAX says does not fit, one pair of sizes after the other, as long as that leads further."""
+        first = outcome
         for _ in range(_MOST_TIES):
             for tie in proposals(outcome):
-                tied = Substitution((*outcome.trial.substitution.ties, tie))
-                if not self.recipe.allows(tied, outcome.prepared.told if outcome.prepared else ()):
+                if not admits(tie, outcome):
                     continue
-                found = self.attempts.run(dataclasses.replace(outcome.trial, substitution=tied))
-                if found.ok and self._is_contrary(found):
-                    continue
+                found = self._with(outcome.trial, tie)
                 if found.ok or _needs_values(found):
                     return found
                 if self.attempts.exhausted():
                     return None
-                if found.depth > outcome.depth or (found.depth == outcome.depth and _place(found) > _place(outcome)):
+                if found.depth > outcome.depth or (found.depth == outcome.depth and found.place > outcome.place):
                     outcome = found
                     break
             else:
-                return None
-        return None
-
-    def _blind(self, first: Outcome) -> Outcome | None:
-        if first.prepared is None:
+                break
+        prepared = first.prepared
+        if prepared is None:
             return None
-        names = tuple(name for name, _ in first.prepared.chosen)
-        for substitution in substitutions(names, first.prepared.known, relations=self.recipe.relations):
+        names = tuple(name for name, _ in prepared.chosen)
+        for substitution in substitutions(names, prepared.known(), relations=self.recipe.relations):
             if self.attempts.exhausted():
                 return None
-            if not self.recipe.allows(substitution, first.prepared.told):
-                continue
-            outcome = self.attempts.run(dataclasses.replace(first.trial, substitution=substitution))
-            if outcome.ok and self._is_contrary(outcome):
-                continue
-            if outcome.ok or _needs_values(outcome):
-                return outcome if outcome.ok else None
+            if all(admits(tie, first) for tie in substitution.ties):
+                found = self.attempts.run(dataclasses.replace(first.trial, substitution=substitution))
+                if found.ok or _needs_values(found):
+                    return found
         return None
 
-    def _is_contrary(self, found: Outcome) -> bool:
-        """Whether it ran only with sizes that a comment contradicts."""
-        told = found.prepared.told if found.prepared else ()
-        contrary = not self.recipe.fits_descriptions(found.trial.substitution, told)
-        self.contrary |= contrary
-        return contrary
+    def _with(self, trial: Trial, tie: Tie) -> Outcome:
+        substitution = Substitution((*trial.substitution.ties, tie))
+        return self.attempts.run(dataclasses.replace(trial, substitution=substitution))
 
-    def _contradicted(self) -> bool:
-        """Whether numbers raised shape errors where symbols did not: JAX does not check every symbolic shape."""
-        return any(o.trial.mode == "sized" and o.failure and o.failure.kind == "shape" for o in self.failures)
+    def _is_explained(self, tie: Tie, outcome: Outcome) -> bool:
+        return self._explained(tie, outcome).provenance != "invented"
 
-    def _shape_error(self) -> Outcome | None:
-        """The attempt to show for a shape error of the code itself: every attempt raised one, on the same line."""
-        if not self.failures or not self.attempts.complete or self.contrary or not self.recipe.certain:
-            return None
-        first = self.failures[0]
-        if any(o.failure is None or o.failure.kind != "shape" for o in self.failures):
-            return None
-        if any(o.prepared is not None and (o.prepared.guessed or o.prepared.made_up) for o in self.failures):
-            return None
-        places = {(o.failure.frame.path, o.failure.frame.line) for o in self.failures if o.failure and o.failure.frame}
-        return first if len(places) == 1 else None
+    def _explained(self, tie: Tie, outcome: Outcome) -> Assumption:
+        if outcome.prepared is None:
+            return Assumption("tie", *tie, "invented")
+        return explained(tie, self.recipe.signature, outcome.prepared.sizes())
 
-    def _stopped(self) -> tuple[Evaluation, ...]:
-        shape = self._shape_error()
-        if shape is not None and self.entry.whole:
-            return (self._result(shape),)
-        values = [o for o in self.failures if _needs_values(o)]
-        if values:
-            by_mode = {o.trial.mode: o for o in reversed(values)}
-            return tuple(self._result(o) for o in by_mode.values())
-        if not self.failures:
+    def _is_mix_up(self, first: Found, other: Outcome) -> bool:
+        """Whether sizes that happen to be equal in another construction are what an error of distinct ones is about.
+
+        That they fit where they are equal does not excuse a mix-up of two that the claims tell apart.
+        """
+        if self._shape_error(first) is None:
+            return False
+        if other.trial.construction == ALL_EQUAL and self.entry.whole:
+            return True
+        sizes = other.prepared.integers if other.prepared is not None else {}
+        for outcome in first.failed[:1]:
+            for left, right in compared(outcome):
+                if left in sizes and sizes[left] == sizes.get(right) and self.recipe.signature.names_both(left, right):
+                    return True
+        return False
+
+    def _shape_error(self, found: Found) -> Outcome | None:
+        """The attempt to show for a shape error of the code itself: every untied run raised one, on the same line."""
+        failed = found.failed
+        if not failed or not self.attempts.complete or not self.recipe.certain:
+            return None
+        if any(o.failure is None or o.failure.kind != "shape" or o.has_guessed_rank() for o in failed):
+            return None
+        return failed[0] if len({o.place for o in failed}) == 1 and failed[0].place[0] else None
+
+    def _errors(self, found: Found) -> tuple[Outcome, ...]:
+        """The runs that show a shape error of the code: it stays on its line, whatever the sizes and inventions are."""
+        error = self._shape_error(found)
+        if error is None:
             return ()
-        deepest = max(self.failures, key=lambda o: o.depth)
-        failure = deepest.failure
-        guessed = deepest.prepared is not None and (deepest.prepared.guessed or bool(deepest.prepared.made_up))
-        if failure is not None and failure.kind == "shape" and (guessed or not self.recipe.tied):
-            deepest = dataclasses.replace(deepest, failure=dataclasses.replace(failure, kind="other"))
+        if not error.has_invented() and self.recipe.constructions == (0,):
+            return found.failed[:_LEAST_FAILURES]
+        other = self._attempted(dataclasses.replace(error.trial, variant=1, invention=1))
+        if other is None or other.failure is None or other.failure.kind != "shape" or other.place != error.place:
+            return ()
+        return error, other
+
+    def _further(self, found: Found) -> Found:
+        """The tie under which the code runs after all, though nothing explains it."""
+        if not found.failed:
+            return found
+        deepest = max(found.failed, key=lambda outcome: outcome.depth)
+        if not _has_free_names(deepest):
+            return found
+        self.attempts.allow(_FURTHER)
+        tied = self._tied(deepest, lambda tie, outcome: True)
+        if tied is None or not tied.ok:
+            return found
+        bare = untying.limited(tied, self.attempts.run)
+        if bare is not None:
+            return dataclasses.replace(found, tied=(bare,))
+        ties = (self._explained(tie, tied) for tie in tied.trial.substitution.ties)
+        requires = next((each for each in ties if each.provenance == "invented"), None)
+        return dataclasses.replace(found, requires=requires, tied=(tied,))
+
+    def _stopped(self, found: Found) -> tuple[Evaluation, ...]:
+        """What to show of an entry that does not evaluate: a shape error if it is one of the code, else the reason."""
+        if any(map(_needs_values, found.failed)):
+            return (self._result(found.failed[0]),)
+        errors = self._errors(found)
+        further = self._further(found) if errors else found
+        if further.tied and further.requires is None:  # sizes under some limit, and no tie
+            return tuple(self._result(outcome) for outcome in (*further.tied, *self._again(further.tied)))
+        if errors and (further.requires is not None or self.entry.origin != "seen"):
+            requires = f"{further.requires.subject} = {further.requires.value}" if further.requires else ""
+            failed = [self._as_error(outcome, requires) for outcome in errors]
+            return tuple(self._result(outcome) for outcome in (*failed, *further.tied))
+        deepest = max(found.failed, key=lambda outcome: outcome.depth)
+        if deepest.failure is not None and deepest.failure.kind == "shape":
+            deepest = dataclasses.replace(deepest, failure=dataclasses.replace(deepest.failure, kind="other"))
         return (self._result(deepest),)
 
+    @staticmethod
+    def _as_error(outcome: Outcome, requires: str) -> Outcome:
+        failure = outcome.failure
+        return dataclasses.replace(
+            outcome, failure=dataclasses.replace(failure, requires=requires) if failure is not None else None
+        )
+
     def _result(self, outcome: Outcome) -> Evaluation:
-        failure, entry = outcome.failure, self.entry
+        failure, entry, prepared = outcome.failure, self.entry, outcome.prepared
         self.shown = outcome
         return Evaluation(
             entry.target,
@@ -265,29 +364,54 @@ class Search:
             failure.message if failure is not None else "",
             outcome.calls,
             failure,
-            outcome.prepared.chosen if outcome.prepared else (),
+            prepared.chosen if prepared is not None else (),
             self.attempts.tried,
-            self.recipe.tied,
-            outcome.prepared is not None and outcome.prepared.guessed,
-            outcome.prepared is not None and outcome.prepared.guessed_dtype,
-            outcome.prepared.made_up if outcome.prepared else (),
-            self.recipe.proves,
+            tuple(dict.fromkeys(self._assumptions(outcome))),
+            tuple(sorted(self.recipe.signature.features())),
+            outcome.trial.rank,
             outcome.stages,
         )
 
+    def _assumptions(self, outcome: Outcome) -> Iterator[Assumption]:
+        yield from self.recipe.lasting
+        if outcome.prepared is None:
+            return
+        yield from outcome.prepared.assumptions
+        yield from (self._explained(tie, outcome) for tie in outcome.trial.substitution.ties)
+        if outcome.trial.construction == ALL_EQUAL:
+            yield Assumption("size", "the constructor's integers", "all equal", "invented")
+        if outcome.trial.variant == SQUARES:
+            yield Assumption("size", "free dims", "powers of four", "invented")
 
-def _local_integers(outcome: Outcome) -> tuple[tuple[str, str], ...]:
-    """The free names of an outcome that local integers have too, with their sizes: none of those made up here."""
-    free = dict(outcome.prepared.chosen) if outcome.prepared else {}
-    visible = (n for call in outcome.calls for o in call.observations for n in o.names)
-    made_up = set(free.values())
-    return tuple((n.name, n.size) for n in visible if n.name in free and n.size.isdigit() and n.size not in made_up)
+
+def _by_chance(found: Outcome) -> Outcome:
+    """A run with sizes that evaluate once and never again: they fit by chance, and prove nothing."""
+    if found.prepared is None:
+        return found
+    sizes = ", ".join(f"{name}={size}" for name, size in found.prepared.chosen)
+    chance = Assumption("size", "free dims", sizes, "invented")
+    return dataclasses.replace(
+        found, prepared=dataclasses.replace(found.prepared, assumptions=(*found.prepared.assumptions, chance))
+    )
+
+
+def _has_free_names(outcome: Outcome) -> bool:
+    return outcome.prepared is not None and bool(outcome.prepared.chosen or outcome.trial.substitution.ties)
+
+
+def _local_integers(outcome: Outcome) -> Iterator[tuple[str, str]]:
+    """The free names of an outcome that local integers have too: each with its size, or the model's integer it is.
+
+    None of those that were made up here for the dims themselves.
+    """
+    if outcome.prepared is None:
+        return
+    free = dict(outcome.prepared.chosen)
+    named = {str(size): name for name, size in reversed(list(outcome.prepared.integers.items()))}
+    for each in itertools.chain.from_iterable(o.names for call in outcome.calls for o in call.observations):
+        if each.name in free and each.size.isdigit() and each.size not in free.values():
+            yield each.name, named.get(each.size, each.size)
 
 
 def _needs_values(outcome: Outcome) -> bool:
     return outcome.failure is not None and outcome.failure.kind == "value"
-
-
-def _place(outcome: Outcome) -> int:
-    frame = outcome.failure.frame if outcome.failure else None
-    return frame.line if frame is not None else 0

@@ -31,6 +31,8 @@ _DEPTH = 6
 class Synthesis:
     """Makes arguments under one assignment of sizes. `variant` says how integers are chosen (`CONSTRUCTIONS`).
 
+    Another `invention` has other integers, and other values in place of what nothing describes.
+
     `described` tells what comments say of the fields of a class, whose instance an argument may be.
     """
 
@@ -39,15 +41,16 @@ class Synthesis:
         assignment: Assignment,
         *,
         variant: int = 0,
+        invention: int = 0,
         pinned: Mapping[str, int] = types.MappingProxyType({}),
         subclasses: Callable[[type], Sequence[type]] = lambda cls: (),
         described: Callable[[type], Mapping[str, Described]] = lambda cls: {},
     ) -> None:
         self.assignment = assignment
         self.subclasses, self.described = subclasses, described
-        self.integers = Integers(assignment.made, variant, pinned)
+        self.integers = Integers(assignment.made, variant, pinned, invention)
         self.values = Values(assignment, self.integers, self._instance)
-        self.made_up: set[int] = set()  # sizes inside of modules that nobody gave
+        self.made_up: dict[str, int] = {}  # sizes inside of modules that nobody gave: `model.width`
         self._building: list[type] = []
 
     def arguments(
@@ -176,9 +179,10 @@ class Synthesis:
         try:
             told = self.described(cls)
             positional, named = self.arguments(cls, told, given, constructing=True)
-            self.values.guessed |= bool(told)  # a stack of them is called the same: that proves nothing against a claim
+            if told:  # a stack of them is called the same: that proves nothing against a claim
+                self.values.invent("value", name, f"one {cls.__name__}")
             if not is_config(cls):
-                self.made_up.update(chosen[name] for name in chosen.keys() - before)
+                self.made_up.update({f"{name}.{each}": chosen[each] for each in chosen.keys() - before})
             return Deferred(cls, positional, named)
         except CannotSynthesiseError as error:
             raise CannotSynthesiseError(f"`{name}: {cls.__name__}`: {error}", error.parameters) from None

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from shapecheck.facts import Call, Failure, Mode, Stage
+from shapecheck.facts import Assumption, Call, Failure, Mode, Stage
 from shapecheck.stage.search.sizes import Substitution
+from shapecheck.stage.search.ties import Signature, Sizes
 
 INDEPENDENT = Substitution()
 """No free name is tied to anything."""
@@ -16,13 +17,18 @@ Chosen = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Trial:
-    """One way to run an entry: `rank` axes for each variadic dim, the constructor's integers by `construction`."""
+    """One way to run an entry.
+
+    It has `rank` axes for each variadic dim, the constructor's integers by `construction`, and by `invention` what
+    nothing describes.
+    """
 
     mode: Mode
     substitution: Substitution = INDEPENDENT
     variant: int = 0
     construction: int = 0
     rank: int = 1
+    invention: int = 0
 
 
 @dataclass(frozen=True)
@@ -35,70 +41,53 @@ class Apart:
 
 @dataclass(frozen=True)
 class Prepared:
-    """An entry made ready for one trial. `chosen` are the sizes of its free names, `known` the constructor's.
+    """An entry made ready for one trial.
 
-    It is `guessed` if an argument has a shape that nothing speaks for, `guessed_dtype` if it has such a dtype;
-    `made_up` are sizes inside of modules that nobody gave, and that no argument had to fit; `shared` are ties of
-    free names to the sizes that they had in the constructor; `told` are names that the constructor fixed, to sizes
-    that no other name has by chance.
+    `chosen` are the sizes of its free names, `integers` those of its model and its arguments by name, `arguments` the
+    names of the latter. `own` are the sizes of arrays that are given and stay. `assumptions` are what was made up;
+    `shared` are ties of free names to the sizes that they had in the constructor.
     """
 
     call: Callable[[], None]
     chosen: Chosen = ()
-    known: tuple[int, ...] = ()
-    guessed: bool = False
-    guessed_dtype: bool = False
-    made_up: tuple[int, ...] = ()
+    integers: Mapping[str, int] = field(default_factory=dict)
+    arguments: frozenset[str] = frozenset()
+    own: frozenset[int] = frozenset()
+    assumptions: tuple[Assumption, ...] = ()
     shared: Chosen = ()
-    told: Chosen = ()
     apart: Apart = Apart()
+
+    def sizes(self) -> Sizes:
+        """All sizes of the trial."""
+        return Sizes(dict(self.chosen), self.integers, self.arguments, self.own)
+
+    def known(self) -> tuple[int, ...]:
+        """The sizes that a free name may be tied to."""
+        return tuple(dict.fromkeys(size for size in self.integers.values() if size > 2))
 
 
 @dataclass(frozen=True)
 class Recipe:
     """How an entry is run under a trial, and what the search may vary.
 
-    `relations` lets free names be tied to each other blindly. `tied` says that the user or the names fixed all dims,
-    `certain` that annotations or comments describe the arguments, so that a shape error is one of the code. No two
-    names of a set in `apart` are made equal: one annotation tells them apart. `described_apart` are those of comments:
-    what evaluates only if they are equal is neither an error nor a proof. What contradicts a claim is only news if it
-    `proves` anything: not if sizes that were made free may have to follow others. The search ends after so many
-    `attempts`, or `seconds`.
+    `relations` lets free names be tied to each other blindly. The `signature` has what is written of the arguments,
+    which explains ties; it is `certain` if each array among them is described by one plain shape, so that a shape error
+    is one of the code. Assumptions that hold for each trial are `lasting`.
+    If it `varies`, another invention has other integers. The search ends after so many `attempts`, or
+    `seconds`.
     """
 
     prepare: Callable[[Trial], Prepared]
     relations: bool = False
-    tied: bool = True
+    signature: Signature = field(default_factory=Signature)
     certain: bool = True
     symbolic: bool = True
     constructions: tuple[int, ...] = (0,)
     ranks: tuple[int, ...] = (1,)
-    apart: tuple[frozenset[str], ...] = ()
-    described_apart: tuple[frozenset[str], ...] = ()
-    proves: bool = True
+    lasting: tuple[Assumption, ...] = ()
+    varies: bool = False
     attempts: int = 240
     seconds: float = 20.0
-
-    def allows(self, substitution: Substitution, told: Chosen = ()) -> bool:
-        """Whether the ties keep apart what must be: two free names, or one and a name that the constructor fixed."""
-        return self._keeps(self.apart, substitution, told)
-
-    def fits_descriptions(self, substitution: Substitution, told: Chosen = ()) -> bool:
-        """Whether the ties keep apart what one comment or docstring tells apart."""
-        return self._keeps(self.described_apart, substitution, told)
-
-    @staticmethod
-    def _keeps(apart: tuple[frozenset[str], ...], substitution: Substitution, told: Chosen) -> bool:
-        equal: dict[str, str] = {}
-        for name, text in substitution.ties:
-            if text.isidentifier():
-                equal[name] = equal.get(text, text)
-        sizes = dict(told)
-        return all(
-            len({equal.get(n, n) for n in names}) == len(names)
-            and not any(name in names and text in (sizes.get(n) for n in names) for name, text in substitution.ties)
-            for names in apart
-        )
 
 
 @dataclass(frozen=True)
@@ -120,3 +109,19 @@ class Outcome:
     def depth(self) -> int:
         """How far it came."""
         return sum(len(c.observations) for c in self.calls)
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """The line of the user's code on which it ended."""
+        frame = self.failure.frame if self.failure is not None else None
+        return (frame.path, frame.line) if frame is not None else ("", 0)
+
+    def has_invented(self) -> bool:
+        """Whether something that no one describes was made up, so that another invention may show something else."""
+        found = self.prepared.assumptions if self.prepared is not None else ()
+        return any(each.provenance == "invented" and each.kind not in ("dtype", "follows") for each in found)
+
+    def has_guessed_rank(self) -> bool:
+        """Whether nothing says how many axes some array has."""
+        found = self.prepared.assumptions if self.prepared is not None else ()
+        return any(each.provenance == "invented" and each.kind == "rank" for each in found)

@@ -37,6 +37,24 @@ def untied(found: Outcome, attempt: Callable[[Trial], Outcome]) -> Outcome:
     return found
 
 
+def limited(tied: Outcome, attempt: Callable[[Trial], Outcome]) -> Outcome | None:
+    """What `tied` shows with a smaller number for each that a name was tied to: that was only an upper limit, then."""
+    prepared = tied.prepared
+    ties = dict(tied.trial.substitution.ties)
+    if prepared is None or not ties or not all(text.isdigit() for text in ties.values()):
+        return None
+    taken = {*prepared.integers.values(), *prepared.own, *(int(text) for text in ties.values())}
+    smaller: dict[str, str] = {}
+    for name, text in ties.items():
+        size = next(_others(int(text), taken), None)
+        if size is None:
+            return None
+        taken.add(size)
+        smaller[name] = str(size)
+    other = attempt(dataclasses.replace(tied.trial, substitution=Substitution(tuple(smaller.items()))))
+    return other if other.ok else None
+
+
 def _others(size: int, taken: Collection[int]) -> Iterator[int]:
     """Numbers in place of this one: smaller, as most limits are upper ones, those first that divide well."""
     for step in (64, 16, 8, 1):

@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from shapecheck.facts.assumptions import AssumptionKind
 from shapecheck.stage.search import hints
 from shapecheck.stage.search.annotations import (
     MISSING,
@@ -23,9 +24,13 @@ from shapecheck.stage.search.annotations import (
     is_plain_array,
     preference,
 )
-from shapecheck.stage.search.deferred import Deferred, activation, promised
+from shapecheck.stage.search.deferred import Deferred, activation, promised, reduction
 from shapecheck.stage.search.integers import Integers
 from shapecheck.stage.search.sizes import Assignment
+
+
+def _axes(count: int) -> str:
+    return f"{count} axis" if count == 1 else f"{count} axes"
 
 
 class CannotSynthesiseError(Exception):
@@ -42,12 +47,17 @@ class CannotSynthesiseError(Exception):
 class Values:
     """Makes values of annotated types: arrays under one assignment of sizes, objects of classes by `instance`.
 
-    `guessed` tells whether anything was made up of which nothing says the shape.
+    `inventions` are those of which nothing says the shape. Another invention has others in their place, so that what
+    depends on them shows.
     """
 
     def __init__(self, assignment: Assignment, integers: Integers, instance: Callable[[type, str], Any]) -> None:
         self.assignment, self.integers, self._instance = assignment, integers, instance
-        self.guessed = False
+        self.inventions: dict[tuple[AssumptionKind, str], str] = {}
+
+    def invent(self, kind: AssumptionKind, name: str, value: str) -> None:
+        """Note that a value was made up, of which nothing says the shape."""
+        self.inventions[kind, name] = value
 
     def value(self, annotation: Any, name: str, *, constructing: bool = False) -> Any:
         """A value of the annotated type, by type first and then by name."""
@@ -83,9 +93,12 @@ class Values:
                 return functools.partial(promised, self.value(arguments[1], name))
             except CannotSynthesiseError:
                 pass
-        # What it does to shapes is made up, unless it is an activation: that proves nothing against a claim.
-        self.guessed = self.guessed or not hints.is_activation(name)
-        return activation
+        if hints.is_activation(name):
+            return activation
+        # What it does to shapes is made up: what follows from it proves nothing against a claim.
+        reduces = bool(self.integers.invention)
+        self.invent("value", name, "a function that reduces an axis" if reduces else "a function that keeps shapes")
+        return reduction if reduces else activation
 
     def _plain(self, annotation: Any, name: str) -> Any:
         label = getattr(annotation, "__name__", str(annotation))
@@ -120,8 +133,9 @@ class Values:
         if hints.is_key(name):
             return self.key(None)
         if hints.flag(name) is not None:
-            self.guessed = True  # `train` may be data
-            return hints.flag(name)
+            flag = hints.flag(name) is not bool(self.integers.invention)
+            self.invent("value", name, str(flag))  # `train` may be data
+            return flag
         if hints.is_count(name) or (constructing and hints.is_size_like(name) and len(name) > 1):
             return self.integers.choose(name)
         raise CannotSynthesiseError(f"`{name}` has no annotation, and no comment or docstring describes it")
@@ -134,8 +148,9 @@ class Values:
             return self.value(leaf, name)
         except CannotSynthesiseError:
             # Any pytree will do, so one array; but what follows from its shape proves nothing against a claim.
-            self.guessed = True
-            return self.assignment.array("_", "Float", name)
+            axes = 1 + bool(self.integers.invention)
+            self.invent("rank", name, _axes(axes))
+            return self.assignment.array(" ".join("_" * axes), "Float", name)
 
     def _union(self, members: Sequence[Any], name: str) -> Any:
         if any(is_plain_array(m) for m in members):
@@ -155,10 +170,12 @@ class Values:
 
         What follows from the guess may confirm a claim, and proves nothing against it.
         """
-        self.guessed = True
-        if float in members or int in members:
+        axes = self.assignment.variadic_rank + bool(self.integers.invention)
+        if (float in members or int in members) and not self.integers.invention:
+            self.invent("rank", name, "a number")
             return 0.5 if float in members else self.integers.choose(name)
-        return self.assignment.array(f"*{name}", "", name)
+        self.invent("rank", name, _axes(axes))
+        return self.assignment.array(" ".join(f"{name}{index}" for index in range(axes)), "", name)
 
     def _sequence(self, origin: Any, arguments: Sequence[Any], name: str) -> Any:
         if origin is tuple and arguments and Ellipsis not in arguments:

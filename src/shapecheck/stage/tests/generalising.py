@@ -32,8 +32,10 @@ class Generaliser:
         recorder: Recorder,
         described: Callable[[Any], Mapping[str, Described]],
         pinned: Mapping[str, int],
+        claimed: Callable[[Any], tuple[frozenset[str], ...]],
     ) -> None:
         self.importer, self.recorder, self.described, self.pinned = importer, recorder, described, pinned
+        self.claimed = claimed
         self._plans = {plan.path: plan for plan in importer.plans.values()}
         self._claimed = {
             (plan.path, outermost)
@@ -78,7 +80,7 @@ class Generaliser:
         return tuple(found)
 
     def _again(self, plan: ModulePlan, scope: int, call: seen.Seen) -> tuple[Evaluation, ...]:
-        recipe = seen.recipe(call, self.described(call.function), self.pinned)
+        recipe = seen.recipe(call, self.described(call.function), self.pinned, self.claimed(call.function))
         if recipe is None:
             return ()
         name = plan.scopes[scope].qualname
@@ -90,11 +92,11 @@ class Generaliser:
         except (UnknownSizeError, TimeLimitError):
             return ()
         # That a dim has the size of a parameter of the model's is no limit: models have numbers.
-        own = call.own_sizes()
+        own = set(map(str, call.own_sizes()))
         return tuple(
             replace(result, sizes=tuple((n, s) for n, s in result.sizes if s not in own))
             for result in results
-            if result.status == "ok"
+            if result.status == "ok" or (result.failure is not None and result.failure.requires)
         )
 
     def _note(self, probe: ModuleProbe, scope: int, frame: FrameType) -> None:

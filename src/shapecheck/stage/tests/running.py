@@ -41,6 +41,8 @@ class Runner:
         self.steps.reset(abstract=True)
         error = self._abstractly(item)
         failure = self._failure(error) if error is not None else None
+        if error is not None:
+            self.recorder.interrupt(error)
         calls = self.recorder.finish()
         skipped = error is not None and _is_skip(error)
         if skipped and not calls:

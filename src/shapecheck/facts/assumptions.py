@@ -1,0 +1,74 @@
+"""Assumptions: what an evaluation uses and the user did not give, and what that lets us say.
+
+A program runs on some sizes, ranks, modules and values. Those that no example, test or setting gives are made by the
+search for arguments, and each is an assumption with a provenance. What is seen under it holds for the user's code
+only as far as the provenance reaches: `proves` is the one place that decides whether it may be held against the code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+AssumptionKind = Literal["tie", "size", "rank", "dtype", "value", "follows"]
+Provenance = Literal["given", "written", "namesake", "alias", "invented"]
+
+_STRENGTH: dict[Provenance, int] = {"given": 0, "written": 1, "namesake": 2, "alias": 3, "invented": 4}
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """One of them: `subject` is or has `value`.
+
+    - `tie`: the dim `subject` was made equal to `value`, a size or an expression over other dims, to let the code run.
+    - `size`: an integer inside of a made-up instance, `subject` as `model.width`; or sizes of a special kind.
+    - `rank`: how many axes the array or the variadic dim `subject` has.
+    - `dtype`: the dtype of the array `subject`.
+    - `value`: a made-up flag, callable or instance.
+    - `follows`: the dim `subject` was made free, beside something of its former size that may have to follow it.
+
+    The provenance, strongest first: *given* (example, test, configuration), *written* (annotation, docstring,
+    comment), *namesake* (an integer or attribute of the same name, or of its plain abbreviation), *alias* (a feature
+    axis that JAX compares with an axis of the model's own arrays), *invented*. A tie that is invented is one that
+    nothing explains.
+    """
+
+    kind: AssumptionKind
+    subject: str
+    value: str
+    provenance: Provenance
+
+    def __str__(self) -> str:
+        if self.kind == "follows":
+            return f"{self.subject} is free, though something that stays may have to follow it"
+        return (
+            f"{self.subject} = {self.value} ({self.provenance})"
+            if self.value
+            else f"{self.subject} ({self.provenance})"
+        )
+
+
+def weakest(assumptions: Iterable[Assumption]) -> Provenance:
+    """The weakest provenance among the assumptions, those of dtypes apart: what rests on them is as weak as that."""
+    kinds = (each.provenance for each in assumptions if each.kind != "dtype")
+    return max(kinds, key=_STRENGTH.__getitem__, default="given")
+
+
+def proves(evidence: Sequence[Sequence[Assumption]], *, of_dtype: bool = False) -> bool:
+    """Whether what some evaluations show alike may be held against the code; `evidence` has the assumptions of each.
+
+    An invention spoils what depends on it. What stays the same while the invention varies does not depend on it: so
+    an invented size, rank or value is no hindrance if the evaluations differ in it. A tie that nothing explains, and a
+    size that may have to follow another, always are; evaluations with these are left out, if there are others. What is
+    shown `of_dtype` rests on the dtypes too.
+    """
+    spoilt = ("tie", "follows", "dtype") if of_dtype else ("tie", "follows")
+    invented = [[each for each in one if each.provenance == "invented"] for one in evidence]
+    free = [one for one in invented if not any(each.kind in spoilt for each in one)]
+    values: dict[tuple[str, str], set[str]] = {}
+    for one in free:
+        for each in one:
+            if each.kind != "dtype":
+                values.setdefault((each.kind, each.subject), set()).add(each.value)
+    return bool(free) and all(len(different) > 1 for different in values.values())
