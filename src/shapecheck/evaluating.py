@@ -115,7 +115,8 @@ def report(modules: Mapping[str, Module], evaluated: Evaluated, locked: Checked 
     sure = reports.surely(modules, verdicts, config.strict_comments)
     troubles = _troubles(modules, evaluated.troubles)
     reasons = Reasons(modules, evaluated.runs, troubles, verdicts)
-    summary, unreached, loose = reports.tally(modules, verdicts, sure, reasons)
+    counted = reports.tally(modules, verdicts, sure, reasons)
+    summary, unreached = counted.summary, counted.unreached
     findings = reports.findings(modules, evaluated.runs, verdicts, sure)
     findings += reports.stops(modules, evaluated.runs, unreached)
     findings += _trouble_findings(modules, evaluated.troubles)
@@ -149,7 +150,8 @@ def report(modules: Mapping[str, Module], evaluated: Evaluated, locked: Checked 
         evaluated.cut,
         _reach(modules, evaluated),
         (*dict.fromkeys(_broken(evaluated)), *(locked.broken if locked is not None else ())),
-        loose,
+        counted.resting,
+        counted.loose,
         locked.counts if locked is not None else None,
     )
 

@@ -2,7 +2,20 @@ from __future__ import annotations
 
 import pytest
 
-from shapecheck.facts import Edit, EntryResult, Finding, LockCounts, Reach, Report, Span, Summary, TestCounts, Unreached
+from shapecheck.facts import (
+    Assumption,
+    Edit,
+    EntryResult,
+    Finding,
+    LockCounts,
+    Reach,
+    Report,
+    Resting,
+    Span,
+    Summary,
+    TestCounts,
+    Unreached,
+)
 
 ATTENTION = (
     "import jax",
@@ -72,9 +85,10 @@ def sample() -> Report:
     )
     return Report(
         findings=findings,
-        summary=Summary(212, 180, 150, 2, 10, 20, 1),
+        summary=Summary(212, 180, 150, 2, 10, 20, 1, 2, 1),
         tests=TestCounts(40, 30, 6, 2, 2, ("tests/test_b.py: ImportError: no module named b",)),
         functions=Reach(90, 70, 30, 20, 12, 10),
+        resting=(Resting("pkg/attn.py", 5, "(b, t)", (Assumption("tie", "embed", "d_model", "alias"),)),),
         loose=(Unreached("pkg/attn.py", 7, "nothing else binds width"),),
         unreached=(
             Unreached("pkg/b.py", 9, "pkg.b could not be imported: No module named 'flax'"),

@@ -65,6 +65,10 @@ def test_summary_that_lists_unreached_claims(sample: Report) -> None:
     compare("summary-unreached.txt", summary.render(sample, show_unreached=True))
 
 
+def test_summary_that_lists_assumptions(sample: Report) -> None:
+    compare("summary-assumptions.txt", summary.render(sample, show_assumptions=True))
+
+
 def test_summary_where_nothing_was_verified(sample: Report) -> None:
     report = replace(
         sample,

@@ -63,6 +63,12 @@ FINDING = exact(
         ]
     },
 )
+PROVENANCE = {"enum": ["given", "written", "namesake", "alias", "invented"]}
+ASSUMPTIONS = {
+    "type": "array",
+    "minItems": 1,
+    "items": exact(kind=TEXT, subject=TEXT, value={"type": "string"}, provenance=PROVENANCE),
+}
 SCHEMA = exact(
     version={"const": 1},
     findings={"type": "array", "items": FINDING},
@@ -74,7 +80,10 @@ SCHEMA = exact(
         tentative=COUNT,
         unreached=COUNT,
         verified_loosely=COUNT,
+        verified_on_alias=COUNT,
+        verified_on_invention=COUNT,
     ),
+    assumptions={"type": "array", "items": exact(path=TEXT, line=PLACE, claim=TEXT, assumptions=ASSUMPTIONS)},
     unreached={"type": "array", "items": exact(path=TEXT, line=PLACE, reason=TEXT)},
     tests={
         "anyOf": [

@@ -330,11 +330,11 @@ def test_counts():
     "shape_errors": Case(
         """
 def product(x, w):
-    y = x + 1  # (2, 3)  ~unreached
+    y = x + 1  # (2, 3)
     return y @ w ~SC301
 
 def only_for_tracers(x):
-    y = x  # (3,)
+    y = x  # (3,)  ~unreached
     if isinstance(x, jax.core.Tracer):
         return x @ jnp.ones(7)
     return x

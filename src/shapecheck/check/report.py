@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from shapecheck.check.debugging import debug_findings, is_about_order
 from shapecheck.check.judge import ClaimKey, Verdicts
@@ -10,7 +12,7 @@ from shapecheck.check.messages import failure_finding, line_span, mismatch_findi
 from shapecheck.check.near_miss import near_misses
 from shapecheck.check.rules import RULES
 from shapecheck.check.unreached import Reasons
-from shapecheck.facts import Claim, Evaluation, Finding, Module, Span, Summary, Unreached, proves
+from shapecheck.facts import Claim, Evaluation, Finding, Module, Resting, Span, Summary, Unreached, proves, weakest
 from shapecheck.shapes import parse_spec
 
 
@@ -125,30 +127,43 @@ def stops(
     return list(found.values())
 
 
-def tally(
-    modules: Mapping[str, Module], verdicts: Verdicts, sure: set[ClaimKey], reasons: Reasons
-) -> tuple[Summary, tuple[Unreached, ...], tuple[Unreached, ...]]:
-    """How every claim ended, why those which nothing reached were not, and which hold only loosely."""
-    verified = everywhere = mismatched = tentative = total = 0
+@dataclass(frozen=True)
+class Tally:
+    """How every claim ended, why those which nothing reached were not, and what the verified ones leave open."""
+
+    summary: Summary
+    unreached: tuple[Unreached, ...]
+    loose: tuple[Unreached, ...]
+    resting: tuple[Resting, ...]
+
+
+def tally(modules: Mapping[str, Module], verdicts: Verdicts, sure: set[ClaimKey], reasons: Reasons) -> Tally:
+    """Count the claims."""
+    counts: Counter[str] = Counter()
     missing: list[Unreached] = []
     loose: list[Unreached] = []
+    resting: list[Resting] = []
     for path, module in modules.items():
         for index, claim in enumerate(module.claims):
-            total += 1
             key = (path, index)
-            if key in verdicts.bad and key in sure:
-                mismatched += 1
-            elif key in verdicts.bad:
-                tentative += 1
+            if key in verdicts.bad:
+                counts["mismatched" if key in sure else "tentative"] += 1
             elif key in verdicts.good:
-                verified += 1
-                everywhere += key in verdicts.for_all_sizes
+                counts["verified"] += 1
+                counts["verified_for_all_sizes"] += key in verdicts.for_all_sizes
                 if key in verdicts.loose:
                     loose.append(Unreached(path, claim.span.line, f"nothing else binds {_listed(verdicts.loose[key])}"))
+                assumptions = verdicts.rests_on.get(key, ())
+                if assumptions:
+                    resting.append(Resting(path, claim.span.line, claim.text, assumptions))
+                    counts["verified_on_alias"] += weakest(assumptions) == "alias"
+                    counts["verified_on_invention"] += weakest(assumptions) == "invented"
             else:
                 missing.append(Unreached(path, claim.span.line, reasons.of(claim, index)))
-    summary = Summary(total, verified, everywhere, mismatched, tentative, len(missing), len(loose))
-    return summary, _ordered(missing), _ordered(loose)
+    total = sum(len(module.claims) for module in modules.values())
+    summary = Summary(total=total, unreached=len(missing), verified_loosely=len(loose), **counts)
+    resting.sort(key=lambda each: (each.path, each.line, each.claim))
+    return Tally(summary, _ordered(missing), _ordered(loose), tuple(resting))
 
 
 def _ordered(items: Sequence[Unreached]) -> tuple[Unreached, ...]:

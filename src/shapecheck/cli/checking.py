@@ -50,6 +50,7 @@ _SECONDS, _GIBIBYTES = _Amount("seconds"), _Amount("GiB")
     "--report-unused-ignores/--no-report-unused-ignores", default=None, help="Report needless ignore comments."
 )
 @click.option("--show-unreached", is_flag=True, help="List each unreached claim with its reason.")
+@click.option("--show-assumptions", is_flag=True, help="List what each verified claim rests on that you did not give.")
 @click.option("--statistics", "show_statistics", is_flag=True, help="Count the findings of each rule.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 also if there are findings.")
 @click.option("--python", metavar="PATH", help="The interpreter that your code runs in.")
@@ -181,6 +182,7 @@ def _tell(report: Report, config: Config, options: dict[str, Any], stdin: tuple[
     closing += summary.render(
         report,
         show_unreached=options["show_unreached"],
+        show_assumptions=options["show_assumptions"],
         quiet=options["quiet"],
         color=wants_color(choice, sys.stderr),
     )

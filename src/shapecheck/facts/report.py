@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from shapecheck.facts.assumptions import Assumption
 from shapecheck.facts.code import Span
 from shapecheck.facts.observed import Mode
 
@@ -59,6 +60,18 @@ class Summary:
     tentative: int = 0
     unreached: int = 0
     verified_loosely: int = 0  # some name is bound by nothing but the claim itself, so that any size would do
+    verified_on_alias: int = 0  # by runs alone in which a feature axis has the size of a model's under another name
+    verified_on_invention: int = 0  # by runs alone that rest on something invented
+
+
+@dataclass(frozen=True)
+class Resting:
+    """What a verified claim rests on that the user did not give."""
+
+    path: str
+    line: int
+    claim: str
+    assumptions: tuple[Assumption, ...]
 
 
 @dataclass(frozen=True)
@@ -134,5 +147,6 @@ class Report:
     cut: int = 0  # entries that the budget left out
     functions: Reach = Reach()
     broken: tuple[str, ...] = ()  # examples that are wrong by themselves, and what to change
+    resting: tuple[Resting, ...] = ()  # the verified claims that rest on assumptions
     loose: tuple[Unreached, ...] = ()  # the claims that hold loosely, and the names that nothing binds
     lock: LockCounts | None = None  # None: there is none for what was checked

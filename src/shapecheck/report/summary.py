@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from shapecheck.facts import LockCounts, Report
+from shapecheck.facts import LockCounts, Report, Summary
 from shapecheck.report.paint import Part, paint, visible
 
 _GROUPS = 8
 
 
-def render(report: Report, *, show_unreached: bool = False, quiet: bool = False, color: bool = False) -> str:
+def render(
+    report: Report,
+    *,
+    show_unreached: bool = False,
+    show_assumptions: bool = False,
+    quiet: bool = False,
+    color: bool = False,
+) -> str:
     """The summary. If `quiet`, only what must not go unnoticed: what was not checked."""
     lines = list(_warning(report))
     if not quiet:
@@ -22,6 +29,7 @@ def render(report: Report, *, show_unreached: bool = False, quiet: bool = False,
             *(_lock(report.lock) if report.lock is not None else ()),
             *_reasons(report, show_unreached),
             *loose,
+            *(_resting(report) if show_assumptions else ()),
             *lines,
             *_verdict(report),
         ]
@@ -48,15 +56,22 @@ def _claims(report: Report) -> Iterator[tuple[Part, ...]]:
         elif not report.files:
             yield (("No Python files found: nothing was checked.", "warning"),)
         return
-    general = [f"{counts.verified_for_all_sizes} for all sizes"] if counts.verified else []
-    if counts.verified_loosely:
-        general.append(f"{counts.verified_loosely} with a name that nothing else binds")
+    firmly = _firmly(counts)
+    general = [f"{counts.verified_for_all_sizes} for all sizes"] if firmly else []
+    if counts.verified_on_alias:
+        general.append(f"{counts.verified_on_alias} on an alias")
+    if counts.verified_on_invention:
+        general.append(f"{counts.verified_on_invention} on an invention")
     how = f" ({', '.join(general)})" if general else ""
-    text = (
-        f"{_count(counts.total, 'claim')}: {counts.verified} verified{how}, {counts.mismatched} mismatched, "
-        f"{counts.tentative} tentative, {counts.unreached} unreached"
-    )
+    ranks = [f"{counts.verified_loosely} in rank alone"] if counts.verified_loosely else []
+    others = [f"{counts.mismatched} mismatched", f"{counts.tentative} tentative", f"{counts.unreached} unreached"]
+    text = ", ".join([f"{_count(counts.total, 'claim')}: {firmly} verified{how}", *ranks, *others])
     yield ((text, "bold"),)
+
+
+def _firmly(counts: Summary) -> int:
+    """How many claims were verified, those of which nothing but the rank was shown apart."""
+    return counts.verified - counts.verified_loosely
 
 
 def _tests(report: Report) -> Iterator[tuple[Part, ...]]:
@@ -114,9 +129,19 @@ def _reasons(report: Report, show_unreached: bool) -> Iterator[tuple[Part, ...]]
 
 def _loose(report: Report) -> Iterator[tuple[Part, ...]]:
     if report.loose:
-        yield (("Verified, but any size would do in one place:", ""),)
+        yield (("Verified in rank alone, since any size would do in one place:", ""),)
     for each in report.loose:
         yield ((f"  {visible(each.path)}:{each.line}: {visible(each.reason)}", ""),)
+
+
+def _resting(report: Report) -> Iterator[tuple[Part, ...]]:
+    if not report.resting:
+        yield (("No verified claim rests on an assumption.", ""),)
+        return
+    yield (("Verified on assumptions (--output-format json has them in parts):", ""),)
+    for each in report.resting:
+        rests = "; ".join(map(str, each.assumptions))
+        yield ((f"  {visible(each.path)}:{each.line}: {visible(each.claim)}: {visible(rests)}", ""),)
 
 
 def _warning(report: Report) -> Iterator[tuple[Part, ...]]:
@@ -152,11 +177,12 @@ def _verdict(report: Report) -> Iterator[tuple[Part, ...]]:
     if problems:
         warnings = f", {_count(levels['warning'], 'warning')}" if levels["warning"] else ""
         yield ((f"{_count(problems, 'problem')}: {_count(levels['error'], 'error')}{warnings}{tail}", "error"),)
-    elif report.summary.verified:
-        verified = _count(report.summary.verified, "verified claim")
+    elif firmly := _firmly(report.summary):
+        verified = _count(firmly, "verified claim")
         yield ((f"No problems in {verified}{tail}", "good"),)
     elif not nothing_verified(report) and (report.summary.total or tail):
-        yield ((f"No problems found, but none of the claims was verified{tail}", "warning"),)
+        how = "verified in more than its rank" if report.summary.verified else "verified"
+        yield ((f"No problems found, but none of the claims was {how}{tail}", "warning"),)
 
 
 def _count(number: int, noun: str) -> str:

@@ -185,6 +185,7 @@ _CLASSES: dict[str, Any] = {
         facts.Edit,
         facts.Finding,
         facts.Unreached,
+        facts.Resting,
         facts.Summary,
         facts.EntryResult,
         facts.TestCounts,
