@@ -15,7 +15,7 @@ from shapecheck.facts import Evaluation, Failure
 from shapecheck.stage.limits import TimeLimitError, time_limit
 from shapecheck.stage.observe.recorder import Recorder
 from shapecheck.stage.observe.stepping import Steps
-from shapecheck.stage.search.failures import describe_error, explain, is_own, steady
+from shapecheck.stage.search.failures import describe_error, explain, is_own, message_of, steady
 from shapecheck.stage.search.forgetting import forget
 
 
@@ -43,8 +43,8 @@ class Runner:
         failure = self._failure(error) if error is not None else None
         calls = self.recorder.finish()
         skipped = error is not None and _is_skip(error)
-        if skipped and not calls:
-            return Ran("skipped", steady(str(error)) or "skipped")
+        if error is not None and skipped and not calls:
+            return Ran("skipped", steady(message_of(error)) or "skipped")
         if failure is not None and failure.kind == "shape" and not self._fails_for_real(item, failure):
             failure = dataclasses.replace(failure, kind="other")
         status: Literal["ok", "stopped"] = "ok" if failure is None else "stopped"
