@@ -154,6 +154,12 @@ class ProbingLoader(importlib.machinery.SourceFileLoader):
         self.plan = plan
         self.importer = importer
 
+    def get_source(self, fullname: str) -> str | None:
+        """The text as it was compiled."""
+        if not self.plan.source:
+            return super().get_source(fullname)
+        return importlib.util.decode_source(self.plan.source.encode("latin-1"))
+
     def get_code(self, fullname: str) -> CodeType | None:
         """Compile the source with probes around the planned sites."""
         source = self.plan.source.encode("latin-1") or self.get_data(self.path)

@@ -29,6 +29,7 @@ from shapecheck.stage.search import entries
 from shapecheck.stage.search.examples import ExampleError
 from shapecheck.stage.search.failures import describe_error, is_own, line_in
 from shapecheck.stage.search.models import Models
+from shapecheck.stage.search.own_signatures import with_own_signature
 from shapecheck.stage.search.recipes import Kitchen
 from shapecheck.stage.search.sizes import UnknownSizeError
 from shapecheck.stage.search.strategy import Search
@@ -230,7 +231,8 @@ class Session:
         if entry.origin == "example":
             return self._kitchen.example(vars(module)[entry.target.partition(":")[2]])
         if entry.origin == "model":
-            return self._kitchen.model(self.classes[entry.key])
+            cls = self.classes[entry.key]
+            return self._kitchen.method(cls, with_own_signature(cls.__call__, "__call__"))
         scope = plan.scopes[entry.scope or 0]
         function = entries.resolve(module, plan.scopes, scope)
         owner = entries.owner_class(module, plan.scopes, scope)
