@@ -17,6 +17,7 @@ from shapecheck.stage.observe.probes import HANDLE, instrument
 from shapecheck.stage.observe.recorder import Recorder
 from shapecheck.stage.observe.stepping import STEP, Steps, with_steps
 from shapecheck.stage.protocol import ModulePlan
+from shapecheck.stage.surroundings import Surroundings
 
 
 class WorkerEndedError(ImportError):
@@ -36,11 +37,13 @@ class Importer(importlib.abc.MetaPathFinder):
         recorder: Recorder,
         culprits: Mapping[str, str],
         announce: Callable[[str], None],
+        surroundings: Surroundings,
     ) -> None:
         self.plans: dict[str, ModulePlan] = {p.file: p for p in plans}
         self.recorder = recorder
         self.culprits = culprits
         self.announce = announce
+        self.surroundings = surroundings
         self.loaded: dict[str, ModuleType] = {}  # by file
         self.executing: list[str] = []
         self.aside: dict[str, dict[str, ModuleType]] = {}
@@ -129,10 +132,8 @@ class Importer(importlib.abc.MetaPathFinder):
         if root == self.root:
             return
         self._put_aside(root)
-        self.root = root
-        if root in sys.path:
-            sys.path.remove(root)
-        sys.path.insert(0, root)
+        with self.surroundings.lasting():
+            self.add_root(root)
         importlib.invalidate_caches()
 
     def _put_aside(self, root: str) -> None:
@@ -185,7 +186,8 @@ class ProbingLoader(importlib.machinery.SourceFileLoader):
         recorder = importer.recorder
         before, recorder.touched = recorder.touched, set()
         try:
-            super().exec_module(module)
+            with importer.surroundings.lasting():
+                super().exec_module(module)
         except BaseException:
             importer.loaded.pop(self.plan.file, None)
             raise

@@ -36,6 +36,7 @@ from shapecheck.stage.search.strategy import Search
 from shapecheck.stage.search.trials import Recipe
 from shapecheck.stage.search.values import CannotSynthesiseError
 from shapecheck.stage.staging.repeats import Repeats
+from shapecheck.stage.surroundings import Surroundings
 from shapecheck.stage.tests.generalising import Generaliser
 from shapecheck.stage.tests.scripts import run_script
 from shapecheck.stage.tests.settings import changed
@@ -65,9 +66,14 @@ class Session:
         jax.config.update("jax_traceback_filtering", "off")
         checkers.stand_aside()
         self.recorder = Recorder({p.file: p.path for p in plans})
+        self.surroundings = Surroundings()
         self.plans = {p.path: p for p in plans}
         self.importer = Importer(
-            plans, self.recorder, culprits, lambda path: send({"event": "executing", "path": path})
+            plans,
+            self.recorder,
+            culprits,
+            lambda path: send({"event": "executing", "path": path}),
+            self.surroundings,
         )
         self._send, self._serve = send, serve
         self._before = settings_now()
@@ -169,7 +175,8 @@ class Session:
     def evaluate(self, key: str, seconds: float) -> tuple[tuple[Evaluation, ...], tuple[tuple[str, int], ...]]:
         """Run one entry, in not many more than `seconds`: its evaluations, and which functions ran in any of them."""
         self.recorder.touched = set()
-        runs = self._run(self.entries[key], seconds)
+        with self.surroundings.preserved():
+            runs = self._run(self.entries[key], seconds)
         return runs, tuple(sorted(self.recorder.touched))
 
     def template(
