@@ -240,7 +240,7 @@ def test_what_lasts_survives_and_nothing_else() -> None:
             jax.config.update("jax_numpy_rank_promotion", "warn")
             del os.environ["BEFORE"]
         os.environ["LASTING"] = "2"
-        random.random()
+        random.random()  # noqa: S311
         sys.path.append("nowhere")
         warnings.simplefilter("ignore", ResourceWarning)
     assert os.environ.get("BEFORE") is None
@@ -255,7 +255,7 @@ def test_an_error_does_not_keep_it_from_being_put_back() -> None:
     random.seed(3)
     state = random.getstate()
     with contextlib.suppress(ValueError), Surroundings().preserved():
-        random.random()
+        random.random()  # noqa: S311
         np.random.rand()
         raise ValueError
     assert random.getstate() == state

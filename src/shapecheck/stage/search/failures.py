@@ -31,11 +31,15 @@ _SHAPE_WORDS = re.compile(
 _VALUE_WORDS = re.compile(
     r"_DimExpr|symbolic dim|InconclusiveDimension|dimension expression|Tracer|traced|abstract", re.I
 )
-# What the machine is short of: the shapes may fit all the same.
-_MACHINE_WORDS = re.compile(
-    r"number of (?:\w+ )?devices|\bdevices? (?:count|assignment)|device_count|\d (?:\w+ )?devices?\b|available devices|"
-    r"local devices|RESOURCE_EXHAUSTED|out of memory|unknown backend|\bplatforms? (?:is|was|are|named|\w*tpu|\w*gpu)|"
-    r"requires a (?:gpu|tpu)|(?:gpu|tpu|cuda|rocm) backend",
+# Devices, and how arrays lie on them: what the machine has, and what arrays that somebody else gives would bring along.
+_DEVICES = re.compile(
+    r"number of (?:\w+ )?devices|device_count|\d (?:\w+ )*devices?\b|(?:available|local|enough|any) devices|"
+    r"device (?:count|assignment)",
+    re.IGNORECASE,
+)
+_PLACEMENT = re.compile(
+    r"\bmesh(?:es)?\b|sharding|\b(?:in|out)_specs\b|RESOURCE_EXHAUSTED|out of memory|unknown backend|"
+    r"\bplatforms?\b|\b(?:gpu|tpu|cuda|rocm)\b",
     re.IGNORECASE,
 )
 _TRACER = re.compile(r"\b\w*Tracer\b")
@@ -50,6 +54,7 @@ _REMEDIES = {
     "MemoryError": " (--memory sets the limit)",
     "SystemExit": ' (guard what shall not run on import with `if __name__ == "__main__":`)',
 }
+_MORE_DEVICES = " (XLA_FLAGS=--xla_force_host_platform_device_count=N in the environment lets the checker have N)"
 _UNFIT = re.compile(r"(<lambda>|\w+)\S*\(\) (?:missing|takes|got an unexpected|got multiple|got some)")
 _FOLDER = r"[^\s'\"]*/shapecheck-[a-z0-9_]{8}(?:/\d+)?/"  # of ours
 _TEMPORARY = re.escape(os.path.join(tempfile.gettempdir(), tempfile.gettempprefix()))
@@ -138,7 +143,9 @@ def _kind(error: BaseException, frames: list[tuple[FrameType, int]], paths: Mapp
     if raiser is None or raiser.f_code.co_filename in paths:
         return "other"
     module = str(raiser.f_globals.get("__name__", "")).split(".", 1)[0]
-    if module in _LIBRARIES and _SHAPE_WORDS.search(message) and not _MACHINE_WORDS.search(message):
+    if _DEVICES.search(message) or _PLACEMENT.search(message):
+        return "other"
+    if module in _LIBRARIES and _SHAPE_WORDS.search(message):
         return "shape"
     return "other"
 
@@ -175,7 +182,8 @@ def _gist(error: BaseException) -> str:
     first, *rest = _lines(error)
     told = list(itertools.takewhile(bool, itertools.dropwhile(lambda line: not line, rest)))
     whole = first.endswith(":") and len(told) <= _ANNOUNCED
-    return steady(" ".join([first, *(line.removeprefix("* ") for line in told)]) if whole else first)
+    gist = steady(" ".join([first, *(line.removeprefix("* ") for line in told)]) if whole else first)
+    return f"{gist}{_MORE_DEVICES}" if _DEVICES.search(gist) else gist
 
 
 def _first_line(error: BaseException) -> str:
