@@ -29,6 +29,7 @@ from shapecheck.stage.search import entries
 from shapecheck.stage.search.examples import ExampleError
 from shapecheck.stage.search.failures import describe_error, is_own, line_in
 from shapecheck.stage.search.models import Models
+from shapecheck.stage.search.other_keys import with_keys
 from shapecheck.stage.search.own_signatures import with_own_signature
 from shapecheck.stage.search.recipes import Kitchen
 from shapecheck.stage.search.sizes import UnknownSizeError
@@ -206,7 +207,8 @@ class Session:
                 return self._script(entry)
             recipe = self._recipe(entry)
             with self._repeats as self.recorder.watch:
-                return Search(entry, recipe, self.recorder, seconds).evaluate()
+                search = functools.partial(Search, entry, recipe, self.recorder)
+                return with_keys(self._kitchen.models.keys, lambda left: search(left).evaluate(), seconds)
         except (CannotSynthesiseError, UnknownSizeError) as error:
             return (self._failed(entry, str(error)),)
         except ExampleError as error:

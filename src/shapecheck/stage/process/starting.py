@@ -73,6 +73,6 @@ def environment() -> dict[str, str]:
 def _with_devices(flags: str) -> str:
     """XLA's flags, with as many devices as the user says there, else as many as most meshes want.
 
-    What `jax_num_cpu_devices` says counts more to JAX, and code that sets the whole variable before JAX begins is heard.
+    JAX heeds `jax_num_cpu_devices` more, and code that sets the whole variable before JAX begins is heard.
     """
     return flags if _DEVICES in flags else f"{flags} --{_DEVICES}={DEVICES}".lstrip()

@@ -13,6 +13,7 @@ from shapecheck.stage.search.deferred import Deferred
 from shapecheck.stage.search.examples import ExampleError
 from shapecheck.stage.search.failures import describe_error, is_own
 from shapecheck.stage.search.integers import CONSTRUCTIONS
+from shapecheck.stage.search.keys import Keys
 from shapecheck.stage.search.signatures import Descriptions, integers_of, only_integers, specs_of
 from shapecheck.stage.search.sizes import CONSTRUCTOR_VARIANT, Assignment, Made
 from shapecheck.stage.search.synthesis import Synthesis
@@ -43,6 +44,7 @@ class Models:
         self.build, self.has_values = build or abstract.build, build is not None
         self.pinned, self.described, self.subclasses = pinned, described, subclasses
         self.made, self.constructions = made or Made(), constructions
+        self.keys = Keys()
         self._recorder = recorder
         self._kept: dict[tuple[type, int], tuple[Any, dict[str, int], Kept]] = {}
         self._made: dict[tuple[type, int], Synthesis] = {}
@@ -89,7 +91,12 @@ class Models:
     def synthesis(self, assignment: Assignment, variant: int) -> Synthesis:
         """What makes arguments under an assignment of sizes."""
         return Synthesis(
-            assignment, variant=variant, pinned=self.pinned, subclasses=self.subclasses, described=self.described
+            assignment,
+            variant=variant,
+            pinned=self.pinned,
+            subclasses=self.subclasses,
+            described=self.described,
+            keys=self.keys,
         )
 
     def recall(self, construction: int) -> None:
