@@ -11,13 +11,13 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import CodeType, ModuleType
 
+from shapecheck.stage.global_state import GlobalState
 from shapecheck.stage.observe import checkers
 from shapecheck.stage.observe.handle import ModuleProbe
 from shapecheck.stage.observe.probes import HANDLE, instrument
 from shapecheck.stage.observe.recorder import Recorder
 from shapecheck.stage.observe.stepping import STEP, Steps, with_steps
 from shapecheck.stage.protocol import ModulePlan
-from shapecheck.stage.surroundings import Surroundings
 
 
 class WorkerEndedError(ImportError):
@@ -37,13 +37,13 @@ class Importer(importlib.abc.MetaPathFinder):
         recorder: Recorder,
         culprits: Mapping[str, str],
         announce: Callable[[str], None],
-        surroundings: Surroundings,
+        global_state: GlobalState,
     ) -> None:
         self.plans: dict[str, ModulePlan] = {p.file: p for p in plans}
         self.recorder = recorder
         self.culprits = culprits
         self.announce = announce
-        self.surroundings = surroundings
+        self.global_state = global_state
         self.loaded: dict[str, ModuleType] = {}  # by file
         self.executing: list[str] = []
         self.aside: dict[str, dict[str, ModuleType]] = {}
@@ -132,7 +132,7 @@ class Importer(importlib.abc.MetaPathFinder):
         if root == self.root:
             return
         self._put_aside(root)
-        with self.surroundings.lasting():
+        with self.global_state.lasting():
             self.add_root(root)
         importlib.invalidate_caches()
 
@@ -186,7 +186,7 @@ class ProbingLoader(importlib.machinery.SourceFileLoader):
         recorder = importer.recorder
         before, recorder.touched = recorder.touched, set()
         try:
-            with importer.surroundings.lasting():
+            with importer.global_state.lasting():
                 super().exec_module(module)
         except BaseException:
             importer.loaded.pop(self.plan.file, None)

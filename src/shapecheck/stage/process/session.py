@@ -14,6 +14,7 @@ from typing import Any
 import jax
 
 from shapecheck.facts import Compared, Evaluation, Failure
+from shapecheck.stage.global_state import GlobalState
 from shapecheck.stage.limits import TimeLimitError
 from shapecheck.stage.observe import checkers
 from shapecheck.stage.observe.importing import Importer, WorkerEndedError
@@ -37,7 +38,6 @@ from shapecheck.stage.search.strategy import Search
 from shapecheck.stage.search.trials import Recipe
 from shapecheck.stage.search.values import CannotSynthesiseError
 from shapecheck.stage.staging.repeats import Repeats
-from shapecheck.stage.surroundings import Surroundings
 from shapecheck.stage.tests.generalising import Generaliser
 from shapecheck.stage.tests.scripts import run_script
 from shapecheck.stage.tests.settings import changed
@@ -67,14 +67,14 @@ class Session:
         jax.config.update("jax_traceback_filtering", "off")
         checkers.stand_aside()
         self.recorder = Recorder({p.file: p.path for p in plans})
-        self.surroundings = Surroundings()
+        self.global_state = GlobalState()
         self.plans = {p.path: p for p in plans}
         self.importer = Importer(
             plans,
             self.recorder,
             culprits,
             lambda path: send({"event": "executing", "path": path}),
-            self.surroundings,
+            self.global_state,
         )
         self._send, self._serve = send, serve
         self._before = settings_now()
@@ -176,7 +176,7 @@ class Session:
     def evaluate(self, key: str, seconds: float) -> tuple[tuple[Evaluation, ...], tuple[tuple[str, int], ...]]:
         """Run one entry, in not many more than `seconds`: its evaluations, and which functions ran in any of them."""
         self.recorder.touched = set()
-        with self.surroundings.preserved():
+        with self.global_state.preserved():
             runs = self._run(self.entries[key], seconds)
         return runs, tuple(sorted(self.recorder.touched))
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 
+from shapecheck.stage.global_state import CONFIGURATIONS, write
 from shapecheck.stage.observe.importing import Importer
 from shapecheck.stage.observe.recorder import Recorder
 from shapecheck.stage.observe.stepping import Steps
 from shapecheck.stage.protocol import Part, TestLimits, TestPlan, TestResult
 from shapecheck.stage.search.failures import kind_of
-from shapecheck.stage.surroundings import CONFIGURATIONS, write
 from shapecheck.stage.tests.generalising import Generaliser
 from shapecheck.stage.tests.playground import playground
 from shapecheck.stage.tests.read_only import read_only
@@ -49,7 +49,7 @@ class Suite:
             from shapecheck.stage.tests.running import Runner  # noqa: PLC0415
         except ImportError as error:
             return {"error": f"pytest cannot be imported: {error}"}
-        self.runner = Runner(self.recorder, self.steps, limits.test, self.importer.surroundings)
+        self.runner = Runner(self.recorder, self.steps, limits.test, self.importer.global_state)
         self._activate(tests)
         home = os.getcwd()
         self.scratch, self.home = scratch, home
@@ -71,7 +71,7 @@ class Suite:
 
         try:
             only = None if part is None else part.files
-            collected = collecting.collect(tests, scratch, limits, only, self.importer.surroundings, ready)
+            collected = collecting.collect(tests, scratch, limits, only, self.importer.global_state, ready)
         except collecting.CollectionError as error:
             return {"error": str(error)}
         finally:
@@ -89,7 +89,7 @@ class Suite:
         if plan is None:
             return TestResult(key, "stopped", "pytest did not collect it again: its name depends on chance")
         os.chdir(self.playground)
-        with self.importer.surroundings.preserved():
+        with self.importer.global_state.preserved():
             return self._run(key, plan)
 
     def _run(self, key: str, plan: TestPlan) -> TestResult:

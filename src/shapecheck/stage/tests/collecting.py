@@ -16,11 +16,11 @@ from typing import Any, Protocol
 import jax
 import pytest
 
+from shapecheck.stage.global_state import GlobalState
 from shapecheck.stage.limits import TimeLimitError, time_limit
 from shapecheck.stage.protocol import TestLimits, TestPlan
 from shapecheck.stage.search.entries import code_of
 from shapecheck.stage.search.failures import describe_error
-from shapecheck.stage.surroundings import Surroundings
 
 # What plugins that are installed must leave undone: another process, a report, a clock or an order of their own.
 _QUIET: Mapping[str, Sequence[str]] = {
@@ -64,7 +64,7 @@ def collect(
     scratch: str,
     limits: TestLimits,
     only: Collection[str] | None,
-    surroundings: Surroundings,
+    global_state: GlobalState,
     serve: Serve,
 ) -> Collected:
     """Collect the tests under `paths`, then `serve` them, and what went wrong with files, from inside pytest's run.
@@ -72,7 +72,7 @@ def collect(
     `scratch` is a folder for what pytest writes; `only` are the files to collect, absolute, None for all of them.
     Raises CollectionError.
     """
-    plugin = _Plugin(serve, limits, only, surroundings)
+    plugin = _Plugin(serve, limits, only, global_state)
     os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = os.path.join(scratch, "hypothesis")
     try:
         status = pytest.main([*_arguments(scratch), *paths], plugins=[plugin])
@@ -90,9 +90,9 @@ class _Plugin:
     """Takes the place of pytest's own loop over the tests."""
 
     def __init__(
-        self, serve: Serve, limits: TestLimits, only: Collection[str] | None, surroundings: Surroundings
+        self, serve: Serve, limits: TestLimits, only: Collection[str] | None, global_state: GlobalState
     ) -> None:
-        self._serve, self._only, self._surroundings = serve, only, surroundings
+        self._serve, self._only, self._global_state = serve, only, global_state
         self._each, self._end = limits.file, time.monotonic() + limits.collecting
         self._late: list[str] = []
         self.served = False
@@ -181,9 +181,9 @@ class _Plugin:
 
         # Of what is put away, the last comes first: these two stand around all that the fixture itself puts away.
         fixturedef.addfinalizer(ended)
-        with self._surroundings.lasting(), jax.ensure_compile_time_eval():
+        with self._global_state.lasting(), jax.ensure_compile_time_eval():
             yield
-        fixturedef.addfinalizer(lambda: endings.append(self._surroundings.begin_lasting()))
+        fixturedef.addfinalizer(lambda: endings.append(self._global_state.begin_lasting()))
 
 
 def _arguments(scratch: str) -> list[str]:

@@ -12,12 +12,12 @@ import jax
 import pytest
 
 from shapecheck.facts import Evaluation, Failure
+from shapecheck.stage.global_state import GlobalState, Snapshot, differences, snapshot
 from shapecheck.stage.limits import TimeLimitError, time_limit
 from shapecheck.stage.observe.recorder import Recorder
 from shapecheck.stage.observe.stepping import Steps
 from shapecheck.stage.search.failures import describe_error, explain, is_own, message_of, steady
 from shapecheck.stage.search.forgetting import forget
-from shapecheck.stage.surroundings import Snapshot, Surroundings, differences, snapshot
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Runner:
     `changed` is what the latest had changed when its body was over: it means what the body called.
     """
 
-    def __init__(self, recorder: Recorder, steps: Steps, limit: float, surroundings: Surroundings) -> None:
-        self.recorder, self.steps, self.limit, self.surroundings = recorder, steps, limit, surroundings
+    def __init__(self, recorder: Recorder, steps: Steps, limit: float, global_state: GlobalState) -> None:
+        self.recorder, self.steps, self.limit, self.global_state = recorder, steps, limit, global_state
         self.changed: Snapshot = {}
 
     def run(self, item: pytest.Item, path: str, line: int) -> Ran:
@@ -93,9 +93,9 @@ class Runner:
     def _guarded(self, item: pytest.Item, run: Callable[[], Any], found: list[BaseException]) -> BaseException | None:
         try:
             with time_limit(self.limit):
-                with self.surroundings.lasting():
+                with self.global_state.lasting():
                     _renew(item)
-                with self.surroundings.preserved():
+                with self.global_state.preserved():
                     run()
         except TimeLimitError as error:
             return error

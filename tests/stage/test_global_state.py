@@ -16,7 +16,7 @@ import jax
 import numpy as np
 import pytest
 
-from shapecheck.stage.surroundings import Surroundings, restore, snapshot
+from shapecheck.stage.global_state import GlobalState, restore, snapshot
 
 KINDS = "jax_config flax_config haiku_config jaxtyping_config environment errors filters draws numpy_draws paths folder"
 OF_FIXTURES = "shared_by_module shared_by_class first_parameter second_parameter over restored"
@@ -230,12 +230,12 @@ def as_before():
 
 @pytest.mark.usefixtures("as_before")
 def test_what_lasts_survives_and_nothing_else() -> None:
-    surroundings = Surroundings()
+    global_state = GlobalState()
     os.environ["BEFORE"] = "0"
-    with surroundings.preserved():
+    with global_state.preserved():
         os.environ["BEFORE"] = "1"
         np.seterr(divide="raise")
-        with surroundings.lasting():
+        with global_state.lasting():
             os.environ["LASTING"] = "1"
             jax.config.update("jax_numpy_rank_promotion", "warn")
             del os.environ["BEFORE"]
@@ -254,7 +254,7 @@ def test_what_lasts_survives_and_nothing_else() -> None:
 def test_an_error_does_not_keep_it_from_being_put_back() -> None:
     random.seed(3)
     state = random.getstate()
-    with contextlib.suppress(ValueError), Surroundings().preserved():
+    with contextlib.suppress(ValueError), GlobalState().preserved():
         random.random()  # noqa: S311
         np.random.rand()
         raise ValueError

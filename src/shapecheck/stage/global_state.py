@@ -31,7 +31,7 @@ class _Kind:
     remove: Callable[[str], object] = lambda name: None
 
 
-class Surroundings:
+class GlobalState:
     """Puts back what changes while something is evaluated, apart from what is meant to last.
 
     What module bodies and the wider fixtures of tests do lasts: others rely on it, and it is not done again for them.
