@@ -83,7 +83,7 @@ ALLOWED = {
     "__main__": {"cli"},
 }
 # rooms of stage/, each of which may import those before it
-STAGE = ("limits", "protocol", "observe", "search", "staging", "comparing", "tests", "process")
+STAGE = ("limits", "protocol", "global_state", "observe", "search", "staging", "comparing", "tests", "process")
 WORKER_THIRD_PARTY = {"jax", "numpy", "pytest"}
 
 

@@ -489,6 +489,96 @@ def flipped(x: Float["n d"]) -> Float["n d"]: ~SC203
 def either(x: Float["+b n"]) -> Float["n|1"]: ~unreached
     return x
 """,
+    "wraps_base.py": """
+def twice(function):
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        function(*args, **kwargs)
+        return function(*args, **kwargs)
+    return wrapper
+
+def base(x: Float[Array, "n m"], y: Float[Array, "m"]) -> Float[Array, "n"]:
+    return x @ y
+
+@functools.wraps(base)
+def deeper(x: Float[Array, "b t d"], y: Float[Array, "d"]) -> Float[Array, "b t"]:
+    out = x @ y  # (b, t)
+    wrong = out.T  # (b, t)  ~SC201
+    return wrong.T
+
+@twice
+@functools.wraps(jnp.sum)
+def summed(x: Float[Array, "b t"], axis: int = -1) -> Float[Array, "b"]:
+    return jnp.sum(x, axis=axis)
+
+@functools.wraps(base)
+def docstring(x, y):
+    '''Multiply.
+
+    Args:
+        x: array of shape (b, t, d).
+        y: array of shape (d,).
+    '''
+    return x * y  # (b, t, d)
+
+@twice
+def plain(x: Float[Array, "b t"]) -> Float[Array, "t"]:  ~SC203
+    return x.sum(1)
+
+class Layer:
+    def base(self, x: Float[Array, "n m"]) -> Float[Array, "n"]:
+        return x.sum(-1)
+    @functools.wraps(base)
+    def method(self, x: Float[Array, "b t d"]) -> Float[Array, "b d"]:
+        return x.sum(1)
+    @staticmethod
+    @functools.wraps(base)
+    def static(x: "Float[Array, 'b t d']") -> Float[Array, "b d"]:
+        return x.sum(1)
+    @classmethod
+    @functools.wraps(base)
+    def of_class(cls, x: Float[Array, "b t d"]) -> Float[Array, "d b"]:  ~SC203
+        return x.sum(1)
+
+class Model(eqx.Module):
+    w: Float[Array, "d"]
+    def __init__(self, d: int):
+        self.w = jnp.ones(d)
+    @functools.wraps(base)
+    def __call__(self, x: Float[Array, "b t d"]) -> Float[Array, "b t"]:
+        return x @ self.w
+""",
+    "remembered.py": """
+@functools.lru_cache
+def summed(x: Float[Array, "b d"]) -> Float[Array, "b"]:
+    return x.sum(-1)
+
+@jax.jit
+@functools.cache
+def wrong(x: Float[Array, "b d"]) -> Float[Array, "d"]:  ~SC203
+    return x.sum(-1)
+
+class Table:
+    @functools.lru_cache(maxsize=None)
+    def rows(self, x: Float[Array, "b d"]) -> Float[Array, "b"]:
+        return x.sum(-1)
+
+@functools.cache
+def identity(n: int) -> Float[Array, "n n"]:
+    return jnp.eye(n)
+""",
+    "metaclass.py": """
+class Meta(type):
+    size: int
+    def __new__(mcs, name: str = "A", bases: tuple = (), space: dict = {}):
+        return super().__new__(mcs, name, bases, space)
+    def scaled(cls, x: Float[Array, "b d"]) -> Float[Array, "b"]:  ~unreached
+        return x.sum(-1)
+
+class Kind(metaclass=Meta):
+    def __call__(self, x: Float[Array, "b d"]) -> Float[Array, "b"]:
+        return x.sum(-1)
+""",
     # What kauldron's classes are, as far as annotations go.
     "kauldron/ktyping/__init__.py": """
 import functools

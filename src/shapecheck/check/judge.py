@@ -88,7 +88,8 @@ class Seen:
     def is_free(self, group: Sequence[Seen]) -> bool:
         """Whether it went to its end with numbers, and with no more ties than others needed."""
         is_whole = self.evaluation.mode == "sized" and self.evaluation.status == "ok"
-        return is_whole and self.ties() == min(each.ties() for each in group)
+        is_another_case = any(each.kind == "value" and each.provenance == "given" for each in self.assumptions)
+        return is_whole and not is_another_case and self.ties() == min(each.ties() for each in group)
 
     def ties(self) -> int:
         """How many dims were tied."""

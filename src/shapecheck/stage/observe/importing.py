@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import CodeType, ModuleType
 
+from shapecheck.stage.global_state import GlobalState
 from shapecheck.stage.observe import checkers
 from shapecheck.stage.observe.handle import ModuleProbe
 from shapecheck.stage.observe.probes import HANDLE, instrument
@@ -36,11 +37,13 @@ class Importer(importlib.abc.MetaPathFinder):
         recorder: Recorder,
         culprits: Mapping[str, str],
         announce: Callable[[str], None],
+        global_state: GlobalState,
     ) -> None:
         self.plans: dict[str, ModulePlan] = {p.file: p for p in plans}
         self.recorder = recorder
         self.culprits = culprits
         self.announce = announce
+        self.global_state = global_state
         self.loaded: dict[str, ModuleType] = {}  # by file
         self.executing: list[str] = []
         self.aside: dict[str, dict[str, ModuleType]] = {}
@@ -129,10 +132,8 @@ class Importer(importlib.abc.MetaPathFinder):
         if root == self.root:
             return
         self._put_aside(root)
-        self.root = root
-        if root in sys.path:
-            sys.path.remove(root)
-        sys.path.insert(0, root)
+        with self.global_state.lasting():
+            self.add_root(root)
         importlib.invalidate_caches()
 
     def _put_aside(self, root: str) -> None:
@@ -153,6 +154,12 @@ class ProbingLoader(importlib.machinery.SourceFileLoader):
         super().__init__(fullname, path)
         self.plan = plan
         self.importer = importer
+
+    def get_source(self, fullname: str) -> str | None:
+        """The text as it was compiled."""
+        if not self.plan.source:
+            return super().get_source(fullname)
+        return importlib.util.decode_source(self.plan.source.encode("latin-1"))
 
     def get_code(self, fullname: str) -> CodeType | None:
         """Compile the source with probes around the planned sites."""
@@ -179,7 +186,8 @@ class ProbingLoader(importlib.machinery.SourceFileLoader):
         recorder = importer.recorder
         before, recorder.touched = recorder.touched, set()
         try:
-            super().exec_module(module)
+            with importer.global_state.lasting():
+                super().exec_module(module)
         except BaseException:
             importer.loaded.pop(self.plan.file, None)
             raise

@@ -14,6 +14,7 @@ from typing import Any
 import jax
 
 from shapecheck.facts import Compared, Evaluation, Failure
+from shapecheck.stage.global_state import GlobalState
 from shapecheck.stage.limits import TimeLimitError
 from shapecheck.stage.observe import checkers
 from shapecheck.stage.observe.importing import Importer, WorkerEndedError
@@ -29,6 +30,8 @@ from shapecheck.stage.search import entries
 from shapecheck.stage.search.examples import ExampleError
 from shapecheck.stage.search.failures import describe_error, is_own, line_in
 from shapecheck.stage.search.models import Models
+from shapecheck.stage.search.other_keys import with_keys
+from shapecheck.stage.search.own_signatures import with_own_signature
 from shapecheck.stage.search.recipes import Kitchen
 from shapecheck.stage.search.sizes import UnknownSizeError
 from shapecheck.stage.search.strategy import Search
@@ -64,9 +67,14 @@ class Session:
         jax.config.update("jax_traceback_filtering", "off")
         checkers.stand_aside()
         self.recorder = Recorder({p.file: p.path for p in plans})
+        self.global_state = GlobalState()
         self.plans = {p.path: p for p in plans}
         self.importer = Importer(
-            plans, self.recorder, culprits, lambda path: send({"event": "executing", "path": path})
+            plans,
+            self.recorder,
+            culprits,
+            lambda path: send({"event": "executing", "path": path}),
+            self.global_state,
         )
         self._send, self._serve = send, serve
         self._before = settings_now()
@@ -176,7 +184,8 @@ class Session:
     def evaluate(self, key: str, seconds: float) -> tuple[tuple[Evaluation, ...], tuple[tuple[str, int], ...]]:
         """Run one entry, in not many more than `seconds`: its evaluations, and which functions ran in any of them."""
         self.recorder.touched = set()
-        runs = self._run(self.entries[key], seconds)
+        with self.global_state.preserved():
+            runs = self._run(self.entries[key], seconds)
         return runs, tuple(sorted(self.recorder.touched))
 
     def template(
@@ -206,7 +215,8 @@ class Session:
                 return self._script(entry)
             recipe = self._recipe(entry)
             with self._repeats as self.recorder.watch:
-                return Search(entry, recipe, self.recorder, seconds).evaluate()
+                search = functools.partial(Search, entry, recipe, self.recorder)
+                return with_keys(self._kitchen.models.keys, lambda left: search(left).evaluate(), seconds)
         except (CannotSynthesiseError, UnknownSizeError) as error:
             return (self._failed(entry, str(error)),)
         except ExampleError as error:
@@ -238,7 +248,8 @@ class Session:
         if entry.origin == "example":
             return self._kitchen.example(vars(module)[entry.target.partition(":")[2]])
         if entry.origin == "model":
-            return self._kitchen.model(self.classes[entry.key])
+            cls = self.classes[entry.key]
+            return self._kitchen.method(cls, with_own_signature(cls.__call__, "__call__"))
         scope = plan.scopes[entry.scope or 0]
         function = entries.resolve(module, plan.scopes, scope)
         owner = entries.owner_class(module, plan.scopes, scope)

@@ -10,6 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, Protocol
 
+DEVICES = 8
+"""The devices that the worker's CPU pretends to be. Each has two threads; they are made when JAX first computes."""
+
+_DEVICES = "xla_force_host_platform_device_count"
 BOOTSTRAP = Path(__file__).with_name("bootstrap.py")
 
 
@@ -52,7 +56,7 @@ def kill_group(process: Process) -> None:
 
 
 def environment() -> dict[str, str]:
-    """The user's environment, with JAX on the CPU, runtime type checks off, and no bytecode written."""
+    """The user's environment, with JAX on a CPU of several devices, runtime checks off, and no bytecode written."""
     return {
         **os.environ,
         "JAX_PLATFORMS": "cpu",
@@ -62,4 +66,13 @@ def environment() -> dict[str, str]:
         "PYTHONHASHSEED": "0",
         "PYTHONUNBUFFERED": "1",
         "TF_CPP_MIN_LOG_LEVEL": "3",
+        "XLA_FLAGS": _with_devices(os.environ.get("XLA_FLAGS", "")),
     }
+
+
+def _with_devices(flags: str) -> str:
+    """XLA's flags, with as many devices as the user says there, else as many as most meshes want.
+
+    JAX heeds `jax_num_cpu_devices` more, and code that sets the whole variable before JAX begins is heard.
+    """
+    return flags if _DEVICES in flags else f"{flags} --{_DEVICES}={DEVICES}".lstrip()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 
+from shapecheck.stage.global_state import CONFIGURATIONS, write
 from shapecheck.stage.observe.importing import Importer
 from shapecheck.stage.observe.recorder import Recorder
 from shapecheck.stage.observe.stepping import Steps
@@ -48,7 +49,7 @@ class Suite:
             from shapecheck.stage.tests.running import Runner  # noqa: PLC0415
         except ImportError as error:
             return {"error": f"pytest cannot be imported: {error}"}
-        self.runner = Runner(self.recorder, self.steps, limits.test)
+        self.runner = Runner(self.recorder, self.steps, limits.test, self.importer.global_state)
         self._activate(tests)
         home = os.getcwd()
         self.scratch, self.home = scratch, home
@@ -69,7 +70,8 @@ class Suite:
             serve({**found, "settings": left, "ran": self.ran(), "whole": whole})
 
         try:
-            collected = collecting.collect(tests, scratch, limits, None if part is None else part.files, ready)
+            only = None if part is None else part.files
+            collected = collecting.collect(tests, scratch, limits, only, self.importer.global_state, ready)
         except collecting.CollectionError as error:
             return {"error": str(error)}
         finally:
@@ -87,6 +89,10 @@ class Suite:
         if plan is None:
             return TestResult(key, "stopped", "pytest did not collect it again: its name depends on chance")
         os.chdir(self.playground)
+        with self.importer.global_state.preserved():
+            return self._run(key, plan)
+
+    def _run(self, key: str, plan: TestPlan) -> TestResult:
         self.recorder.touched = set()
         self.generaliser.begin()
         try:
@@ -103,6 +109,8 @@ class Suite:
             return TestResult(key, ran.status, ran.reason, touched=tuple(sorted(touched)))
         calls = self.generaliser.calls()
         stepped = self.steps.count
+        # What was called is evaluated again as the test would call it: in its precision, say.
+        write(self.runner.changed, CONFIGURATIONS)
         again = self.generaliser.evaluate()
         touched |= self.recorder.touched
         return TestResult(key, ran.status, ran.reason, stepped, (ran.evaluation,), calls, again, tuple(sorted(touched)))

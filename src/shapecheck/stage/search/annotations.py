@@ -43,7 +43,7 @@ def annotation_of(function: Any, name: str, raw: Any) -> Any:
             init = vars(cls).get("__init__")
             if init is not None and getattr(init, "__annotations__", {}).get(name) not in _SILENT:
                 return annotation_of(init, name, init.__annotations__[name])
-            if name in (annotations := vars(cls).get("__annotations__", {})):
+            if name in (annotations := own_annotations(cls)):
                 # Of a field with a converter the signature says what the converter takes: often anything.
                 told = annotations[name] if raw in _SILENT else raw
                 return _resolve(told, vars(sys.modules.get(cls.__module__, typing)), vars(cls))
@@ -53,6 +53,14 @@ def annotation_of(function: Any, name: str, raw: Any) -> Any:
         inner = function
     inner = getattr(inner, "__func__", inner)
     return _resolve(raw, getattr(inner, "__globals__", {}), {})
+
+
+def own_annotations(cls: type) -> Mapping[str, Any]:
+    """What the body of a class annotates itself. `type`, above metaclasses, has a descriptor there."""
+    try:
+        return inspect.get_annotations(cls)
+    except Exception:  # Python 3.14 evaluates them only now, and the names may not be there
+        return {}
 
 
 def _resolve(raw: Any, module: Mapping[str, Any], members: Mapping[str, Any]) -> Any:

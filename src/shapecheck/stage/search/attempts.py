@@ -12,7 +12,7 @@ import jax
 
 from shapecheck.stage.limits import TimeLimitError
 from shapecheck.stage.observe.recorder import Recorder
-from shapecheck.stage.search.failures import explain, is_own
+from shapecheck.stage.search.failures import explain, is_own, message_of
 from shapecheck.stage.search.forgetting import forget
 from shapecheck.stage.search.sizes import SMALLEST, UnknownSizeError
 from shapecheck.stage.search.trials import Outcome, Prepared, Recipe, Trial
@@ -84,7 +84,7 @@ class Attempts:
                 or (prepared is None and isinstance(error, UnknownSizeError))
             ):
                 raise
-            axis = _UNBOUND_AXIS.search(str(error)) if isinstance(error, NameError) else None
+            axis = _UNBOUND_AXIS.search(message_of(error)) if isinstance(error, NameError) else None
             if axis is not None and axis.group(1) not in self.axes:
                 self.axes.append(axis.group(1))
                 return self._once(trial)

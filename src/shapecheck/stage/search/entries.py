@@ -12,6 +12,8 @@ from typing import Any
 
 from shapecheck.facts import Scope
 from shapecheck.stage.protocol import EntryPlan, ModulePlan
+from shapecheck.stage.search.annotations import own_annotations
+from shapecheck.stage.search.own_signatures import with_own_signature
 
 _INSIDE = 100  # objects that are looked through for a function
 _EMPTY = CellType()
@@ -108,7 +110,10 @@ def functions(plan: ModulePlan, module: ModuleType) -> Iterator[EntryPlan]:
 
 
 def resolve(module: ModuleType, scopes: Sequence[Scope], scope: Scope) -> Any:
-    """The object that `scope` defines, or None: nested in a function, deleted, or replaced by something else."""
+    """The object that `scope` defines, a function as its own `def` says what it takes.
+
+    None if it is nested in a function, deleted, or replaced by something else.
+    """
     names: list[str] = []
     current: Scope | None = scope
     while current is not None and current.kind != "module":
@@ -121,7 +126,7 @@ def resolve(module: ModuleType, scopes: Sequence[Scope], scope: Scope) -> Any:
         value = member(value, name)
         if value is None:
             return None
-    return value
+    return with_own_signature(value, names[-1]) if scope.kind == "function" else value
 
 
 def member(holder: Any, name: str) -> Any:
@@ -161,7 +166,7 @@ def unheld(classes: Sequence[tuple[EntryPlan, type]]) -> list[tuple[EntryPlan, t
 def _mentioned(cls: type) -> set[str]:
     """Names of classes in the annotations and in the constructor's code of `cls`."""
     names: set[str] = set()
-    for annotation in vars(cls).get("__annotations__", {}).values():
+    for annotation in own_annotations(cls).values():
         text = annotation if isinstance(annotation, str) else repr(annotation)
         names.update("".join(c if c.isalnum() or c == "_" else " " for c in text).split())
     init = vars(cls).get("__init__")

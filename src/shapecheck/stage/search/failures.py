@@ -9,6 +9,7 @@ import os
 import re
 import tempfile
 import traceback
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from types import FrameType
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 import jax
 
 from shapecheck.facts import ArrayValue, Failure
-from shapecheck.stage.limits import ReadOnlyError
+from shapecheck.stage.limits import ReadOnlyError, TimeLimitError
 from shapecheck.stage.observe.recorder import Recorder
 from shapecheck.stage.observe.values import describe, is_array
 from shapecheck.stage.search.sizes import UnknownSizeError
@@ -30,13 +31,30 @@ _SHAPE_WORDS = re.compile(
 _VALUE_WORDS = re.compile(
     r"_DimExpr|symbolic dim|InconclusiveDimension|dimension expression|Tracer|traced|abstract", re.I
 )
+# Devices, and how arrays lie on them: what the machine has, and what arrays that somebody else gives would bring along.
+_DEVICES = re.compile(
+    r"number of (?:\w+ )?devices|device_count|\d (?:\w+ )*devices?\b|(?:available|local|enough|any) devices|"
+    r"device (?:count|assignment)",
+    re.IGNORECASE,
+)
+_PLACEMENT = re.compile(
+    r"\bmesh(?:es)?\b|sharding|\b(?:in|out)_specs\b|RESOURCE_EXHAUSTED|out of memory|unknown backend|"
+    r"\bplatforms?\b|\b(?:gpu|tpu|cuda|rocm)\b",
+    re.IGNORECASE,
+)
+_TRACER = re.compile(r"\b\w*Tracer\b")
+_TRACED = re.compile(r"traced array with shape (\S+?)\.?(?:\s|$)")
 _WRAPPERS = re.compile(r"^_|^<|reraise|wrapper|wrapped|deferring|cache_miss|fun$|^meth$|^op$|^inner$|^bind|^call")
 _MACHINERY = ("jax._src.interpreters.", "jax._src.pjit", "jax._src.linear_util", "jax._src.profiler", "jax._src.core")
+_ARRAY_LIBRARIES = ("jax", "jaxlib", "numpy")
+_RECURSION = 20  # turns of a function that recurs; others stand in a traceback a few times at most
+_CALLING = frozenset({"invoke", "call", "called", "run", "traced", "force", "under", "initialise"})
 _OPERATORS = {"sub": "subtract", "mul": "multiply", "truediv": "divide"}
 _REMEDIES = {
     "MemoryError": " (--memory sets the limit)",
     "SystemExit": ' (guard what shall not run on import with `if __name__ == "__main__":`)',
 }
+_MORE_DEVICES = " (XLA_FLAGS=--xla_force_host_platform_device_count=N in the environment lets the checker have N)"
 _UNFIT = re.compile(r"(<lambda>|\w+)\S*\(\) (?:missing|takes|got an unexpected|got multiple|got some)")
 _FOLDER = r"[^\s'\"]*/shapecheck-[a-z0-9_]{8}(?:/\d+)?/"  # of ours
 _TEMPORARY = re.escape(os.path.join(tempfile.gettempdir(), tempfile.gettempprefix()))
@@ -58,7 +76,7 @@ def explain(error: BaseException, recorder: Recorder) -> Failure:
         recorder.meet(file)
     users = [(f, line) for f, line in frames if f.f_code.co_filename in recorder.paths]
     kind = _kind(error, frames, recorder.paths)
-    message = _gist(error)
+    message = _needs_values(error, frames, recorder.paths) or _gist(error)
     if not users:
         return Failure(kind, message, None)
     frame, line = users[-1]
@@ -76,6 +94,16 @@ def explain(error: BaseException, recorder: Recorder) -> Failure:
 def kind_of(error: BaseException) -> str:
     """As in `Failure.kind`, where it does not matter whose code raised it."""
     return str(_kind(error, [(f, line) for f, line in traceback.walk_tb(error.__traceback__)], {}))
+
+
+def message_of(error: BaseException) -> str:
+    """The message of an exception; nothing where the user's own way to make it raises another one."""
+    try:
+        return str(error)
+    except TimeLimitError:
+        raise
+    except BaseException:  # `__str__` is the user's code
+        return ""
 
 
 def text(value: ArrayValue) -> str:
@@ -103,9 +131,10 @@ def _kind(error: BaseException, frames: list[tuple[FrameType, int]], paths: Mapp
         return "value"
     if isinstance(error, (jax.errors.TracerArrayConversionError, jax.errors.NonConcreteBooleanIndexError)):
         return "value"
-    if isinstance(error, NotImplementedError) and "non-constant" in str(error):  # an operation without symbolic sizes
+    message = message_of(error)
+    if isinstance(error, NotImplementedError) and "non-constant" in message:  # an operation without symbolic sizes
         return "value"
-    if name in _VALUE_TYPES or (_VALUE_WORDS.search(str(error)) and not _SHAPE_WORDS.search(_first_line(error))):
+    if name in _VALUE_TYPES or (_VALUE_WORDS.search(message) and not _SHAPE_WORDS.search(_first_line(error))):
         return "value"
     if not isinstance(error, (TypeError, ValueError, IndexError)) and name != "EinopsError":
         return "other"
@@ -114,9 +143,38 @@ def _kind(error: BaseException, frames: list[tuple[FrameType, int]], paths: Mapp
     if raiser is None or raiser.f_code.co_filename in paths:
         return "other"
     module = str(raiser.f_globals.get("__name__", "")).split(".", 1)[0]
-    if module in _LIBRARIES and _SHAPE_WORDS.search(str(error)):
+    if _DEVICES.search(message) or _PLACEMENT.search(message):
+        return "other"
+    if module in _LIBRARIES and _SHAPE_WORDS.search(message):
         return "shape"
     return "other"
+
+
+def _needs_values(error: BaseException, frames: list[tuple[FrameType, int]], paths: Mapping[str, str]) -> str:
+    """What to say where another library than JAX was given a traced array; nothing of any other error."""
+    if isinstance(error, jax.errors.TracerArrayConversionError):
+        array = _TRACED.search(message_of(error))
+        return f"{_converter(frames, paths)} needs values, and was given {_a_traced_array(array)}"
+    raiser = str(frames[-1][0].f_globals.get("__name__", "")) if frames else ""
+    foreign = isinstance(error, TypeError) and not raiser.startswith("jax.")
+    if foreign and _TRACER.search(first := _gist(error)) and not first.startswith("unhashable"):
+        return f"{first} (a traced array, which has no values: only JAX can compute with it)"
+    return ""
+
+
+def _a_traced_array(found: re.Match[str] | None) -> str:
+    return f"a traced array, {found[1]}" if found is not None else "a traced array"
+
+
+def _converter(frames: list[tuple[FrameType, int]], paths: Mapping[str, str]) -> str:
+    """Who asked a traced array for a copy with values: the library that the user's code called, mostly NumPy."""
+    for frame, _ in reversed(frames):
+        if frame.f_code.co_filename in paths:
+            break
+        library = str(frame.f_globals.get("__name__", "")).split(".", 1)[0]
+        if library not in _ARRAY_LIBRARIES:
+            return library
+    return "NumPy"
 
 
 def _gist(error: BaseException) -> str:
@@ -124,7 +182,8 @@ def _gist(error: BaseException) -> str:
     first, *rest = _lines(error)
     told = list(itertools.takewhile(bool, itertools.dropwhile(lambda line: not line, rest)))
     whole = first.endswith(":") and len(told) <= _ANNOUNCED
-    return steady(" ".join([first, *(line.removeprefix("* ") for line in told)]) if whole else first)
+    gist = steady(" ".join([first, *(line.removeprefix("* ") for line in told)]) if whole else first)
+    return f"{gist}{_MORE_DEVICES}" if _DEVICES.search(gist) else gist
 
 
 def _first_line(error: BaseException) -> str:
@@ -133,7 +192,9 @@ def _first_line(error: BaseException) -> str:
 
 def _lines(error: BaseException) -> list[str]:
     """The lines of the message, of which the first says something."""
-    lines = [line.strip() for line in str(error).strip().splitlines()] or [type(error).__name__]
+    if isinstance(error, RecursionError):  # what Python was doing at the last turn is chance
+        return ["maximum recursion depth exceeded"]
+    lines = [line.strip() for line in message_of(error).strip().splitlines()] or [type(error).__name__]
     return [f"KeyError: {lines[0]}", *lines[1:]] if isinstance(error, KeyError) else lines
 
 
@@ -232,13 +293,29 @@ def _lookup(chain: str, frame: FrameType) -> Any:
 def is_own(error: BaseException) -> bool:
     """Whether the checker itself raised `error`: then it is a bug of ours, and no finding."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    names = frames[-1].f_globals if frames else {}
-    if not str(names.get("__name__", "")).startswith("shapecheck."):
+    if not frames or not _is_ours(frames[-1]) or isinstance(error, MemoryError):
+        return False
+    if isinstance(error, RecursionError):  # our probe may be what the user's recursion had no room for
+        return not any(n >= _RECURSION and not _is_ours(frame) for frame, n in _turns(frames))
+    if isinstance(error, (UnknownSizeError, ReadOnlyError)):
+        return False
+    # What a callable written in C raises has no frame of its own, but that of our function which called it.
+    if isinstance(error, TypeError) and frames[-1].f_code.co_name in _CALLING and _TRACER.search(message_of(error)):
         return False
     # A call of the user's that does not fit is raised where it is passed on, by what stands around the user's function.
-    unfit = _UNFIT.match(str(error)) if isinstance(error, TypeError) else None
-    is_theirs = unfit is not None and unfit[1] not in names
-    return not is_theirs and not isinstance(error, (UnknownSizeError, ReadOnlyError))
+    unfit = _UNFIT.match(message_of(error)) if isinstance(error, TypeError) else None
+    return unfit is None or unfit[1] in frames[-1].f_globals
+
+
+def _is_ours(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__", "")).startswith("shapecheck.")
+
+
+def _turns(frames: list[FrameType]) -> Iterator[tuple[FrameType, int]]:
+    """Each function in a traceback once, with how often it stands there."""
+    by_code = {frame.f_code: frame for frame in frames}
+    for code, number in Counter(frame.f_code for frame in frames).items():
+        yield by_code[code], number
 
 
 def line_in(error: BaseException, file: str) -> int:

@@ -13,6 +13,7 @@ from shapecheck.stage.search.deferred import Deferred
 from shapecheck.stage.search.examples import ExampleError
 from shapecheck.stage.search.failures import describe_error, is_own
 from shapecheck.stage.search.integers import CONSTRUCTIONS
+from shapecheck.stage.search.keys import Keys
 from shapecheck.stage.search.signatures import Descriptions, integers_of, only_integers, specs_of
 from shapecheck.stage.search.sizes import CONSTRUCTOR_VARIANT, Assignment, Made
 from shapecheck.stage.search.synthesis import Synthesis
@@ -45,6 +46,7 @@ class Models:
         self.build, self.has_values = build or abstract.build, build is not None
         self.pinned, self.described, self.claimed, self.subclasses = pinned, described, claimed, subclasses
         self.made, self.constructions = made or Made(), constructions
+        self.keys = Keys()
         self._recorder = recorder
         self._kept: dict[tuple[type, int, int], tuple[Any, dict[str, int], Kept]] = {}
         self._made: dict[tuple[type, int, int], Synthesis] = {}
@@ -103,6 +105,7 @@ class Models:
             pinned=self.pinned,
             subclasses=self.subclasses,
             described=self.described,
+            keys=self.keys,
         )
 
     def recall(self, construction: int) -> None:

@@ -28,6 +28,7 @@ from shapecheck.stage.search.examples import (
 )
 from shapecheck.stage.search.inner import heads
 from shapecheck.stage.search.models import Instance, Models
+from shapecheck.stage.search.own_signatures import without_cache
 from shapecheck.stage.search.reaching import reached
 from shapecheck.stage.search.signatures import (
     annotated_original,
@@ -107,7 +108,7 @@ class Kitchen:
                 for variables in self.recorder.constructions.variables(owner):
                     integers.update({n: v for n, v in variables.items() if type(v) is int})
                 integers.update(integers_of(owner))
-                self._function(target)(*(given.get(str(i), a) for i, a in enumerate(args)))
+                self._function(without_cache(target))(*(given.get(str(i), a) for i, a in enumerate(args)))
 
             return Prepared(lambda: self._run(call, arrays), assignment.chosen(), integers, apart=self._apart())
 

@@ -22,6 +22,7 @@ from shapecheck.stage.search.deferred import Deferred
 from shapecheck.stage.search.examples import check_names
 from shapecheck.stage.search.inner import cannot, classes_in, default_with, heads, parted
 from shapecheck.stage.search.integers import DEFAULTS_KEPT, OVER_NONE, Integers
+from shapecheck.stage.search.keys import Keys, admits_key
 from shapecheck.stage.search.sizes import Assignment
 from shapecheck.stage.search.values import CannotSynthesiseError, Values
 
@@ -45,11 +46,13 @@ class Synthesis:
         pinned: Mapping[str, int] = types.MappingProxyType({}),
         subclasses: Callable[[type], Sequence[type]] = lambda cls: (),
         described: Callable[[type], Mapping[str, Described]] = lambda cls: {},
+        keys: Keys | None = None,
     ) -> None:
         self.assignment = assignment
         self.subclasses, self.described = subclasses, described
         self.integers = Integers(assignment.made, variant, pinned, invention)
-        self.values = Values(assignment, self.integers, self._instance)
+        self.keys = keys or Keys()
+        self.values = Values(assignment, self.integers, self._instance, self.keys)
         self.made_up: dict[str, int] = {}  # sizes inside of modules that nobody gave: `model.width`
         self._building: list[type] = []
 
@@ -142,9 +145,9 @@ class Synthesis:
         annotation = annotation_of(function, name, parameter.annotation)
         variant = self.integers.variant
         if default is not MISSING:
-            wants_key = hints.is_key(name) and default is None
-            if wants_key:
-                return self.values.key(annotation)
+            if default is None and described is None and hints.is_key(name) and admits_key(annotation):
+                self.keys.optional = True
+                return MISSING if self.keys.choice == "left out" else self.values.key(annotation, name)
             # A size-like integer gets a distinct size even where it has a default, which could hide a mix-up.
             plain = isinstance(default, int) and not isinstance(default, bool) and hints.may_replace(name)
             if type(default) is int:

@@ -15,6 +15,7 @@ from typing import Any
 import jax
 
 from shapecheck.stage.search.entries import member
+from shapecheck.stage.search.failures import message_of
 
 _OUTSIDE = re.compile(r"(inside|as part of) an `hk\.transform`")
 
@@ -49,7 +50,7 @@ def initialised(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def is_outside(error: BaseException) -> bool:
     """Whether Haiku raised this because nothing around the call is a transform."""
-    return isinstance(error, ValueError) and haiku_class() is not None and bool(_OUTSIDE.search(str(error)))
+    return isinstance(error, ValueError) and haiku_class() is not None and bool(_OUTSIDE.search(message_of(error)))
 
 
 def inside(evaluate: Callable[..., Any]) -> Callable[..., Any]:

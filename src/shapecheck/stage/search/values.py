@@ -26,6 +26,7 @@ from shapecheck.stage.search.annotations import (
 )
 from shapecheck.stage.search.deferred import Deferred, activation, promised, reduction
 from shapecheck.stage.search.integers import Integers
+from shapecheck.stage.search.keys import Keys, key_types
 from shapecheck.stage.search.sizes import Assignment
 
 
@@ -51,8 +52,10 @@ class Values:
     depends on them shows.
     """
 
-    def __init__(self, assignment: Assignment, integers: Integers, instance: Callable[[type, str], Any]) -> None:
-        self.assignment, self.integers, self._instance = assignment, integers, instance
+    def __init__(
+        self, assignment: Assignment, integers: Integers, instance: Callable[[type, str], Any], keys: Keys
+    ) -> None:
+        self.assignment, self.integers, self._instance, self.keys = assignment, integers, instance, keys
         self.inventions: dict[tuple[AssumptionKind, str], str] = {}
 
     def invent(self, kind: AssumptionKind, name: str, value: str) -> None:
@@ -69,7 +72,7 @@ class Values:
         if isinstance(annotation, typing.TypeVar):
             return self.value(annotation.__bound__ or (annotation.__constraints__ or (Any,))[0], name)
         if origin in (Union, types.UnionType):
-            return self._union(arguments, name)
+            return self.key(annotation, name) if all(key_types(annotation)) else self._union(arguments, name)
         if origin is Literal:
             return arguments[0]
         if (array := array_type(annotation)) is not None:
@@ -113,7 +116,7 @@ class Values:
         if label == "Rngs" and isinstance(annotation, type) and annotation.__module__.startswith("flax."):
             return Deferred(annotation, [0], {})
         if label in ("PRNGKeyArray", "KeyArray") or hints.is_key(name):
-            return self.key(annotation)
+            return self.key(annotation, name)
         if label in ("DTypeLike", "DType", "dtype"):
             return jnp.float32
         if any(c.__name__ == "PyTree" for c in getattr(annotation, "__mro__", ())):
@@ -131,7 +134,7 @@ class Values:
         if constructing and name == "rngs" and nnx is not None:
             return Deferred(nnx.Rngs, [0], {})
         if hints.is_key(name):
-            return self.key(None)
+            return self.key(MISSING, name)
         if hints.flag(name) is not None:
             flag = hints.flag(name) is not bool(self.integers.invention)
             self.invent("value", name, str(flag))  # `train` may be data
@@ -184,6 +187,12 @@ class Values:
         values = [self.value(element, name), self.value(element, name)]
         return values if origin is list else tuple(values)
 
-    def key(self, annotation: Any) -> Any:
-        """A random key, of the new kind if the annotation is jaxtyping's `Key`."""
-        return self.assignment.key(typed=getattr(getattr(annotation, "dtype", None), "__name__", "") == "Key")
+    def key(self, annotation: Any, name: str) -> Any:
+        """A random key, or several, as the annotation says; of its kind if it says that."""
+        new, old = key_types(annotation)
+        self.keys.open |= (new is None) == (old is None)
+        other = self.keys.choice == "other kind"
+        told = (old if other else new) or new or old
+        if told is None:
+            return self.assignment.key(typed=other)
+        return self.assignment.array(told.shape, told.dtype, name)

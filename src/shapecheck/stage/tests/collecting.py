@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import jax
 import pytest
 
+from shapecheck.stage.global_state import GlobalState
 from shapecheck.stage.limits import TimeLimitError, time_limit
 from shapecheck.stage.protocol import TestLimits, TestPlan
 from shapecheck.stage.search.entries import code_of
@@ -59,14 +60,19 @@ class Serve(Protocol):
 
 
 def collect(
-    paths: Sequence[str], scratch: str, limits: TestLimits, only: Collection[str] | None, serve: Serve
+    paths: Sequence[str],
+    scratch: str,
+    limits: TestLimits,
+    only: Collection[str] | None,
+    global_state: GlobalState,
+    serve: Serve,
 ) -> Collected:
     """Collect the tests under `paths`, then `serve` them, and what went wrong with files, from inside pytest's run.
 
     `scratch` is a folder for what pytest writes; `only` are the files to collect, absolute, None for all of them.
     Raises CollectionError.
     """
-    plugin = _Plugin(serve, limits, only)
+    plugin = _Plugin(serve, limits, only, global_state)
     os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = os.path.join(scratch, "hypothesis")
     try:
         status = pytest.main([*_arguments(scratch), *paths], plugins=[plugin])
@@ -83,8 +89,10 @@ def collect(
 class _Plugin:
     """Takes the place of pytest's own loop over the tests."""
 
-    def __init__(self, serve: Serve, limits: TestLimits, only: Collection[str] | None) -> None:
-        self._serve, self._only = serve, only
+    def __init__(
+        self, serve: Serve, limits: TestLimits, only: Collection[str] | None, global_state: GlobalState
+    ) -> None:
+        self._serve, self._only, self._global_state = serve, only, global_state
         self._each, self._end = limits.file, time.monotonic() + limits.collecting
         self._late: list[str] = []
         self.served = False
@@ -158,12 +166,24 @@ class _Plugin:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Iterator[None]:
-        """Wider fixtures are made once, and used by many traces: they are made for real, outside of each."""
+        """Wider fixtures are made once, and used by many traces: they are made for real, outside of each.
+
+        What they set is for all tests that share them, until they end.
+        """
         if fixturedef.scope == "function":
             yield
-        else:
-            with jax.ensure_compile_time_eval():
-                yield
+            return
+        endings: list[Callable[[], None]] = []
+
+        def ended() -> None:
+            while endings:
+                endings.pop()()
+
+        # Of what is put away, the last comes first: these two stand around all that the fixture itself puts away.
+        fixturedef.addfinalizer(ended)
+        with self._global_state.lasting(), jax.ensure_compile_time_eval():
+            yield
+        fixturedef.addfinalizer(lambda: endings.append(self._global_state.begin_lasting()))
 
 
 def _arguments(scratch: str) -> list[str]:

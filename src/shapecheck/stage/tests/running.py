@@ -12,10 +12,11 @@ import jax
 import pytest
 
 from shapecheck.facts import Evaluation, Failure
+from shapecheck.stage.global_state import GlobalState, Snapshot, differences, snapshot
 from shapecheck.stage.limits import TimeLimitError, time_limit
 from shapecheck.stage.observe.recorder import Recorder
 from shapecheck.stage.observe.stepping import Steps
-from shapecheck.stage.search.failures import describe_error, explain, is_own, steady
+from shapecheck.stage.search.failures import describe_error, explain, is_own, message_of, steady
 from shapecheck.stage.search.forgetting import forget
 
 
@@ -29,10 +30,14 @@ class Ran:
 
 
 class Runner:
-    """Runs tests one after the other, within `limit` seconds each."""
+    """Runs tests one after the other, within `limit` seconds each.
 
-    def __init__(self, recorder: Recorder, steps: Steps, limit: float) -> None:
-        self.recorder, self.steps, self.limit = recorder, steps, limit
+    `changed` is what the latest had changed when its body was over: it means what the body called.
+    """
+
+    def __init__(self, recorder: Recorder, steps: Steps, limit: float, global_state: GlobalState) -> None:
+        self.recorder, self.steps, self.limit, self.global_state = recorder, steps, limit, global_state
+        self.changed: Snapshot = {}
 
     def run(self, item: pytest.Item, path: str, line: int) -> Ran:
         """Evaluate a test abstractly; where that ends in a shape error, run it for real to see whether it is one."""
@@ -45,8 +50,8 @@ class Runner:
             self.recorder.interrupt(error)
         calls = self.recorder.finish()
         skipped = error is not None and _is_skip(error)
-        if skipped and not calls:
-            return Ran("skipped", steady(str(error)) or "skipped")
+        if error is not None and skipped and not calls:
+            return Ran("skipped", steady(message_of(error)) or "skipped")
         if failure is not None and failure.kind == "shape" and not self._fails_for_real(item, failure):
             failure = dataclasses.replace(failure, kind="other")
         status: Literal["ok", "stopped"] = "ok" if failure is None else "stopped"
@@ -65,9 +70,11 @@ class Runner:
     def _abstractly(self, item: pytest.Item) -> BaseException | None:
         """Run under `jax.eval_shape`; returns what ended the test early."""
         found: list[BaseException] = []
+        self.changed = {}
 
         def body() -> None:
-            found.extend(_protocol(item))
+            before = snapshot()
+            found.extend(_protocol(item, lambda: self.changed.update(differences(before, snapshot()))))
 
         return self._guarded(item, lambda: jax.eval_shape(body), found)
 
@@ -88,8 +95,10 @@ class Runner:
     def _guarded(self, item: pytest.Item, run: Callable[[], Any], found: list[BaseException]) -> BaseException | None:
         try:
             with time_limit(self.limit):
-                _renew(item)
-                run()
+                with self.global_state.lasting():
+                    _renew(item)
+                with self.global_state.preserved():
+                    run()
         except TimeLimitError as error:
             return error
         except BaseException as error:
@@ -107,13 +116,17 @@ def _renew(item: Any) -> None:
         item._initrequest()
 
 
-def _protocol(item: Any) -> Iterator[BaseException]:
-    """Setup, call and teardown, by pytest's own hooks and reports, so that marks and plugins have their say."""
+def _protocol(item: Any, ended: Callable[[], None] = lambda: None) -> Iterator[BaseException]:
+    """Setup, call and teardown, by pytest's own hooks and reports, so that marks and plugins have their say.
+
+    `ended` is called before the teardown.
+    """
     for when in ("setup", "call"):
         errors = _phase(item, when)
         yield from errors
         if errors:
             break
+    ended()
     # Only the test's own fixtures: wider ones serve the next test.
     yield from _phase(item, "teardown", nextitem=item.parent)
 

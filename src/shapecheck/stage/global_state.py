@@ -1,0 +1,176 @@
+"""What the user's code can change for all code after it, and how that is put back.
+
+A test that sets `jax_enable_x64` means itself. If it stayed so, what one test shows would depend on which others ran
+before it, in which worker, and how often.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import sys
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+Snapshot = dict[tuple[str, str], Any]
+"""Values by kind and name. What is not there has no value: a variable of the environment that is not set."""
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """Something with named values: `write` sets one, `remove` takes it away."""
+
+    read: Callable[[], Mapping[str, Any]]
+    write: Callable[[str, Any], object]
+    remove: Callable[[str], object] = lambda name: None
+
+
+class GlobalState:
+    """Puts back what changes while something is evaluated, apart from what is meant to last.
+
+    What module bodies and the wider fixtures of tests do lasts: others rely on it, and it is not done again for them.
+    """
+
+    def __init__(self) -> None:
+        self._open: list[Snapshot] = []
+
+    @contextlib.contextmanager
+    def preserved(self) -> Iterator[None]:
+        """After the body all is as it was before, or as `lasting` parts of the body have left it."""
+        before = snapshot()
+        self._open.append(before)
+        try:
+            yield
+        finally:
+            self._open.pop()
+            restore(before)
+
+    @contextlib.contextmanager
+    def lasting(self) -> Iterator[None]:
+        """What the body changes outlasts the evaluation around it."""
+        end = self.begin_lasting()
+        try:
+            yield
+        finally:
+            end()
+
+    def begin_lasting(self) -> Callable[[], None]:
+        """What changes from now on outlasts the evaluation under way, until what this returns is called."""
+        if not self._open:
+            return lambda: None
+        before = snapshot()
+
+        def end() -> None:
+            after = snapshot()
+            changed = differences(before, after)
+            removed = before.keys() - after.keys()
+            for each in self._open:
+                each.update(changed)
+                for key in removed:
+                    each.pop(key, None)
+
+        return end
+
+
+def snapshot() -> Snapshot:
+    """All that is put back, as it is now."""
+    return {(kind, name): value for kind, each in _KINDS.items() for name, value in each.read().items()}
+
+
+def differences(before: Snapshot, after: Snapshot) -> Snapshot:
+    """What is new or has another value after."""
+    return {key: value for key, value in after.items() if key not in before or before[key] != value}
+
+
+def restore(values: Snapshot) -> None:
+    """Set what has other values now, and remove what is not there."""
+    now = snapshot()
+    for kind, name in now.keys() - values.keys():
+        with contextlib.suppress(Exception):
+            _KINDS[kind].remove(name)
+    write(differences(now, values))
+
+
+def write(values: Snapshot, kinds: Collection[str] | None = None) -> None:
+    """Set these values, perhaps those of some kinds only."""
+    for (kind, name), value in values.items():
+        if kinds is None or kind in kinds:
+            with contextlib.suppress(Exception):  # a folder that is gone, a setting that can be made once only
+                _KINDS[kind].write(name, value)
+
+
+def _jax() -> Mapping[str, Any]:
+    return {n: v for n, v in jax.config.values.items() if isinstance(v, bool | int | float | str | None)}
+
+
+def _flax() -> Mapping[str, Any]:
+    config: Any = getattr(sys.modules.get("flax.configurations"), "config", None)
+    flags = vars(type(config)).items() if config is not None else ()
+    return {name: getattr(config, name) for name, value in flags if isinstance(value, property)}
+
+
+def _set_flax(name: str, value: Any) -> None:
+    sys.modules["flax.configurations"].config.update(name, value)
+
+
+def _haiku_config() -> Any:
+    return sys.modules["haiku._src.config"].get_config() if "haiku._src.config" in sys.modules else None
+
+
+def _jaxtyping_config() -> Any:
+    return getattr(sys.modules.get("jaxtyping"), "config", None)
+
+
+def _attributes(holder: Callable[[], Any]) -> _Kind:
+    return _Kind(lambda: dict(getattr(holder(), "__dict__", {})), lambda name, value: setattr(holder(), name, value))
+
+
+def _folder() -> Mapping[str, Any]:
+    try:
+        return {"": os.getcwd()}
+    except OSError:  # it was removed
+        return {}
+
+
+def _set_filters(name: str, value: Any) -> None:
+    filters: Any = warnings.filters  # a list, which its type does not promise
+    filters[:] = value
+    with warnings.catch_warnings():  # what Python remembers of earlier filters is void when this ends
+        pass
+
+
+def _numpy_random() -> Mapping[str, Any]:
+    state = np.random.get_state()
+    if not isinstance(state, tuple):  # of another generator, which the user has put there
+        return {}
+    generator, keys, *rest = state
+    return {"": (generator, keys.tobytes(), *rest)}
+
+
+def _set_numpy_random(name: str, value: Any) -> None:
+    generator, keys, *rest = value
+    np.random.set_state((generator, np.frombuffer(keys, np.uint32), *rest))
+
+
+_KINDS: Mapping[str, _Kind] = {
+    "jax": _Kind(_jax, jax.config.update),
+    "flax": _Kind(_flax, _set_flax),
+    "haiku": _attributes(_haiku_config),
+    "jaxtyping": _attributes(_jaxtyping_config),
+    "environ": _Kind(lambda: dict(os.environ), os.environ.__setitem__, os.environ.__delitem__),
+    "numpy errors": _Kind(lambda: dict(np.geterr()), lambda name, value: np.seterr(**{name: value})),
+    "warnings": _Kind(lambda: {"": list(warnings.filters)}, _set_filters),
+    "random": _Kind(lambda: {"": random.getstate()}, lambda name, value: random.setstate(value)),
+    "numpy random": _Kind(_numpy_random, _set_numpy_random),
+    "path": _Kind(lambda: {"": list(sys.path)}, lambda name, value: sys.path.__setitem__(slice(None), value)),
+    "arguments": _Kind(lambda: {"": list(sys.argv)}, lambda name, value: sys.argv.__setitem__(slice(None), value)),
+    "folder": _Kind(_folder, lambda name, value: os.chdir(value)),
+}
+CONFIGURATIONS = ("jax", "flax", "haiku", "jaxtyping")
+"""The kinds that decide what code computes."""

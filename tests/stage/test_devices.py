@@ -1,0 +1,122 @@
+"""Code for several devices is evaluated on one CPU that pretends to have some; what devices lack is no shape error."""
+
+from __future__ import annotations
+
+import pytest
+
+from shapecheck.stage.process import starting
+
+HEAD = """
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.experimental import mesh_utils
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+from jaxtyping import Array, Float
+try:
+    from jax import shard_map
+except ImportError:
+    from jax.experimental.shard_map import shard_map
+"""
+
+CASES = {
+    "module_level.py": """
+mesh = jax.make_mesh((4, 2), ("data", "model"))
+created = Mesh(mesh_utils.create_device_mesh((2, 4)), ("data", "model"))
+
+def summed(x: Float[Array, "b d"]) -> Float[Array, "b"]:
+    return x.sum(-1)
+
+def placed(x: Float[Array, "b d"]) -> Float[Array, "b"]:
+    y = jax.lax.with_sharding_constraint(x, NamedSharding(created, P("data", None)))  # (b, d)
+    return y.sum(-1)
+""",
+    "in_functions.py": """
+def placed(x: Float[Array, "b d"]) -> Float[Array, "d"]:  ~SC203
+    mesh = Mesh(np.array(jax.devices()).reshape(4, 2), ("data", "model"))
+    y = jax.lax.with_sharding_constraint(x, NamedSharding(mesh, P("data", "model")))  # (b, d)
+    return y.sum(-1)
+
+def mapped(x: Float[Array, "b d"], w: Float[Array, "d e"]) -> Float[Array, "b e"]:
+    mesh = Mesh(np.array(jax.devices()[:4]).reshape(2, 2), ("data", "model"))
+    def local(x, w):
+        return jax.lax.psum(x @ w, "model")
+    specs = (P("data", "model"), P("model", None))
+    out = shard_map(local, mesh=mesh, in_specs=specs, out_specs=P("data", None))(x, w)  # (b, e)
+    wrong = out.T  # (b, e)  ~SC201
+    return out
+
+def misfit(x: Float[Array, "b 4"]) -> Float[Array, "b 2"]: ~unreached
+    mesh = Mesh(np.array(jax.devices()[:2]), ("data",))
+    y = jax.lax.with_sharding_constraint(x, NamedSharding(mesh, P("data", None)))  # (b, 4)
+    return y @ jnp.ones((5, 2))  ~SC301
+""",
+    # Neither is a shape error.
+    "complaints.py": """
+def too_many(x: Float[Array, "b 4"]) -> Float[Array, "b"]: ~unreached
+    mesh = jax.make_mesh((4096, 2), ("data", "model"))  ~SC302
+    return x.sum(-1)
+
+def unknown_axis(x: Float[Array, "b 4"]) -> Float[Array, "b"]: ~unreached
+    mesh = Mesh(np.array(jax.devices()[:2]), ("data",))
+    y = jax.lax.with_sharding_constraint(x, NamedSharding(mesh, P("nowhere")))  ~SC302
+    return y.sum(-1)
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(check_folder):
+    return check_folder({name: HEAD + text for name, text in CASES.items()})
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_meshes_can_be_built(folder, name: str) -> None:
+    assert folder.cases[name].as_marked()
+
+
+def test_the_way_to_more_devices_is_told(folder) -> None:
+    reasons = [each.reason for each in folder.report.unreached if "4096" in each.reason]
+    assert reasons
+    assert all("--xla_force_host_platform_device_count" in reason for reason in reasons)
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        'os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=3"',
+        'jax.config.update("jax_num_cpu_devices", 3)',
+    ],
+)
+def test_what_the_users_code_sets_counts(check_folder, setting: str) -> None:
+    text = f"""
+import os
+import jax
+{setting}
+NUMBER = jax.device_count()
+
+def f(x: "array of three"):
+    '''Add.
+
+    Args:
+        x: array of shape (n,).
+    '''
+    if NUMBER == 3:
+        y = x + 1  # (n, n)  ~SC201
+"""
+    assert check_folder({"m.py": text}).cases["m.py"].as_marked()
+
+
+@pytest.mark.parametrize(
+    ("flags", "given"),
+    [
+        (None, f"--xla_force_host_platform_device_count={starting.DEVICES}"),
+        ("--xla_dump_to=x", f"--xla_dump_to=x --xla_force_host_platform_device_count={starting.DEVICES}"),
+        ("--xla_force_host_platform_device_count=512", "--xla_force_host_platform_device_count=512"),
+    ],
+)
+def test_the_users_number_of_devices_wins(monkeypatch: pytest.MonkeyPatch, flags: str | None, given: str) -> None:
+    monkeypatch.delenv("XLA_FLAGS", raising=False)
+    if flags is not None:
+        monkeypatch.setenv("XLA_FLAGS", flags)
+    assert starting.environment()["XLA_FLAGS"] == given

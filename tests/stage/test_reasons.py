@@ -1,0 +1,131 @@
+"""What stops an evaluation is the reason of that entry: it costs no other one, and it is told in plain words."""
+
+from __future__ import annotations
+
+import pytest
+
+HEAD = """
+import functools
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+from shapecheck import example
+"""
+
+GOOD = """
+def good(x: Float[Array, "b d"]) -> Float[Array, "b"]:
+    return x.sum(-1)
+"""
+
+CASES = {
+    "speechless": (
+        """
+class Speechless(ValueError):
+    def __str__(self):
+        raise RuntimeError("no words")
+
+class Numeric(ValueError):
+    def __str__(self):
+        return 3
+
+def raises(x: Float[Array, "b d"]) -> Float[Array, "b"]: ~unreached
+    raise Speechless(x)
+
+def raises_other(x: Float[Array, "b d"]) -> Float[Array, "b"]: ~unreached
+    raise Numeric(x)
+""",
+        "raises stopped before this line: Speechless",
+    ),
+    "recursion": (
+        """
+def helper(x, n):
+    return helper(x, n + 1)
+
+def endless(x: Float[Array, "b d"]) -> Float[Array, "b"]: ~unreached
+    return helper(x, 0)
+
+def itself(x: Float[Array, "b d"]) -> Float[Array, "b"]: ~unreached
+    return itself(x)
+
+class Loop:
+    def __getattr__(self, name):
+        return getattr(self, name + "_")
+
+def looked_up(x: Float[Array, "b d"], loop=Loop()) -> Float[Array, "b"]: ~unreached
+    return loop.weight * x
+""",
+        "endless stopped before this line: maximum recursion depth exceeded",
+    ),
+    "remembered_example": (
+        """
+@functools.cache
+def remembered(x):
+    return x.sum(-1)  # (b,) ~unreached
+
+@example
+def call():
+    return remembered, Float[Array, "b d"]
+""",
+        "unhashable type",
+    ),
+    "numpy_values": (
+        """
+def converted(x: Float[Array, "b d"]) -> Float[Array, "b"]: ~unreached
+    y = np.asarray(x)  # (b, d) ~unreached
+    return y.sum(-1)
+
+def passed_on(x: Float[Array, "b d"]) -> Float[Array, "b"]:
+    y = np.sum(x, axis=-1)  # (b,)
+    return y
+""",
+        "NumPy needs values, and was given a traced array, float32[",
+    ),
+    "other_library": (
+        """
+import tensors
+
+def given(x: Float[Array, "b d"]) -> Float[Array, "b"]: ~unreached
+    return tensors.sum(x)
+
+""",
+        "must be Tensor, not DynamicJaxprTracer (a traced array, which has no values: only JAX can compute with it)",
+    ),
+    "other_library_copies": (
+        """
+import scipy.special
+
+def copied(x: Float[Array, "b d"]) -> Float[Array, "b"]: ~unreached
+    return scipy.special.logsumexp(x, axis=-1)
+""",
+        "scipy needs values, and was given a traced array, float32[",
+    ),
+}
+
+# As much of torch as matters here, which raises the same from C.
+TENSORS = """
+def sum(input):
+    raise TypeError(f"sum(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(check_folder):
+    return check_folder(
+        {"tensors.py": TENSORS, **{f"{name}.py": HEAD + text + GOOD for name, (text, _) in CASES.items()}}
+    )
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_stops_one_entry_costs_no_other(folder, name: str) -> None:
+    case = folder.cases[f"{name}.py"]
+    print(case.details)
+    assert [(line, code) for line, code in case.actual if code != "SC302"] == case.expected
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_reason_is_told(folder, name: str) -> None:
+    report = folder.report
+    reasons = [each.reason for each in report.unreached if each.path == f"{name}.py"]
+    reasons += [each.reason for each in report.entries if each.target.startswith(f"{name}:")]
+    assert any(CASES[name][1] in reason for reason in reasons), reasons
