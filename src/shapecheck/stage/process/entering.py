@@ -186,8 +186,8 @@ class Entries:
                 continue
             if entry.origin not in _USERS and entry.body in self.tested:
                 # The tests call it, so that what does not fit are arguments that were made up.
-                found = tuple(e for e in found if e.status == "ok")
-            # A script comes with functions that it called, evaluated again.
+                found = tuple(e for e in found if e.status == "ok" or e.origin == "seen")
+            # Scripts and models come with functions that they called, evaluated again.
             self.runs += [tuple(same) for _, same in itertools.groupby(found, key=lambda each: each.target)]
             for evaluation in found:
                 scopes = {(call.path, call.scope) for call in evaluation.calls}

@@ -216,7 +216,9 @@ class Session:
             recipe = self._recipe(entry)
             with self._repeats as self.recorder.watch:
                 search = functools.partial(Search, entry, recipe, self.recorder)
-                return with_keys(self._kitchen.models.keys, lambda left: search(left).evaluate(), seconds)
+                with self._generaliser.coincidences(entry.body) as apart:
+                    found = with_keys(self._kitchen.models.keys, lambda left: search(left).evaluate(), seconds)
+            return (*found, *apart)
         except (CannotSynthesiseError, UnknownSizeError) as error:
             return (self._failed(entry, str(error)),)
         except ExampleError as error:

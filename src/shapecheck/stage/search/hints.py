@@ -64,6 +64,12 @@ def particular_size(name: str, invention: int = 0) -> int | None:
     return None
 
 
+def is_fixed(name: str) -> bool:
+    """Whether integers of this name count what is no axis (layers, strides), and are the same for each invention."""
+    size = particular_size(name)
+    return size is not None and size == particular_size(name, 1)
+
+
 def is_size_like(name: str) -> bool:
     """Whether an integer of this name is the size of an axis, so that a distinct value shows mix-ups."""
     return particular_size(name) is None and _SIZE_LIKE.search(name) is not None

@@ -58,6 +58,19 @@ def capture(function: Any, frame: FrameType, known: Mapping[str, int]) -> Seen |
     return Seen(inner, arguments, known)
 
 
+def coincides(seen: Seen, described: Mapping[str, Described]) -> bool:
+    """Whether two names that its annotations or comments tell apart had one size, so that it shows too little."""
+    sizes = _sizes(seen, _described(seen, described))
+    free = [size for name, size in sizes.items() if name not in seen.known and size not in (0, 1)]
+    return len(set(free)) < len(free)
+
+
+def is_symbolic(seen: Seen) -> bool:
+    """Whether some argument has a symbolic size: it is of no use for another evaluation."""
+    leaves = jax.tree_util.tree_leaves(dict(seen.arguments))
+    return any(not isinstance(d, int) for leaf in leaves if is_array(leaf) for d in leaf.shape)
+
+
 def recipe(
     seen: Seen,
     described: Mapping[str, Described],

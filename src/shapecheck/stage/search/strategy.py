@@ -124,7 +124,12 @@ class Search:
         if not again and _has_free_names(first):
             first = _by_chance(first)
         runs = [first, *again]
-        return Found(ok=(*symbolic, *runs, *self._named_elsewhere(runs), *self._other_ranks(runs)))
+        ranks = self._other_ranks(first)
+        if any(not outcome.ok for outcome in ranks):  # what is seen is seen for that number of axes
+            axes = Assumption("rank", "variadic dims", f"{first.trial.rank} axes", "written")
+            symbolic, runs = ([_assuming(each, axes) for each in some] for some in (symbolic, runs))
+        others = [outcome for outcome in ranks if outcome.ok]
+        return Found(ok=(*symbolic, *runs, *self._named_elsewhere(runs), *others))
 
     def _sized(self, start: Trial) -> Found:
         """The first run with numbers that goes to its end, untied if that goes, else under ties that are explained."""
@@ -216,12 +221,10 @@ class Search:
         outcome = self.attempts.run(dataclasses.replace(first.trial, substitution=substitution))
         return (outcome,) if outcome.ok else ()
 
-    def _other_ranks(self, found: Sequence[Outcome]) -> tuple[Outcome, ...]:
+    def _other_ranks(self, first: Outcome) -> tuple[Outcome, ...]:
         """The same with none and two axes for variadic dims: a claim holds for each number of them, or not at all."""
-        first = found[0].trial
-        others = (rank for rank in (2, 0) if len(self.recipe.ranks) > 1 and rank != first.rank)
-        runs = (self.attempts.run(dataclasses.replace(first, rank=rank)) for rank in others)
-        return tuple(outcome for outcome in runs if outcome.ok)
+        others = (rank for rank in (2, 0) if len(self.recipe.ranks) > 1 and rank != first.trial.rank)
+        return tuple(self.attempts.run(dataclasses.replace(first.trial, rank=rank)) for rank in others)
 
     def _untied(self, found: Outcome) -> tuple[Outcome, ...]:
         return (untying.untied(found, self.attempts.run),)
@@ -386,13 +389,15 @@ class Search:
 
 def _by_chance(found: Outcome) -> Outcome:
     """A run with sizes that evaluate once and never again: they fit by chance, and prove nothing."""
+    sizes = ", ".join(f"{name}={size}" for name, size in found.prepared.chosen) if found.prepared is not None else ""
+    return _assuming(found, Assumption("size", "free dims", sizes, "invented"))
+
+
+def _assuming(found: Outcome, assumption: Assumption) -> Outcome:
     if found.prepared is None:
         return found
-    sizes = ", ".join(f"{name}={size}" for name, size in found.prepared.chosen)
-    chance = Assumption("size", "free dims", sizes, "invented")
-    return dataclasses.replace(
-        found, prepared=dataclasses.replace(found.prepared, assumptions=(*found.prepared.assumptions, chance))
-    )
+    assumptions = (*found.prepared.assumptions, assumption)
+    return dataclasses.replace(found, prepared=dataclasses.replace(found.prepared, assumptions=assumptions))
 
 
 def _has_free_names(outcome: Outcome) -> bool:

@@ -158,13 +158,24 @@ class Synthesis:
                 return MISSING
             return self.integers.choose(name)
         if described is not None and not is_array_type(annotation):
-            return self.assignment.array(described.spec, described.dtype, name)
+            return self._described(annotation, name, described)
         try:
             return self.values.value(annotation, name, constructing=constructing)
         except CannotSynthesiseError:
             if default is not MISSING:
                 return MISSING
             raise
+
+    def _described(self, annotation: Any, name: str, described: Described) -> Any:
+        """The array that a comment or docstring describes, or an instance of a class whose arrays all are like it."""
+        for cls in classes_in(annotation):
+            try:
+                with self.values.alike(described):
+                    return self._instance(cls, name)
+            except CannotSynthesiseError:
+                # What follows from an array in the place of such an instance proves nothing.
+                self.values.invent("value", name, "an array")
+        return self.assignment.array(described.spec, described.dtype, name)
 
     def _instance(self, cls: type, name: str, given: Mapping[str, Any] = types.MappingProxyType({})) -> Any:
         """An instance of the user's class (a config, a sub-module), its arguments made the same way."""
@@ -185,7 +196,8 @@ class Synthesis:
             if told:  # a stack of them is called the same: that proves nothing against a claim
                 self.values.invent("value", name, f"one {cls.__name__}")
             if not is_config(cls):
-                self.made_up.update({f"{name}.{each}": chosen[each] for each in chosen.keys() - before})
+                sizes = sorted(each for each in chosen.keys() - before if not hints.is_fixed(each))
+                self.made_up.update({f"{name}.{each}": chosen[each] for each in sizes})
             return Deferred(cls, positional, named)
         except CannotSynthesiseError as error:
             raise CannotSynthesiseError(f"`{name}: {cls.__name__}`: {error}", error.parameters) from None

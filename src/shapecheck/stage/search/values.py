@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import collections.abc
+import contextlib
 import enum
 import functools
 import sys
 import types
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, Union
 
 import jax
@@ -16,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from shapecheck.facts.assumptions import AssumptionKind
+from shapecheck.stage.protocol import Described
 from shapecheck.stage.search import hints
 from shapecheck.stage.search.annotations import (
     MISSING,
@@ -57,6 +59,16 @@ class Values:
     ) -> None:
         self.assignment, self.integers, self._instance, self.keys = assignment, integers, instance, keys
         self.inventions: dict[tuple[AssumptionKind, str], str] = {}
+        self._leaf: Described | None = None
+
+    @contextlib.contextmanager
+    def alike(self, described: Described) -> Iterator[None]:
+        """Let plain arrays be as `described` meanwhile: they are the leaves of an instance, which share its shape."""
+        before, self._leaf = self._leaf, described
+        try:
+            yield
+        finally:
+            self._leaf = before
 
     def invent(self, kind: AssumptionKind, name: str, value: str) -> None:
         """Note that a value was made up, of which nothing says the shape."""
@@ -173,6 +185,8 @@ class Values:
 
         What follows from the guess may confirm a claim, and proves nothing against it.
         """
+        if self._leaf is not None:
+            return self.assignment.array(self._leaf.spec, self._leaf.dtype, name)
         axes = self.assignment.variadic_rank + bool(self.integers.invention)
         if (float in members or int in members) and not self.integers.invention:
             self.invent("rank", name, "a number")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from types import FrameType
 from typing import Any
@@ -47,6 +48,7 @@ class Generaliser:
         self._tried: Counter[Key] = Counter()
         self._captured: dict[Key, seen.Seen] = {}
         self._called: set[Key] = set()
+        self._apart: set[Key] = set()  # functions of which some call had different sizes for all names
 
     def renew(self) -> None:
         """Forget what was evaluated."""
@@ -61,6 +63,37 @@ class Generaliser:
     def end(self) -> None:
         """The test is over."""
         self.recorder.on_enter = None
+
+    @contextlib.contextmanager
+    def coincidences(self, body: Key | None) -> Iterator[list[Evaluation]]:
+        """Fill the list, when the block ends, with functions that it reached with too few different sizes.
+
+        Those are called with two names of one size wherever they are called: every self-attention does so. They are
+        evaluated alone, with these sizes apart; `body` is the function that was evaluated with free sizes itself.
+        """
+        found: list[Evaluation] = []
+        self._captured, self._apart = {}, {body} if body is not None else set()
+        self.recorder.on_enter = self._note_coincidence
+        try:
+            yield found
+        finally:
+            self.recorder.on_enter = None
+        for key in sorted(self._captured):
+            if key not in self._apart:
+                found += self._again(self._plans[key[0]], key[1], self._captured[key])
+        self._captured = {}
+
+    def _note_coincidence(self, probe: ModuleProbe, scope: int, frame: FrameType) -> None:
+        key = (probe.path, scope)
+        if key not in self._claimed or key in self._apart:
+            return
+        call = self._capture(probe, scope, frame)
+        if call is None or seen.is_symbolic(call):
+            return
+        if seen.coincides(call, self.described(call.function)):
+            self._captured.setdefault(key, call)
+        else:
+            self._apart.add(key)
 
     def calls(self) -> tuple[Key, ...]:
         """The functions with claims that the test called."""
@@ -105,12 +138,15 @@ class Generaliser:
             self._called.add(key)
         if key not in self._left or key in self._captured:
             return
+        call = self._capture(probe, scope, frame)
+        if call is not None:
+            self._captured[key] = call
+
+    def _capture(self, probe: ModuleProbe, scope: int, frame: FrameType) -> seen.Seen | None:
         plan = self._plans[probe.path]
         module = self.importer.loaded.get(plan.file)
         function = entries.resolve(module, plan.scopes, plan.scopes[scope]) if module is not None else None
-        call = seen.capture(function, frame, self._known(frame)) if function is not None else None
-        if call is not None:
-            self._captured[key] = call
+        return seen.capture(function, frame, self._known(frame)) if function is not None else None
 
     def _known(self, frame: FrameType) -> dict[str, int]:
         owner = frame.f_locals.get("self")
