@@ -1,6 +1,6 @@
 """Every finding on public packages, each judged by hand, and what a change of the checker does to them.
 
-    python tests/bench/findings.py list                                  what to clone, and how
+    python tests/bench/findings.py list                                  what to clone and to install
     python tests/bench/findings.py run --sources DIR --python PYTHON     check all of it, compare, print a table
     python tests/bench/findings.py run --sources DIR --reports OUT ott   one package; its JSON report is kept in OUT
     python tests/bench/findings.py compare --sources DIR --reports OUT   compare kept reports again, without a run
@@ -112,6 +112,17 @@ PACKAGES = (
         origin="7eeea7a534",
         checked="swirl_dynamics",
     ),
+)
+
+# The environment that the verdicts were read with (Python 3.12), for all packages together. What needs TensorFlow or
+# PyTorch stays unreached there.
+REQUIREMENTS = (
+    "jax==0.12.0.1 flax dm-haiku equinox optax chex jaxtyping tfp-nightly distrax jraph jmp dm-tree ml_collections "
+    "absl-py einops pytest hypothesis gin-config h5py networkx pandas scipy scikit-learn matplotlib seaborn sympy "
+    "attrs biopython boto3 huggingface_hub multipledispatch jaxopt lineax diffrax dynamax numba tridiax jaxley-mech "
+    "clu grain xarray zarr dask pydantic deprecated sentencepiece pyarrow python-frontmatter jaxline pyscf folx "
+    "blackjax jax-tqdm bayesian-optimization regex transformers tokenizers tensorboardX grpcio netCDF4 ase "
+    "frozendict pymatgen git+https://github.com/google-deepmind/kfac-jax"
 )
 
 
@@ -310,9 +321,9 @@ def write_data(path: Path, rows: Iterable[Row]) -> None:
             file.write("\t".join(str(value) for value in asdict(row).values()) + "\n")
 
 
-def check(package: Package, sources: Path, python: str, budget: float, kept: Path) -> None:
+def check(package: Package, sources: Path, python: Path, budget: float, kept: Path) -> None:
     """Run shapecheck over one package, as a user would, from its checkout, and keep the report and the seconds."""
-    command = [sys.executable, "-m", "shapecheck", "check", package.checked, "--python", python]
+    command = [sys.executable, "-m", "shapecheck", "check", package.checked, "--python", str(python)]
     command += ["--jobs", "1", "--budget", str(budget), "--no-cache", "--quiet", "--output-format", "json"]
     start = time.perf_counter()
     done = subprocess.run(command, cwd=run_folder(package, sources), capture_output=True, text=True, check=False)
@@ -395,7 +406,7 @@ def tell(result: Comparison, runs: Sequence[Run]) -> None:
 
 def main() -> int:
     """Do what the command line says; the exit status is in the docstring of the module."""
-    options = _parser().parse_args()
+    options = _parser().parse_intermixed_args()
     chosen = [p for p in PACKAGES if not options.packages or p.name in options.packages]
     if unknown := set(options.packages) - {p.name for p in PACKAGES}:
         raise SystemExit(f"no such package: {', '.join(sorted(unknown))}; `list` names them")
@@ -403,6 +414,7 @@ def main() -> int:
         for package in chosen:
             get = f"git clone {package.repository} DIR/{package.name} && git -C DIR/{package.name} checkout"
             print(f"pip download {package.name}=={package.origin}" if package.on_pypi else f"{get} {package.origin}")
+        print(f"pip install {REQUIREMENTS}")
         return 0
     status = 0
     sources: Path = options.sources.resolve()
@@ -416,7 +428,7 @@ def main() -> int:
                     download(package, sources)
                 own = options.environments and options.environments / package.name / "bin" / "python"
                 python = own if own and own.is_file() else options.python
-                check(package, sources, str(python), options.budget, kept)
+                check(package, sources, python.absolute(), options.budget, kept.absolute())
             if not kept.is_file():
                 print(f"{package.name}: no report", file=sys.stderr)
                 status = 2
@@ -438,7 +450,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("packages", nargs="*", help="only these; by default all")
     parser.add_argument("--sources", type=Path, default=Path(), metavar="DIR", help="a checkout per package")
     parser.add_argument("--reports", type=Path, metavar="OUT", help="where the JSON reports are kept, or stand")
-    parser.add_argument("--python", default=sys.executable, help="the interpreter that has the packages' dependencies")
+    parser.add_argument(
+        "--python",
+        type=Path,
+        default=Path(sys.executable),
+        help="the interpreter that has the packages' dependencies",
+    )
     parser.add_argument("--environments", type=Path, metavar="E", help="E/NAME/bin/python is taken where it exists")
     parser.add_argument("--download", action="store_true", help="get from PyPI what it has and DIR has not")
     parser.add_argument("--budget", type=float, default=120.0, help="seconds for each package")
