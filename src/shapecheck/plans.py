@@ -24,7 +24,7 @@ def plan(file: Path, module: Module, config: Config, text: bytes | None = None) 
             module.sites[s].name,
             claim.spec,
             claim.dtype,
-            claim.group is not None or claim.notation == "docstring",
+            claim.group is not None or bool(claim.readings) or claim.notation == "docstring",
         )
         for claim in module.claims
         if claim.notation != "annotation" and not claim.select

@@ -88,7 +88,8 @@ class Claim:
     natural first: the claim holds if it holds for any of them. `select` leads from the observed value to the part
     that is described: an int takes that element, "*" every element, "leaves" every array leaf of a pytree, "?"
     something that evaluation cannot look into. Claims that share a `group` at one site are alternatives (a union).
-    A tentative claim (`sure` false) may be verified but is never reported, unless the user asks.
+    A tentative claim (`sure` false) may be verified but is never reported, unless the user asks. `readings` are what the
+    same text may mean besides `spec`: the claim holds of an array if any of them does.
     """
 
     path: str
@@ -107,6 +108,7 @@ class Claim:
     loose: bool = False  # a literal stands in the way of certainty: plain numbers only, no name
     structure: str = ""  # PyTree structure names, as written
     unread: str = ""  # why only the running program can read it, so that it stays unreached
+    readings: tuple[str, ...] = ()
     each: bool = False  # one shape for a tuple target or a list: that of the whole value, or else of each element
 
 

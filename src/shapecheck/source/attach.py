@@ -214,7 +214,7 @@ class CommentReader:
         """One claim, unless nothing can be observed at its place."""
         if not target.places:
             return
-        names = shape.spec.names()
+        names = tuple(dict.fromkeys(name for spec in (shape.spec, *shape.readings) for name in spec.names()))
         sure = draft.sure and (bool(names) or draft.explicit)
         yield Claim(
             self.source.path,
@@ -230,6 +230,7 @@ class CommentReader:
             group,
             sure=sure and (draft.explicit or any(name in self.known for name in names)),
             marked=draft.segment.marked,
+            readings=tuple(map(print_spec, shape.readings)),
             loose=not sure,
             each=each,
         )

@@ -27,7 +27,8 @@ _SPOILERS = re.compile(
     r"\b(?:broadcast\w*|e\.g|for example|for instance|such as|same shape|like|callable|functions?|callback|maps"
     r"|mapping from|takes|taking|accepts|returns?|returning|index(?:es|ing)?|indices into|into|compatible|suffix|prefix"
     r"|leading|trailing|at least|excluding|except|reshaped?|transform\w*|flatten\w*|depend\w*|either|vmap\w*|batched"
-    r"|before|after|initiali[sz]\w*)\b",
+    r"|before|after|initiali[sz]\w*|usually|typically|normally|often|generally|commonly|mostly|sometimes|probably"
+    r"|presumably|perhaps)\b",
     re.IGNORECASE,
 )
 _CONDITIONS = re.compile(r"\b(?:if|when|unless|otherwise|whenever|depending|or)\b", re.IGNORECASE)
@@ -163,6 +164,7 @@ class DocstringReader:
             group,
             sure=shape.sure,
             marked=True,
+            readings=tuple(map(print_spec, bracket.readings)),
             loose=not shape.sure,
             each=shape.leaves,  # what is called a list may be an array
         )

@@ -26,7 +26,11 @@ _NO_LABEL = _JOINING | words(
     "and or to into for at per this that these those can could may might by as on from so only both via not no"
 )
 _ARTICLES = frozenset({"a", "an", "the", "of"})
-_HEDGES = words("if when unless where whenever optional optionally maybe possibly either usually otherwise")
+_SELDOM = words("usually typically normally often generally commonly mostly sometimes probably presumably perhaps")
+_HEDGES = _SELDOM | words(
+    "if when unless where whenever optional optionally maybe possibly either otherwise say may might can could e.g eg"
+)
+_HEDGING = re.compile(r"\b(?:for (?:example|instance)|in (?:general|most cases|the (?:simplest|usual) case)|by default)\b")
 # Behind one of these words a bracket without marker is an interval, a set of axes, a factor, a tuple, ...
 _NOT_BEFORE = words(
     """
@@ -116,7 +120,7 @@ class _Reader:
             inputs=not _INPUTS.isdisjoint((*lowered, *rest)),
             generic=bool(labels) and lowered <= _GENERIC,
             each=not {"each", "every", "all"}.isdisjoint(words),
-            hedged=not _HEDGES.isdisjoint(words),
+            hedged=not _HEDGES.isdisjoint(words) or _HEDGING.search(" ".join(words)) is not None,
             spoiled=(spoiled or assigned) and not (marked or arrow),
         )
 
@@ -212,8 +216,14 @@ def leads_on(text: str) -> bool:
 
 def is_conditional(text: str) -> bool:
     """Whether the text behind a bracket says that it holds only at times: `(b, t) if causal`."""
+    text = text.lstrip(" `,(").lower()
     match = _FIRST_WORD.match(text)
-    return match is not None and match.group(1).lower() in _HEDGES | {"or", "e"}
+    return match is not None and (match.group(1) in _HEDGES | {"or", "e"} or _HEDGING.match(text) is not None)
+
+
+def is_hedge(text: str) -> bool:
+    """Whether a bracket only says that what is before it does not always hold: `(b, t) (usually)`."""
+    return text.strip("()[] ").lower() in _SELDOM
 
 
 def is_marked_behind(text: str) -> bool:
