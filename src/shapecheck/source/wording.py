@@ -80,7 +80,7 @@ class Lead:
 def read_lead(text: str, first: bool) -> Lead:
     """Read what stands between the bracket before (or the start of the text) and a bracket."""
     tokens = _TOKEN.findall(text[-_LOOK_BACK:].replace("--->", "->").replace("-->", "->").replace("==>", "->"))
-    tokens = [token for token in tokens if token not in {"`", "*", '"', "“", "”"}]
+    tokens = [token for token in tokens if token not in {"`", "*", '"', "'", "“", "”", "{"}]
     return _Reader(tokens, first).read()
 
 
@@ -100,6 +100,8 @@ class _Reader:
         spoiled = bool(words) and words[-1] in _NOT_BEFORE
         marked, colon, arrow = self._take_marker()
         labels = self._take_labels()
+        if labels and colon and self.tokens[-1:] == ["where"]:
+            words.remove(self.tokens.pop())  # `where x has shape` hedges nothing
         if len(self.tokens) > 1 and self.tokens[-1].lower() in {"of", "for"} and self.tokens[-2].lower() in _MARKERS:
             marked = True  # `shape of x is`
             del self.tokens[-2:]
@@ -171,8 +173,8 @@ class _Reader:
 
     def _is_label(self, token: str) -> bool:
         bare = token.removesuffix("'s")
-        if bare.lower() == "a":
-            return len(self.tokens) == 1 or self.tokens[:-1] == [","]  # else it is an article
+        if bare.lower() == "a":  # else it is an article
+            return len(self.tokens) == 1 or self.tokens[:-1] == [","] or self.tokens[-2].lower() in {"where", "and"}
         if bare == "x" and not self.first and len(self.tokens) == 1:
             return False  # `(a, b) x (b, c)`
         return bare.replace(".", "").isidentifier() and bare.lower() not in _NO_LABEL | _HEDGES
