@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from pathlib import Path
 
@@ -40,5 +42,14 @@ def plan(file: Path, module: Module, config: Config, text: bytes | None = None) 
         module.sites,
         described,
         tuple(sorted({module.sites[c.sites[0]].scope for c in module.claims if c.sites})),
+        _aliases(module),
         "" if text is None else text.decode("latin-1"),
     )
+
+
+def _aliases(module: Module) -> str:
+    """A hash of what aliases of other files mean in a file: an edit there changes what is observed here."""
+    if not module.leans:
+        return ""
+    told = [[c.target, c.spec, c.dtype, c.structure, *map(str, c.select)] for c in module.claims]
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()

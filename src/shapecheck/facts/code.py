@@ -134,6 +134,15 @@ class Problem:
 
 
 @dataclass(frozen=True)
+class NearName:
+    """A dim of a claim (by its index) that nothing binds, and the name that is nearest to it."""
+
+    claim: int
+    name: str
+    nearest: str
+
+
+@dataclass(frozen=True)
 class Field:
     """A field of an f-string: `{x:.2f}`. As an argument it has a `keyword`, or "" for its place."""
 
@@ -180,6 +189,8 @@ class Module:
     problems: tuple[Problem, ...] = ()
     lines: tuple[str, ...] = ()  # the source text, for carets and excerpts
     debug_calls: tuple[DebugCall, ...] = ()
+    near_names: tuple[NearName, ...] = ()
+    leans: tuple[str, ...] = ()  # the other files whose aliases its annotations use
     parsed: bool = True  # else there are no claims because nobody could read them: see `problems`
 
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from shapecheck.shapes import DTYPES, Reading, Spec, SpecError, SymbolicDim, comment_dtype, parse_spec, read_comment_dims
+from shapecheck.shapes import (
+    DTYPES,
+    Reading,
+    Spec,
+    SpecError,
+    SymbolicDim,
+    comment_dtype,
+    parse_spec,
+    read_comment_dims,
+)
 from shapecheck.source.vocabulary import is_dim_word
 
 MAX_TEXT = 2000  # a longer comment is no shape
@@ -151,7 +160,9 @@ def _has_dims_beside(text: str, group: _Group) -> bool:
         inside, begin = inside + text[begin : inner.start] + "()", inner.end
     pieces = [piece.strip() for piece in (inside + text[begin : group.end - 1]).split(",")]
     plain = [piece for piece in pieces if piece and "(" not in piece]
-    return bool(group.inner) and any(piece.isdigit() or (piece.isidentifier() and is_dim_word(piece)) for piece in plain)
+    return bool(group.inner) and any(
+        piece.isdigit() or (piece.isidentifier() and is_dim_word(piece)) for piece in plain
+    )
 
 
 def _is_operand(text: str, group: _Group, spec: Spec) -> bool:

@@ -72,6 +72,12 @@ def is_dim_word(name: str) -> bool:
     return len(bare) <= 2 or parts[-1] in _DIM_WORDS or (len(parts) > 1 and looks_like_dim(name) and name.islower())
 
 
+def is_dim_part(part: str) -> bool:
+    """Whether a part of a name, between underscores, is a word that axes are called by, or counts them."""
+    bare = part.lower().rstrip("0123456789")
+    return bare in _DIM_WORDS or bare in _COUNTING or bare in {"in", "out", "model", "dim"}
+
+
 def strength(names: tuple[str, ...], known: Container[str]) -> float:
     """Which share of the names looks like the name of an axis or is known as one; 1 if there is no name at all."""
     if not names:

@@ -30,7 +30,9 @@ _SELDOM = words("usually typically normally often generally commonly mostly some
 _HEDGES = _SELDOM | words(
     "if when unless where whenever optional optionally maybe possibly either otherwise say may might can could e.g eg"
 )
-_HEDGING = re.compile(r"\b(?:for (?:example|instance)|in (?:general|most cases|the (?:simplest|usual) case)|by default)\b")
+_HEDGING = re.compile(
+    r"\b(?:for (?:example|instance)|in (?:general|most cases|the (?:simplest|usual) case)|by default)\b"
+)
 # Behind one of these words a bracket without marker is an interval, a set of axes, a factor, a tuple, ...
 _NOT_BEFORE = words(
     """

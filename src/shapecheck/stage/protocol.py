@@ -43,6 +43,7 @@ class ModulePlan:
     sites: tuple[Site, ...]
     described: tuple[Described, ...] = ()
     claimed: tuple[int, ...] = ()  # scopes that have claims
+    aliases: str = ""  # a hash of what its annotations mean, where that stands in other files
     source: str = ""  # text in place of the file's own (its bytes as Latin-1), for an editor's unsaved buffer
 
 
