@@ -42,7 +42,7 @@ def check(
     from shapecheck.module_reader import ModuleReader  # noqa: PLC0415
     from shapecheck.plans import plan  # noqa: PLC0415
 
-    reader = ModuleReader(config, {file: text for file, text in texts.values()})
+    reader = ModuleReader(config, dict(texts.values()))
     modules = {shown: reader.read(file, text, shown) for shown, (file, text) in texts.items()}
     plans = [plan(file, modules[shown], config, text if stdin else None) for shown, (file, text) in texts.items()]
     memory = rerun.memory(plans) if rerun is not None else None

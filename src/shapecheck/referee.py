@@ -19,10 +19,10 @@ from shapecheck.check.judge import Verdicts, judge
 from shapecheck.check.messages import mismatch_finding
 from shapecheck.config import Config, ConfigError, load
 from shapecheck.facts import Claim, Evaluation, Finding, Module
+from shapecheck.module_reader import ModuleReader
 from shapecheck.plans import plan
 from shapecheck.report import concise
 from shapecheck.shapes import parse_spec
-from shapecheck.module_reader import ModuleReader
 from shapecheck.source import read_module, read_surroundings
 from shapecheck.stage import protocol
 from shapecheck.stage.protocol import ModulePlan, as_shown, later

@@ -41,7 +41,7 @@ def pieces(tokens: list[Token], *, spaces: bool, options: bool) -> Cut:
     or their product; beside a comma it is a product. With `options` an axis in a bracket of its own, or before a
     question mark, may be left out: `([B], T, c)`.
     """
-    tokens = with_times_signs(tokens)
+    tokens = _with_times_signs(tokens)
     parts = list(_parts(tokens)) if options else []
     if any(part.option for part in parts):
         return _with_options(parts)
@@ -61,7 +61,7 @@ class _Part:
 
 def _parts(tokens: list[Token]) -> Iterator[_Part]:
     """The dims between commas or optional brackets; where there is no comma, also between spaces."""
-    between = [index for index in top_level(tokens) if tokens[index].text not in {"]", ")"}]
+    between = [index for index in _top_level(tokens) if tokens[index].text not in {"]", ")"}]
     commas = any(tokens[index].text == "," for index in between)
     current: list[Token] = []
     end = option = 0
@@ -114,7 +114,7 @@ def _option(tokens: list[Token], index: int, before: Sequence[Token]) -> int:
 
 
 def _inside(tokens: Tokens, option: int, *, square: bool) -> Iterator[_Part]:
-    commas = [index for index in top_level(tokens) if tokens[index].text == ","]
+    commas = [index for index in _top_level(tokens) if tokens[index].text == ","]
     for piece in cut(tokens, commas):
         if piece:
             yield _Part(piece, option, plain=square and not (commas and {0, len(tokens) - 1} & {*commas}))
@@ -153,7 +153,7 @@ def _pieces(tokens: list[Token], spaces: bool) -> list[Tokens]:
     elif spaces:
         if any(token.text in _SENTENCE for token in tokens):
             raise SpecError("this is a sentence")
-        starts = [index for index in top_level(tokens) if tokens[index].spaced and index > 0]
+        starts = [index for index in _top_level(tokens) if tokens[index].spaced and index > 0]
         pieces = [tokens[start:end] for start, end in pairwise([0, *starts, len(tokens)])]
     else:
         pieces = [tokens]
@@ -163,7 +163,7 @@ def _pieces(tokens: list[Token], spaces: bool) -> list[Tokens]:
 
 
 def _separators(tokens: Tokens) -> list[int]:
-    return [index for index in top_level(tokens) if tokens[index].text in {",", "×"}]
+    return [index for index in _top_level(tokens) if tokens[index].text in {",", "×"}]
 
 
 def _closing(tokens: Tokens, index: int) -> int:
@@ -177,7 +177,7 @@ def _closing(tokens: Tokens, index: int) -> int:
     return len(tokens) - 1
 
 
-def with_times_signs(tokens: list[Token]) -> list[Token]:
+def _with_times_signs(tokens: list[Token]) -> list[Token]:
     """The tokens with a multiplication sign for each ` x ` between two operands."""
     result = list(tokens)
     for index in range(1, len(tokens) - 1):
@@ -189,7 +189,7 @@ def with_times_signs(tokens: list[Token]) -> list[Token]:
     return result
 
 
-def top_level(tokens: Tokens) -> list[int]:
+def _top_level(tokens: Tokens) -> list[int]:
     """The indices of the tokens outside of all brackets. Raises `SpecError` if these do not match."""
     found: list[int] = []
     closers: list[str] = []

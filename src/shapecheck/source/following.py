@@ -22,7 +22,10 @@ Read = Callable[[str], bytes | None]
 
 @dataclass
 class Project:
-    """The files that may be followed: `read` gives the bytes of one, `roots` where imports start for those in a folder."""
+    """The files that may be followed.
+
+    `read` gives the bytes of a file, `roots` the folders where imports start for the files of a folder.
+    """
 
     read: Read
     roots: Callable[[str], Sequence[str]]
@@ -109,9 +112,8 @@ class _File:
 
     def defines(self, name: str) -> bool:
         """Whether the name is that of a class or function."""
-        return (
-            re.search(rb"^[ \t]*(?:class|(?:async[ \t]+)?def)[ \t]+%s\b" % name.encode(), self.data, re.M) is not None
-        )
+        definition = rb"^[ \t]*(?:class|(?:async[ \t]+)?def)[ \t]+%s\b" % re.escape(name.encode())
+        return re.search(definition, self.data, re.MULTILINE) is not None
 
     @cached_property
     def names(self) -> Names:

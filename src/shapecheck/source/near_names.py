@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from shapecheck.facts import Claim, NearName
@@ -15,6 +15,7 @@ from shapecheck.source.scopes import Tables
 from shapecheck.source.vocabulary import is_dim_part, looks_like_dim
 
 _SHORTEST = 4  # shorter names are one edit from each other by nature: `h`, `w`; `qk`, `qkv`
+_LONGEST = 60
 _SHORTEST_PART = 3  # `q_len` and `k_len`
 _WORD = re.compile(r"\w+")
 
@@ -25,6 +26,8 @@ class NearNames:
     def __init__(self, source: Source, tables: Tables, claims: Sequence[Claim], known: Collection[str]) -> None:
         self.source, self.tables, self.claims, self.known = source, tables, claims, known
         self._visible: dict[int, frozenset[str]] = {}
+        self._near: dict[int, Mapping[str, Collection[str]]] = {}
+        self._claimed: dict[int, Counter[str]] = defaultdict(Counter)
         self._names = [parse_spec(claim.spec).names() for claim in claims]
 
     def find(self) -> Iterator[NearName]:
@@ -32,23 +35,44 @@ class NearNames:
 
         What is a variable somewhere, an attribute, or a word of the trade (`patch` beside `batch`) means itself.
         """
-        claimed: dict[int, Counter[str]] = defaultdict(Counter)
         for claim, names in zip(self.claims, self._names, strict=True):
-            claimed[claim.scope].update({*names})
+            self._claimed[claim.scope].update({*names})
         earlier: dict[int, set[str]] = defaultdict(set)
         for index, (claim, names) in enumerate(zip(self.claims, self._names, strict=True)):
             for name in names if claim.sure or not claim.loose else ():
-                counts = claimed[claim.scope]
-                if len(name) < _SHORTEST or not name.isidentifier() or counts[name] > 1 or self._words(name) > 1:
-                    continue
-                often = [near for near, count in counts.items() if count > 1] if claim.sure else []
-                once = [n for n in counts if n in earlier[claim.scope] or looks_like_dim(n)] if claim.sure else []
-                near = next(
-                    (n for n in (*often, *self.visible(claim.scope), *once) if n not in names and is_slip(name, n)), ""
-                )
-                if near:
-                    yield NearName(index, name, near)
+                if _SHORTEST <= len(name) <= _LONGEST and self._is_unbound(claim.scope, name):
+                    near = self._nearest(claim, name, names, earlier[claim.scope])
+                    if near:
+                        yield NearName(index, name, near)
             earlier[claim.scope].update(names)
+
+    def _is_unbound(self, scope: int, name: str) -> bool:
+        return name.isidentifier() and self._claimed[scope][name] == 1 and self._words(name) == 1
+
+    def _nearest(self, claim: Claim, name: str, beside: Collection[str], earlier: Collection[str]) -> str:
+        """The name that is meant: what claims use twice or more, what the code binds, what another claim says."""
+        around, counts = self._around(claim.scope), self._claimed[claim.scope]
+        ranked: list[tuple[int, str]] = []
+        for near in {near for piece in _shortened(name) for near in around.get(piece, ())}:
+            if near in beside or not is_slip(name, near):
+                continue
+            if claim.sure and counts[near] > 1:
+                ranked.append((0, near))
+            elif near in self._visible[claim.scope]:
+                ranked.append((1, near))
+            elif claim.sure and (near in earlier or looks_like_dim(near)):
+                ranked.append((2, near))
+        return min(ranked)[1] if ranked else ""
+
+    def _around(self, scope: int) -> Mapping[str, Collection[str]]:
+        """The names that a claim of a scope may mean, by what is left of each without one of its letters."""
+        if scope not in self._near:
+            found: dict[str, set[str]] = defaultdict(set)
+            for name in {*self.visible(scope), *self._claimed[scope]}:
+                for piece in _shortened(name) if len(name) <= _LONGEST else ():
+                    found[piece].add(name)
+            self._near[scope] = found
+        return self._near[scope]
 
     def _words(self, name: str) -> int:
         """How often a name stands in the file."""
@@ -58,12 +82,12 @@ class NearNames:
     def _counts(self) -> Counter[str]:
         return Counter(_WORD.findall(self.source.text))
 
-    def visible(self, scope: int) -> Sequence[str]:
+    def visible(self, scope: int) -> frozenset[str]:
         """The names of sizes that code in a scope can see: its own, those around it, those of its object."""
         if scope not in self._visible:
             found = {name for name in self._bound(scope) if name in self.known or looks_like_dim(name)}
             self._visible[scope] = frozenset(found)
-        return sorted(self._visible[scope])
+        return self._visible[scope]
 
     def _bound(self, scope: int) -> Iterator[str]:
         current: int | None = scope
@@ -91,6 +115,11 @@ def _plain(names: Collection[str] | Iterator[str]) -> Iterator[str]:
 
 def _attributes(node: ast.AST) -> Iterator[str]:
     return (part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute))
+
+
+def _shortened(name: str) -> set[str]:
+    """A name, and all that is left of it without one letter: names that are one edit apart share some of these."""
+    return {name, *(name[:index] + name[index + 1 :] for index in range(len(name)))}
 
 
 def is_slip(name: str, near: str) -> bool:
