@@ -89,10 +89,10 @@ class Claim:
     that is described: an int takes that element, "*" every element, "leaves" every array leaf of a pytree, "?"
     something that evaluation cannot look into. One of several shapes in a list has "0/2": the first of two elements,
     also of an array stacked of two; "0/2?": or else an array as it is. Claims that share a `group` at one site are
-    alternatives (a union). A tentative claim (`sure` false) may be verified but is never reported, unless the user asks.
-    `readings` are what the same text may mean besides `spec`: the claim holds of an array if any of them does. `part` is
-    the word that the text has for what it describes, no variable: the entry of that name, should the value have entries
-    (`a|b` for several).
+    alternatives (a union). A tentative claim (`sure` false) may be verified but is never reported, unless the user
+    asks. `readings` are what the same text may mean besides `spec`: the claim holds of an array if any of them does.
+    `part` is the word that the text has for what it describes, no variable: the entry of that name, should the value
+    have entries (`a|b` for several).
     """
 
     path: str

@@ -206,4 +206,5 @@ def _top_level(tokens: Tokens) -> list[int]:
 
 
 def cut(tokens: Tokens, indices: list[int]) -> list[Tokens]:
+    """What stands between the separators at `indices`."""
     return [tokens[start + 1 : end] for start, end in pairwise([-1, *indices, len(tokens)])]

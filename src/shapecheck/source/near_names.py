@@ -47,7 +47,9 @@ class NearNames:
             earlier[claim.scope].update(names)
 
     def _is_unbound(self, scope: int, name: str) -> bool:
-        return name.isidentifier() and self._claimed[scope][name] == 1 and self._words(name) == 1
+        if not name.isidentifier() or any(map(str.isdigit, name)):
+            return False  # numbered names differ in one letter, and are meant to
+        return self._claimed[scope][name] == 1 and self._words(name) == 1
 
     def _nearest(self, claim: Claim, name: str, beside: Collection[str], earlier: Collection[str]) -> str:
         """The name that is meant: what claims use twice or more, what the code binds, what another claim says."""
@@ -69,8 +71,9 @@ class NearNames:
         if scope not in self._near:
             found: dict[str, set[str]] = defaultdict(set)
             for name in {*self.visible(scope), *self._claimed[scope]}:
-                for piece in _shortened(name) if len(name) <= _LONGEST else ():
-                    found[piece].add(name)
+                if len(name) <= _LONGEST and not any(map(str.isdigit, name)):
+                    for piece in _shortened(name):
+                        found[piece].add(name)
             self._near[scope] = found
         return self._near[scope]
 
