@@ -18,6 +18,7 @@ from shapecheck.shapes import (
     AnyDims,
     FixedDim,
     NamedDim,
+    RepeatedDim,
     Size,
     Spec,
     SpecError,
@@ -75,7 +76,13 @@ SINGLE = st.one_of(
     st.builds(SymbolicDim, ANY_EXPRESSION.filter(is_computed), st.booleans(), LABELS),
 )
 VARIADIC = st.one_of(
-    st.builds(AnyDims, WORDS), st.builds(VariadicDim, IDENTIFIERS, st.booleans(), st.booleans(), LABELS)
+    st.builds(AnyDims, WORDS),
+    st.builds(VariadicDim, IDENTIFIERS, st.booleans(), st.booleans(), LABELS),
+    st.builds(
+        RepeatedDim,
+        st.one_of(st.builds(FixedDim, st.integers(0, 99)), st.builds(NamedDim, IDENTIFIERS)),
+        st.one_of(st.none(), expressions(st.one_of(PLAIN, IDENTIFIERS.map(Name)))),
+    ),
 )
 SPECS = st.builds(
     lambda first, variadic, last: Spec((*first, *variadic, *last)),
