@@ -17,6 +17,8 @@ from shapecheck.source.scopes import survey
 
 _FARTHEST = 12  # files on the way to an alias: more than these are a circle
 
+_DEFINITION = re.compile(rb"^[ \t]*(?:class|(?:async[ \t]+)?def)[ \t]+([^\W\d]\w*)", re.MULTILINE)
+
 Read = Callable[[str], bytes | None]
 
 
@@ -50,10 +52,14 @@ class Neighbours:
     project: Project
     path: str
     used: set[str] = field(default_factory=set)
+    _asked: dict[tuple[str, ...], Alias | None] = field(default_factory=dict)
 
     def __call__(self, module: str, parts: Sequence[str]) -> Alias | None:
         """What `parts` of a module stand for, such as `Act`, or `types_.Act` of a package."""
-        return self._find(self.path, module, parts, 0)
+        key = (module, *parts)
+        if key not in self._asked:  # an annotation's name stands in a file many times
+            self._asked[key] = self._find(self.path, module, parts, 0)
+        return self._asked[key]
 
     def _find(self, path: str, module: str, parts: Sequence[str], depth: int) -> Alias | None:
         if depth > _FARTHEST or not parts:
@@ -112,8 +118,11 @@ class _File:
 
     def defines(self, name: str) -> bool:
         """Whether the name is that of a class or function."""
-        definition = rb"^[ \t]*(?:class|(?:async[ \t]+)?def)[ \t]+%s\b" % re.escape(name.encode())
-        return re.search(definition, self.data, re.MULTILINE) is not None
+        return name.encode() in self._defined
+
+    @cached_property
+    def _defined(self) -> frozenset[bytes]:
+        return frozenset(_DEFINITION.findall(self.data))
 
     @cached_property
     def names(self) -> Names:
