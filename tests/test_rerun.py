@@ -547,3 +547,38 @@ def test_what_functions_remember_of_themselves_is_not_taken_for_what_they_give_n
     found = run()
     assert {finding.path for finding in found.findings} == {"pkg/first.py", "pkg/second.py"}
     assert told(found) == told(run(cache=False))
+
+
+ALIASES = """\
+from jaxtyping import Array, Float
+
+Act = Float[Array, "n 4"]
+"""
+ALIASED = """\
+from typing import TYPE_CHECKING
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+if TYPE_CHECKING:
+    from pkg.aliases import Act
+
+
+def doubled(x: Float[Array, "n 4"]) -> "Act":
+    y: "Act" = 2 * x
+    return y
+"""
+
+
+def test_an_edit_of_an_alias_shows_in_the_files_that_use_it(project: Path) -> None:
+    (project / "pkg" / "aliases.py").write_text(ALIASES)
+    (project / "pkg" / "uses.py").write_text(ALIASED)
+    assert not run().findings
+    assert not run().findings
+    edit(project, [("pkg/aliases.py", "n 4", "4 n")])
+    found = run()
+    assert {(finding.path, finding.code) for finding in found.findings} == {
+        ("pkg/uses.py", "SC203"),
+        ("pkg/uses.py", "SC204"),
+    }
+    assert told(found) == told(run(cache=False)) == told(run())

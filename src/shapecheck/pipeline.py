@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -38,10 +39,11 @@ def check(
         return known
     # What most runs of a day do not need: they find nothing changed.
     from shapecheck.evaluating import Around, evaluate, locked, report  # noqa: PLC0415
+    from shapecheck.module_reader import ModuleReader  # noqa: PLC0415
     from shapecheck.plans import plan  # noqa: PLC0415
-    from shapecheck.source import read_module  # noqa: PLC0415
 
-    modules = {shown: read_module(shown, text) for shown, (_, text) in texts.items()}
+    reader = ModuleReader(config, dict(texts.values()))
+    modules = {shown: reader.read(file, text, shown) for shown, (file, text) in texts.items()}
     plans = [plan(file, modules[shown], config, text if stdin else None) for shown, (file, text) in texts.items()]
     memory = rerun.memory(plans) if rerun is not None else None
     around = Around([file for file, _ in texts.values()], tests, memory, progress, echo)
@@ -49,10 +51,11 @@ def check(
     kept = locked(lock, paths, config, progress)
     found = report(modules, evaluated, kept, config)
     if rerun is not None and memory is not None:
+        leans = {os.path.realpath(file) for module in modules.values() for file in module.leans}
         if kept is None:
-            rerun.keep(found, memory, found.python)
+            rerun.keep(found, memory, found.python, leans)
         elif kept.complete:
-            rerun.keep(found, memory, found.python or kept.python, kept.files, kept.sites)
+            rerun.keep(found, memory, found.python or kept.python, {*leans, *kept.files}, kept.sites)
     return found
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from pathlib import Path
 
@@ -25,7 +27,7 @@ def plan(file: Path, module: Module, config: Config, text: bytes | None = None) 
             module.sites[s].name,
             claim.spec,
             claim.dtype,
-            claim.group is not None,
+            claim.group is not None or bool(claim.readings),
             claim.notation == "docstring",
         )
         for claim in module.claims
@@ -43,6 +45,7 @@ def plan(file: Path, module: Module, config: Config, text: bytes | None = None) 
         described,
         tuple(sorted({module.sites[c.sites[0]].scope for c in module.claims if c.sites})),
         _names(module),
+        _aliases(module),
         "" if text is None else text.decode("latin-1"),
     )
 
@@ -51,3 +54,11 @@ def _names(module: Module) -> tuple[tuple[int, tuple[str, ...]], ...]:
     """The names of each claim, by its scope."""
     found = ((claim.scope, tuple(dict.fromkeys(parse_spec(claim.spec).names()))) for claim in module.claims)
     return tuple(dict.fromkeys((scope, names) for scope, names in found if names))
+
+
+def _aliases(module: Module) -> str:
+    """A hash of what aliases of other files mean in a file: an edit there changes what is observed here."""
+    if not module.leans:
+        return ""
+    told = [[c.target, c.spec, c.dtype, c.structure, *map(str, c.select)] for c in module.claims]
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()

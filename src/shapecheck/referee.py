@@ -19,6 +19,7 @@ from shapecheck.check.judge import Verdicts, judge
 from shapecheck.check.messages import mismatch_finding
 from shapecheck.config import Config, ConfigError, load
 from shapecheck.facts import Claim, Evaluation, Finding, Module
+from shapecheck.module_reader import ModuleReader
 from shapecheck.plans import plan
 from shapecheck.report import concise
 from shapecheck.shapes import parse_spec
@@ -44,7 +45,8 @@ class Referee:
         """
         path = Path(file)
         config = self._config_for(path)
-        module = read_module(later(files.shown(path), version), text.encode("latin-1"))
+        data = text.encode("latin-1")
+        module = ModuleReader(config, {path: data}).read(path, data, later(files.shown(path), version))
         return self._known(module, config, plan(path, module, config)) if module.claims else {}
 
     def read_cell(self, name: str, text: str, before: str) -> Mapping[str, Any]:

@@ -122,6 +122,22 @@ def test_several_variadic_dims_try_every_split() -> None:
     assert run("b ... 3 ...", 2, 3).ok
 
 
+def test_a_repeated_dim_is_one_axis_or_more_of_one_size() -> None:
+    assert run("d: out", 4, 7).ok
+    assert run("d: out", 4, 4, 4, 7).bindings.single == {"d": (4,), "out": (7,)}
+    assert run("d: out", 4, 5, 7).reason == "dim"
+    assert run("d: out", 7).reason == "rank"
+
+
+def test_a_repeated_dim_may_say_how_often() -> None:
+    env = {"order": (3,)}
+    assert run("c d:order-1 out", 2, 5, 5, 7, env=env).ok
+    assert run("c d:order-1 out", 2, 7, env={"order": (1,)}).ok
+    assert run("c d:order-1 out", 2, 5, 5, 5, 7, env=env).reason == "rank"
+    assert run("c d:order-1 out", 2, 5, 6, 7, env=env).reason == "dim"
+    assert run("c d:order-1 out", 2, 5, 5, 7).reason == "unbound"
+
+
 def test_what_several_splits_bind_differently_stays_open() -> None:
     outcome = run("n *a k *b", 2, 3, 4)
     assert outcome.ok

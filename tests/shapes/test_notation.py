@@ -18,6 +18,7 @@ from shapecheck.shapes import (
     AnyDims,
     FixedDim,
     NamedDim,
+    RepeatedDim,
     Size,
     Spec,
     SpecError,
@@ -89,6 +90,22 @@ SPECS = st.builds(
 @given(SPECS)
 def test_reading_what_is_printed_gives_an_equal_spec(spec: Spec) -> None:
     assert parse_spec(print_spec(spec)) == spec == parse_spec(f"  {spec}  ")
+
+
+@pytest.mark.parametrize("text", ["d: out", "c d:order-1 out", "3:n", "2*d:", "b d:(n-1)*2 ..."])
+def test_repeated_dims_are_printed_as_they_are_read(text: str) -> None:
+    spec = parse_spec(text)
+    assert any(isinstance(dim, RepeatedDim) for dim in spec.dims)
+    assert parse_spec(print_spec(spec)) == spec
+    assert str(parse_spec(print_spec(spec))) == print_spec(spec)
+    with pytest.raises(SpecError):
+        parse_spec(text, strict=True)
+
+
+@pytest.mark.parametrize("text", ["...:", "*d:", "_:n", "d:+"])
+def test_only_a_single_axis_is_repeated(text: str) -> None:
+    with pytest.raises(SpecError):
+        parse_spec(text)
 
 
 @settings(max_examples=500, deadline=None)

@@ -55,7 +55,7 @@ PARAMETERS = {
     "an alias of two meanings": (
         'from jaxtyping import Float\nX = Float[Array, "a"]\nX = Float[Array, "b"]',
         "X",
-        [],
+        ["[...] .?"],
     ),
     "itself": ("X = Y\nY = X", "X", []),
 }

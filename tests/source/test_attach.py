@@ -427,7 +427,7 @@ TUPLES = {
         ["[b t]: y after 1", "[b t]: z after 1"],
     ),
     "a count that does not fit": ("a, b, c = f(x)  # (n, m), (m,)", []),
-    "a tuple in one variable": ("state = f(x)  # (b, t), (b, s)", ["[b t] .0: value f(x)", "[b s] .1: value f(x)"]),
+    "a tuple in one variable": ("state = f(x)  # (b, t), (b, s)", ["[b t] .0/2: value f(x)", "[b s] .1/2: value f(x)"]),
     "of a loop": (
         """
         for q, k in pairs:  # (b, t), (b, s)
@@ -440,7 +440,7 @@ TUPLES = {
         def f(x):
             return g(x), h(x)  # (b, t), (b,)
         """,
-        ["[b t] .0: value g(x), h(x)", "[b] .1: value g(x), h(x)"],
+        ["[b t] .0/2: value g(x), h(x)", "[b] .1/2: value g(x), h(x)"],
     ),
 }
 

@@ -73,6 +73,33 @@ SHAPES = {
     "int32[b] token counts": ["b"],
     'Float[Array, "b t"]': ["b t"],
     'PyTree[Float[Array, "n ..."]]': ["n ..."],
+    # beside what is no shape
+    "[b, h, q] (b=batch, h=heads)": ["b h q"],
+    "10000 ** (2i / dim), [dim/2]": ["dim/2"],
+    "logits - (b, vocab)": ["b vocab"],
+    "(b, t) (usually)": ["b t"],
+    "(b=4, t=8)": ["b=4 t=8"],
+    "(nm, k)": ["nm k"],
+    "s32[b, t]": ["b t"],
+}
+
+READINGS = {
+    # axes that may be left out
+    "[(batch,) mul]": ["batch mul", "mul"],
+    "([b], t, [q], c)": ["b t q c", "b t c", "t q c", "t c"],
+    "(batch?, seq, dim)": ["batch seq dim", "seq dim"],
+    "([b,] t, c)": ["b t c", "t c"],
+    "(n[, d])": ["n d", "n"],
+    "(b, t)": ["b t"],
+    # a product, or an axis each
+    "[s x k]": ["s k", "s*k"],
+    "[s x k, d]": ["s*k d"],
+    # axes of one size
+    "(d, ..., d, out)": ["d d out", "d: out"],
+    "(c, d, d, ..., d)": ["c d d d", "c d:"],
+    "(d, ..., out)": ["d ... out"],
+    "[c, (dim)^(order-1), out]": ["c dim**(order-1) out", "c dim:order-1 out"],
+    "[c, dim^(order-1), out]": ["c dim**(order-1) out"],
 }
 
 NOTHING = [
@@ -112,6 +139,30 @@ NOTHING = [
     "first, we do this",
     "",
     "#",
+    "hgqk, kh1d -> qhgd (h=h_v, g=n_rep)",
+    "[l, l-1, ..., 1]",
+    "[k, 2*k, ..., n*k]",
+    "10000 ** (2i / dim)",
+    "1 / (2 * d)",
+    "(nA / um^2)",
+    "(mV)",
+    "(m/s)",
+    "{(a, b) -> (c, d)}",
+    "{[b, t], [b, d]}",
+    "[b] + [t]",
+    "(b, t, f(x), [c])",
+    "[c] + [d]*order",
+]
+
+HEDGED = [
+    "usually of shape (b, t)",
+    "typically (batch, t)",
+    "e.g. of shape (b, t)",
+    "for example of shape (b, t)",
+    "shape (b, t), typically",
+    "(b, t) in most cases",
+    "(b, t) (usually)",
+    "([b], n)",
 ]
 
 CODE = [
@@ -132,6 +183,22 @@ CODE = [
 
 def _specs(text: str, known: frozenset[str] = frozenset()) -> list[str]:
     return [str(shape.spec) for segment in read_comment(text, known) for shape in segment.shapes]
+
+
+@pytest.mark.parametrize(("text", "specs"), READINGS.items())
+def test_a_text_may_mean_several_shapes(text, specs):
+    ((shape,),) = (segment.shapes for segment in read_comment(text))
+    assert [str(spec) for spec in (shape.spec, *shape.readings)] == specs
+
+
+@pytest.mark.parametrize("text", HEDGED)
+def test_what_need_not_hold_is_hedged(text):
+    assert [segment.hedged for segment in read_comment(text)] == [True]
+    assert not any(segment.hedged for segment in read_comment("where x has shape (b, t)"))
+
+
+def test_names_known_as_dims_are_no_units():
+    assert _specs("(ms / kg)", frozenset({"ms"})) == ["ms/kg"]
 
 
 @pytest.mark.parametrize(("text", "specs"), SHAPES.items())

@@ -117,13 +117,13 @@ class CommentReader:
 
     def _reading(self, claim: Claim, observation: Observation, epoch: int) -> Mismatch | str | None:
         """None if some reading holds, else the mismatch of the most natural one, or why nothing can be said."""
-        spec = parse_spec(claim.spec)
         try:
             readings = described(claim, observation.value)
         except NothingThereError as nothing:
             return str(nothing)
         first: Mismatch | None = None
-        for parts in readings:
+        specs = [parse_spec(text) for text in (claim.spec, *claim.readings)]
+        for spec, parts in itertools.product(specs, readings):
             problems = (self._part(claim, spec, part, observation.names, epoch) for part in parts)
             problem = next((p for p in problems if p is not None), None)
             if problem is None:
@@ -205,7 +205,7 @@ def _left_out(reader: CallReader, claims: Mapping[int, Claim]) -> int:
             shape = reader.samples.shape(readings[0][0].value.shape)
             if shape is None:
                 continue
-            if rank is None:  # `...` leaves them open, and does not name them
+            if rank is None or claim.readings:  # `...` and `[B]` leave them open, and do not name them
                 continue
             if len(shape) <= rank:
                 return 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from shapecheck.facts import ArrayValue, Claim, OtherValue, TreeValue, Value
@@ -45,19 +45,60 @@ def described(claim: Claim, value: Value) -> list[list[Part]]:
     picked = value
     for selector in claim.select:
         if isinstance(selector, int):
-            chosen = _element(picked, selector)
-            if chosen is None:
-                raise NothingThereError(f"the value is {_kind(value)}, without an element {selector}")
-            picked = chosen
+            picked = _picked(picked, selector)
+        elif "/" in selector:
+            picked = _one_of(picked, selector)
     if isinstance(picked, ArrayValue):
         readings = [[Part(picked)]]
         if claim.each and picked.shape:
             readings.append([Part(replace(picked, shape=picked.shape[1:]))])
         return readings
     leaves = list(_leaves(picked, ""))
+    if isinstance(picked, TreeValue) and picked.kind == "operator":
+        raise NothingThereError(f"the value is {_kind(picked)}, whose axes are not those of the arrays in it")
     if not leaves:
         raise NothingThereError(f"the value is {_kind(picked)}, not an array")
-    return [leaves]
+    return _entries(picked, claim.part.split("|"), leaves) if claim.part else [leaves]
+
+
+def _picked(value: Value, index: int) -> Value:
+    chosen = _element(value, index)
+    if chosen is None:
+        raise NothingThereError(f"the value is {_kind(value)}, without an element {index}")
+    return chosen
+
+
+def _one_of(value: Value, selector: str) -> Value:
+    """The part of a value that one shape of a list describes: `1/2` is the second of two."""
+    index, _, count = selector.rstrip("?").partition("/")
+    if not isinstance(value, ArrayValue) or value.shape[:1] == (count,):
+        return _picked(value, int(index))
+    if selector.endswith("?"):
+        return value
+    raise NothingThereError(f"the value is one array, and {count} shapes stand beside it")
+
+
+def _entries(value: Value, names: Sequence[str], leaves: list[Part]) -> list[list[Part]]:
+    """The arrays in the entries of these names; where there are none, any part may be meant."""
+    found = [list(_of_name(value, name)) for name in names]
+    if all(len(each) == 1 for each in found):
+        return [[part for entries in found for entry in entries for part in _leaves(entry, "")]]
+    candidates = [list(_leaves(entry, "")) for entries in found for entry in entries]
+    return [each for each in candidates if each] or [leaves, *([leaf] for leaf in leaves)]
+
+
+def _of_name(value: Value, name: str) -> Iterator[Value]:
+    """The outermost entries of a name, also those deeper inside; a path such as `head.kernel` leads into them."""
+    if not isinstance(value, TreeValue):
+        return
+    first, _, rest = name.partition(".")
+    for key, child in zip(value.keys, value.children, strict=True):
+        if key == name or (key == first and not rest):
+            yield child
+        elif key == first:
+            yield from _of_name(child, rest)
+        else:
+            yield from _of_name(child, name)
 
 
 def skeleton(value: Value) -> str:
@@ -120,5 +161,7 @@ def _kind(value: Value) -> str:
         return "an array"
     if isinstance(value, TreeValue):
         article = "a" if value.type[:1].lower() not in "aeiou" else "an"
+        if value.kind == "operator":
+            return f"{article} {value.type}"
         return f"{article} {value.type} of {len(value.children)}"
     return "None" if value.type == "NoneType" else f"of type {value.type}"

@@ -52,7 +52,6 @@ def vote(reader: CallReader, claims: Mapping[int, Claim], dropped: int) -> dict[
 
 
 def _ballot(reader: CallReader, claim: Claim, observation: Observation, dropped: int) -> Iterator[tuple[str, Size]]:
-    spec = parse_spec(claim.spec)
     try:
         readings = described(claim, observation.value)
     except NothingThereError:
@@ -61,6 +60,9 @@ def _ballot(reader: CallReader, claim: Claim, observation: Observation, dropped:
     shape = reader.samples.shape(value.shape)
     if shape is None:
         return
+    specs = [parse_spec(text) for text in (claim.spec, *claim.readings)]
+    # Of a text with several readings, the one that has as many axes as the value says what its names mean.
+    spec = next((each for each in specs if each.rank() in (len(shape) - dropped, None)), specs[0])
     if spec.rank() is None and any(True for _ in mapped_axes(value)):
         return  # `[B, ...]` fits with the axes of vmap in front and without them: it cannot say which is meant
     known: dict[str, Size] = {}

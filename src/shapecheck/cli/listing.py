@@ -22,13 +22,15 @@ from shapecheck.facts import Module
 def claims(paths: tuple[Path, ...], output_format: str, config_file: Path | None) -> int:
     """List the claims in files and folders, as parsed, without importing anything."""
     from shapecheck import files, source  # noqa: PLC0415  # as in `check`
+    from shapecheck.module_reader import ModuleReader  # noqa: PLC0415
 
     need(paths)
     config = load(paths, file=config_file)
     modules = []
+    reader = ModuleReader(config, {})
     for file in files.discover(paths, config.exclude, config.root, named_too=config.force_exclude):
         try:
-            modules.append(source.read_module(files.shown(file), file.read_bytes()))
+            modules.append(reader.read(file, file.read_bytes()))
         except OSError as error:
             raise ConfigError(f"{files.shown(file)}: cannot be read: {error.strerror}") from error
     if output_format == "json":

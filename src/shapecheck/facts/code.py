@@ -87,8 +87,12 @@ class Claim:
     "Int32", ...) or "" for any. `text` is as written. `sites` lists the readings of where the value stands, the most
     natural first: the claim holds if it holds for any of them. `select` leads from the observed value to the part
     that is described: an int takes that element, "*" every element, "leaves" every array leaf of a pytree, "?"
-    something that evaluation cannot look into. Claims that share a `group` at one site are alternatives (a union).
-    A tentative claim (`sure` false) may be verified but is never reported, unless the user asks.
+    something that evaluation cannot look into. One of several shapes in a list has "0/2": the first of two elements,
+    also of an array stacked of two; "0/2?": or else an array as it is. Claims that share a `group` at one site are
+    alternatives (a union). A tentative claim (`sure` false) may be verified but is never reported, unless the user
+    asks. `readings` are what the same text may mean besides `spec`: the claim holds of an array if any of them does.
+    `part` is the word that the text has for what it describes, no variable: the entry of that name, should the value
+    have entries (`a|b` for several).
     """
 
     path: str
@@ -107,6 +111,8 @@ class Claim:
     loose: bool = False  # a literal stands in the way of certainty: plain numbers only, no name
     structure: str = ""  # PyTree structure names, as written
     unread: str = ""  # why only the running program can read it, so that it stays unreached
+    readings: tuple[str, ...] = ()
+    part: str = ""
     each: bool = False  # one shape for a tuple target or a list: that of the whole value, or else of each element
 
 
@@ -126,6 +132,15 @@ class Problem:
     code: str
     span: Span
     message: str
+
+
+@dataclass(frozen=True)
+class NearName:
+    """A dim of a claim (by its index) that nothing binds, and the name that is nearest to it."""
+
+    claim: int
+    name: str
+    nearest: str
 
 
 @dataclass(frozen=True)
@@ -175,6 +190,8 @@ class Module:
     problems: tuple[Problem, ...] = ()
     lines: tuple[str, ...] = ()  # the source text, for carets and excerpts
     debug_calls: tuple[DebugCall, ...] = ()
+    near_names: tuple[NearName, ...] = ()
+    leans: tuple[str, ...] = ()  # the other files whose aliases its annotations use
     parsed: bool = True  # else there are no claims because nobody could read them: see `problems`
 
 

@@ -20,6 +20,7 @@ from shapecheck.shapes import (
     Dim,
     FixedDim,
     NamedDim,
+    RepeatedDim,
     Spec,
     SymbolicDim,
     VariadicDim,
@@ -87,6 +88,8 @@ class DimReader:
             return Shape(f"*{dim.name}" if known else "...", partly=not known)
         if isinstance(dim, AnyDims):
             return Shape("...")
+        if isinstance(dim, RepeatedDim):
+            return Shape("...", partly=True)
         if isinstance(dim, AnyDim):
             return Shape("_")
         return self._computed(dim, signature, statement)

@@ -52,6 +52,8 @@ class Remarks:
         claim = members[0]
         if not all(each.sure for each in members):
             raise UnclearError("it is tentative: perhaps it is no shape")
+        if any(each.readings for each in members):
+            raise UnclearError("it may mean several shapes")
         if any(each.select for each in members):
             raise UnclearError("it describes a part of a value")
         target = self.file.targets.of(claim)

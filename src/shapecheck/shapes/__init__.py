@@ -5,13 +5,13 @@ user's packages are.
 """
 
 from .annotations import parse_spec
-from .comments import parse_comment_dims
 from .dialects import SpecError, UnsupportedSpec
 from .dtypes import DTYPES, comment_dtype, dtype_matches
 from .expressions import EvaluationError, Expression, Size, UnboundName, Undefined, evaluate
 from .grammar import parse_dim
 from .kauldron import is_kauldron, jaxtyping_class, jaxtyping_text
 from .matching import Bindings, Match, leaf_name, match
+from .readings import Reading, parse_comment_dims, read_comment_dims
 from .sizes import sample_sizes
 from .spec import (
     AnyDim,
@@ -19,6 +19,7 @@ from .spec import (
     Dim,
     FixedDim,
     NamedDim,
+    RepeatedDim,
     Spec,
     SymbolicDim,
     VariadicDim,
@@ -37,6 +38,8 @@ __all__ = [
     "FixedDim",
     "Match",
     "NamedDim",
+    "Reading",
+    "RepeatedDim",
     "Size",
     "Spec",
     "SpecError",
@@ -58,5 +61,6 @@ __all__ = [
     "parse_dim",
     "parse_spec",
     "print_spec",
+    "read_comment_dims",
     "sample_sizes",
 ]

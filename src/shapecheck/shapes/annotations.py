@@ -20,6 +20,7 @@ from .spec import (
     Dim,
     FixedDim,
     NamedDim,
+    RepeatedDim,
     Spec,
     SymbolicDim,
     VariadicDim,
@@ -64,6 +65,8 @@ def _dim(axis: str, strict: bool) -> Dim:
         if axis != "...":
             raise SpecError(f"{axis!r}: the ellipsis stands alone")
         return AnyDims()
+    if ":" in axis and "{" not in axis and not strict:
+        return _repeated(axis)
     prefixes, label, body = _split_prefixes(axis)
     if not body or body.isidentifier() or (not strict and is_name(body)):
         return _named(axis, prefixes, label, body)
@@ -78,6 +81,15 @@ def _dim(axis: str, strict: bool) -> Dim:
     if size is not None:
         return FixedDim(size, "#" in prefixes, label)
     return computed(_expression(axis, body, strict), "#" in prefixes, label)
+
+
+def _repeated(axis: str) -> Dim:
+    """The canonical text of a repeated dim: `d:`, or with how often `d:n-1`."""
+    text, _, times = axis.partition(":")
+    dim = _dim(text, strict=False)
+    if not isinstance(dim, (FixedDim, NamedDim, SymbolicDim)):
+        raise SpecError(f"{axis!r}: only a single axis is repeated")
+    return RepeatedDim(dim, _expression(axis, times, strict=False) if times else None)
 
 
 def computed(expression: Expression, broadcastable: bool = False, label: str | None = None) -> Dim:

@@ -58,6 +58,8 @@ def _short(name: str) -> str:
 _WORDS: Mapping[str, str] = {
     **_CLASS_OF,
     **{_short(name): kind for name, kind in _CLASS_OF.items()},
+    **{f"s{bits}": f"Int{bits}" for bits in (4, 8, 16, 32, 64)},  # as XLA prints them
+    "pred": "Bool",
     "bool": "Bool",
     "bool_": "Bool",
     "boolean": "Bool",

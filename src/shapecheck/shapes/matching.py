@@ -14,8 +14,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from .expressions import EvaluationError, Size, UnboundName, evaluate
-from .spec import AnyDim, AnyDims, Dim, FixedDim, NamedDim, Spec, SymbolicDim, VariadicDim, is_variadic
+from .expressions import EvaluationError, Expression, Size, UnboundName, evaluate
+from .spec import (
+    AnyDim,
+    AnyDims,
+    Dim,
+    FixedDim,
+    NamedDim,
+    RepeatedDim,
+    Spec,
+    SymbolicDim,
+    VariadicDim,
+    is_variadic,
+)
 
 Reason = Literal["", "rank", "dim", "unbound"]
 Shape = tuple[Size, ...]
@@ -116,7 +127,7 @@ def _in_order(placed: _Placed) -> int:
 
 
 def _deferred(placed: _Placed) -> int:
-    return 2 if isinstance(placed.dim, SymbolicDim) else _in_order(placed)
+    return 2 if isinstance(placed.dim, (SymbolicDim, RepeatedDim)) else _in_order(placed)
 
 
 def _partitions(total: int, parts: int) -> Iterator[tuple[int, ...]]:
@@ -162,6 +173,8 @@ class _Attempt:
             try:
                 if isinstance(place.dim, VariadicDim):
                     self._bind_shape(place.dim, place.sizes)
+                elif isinstance(place.dim, RepeatedDim):
+                    self._check_repeated(place.dim, place.sizes)
                 elif not isinstance(place.dim, AnyDims):
                     self._check_size(place.dim, place.sizes[0])
             except _Misfit as misfit:
@@ -177,16 +190,24 @@ class _Attempt:
         if isinstance(dim, FixedDim):
             expected = (dim.size,) * self._count
         elif isinstance(dim, SymbolicDim):
-            expected = self._evaluate(dim)
+            expected = self._evaluate(dim.expression)
         else:
             expected = self._single.setdefault(self._key(dim), size)
         if expected != size:
             value = _text(expected)
             raise _Misfit("dim", f"{_text(size)}, not {dim}" + ("" if str(dim) == value else f"={value}"))
 
-    def _evaluate(self, dim: SymbolicDim) -> Size:
+    def _check_repeated(self, dim: RepeatedDim, sizes: Shape) -> None:
+        for size in sizes:
+            self._check_size(dim.dim, size)
+        times = None if dim.times is None else self._evaluate(dim.times)
+        if not sizes if times is None else times != (len(sizes),) * self._count:
+            wanted = "one or more" if times is None else f"{dim.times}={_text(times)}"
+            raise _Misfit("rank", f"{len(sizes)} axes of size {dim.dim}, not {wanted}")
+
+    def _evaluate(self, expression: Expression) -> Size:
         try:
-            return evaluate(dim.expression, ChainMap(self._single, dict(self._env)), self._count, arguments=self._env)
+            return evaluate(expression, ChainMap(self._single, dict(self._env)), self._count, arguments=self._env)
         except UnboundName as error:
             raise _Misfit("unbound", str(error)) from None
         except EvaluationError as error:

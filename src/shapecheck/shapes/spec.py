@@ -91,7 +91,18 @@ class SymbolicDim:
         return f"{_prefix(self.broadcastable, self.label)}{text}"
 
 
-Dim = AnyDim | AnyDims | FixedDim | NamedDim | VariadicDim | SymbolicDim
+@dataclass(frozen=True)
+class RepeatedDim:
+    """Axes of one size, one after the other: `d, ..., d` (one or more), or as many as `times` says: `(d)^(n-1)`."""
+
+    dim: FixedDim | NamedDim | SymbolicDim
+    times: Expression | None = None
+
+    def __str__(self) -> str:
+        return f"{self.dim}:{'' if self.times is None else self.times}"
+
+
+Dim = AnyDim | AnyDims | FixedDim | NamedDim | VariadicDim | SymbolicDim | RepeatedDim
 
 
 @dataclass(frozen=True)
@@ -106,7 +117,8 @@ class Spec:
 
     def free_names(self) -> tuple[str, ...]:
         """The names that stand alone as a dim, single or variadic, so that a value can bind them; once each."""
-        return _unique(dim.name for dim in self.dims if isinstance(dim, (NamedDim, VariadicDim)))
+        single = (dim.dim if isinstance(dim, RepeatedDim) else dim for dim in self.dims)
+        return _unique(dim.name for dim in single if isinstance(dim, (NamedDim, VariadicDim)))
 
     def variadic_names(self) -> tuple[str, ...]:
         """The names that stand for any number of axes, once each."""
@@ -132,7 +144,7 @@ def print_spec(spec: Spec) -> str:
 
 def is_variadic(dim: Dim) -> bool:
     """Whether the dim stands for any number of axes."""
-    return isinstance(dim, (AnyDims, VariadicDim))
+    return isinstance(dim, (AnyDims, VariadicDim, RepeatedDim))
 
 
 def is_name(text: str) -> bool:
@@ -145,6 +157,9 @@ def _names(dim: Dim) -> Iterator[str]:
         yield dim.name
     elif isinstance(dim, SymbolicDim):
         yield from names(dim.expression)
+    elif isinstance(dim, RepeatedDim):
+        yield from _names(dim.dim)
+        yield from () if dim.times is None else names(dim.times)
 
 
 def _unique(found: Iterable[str]) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from shapecheck.facts import Problem, Selector
@@ -44,7 +45,7 @@ class _Place:
     select: tuple[Selector, ...] = ()
     shown: ast.expr | None = None
     structure: str = ""
-    aliases: frozenset[str] = frozenset()
+    aliases: frozenset[ast.expr] = frozenset()
     depth: int = 0
 
     def into(self, *step: Selector) -> _Place:
@@ -92,7 +93,7 @@ class AnnotationReader:
 
     def _quoted(self, node: ast.Constant, place: _Place) -> list[Written]:
         """A type written as a string: it has no positions of its own."""
-        if not isinstance(node.value, str) or not ("[" in node.value or node.value.isidentifier()):
+        if not isinstance(node.value, str) or not ("[" in node.value or _are_names(node.value)):
             return []
         try:
             inner = ast.parse(node.value.strip(), mode="eval").body
@@ -101,10 +102,28 @@ class AnnotationReader:
         return self._type(inner, replace(place.into(), shown=place.shown or node))
 
     def _alias(self, node: ast.Name | ast.Attribute, place: _Place) -> list[Written]:
-        if not isinstance(node, ast.Name) or node.id not in self.names.aliases or node.id in place.aliases:
+        alias = self.names.alias(node)
+        if alias is None:
             return []
-        inner = replace(place.into(), shown=place.shown or node, aliases=place.aliases | {node.id})
-        return self._type(self.names.aliases[node.id], inner)
+        inner = replace(place.into(), shown=place.shown or node)
+        if alias.value is None:
+            where = f" of {alias.origin}" if alias.origin else ""
+            reason = f"the alias {ast.unparse(node)}{where} may stand for several types"
+            return [Written(inner.shown or node, ast.unparse(node), "...", "", (), ("?",), unread=reason)]
+        if alias.value in place.aliases:
+            return []
+        inner = replace(inner, aliases=place.aliases | {alias.value})
+        with self._in_file(alias.names):
+            return self._type(alias.value, inner)
+
+    @contextmanager
+    def _in_file(self, names: Names) -> Iterator[None]:
+        """Names mean what they mean in the file where the alias stands."""
+        own, self.names = self.names, names
+        try:
+            yield
+        finally:
+            self.names = own
 
     def _generic(self, name: str, arguments: Sequence[ast.expr], place: _Place) -> list[Written]:
         if not arguments:  # `tuple[()]`
@@ -198,9 +217,11 @@ class AnnotationReader:
 
     def _inner(self, node: ast.expr, place: _Place) -> Written | None:
         """The spec of an array type whose own array type has one: `Float[Image, "batch"]` is `batch h w`."""
-        if isinstance(node, ast.Name) and node.id in self.names.aliases and node.id not in place.aliases:
-            inner = replace(place.into(), aliases=place.aliases | {node.id})
-            return self._inner(self.names.aliases[node.id], inner)
+        alias = self.names.alias(node) if isinstance(node, ast.Name | ast.Attribute) else None
+        if alias is not None and alias.value is not None and alias.value not in place.aliases:
+            inner = replace(place.into(), aliases=place.aliases | {alias.value})
+            with self._in_file(alias.names):
+                return self._inner(alias.value, inner)
         if not isinstance(node, ast.Subscript) or place.depth > _MAX_DEPTH:
             return None
         array = self.names.array_class(node.value)
@@ -220,6 +241,11 @@ class AnnotationReader:
         """A claim that only the running program can read: it is counted, and stays unreached for that reason."""
         text = self._shown(node, place)
         return Written(place.shown or node, text, "...", array.dtype, (), ("?",), unread=reason)
+
+
+def _are_names(text: str) -> bool:
+    """Whether a text is the name of a type, or a union of such: `types.Act | None`."""
+    return all(part.strip().replace(".", "").isidentifier() for part in text.split("|"))
 
 
 def _alternatives(node: ast.expr) -> Iterator[ast.expr]:

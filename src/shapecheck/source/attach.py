@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ from shapecheck.source.labels import Labels
 from shapecheck.source.reading import Comment, Source
 from shapecheck.source.scopes import Placed, Tables
 from shapecheck.source.sites import Sites
-from shapecheck.source.values import is_listed, repeats_values
+from shapecheck.source.values import has_entries, is_listed, repeats_values
 
 _SHORT = 4  # words in front of a shape: more than these are a sentence, which may speak of anything
 _PARAGRAPH = 6  # statements below a comment that heads them
@@ -35,6 +36,8 @@ class _Draft:
     target: Target
     sure: bool
     explicit: bool
+    part: str = ""
+    select: tuple[Selector, ...] = ()
 
 
 class CommentReader:
@@ -116,19 +119,35 @@ class CommentReader:
             return
         if own and self._is_far(line) and len(targets) > 1:
             targets.reverse()  # it stands right below the one, a blank line above the other
-        sure = self._may_be_sure(line, segment) and (segment.arrow or not targets[0].unsure)
+        sure = self._may_be_sure(line, segment, targets[0]) and (segment.arrow or not targets[0].unsure)
         if line.turn[1] > 1 and line.is_plain:
             if len(targets[0].elements) == line.turn[1]:
                 targets = [targets[0].elements[line.turn[0]]]
             else:
                 sure = False  # only one of the lines can describe the statement
+        if own and len(segment.shapes) > 1 and not segment.alternatives:
+            pair = [*itertools.islice(self._below(line), len(segment.shapes))]
+            if len(pair) == len(segment.shapes) and not any(target.elements for target in pair):
+                yield from self._one_by_one(segment, stated.offset, pair, sure)
+                return
         if own and (segment.prose or (segment.arrow and segment.labels)):
             targets = [*targets[:1], *self._paragraph(line), *targets[1:]]
         places = tuple(dict.fromkeys(place for target in targets for place in target.places))
         # A sentence above a statement is sure only of dims that are known.
         beside = not own or not (segment.prose or (segment.labels and not segment.generic))
         explicit = segment.explicit and beside and (not segment.prose or segment.marked)
-        yield _Draft(segment, stated.offset, replace(targets[0], places=places), sure, explicit)
+        names_part = segment.labels and not segment.generic and not segment.arrow
+        part = "|".join(segment.labels) if names_part and (segment.colon or not segment.prose) else ""
+        yield _Draft(segment, stated.offset, replace(targets[0], places=places), sure, explicit, part)
+
+    @staticmethod
+    def _one_by_one(segment: Segment, offset: int, targets: Sequence[Target], sure: bool) -> Iterator[_Draft]:
+        """Several shapes above as many statements: of each its own, or of the elements that the first one has."""
+        for index, (shape, target) in enumerate(zip(segment.shapes, targets, strict=True)):
+            places = tuple(dict.fromkeys((*target.places, *targets[0].places)))
+            own = replace(segment, shapes=(shape,))
+            select = f"{index}/{len(targets)}?"
+            yield _Draft(own, offset, replace(target, places=places), sure, segment.explicit, select=(select,))
 
     @staticmethod
     def _speaks_of_value(segment: Segment) -> bool:
@@ -137,7 +156,7 @@ class CommentReader:
             return False
         return not segment.prose or segment.explicit or (segment.prose <= _SHORT and not segment.tail.strip(" .`"))
 
-    def _may_be_sure(self, line: CommentLine, segment: Segment) -> bool:
+    def _may_be_sure(self, line: CommentLine, segment: Segment, target: Target) -> bool:
         """Whether a segment without the name of a variable surely speaks of the value at its place."""
         own = line.comment.own_line
         if segment.hedged or segment.inputs or segment.prose > _SHORT:
@@ -147,6 +166,8 @@ class CommentReader:
         if own and self._is_far(line) and not self._neighbours(line)[1]:
             return False
         if segment.labels and not segment.generic and not segment.arrow:
+            if segment.colon and not segment.prose and has_entries(target.code, segment.labels):
+                return True
             return segment.marked and not own  # the label is a word for something that has no such name in the code
         if not segment.prose:
             return True
@@ -159,6 +180,12 @@ class CommentReader:
         return bool(following) and not following[0].strip()
 
     def _paragraph(self, line: CommentLine) -> Iterator[Target]:
+        """What the statements behind the first one below a heading comment compute, as `_below` has them."""
+        following, _ = self._neighbours(line)
+        first = self.anchors.statement(following) if following is not None else None
+        return (target for target in self._below(line) if first is None or target.places != first.places)
+
+    def _below(self, line: CommentLine) -> Iterator[Target]:
         """What the statements below a heading comment compute, down to the next blank line or comment."""
         following, _ = self._neighbours(line)
         if following is None or self.tables.scopes[following.scope].kind == "class":
@@ -169,7 +196,7 @@ class CommentReader:
                 return
             end = (other.node.end_lineno or other.node.lineno) + 1
             target = self.anchors.statement(other)
-            if count and target is not None:
+            if target is not None:
                 yield target
 
     def _claims(self, comment: Comment, draft: _Draft) -> Iterator[Claim]:
@@ -189,7 +216,8 @@ class CommentReader:
                 if element.name != "_":
                     yield from self._claim(comment, draft, shapes[0], element)
         elif len(shapes) == 1 and target.places:
-            yield from self._claim(comment, draft, shapes[0], target, each=bool(target.elements) or segment.each)
+            each = bool(target.elements) or segment.each
+            yield from self._claim(comment, draft, shapes[0], target, select=draft.select, each=each)
         elif len(shapes) == 1:  # the variables of a `for` or a `with`
             for element in target.elements if segment.each else ():
                 yield from self._claim(comment, draft, shapes[0], element)
@@ -198,7 +226,7 @@ class CommentReader:
                 yield from self._claim(comment, draft, shape, element)
         elif not target.elements:
             for index, shape in enumerate(shapes):
-                yield from self._claim(comment, draft, shape, target, select=(index,))
+                yield from self._claim(comment, draft, shape, target, select=(f"{index}/{len(shapes)}",))
 
     def _claim(
         self,
@@ -214,7 +242,7 @@ class CommentReader:
         """One claim, unless nothing can be observed at its place."""
         if not target.places:
             return
-        names = shape.spec.names()
+        names = tuple(dict.fromkeys(name for spec in (shape.spec, *shape.readings) for name in spec.names()))
         sure = draft.sure and (bool(names) or draft.explicit)
         yield Claim(
             self.source.path,
@@ -230,6 +258,8 @@ class CommentReader:
             group,
             sure=sure and (draft.explicit or any(name in self.known for name in names)),
             marked=draft.segment.marked,
+            readings=tuple(map(print_spec, shape.readings)),
+            part=draft.part,
             loose=not sure,
             each=each,
         )

@@ -5,7 +5,17 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from shapecheck.shapes import DTYPES, Spec, SpecError, comment_dtype, parse_comment_dims, parse_spec
+from shapecheck.shapes import (
+    DTYPES,
+    Reading,
+    Spec,
+    SpecError,
+    SymbolicDim,
+    comment_dtype,
+    parse_spec,
+    read_comment_dims,
+)
+from shapecheck.source.vocabulary import is_dim_word
 
 MAX_TEXT = 2000  # a longer comment is no shape
 _DEPTH = 3  # how many brackets around a shape are looked through
@@ -14,6 +24,15 @@ _WORD_BEFORE = re.compile(r"[A-Za-z]\w*+$")
 _JAXTYPING_ARGUMENT = re.compile(r"""\s*[\w.]*\s*,?\s*(?:"([^"]*)"|'([^']*)')\s*""")
 # The first and last name differ in an index only: `dim_1, ..., dim_N` is any number of dims.
 _ENUMERATED = re.compile(r"\b([A-Za-z]+_?)[01],\s*(?:\1[12],\s*)?\.\.\.,\s*\1[A-Za-z]\b")
+
+
+# A set of shapes, or what maps one to another; but not a dict, whose entries have names.
+_BRACES = re.compile(r"\{(?!\s*+['\"\w]++\s*+:)[^{}]*+\}")
+# What comes before or behind a bracket that is an operand: `10000 ** (2i / dim)`.
+_OPERATOR_BEFORE = re.compile(r"[\w)\]]\s*+(\*\*|\^|//?|[*×·⋅+−-])\s*+$")
+_OPERATOR_BEHIND = re.compile(r"\s*+(?:\*\*|\^|//?|[*·⋅+])\s*+[\w(\[]")
+_CONTRACTION = re.compile(r"[A-Za-z\d.]++(?:\s*+,\s*+[A-Za-z\d.]++)*+\s*+(?:->|→)\s*+[A-Za-z\d.]*+")
+_INSIDE = re.compile(r"[(\[]([^()\[\]]*+)[)\]]")
 
 
 @dataclass(frozen=True)
@@ -29,6 +48,8 @@ class Bracket:
     spaced: bool = False  # only spaces between the dims: `[T B]`
     trailing_comma: bool = False
     negative: bool = False  # has a `-1`, as in an interval or an argument of `reshape`
+    readings: tuple[Spec, ...] = ()  # what else it may mean
+    ambiguous: bool = False  # it may also be no list of dims at all
 
 
 @dataclass
@@ -43,7 +64,9 @@ def find_brackets(text: str) -> list[Bracket]:
     if len(text) > MAX_TEXT:
         return []
     result: list[Bracket] = []
-    pending = [(group, 1) for group in reversed(_groups(text))]
+    braced = [match.span() for match in _BRACES.finditer(text)] if "{" in text else []
+    outside = [group for group in _groups(text) if not any(start < group.start < end for start, end in braced)]
+    pending = [(group, 1) for group in reversed(outside)]
     while pending:
         group, depth = pending.pop()
         found = _read(text, group)
@@ -102,27 +125,67 @@ def _read(text: str, group: _Group) -> Bracket | bool:
         return False
     enumerated = _ENUMERATED.sub("...", inside)
     inside = inside if enumerated.strip() == "..." else enumerated
-    spec = parse_comment_dims(inside)
-    spaced = spec is None and square
+    reading = read_comment_dims(inside)
+    spaced = reading is None and square
     if spaced:
-        spec = parse_comment_dims(inside, spaces=True)
-    if (
-        spec is None
-        or (spaced and not spec.names())
-        or (spaced and not all(part.isupper() or len(part) == 1 for part in inside.split()))
-    ):
-        return True
+        reading = read_comment_dims(inside, spaces=True)
+    if reading is None or (spaced and not _are_dims_between_spaces(inside, reading)):
+        return not _has_dims_beside(text, group)
+    if _is_operand(text, group, reading.spec) or _is_legend(text, group, reading.spec):
+        return False
     return Bracket(
         start,
         group.end,
         text[start : group.end],
-        spec,
+        reading.spec,
         dtype,
         tree,
         spaced,
         inside.rstrip().endswith(","),
         re.search(r"(?:^|,)\s*[-−]\s*\d", inside) is not None,
+        reading.others,
+        reading.ambiguous,
     )
+
+
+def _are_dims_between_spaces(inside: str, reading: Reading) -> bool:
+    """Whether the words of `[T B]` are dims: capitals, or single letters."""
+    return bool(reading.spec.names()) and all(part.isupper() or len(part) == 1 for part in inside.split())
+
+
+def _has_dims_beside(text: str, group: _Group) -> bool:
+    """Whether a bracket that cannot be read has plain dims in it: then those in its inner brackets are not all."""
+    inside, begin = "", group.start + 1
+    for inner in group.inner:
+        inside, begin = inside + text[begin : inner.start] + "()", inner.end
+    pieces = [piece.strip() for piece in (inside + text[begin : group.end - 1]).split(",")]
+    plain = [piece for piece in pieces if piece and "(" not in piece]
+    return bool(group.inner) and any(
+        piece.isdigit() or (piece.isidentifier() and is_dim_word(piece)) for piece in plain
+    )
+
+
+def _is_operand(text: str, group: _Group, spec: Spec) -> bool:
+    """Whether a bracket is a part of a formula: one size with an operator beside it."""
+    before = _OPERATOR_BEFORE.search(text[max(group.start - 40, 0) : group.start])
+    if before is not None and before.group(1) in {"**", "^"}:
+        return True
+    if len(spec.dims) != 1 or text[group.end - 2] == ",":
+        return False
+    if before is not None and (before.group(1) not in {"-", "−"} or isinstance(spec.dims[0], SymbolicDim)):
+        return True  # a dash may also stand between a name and its shape
+    return _OPERATOR_BEHIND.match(text, group.end) is not None
+
+
+def _is_legend(text: str, group: _Group, spec: Spec) -> bool:
+    """Whether a bracket tells what the letters of a contraction, or of another bracket, stand for."""
+    labels = [getattr(dim, "label", None) for dim in spec.dims]
+    if not labels or not all(labels):
+        return False
+    others = text[: group.start], text[group.end :]
+    letters = {letter for other in others for found in _CONTRACTION.findall(other) for letter in found}
+    names = {word for other in others for found in _INSIDE.findall(other) for word in re.findall(r"\w+", found)}
+    return all(label in letters or label in names for label in labels)
 
 
 def _typed(text: str, group: _Group, word: str) -> Bracket | None:

@@ -13,8 +13,10 @@ from shapecheck.source.attach import CommentReader
 from shapecheck.source.debugging import DebugCalls
 from shapecheck.source.dims import known_dims
 from shapecheck.source.docstrings import DocstringReader
+from shapecheck.source.following import Neighbours
 from shapecheck.source.imports import read_names
 from shapecheck.source.inserted import in_whole, may_have_inserted, original
+from shapecheck.source.near_names import NearNames
 from shapecheck.source.reading import Source, read_source
 from shapecheck.source.scopes import survey
 from shapecheck.source.sites import Sites
@@ -25,10 +27,11 @@ _MODULE = Scope(0, "module", "<module>", None, None)
 _in_order = attrgetter("span.line", "span.column")
 
 
-def read_module(path: str, data: bytes, around: Surroundings = NOTHING) -> Module:
+def read_module(path: str, data: bytes, around: Surroundings = NOTHING, neighbours: Neighbours | None = None) -> Module:
     """Read all claims of a file. Nothing is imported or run; a file that Python would not parse has one problem.
 
-    A notebook's cell is no whole file: `around` knows the names that other cells have given it.
+    A notebook's cell is no whole file: `around` knows the names that other cells have given it. `neighbours` are the
+    files of the project whose aliases its annotations may use.
     """
     source = read_source(path, data)
     if source.tree is None:
@@ -37,15 +40,16 @@ def read_module(path: str, data: bytes, around: Surroundings = NOTHING) -> Modul
     if may_have_inserted(data):
         before = original(data, source)
         if before.data != data:
-            return in_whole(read_module(path, before.data, around), before.kept, source.lines)
-    return _read_tree(source, source.tree, around)
+            return in_whole(read_module(path, before.data, around, neighbours), before.kept, source.lines)
+    return _read_tree(source, source.tree, around, neighbours)
 
 
-def _read_tree(source: Source, tree: ast.Module, around: Surroundings) -> Module:
+def _read_tree(source: Source, tree: ast.Module, around: Surroundings, neighbours: Neighbours | None) -> Module:
     tables = survey(tree)
     sites = Sites()
     classes = frozenset(scope.index for scope in tables.scopes if scope.kind == "class")
     names = around.names_behind(read_names(tables.statements, classes), tables)
+    names.follow = neighbours
     for name in around.variables:
         tables.assigned[0].setdefault(name, [])
     annotations = AnnotationReader(source, names)
@@ -57,15 +61,19 @@ def _read_tree(source: Source, tree: ast.Module, around: Surroundings) -> Module
     claims += DocstringReader(source, tables, sites, annotations.new_group).claims()
     debug_calls = tuple(DebugCalls(source, tables, sites, names).calls())
     problems: Iterable[Problem] = [*annotations.problems, *comments.problems]
+    ordered = tuple(sorted(claims, key=_in_order))
+    near = NearNames(source, tables, ordered, known).find()
     return Module(
         source.path,
         tuple(tables.scopes),
         sites.build(),
-        tuple(sorted(claims, key=_in_order)),
+        ordered,
         tuple(read_suppressions(source.comments)),
         tuple(sorted(problems, key=_in_order)),
         source.lines,
         debug_calls,
+        tuple(near),
+        tuple(sorted(neighbours.used)) if neighbours is not None else (),
     )
 
 

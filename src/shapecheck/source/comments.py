@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 
 from shapecheck.shapes import FixedDim, Spec, SymbolicDim, comment_dtype, is_variadic, parse_comment_dims
 from shapecheck.source.brackets import Bracket, find_brackets
-from shapecheck.source.vocabulary import is_dim_word, strength
+from shapecheck.source.vocabulary import is_dim_word, is_unit, strength
 from shapecheck.source.wording import (
     Lead,
     follows_badly,
     is_conditional,
+    is_hedge,
     is_marked_behind,
     leads_on,
     read_lead,
@@ -61,7 +62,7 @@ class Segment:
 
 def read_comment(text: str, known: Container[str] = frozenset()) -> list[Segment]:
     """The shapes that a comment states, segment by segment; `known` are names of dims in this file."""
-    brackets = find_brackets(text)
+    brackets = [bracket for bracket in find_brackets(text) if not is_hedge(bracket.text)]
     segments = _segments(text, brackets, known)
     if segments:
         return segments
@@ -127,17 +128,18 @@ class _Open:
         brackets = [item.bracket for item in self.items]
         if len(brackets) == 1 and not brackets[0].dtype:
             brackets[0] = replace(brackets[0], dtype=_dtype_behind(tail))
+        marked = self.lead.marked or is_marked_behind(tail)
         segment = Segment(
             tuple(brackets),
             () if article else self.lead.labels,
-            self.lead.marked or is_marked_behind(tail),
+            marked,
             self.lead.colon,
             self.lead.prose,
             self.arrow,
             self.lead.generic,
             self.lead.inputs and not self.arrow,
             self.lead.each,
-            self.lead.hedged or is_conditional(tail),
+            self.lead.hedged or is_conditional(tail) or (not marked and any(each.ambiguous for each in brackets)),
             self.alternatives,
             tail,
         )
@@ -163,6 +165,8 @@ def _is_shape(item: _Item, segment: Segment, known: Container[str]) -> bool:
     if follows_badly(segment.tail):
         return False
     if len(spec.dims) > 1 and all(map(is_variadic, spec.dims)):
+        return False
+    if _is_lone_word(bracket) and is_unit(bracket.text[1:-1]) and not any(name in known for name in spec.names()):
         return False
     if not spec.dims:
         return alone and (segment.arrow or len(segment.shapes) > 1 or not segment.tail.strip(" .,;"))

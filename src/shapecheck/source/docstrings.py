@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shapecheck.facts import Claim, Selector, Span
 from shapecheck.shapes import print_spec
@@ -16,7 +16,7 @@ from shapecheck.source.brackets import Bracket
 from shapecheck.source.comments import Segment, read_comment
 from shapecheck.source.docsections import Item, Line, read_items
 from shapecheck.source.reading import Source
-from shapecheck.source.scopes import Function, Tables, is_generator
+from shapecheck.source.scopes import Function, Tables, dotted, is_generator, returned_values
 from shapecheck.source.sites import Place, Sites
 
 _OPENING = re.compile(r"[rRuUbBfF]{0,2}(\"\"\"|'''|\"|')")
@@ -27,7 +27,8 @@ _SPOILERS = re.compile(
     r"\b(?:broadcast\w*|e\.g|for example|for instance|such as|same shape|like|callable|functions?|callback|maps"
     r"|mapping from|takes|taking|accepts|returns?|returning|index(?:es|ing)?|indices into|into|compatible|suffix|prefix"
     r"|leading|trailing|at least|excluding|except|reshaped?|transform\w*|flatten\w*|depend\w*|either|vmap\w*|batched"
-    r"|before|after|initiali[sz]\w*)\b",
+    r"|before|after|initiali[sz]\w*|usually|typically|normally|often|generally|commonly|mostly|sometimes|probably"
+    r"|presumably|perhaps)\b",
     re.IGNORECASE,
 )
 _CONDITIONS = re.compile(r"\b(?:if|when|unless|otherwise|whenever|depending|or)\b", re.IGNORECASE)
@@ -36,7 +37,11 @@ _CONTAINER = re.compile(
     re.IGNORECASE,
 )
 _OR_BEFORE = re.compile(r"(?:^|[\s(,.;])or\s+(?:\w+\s+){0,4}$", re.IGNORECASE)
+# What the text calls a part, if it says of it more than its shape: `- mean: array of shape (b,)`.
+_ENTRY = re.compile(r"(?:^|[\n,;{(]|[-*+]\s)\s*[`'\"]*([A-Za-z_]\w*)[`'\"]*\s*:\s[^:\n]*$")
+_ELEMENTS = re.compile(r"\(\s*`*[A-Za-z_]\w*`*\s*(?:,\s*`*[A-Za-z_]\w*`*\s*)+\)")
 _LIST_ITEM = re.compile(r"(?:^|\n)\s*(?:[-*+]|\d+[.)])\s")
+_NAME = re.compile(r"\w+")
 _LONG_WAY = 12  # words between the start of the sentence and the shape
 
 
@@ -107,7 +112,10 @@ class DocstringReader:
     def _of_item(
         self, scope: int, node: Function | ast.ClassDef, item: Item, text: _Text, returned: int
     ) -> Iterator[Claim]:
-        shapes = list(_shapes(text.text, is_return=item.kind == "return"))
+        elements = _listed(text.text)
+        if item.kind == "return" and returned <= 1 and isinstance(node, Function):
+            elements = elements or _returned(node)
+        shapes = list(_shapes(text.text, elements, is_return=item.kind == "return"))
         if not shapes:
             return
         select: tuple[Selector, ...] = ("leaves",) if any(each.leaves for each in shapes) else ()
@@ -121,9 +129,14 @@ class DocstringReader:
             found = [self._place(scope, node, item.kind, name) for name in item.names]
             places = [place for place in found if place is not None]
         for owner, name, place in places:
-            group = self.new_group() if len(shapes) > 1 else None
+            group = self.new_group() if len(shapes) > 1 and not shapes[0].apart else None
             for each in shapes:
-                yield self._claim(text, each, owner, name, place, select, group)
+                if each.part in elements:
+                    index: tuple[Selector, ...] = (elements.index(each.part), *select)
+                    yield self._claim(text, replace(each, part=""), owner, name, place, index, group)
+                else:
+                    own = replace(each, part="" if each.part == name else each.part)
+                    yield self._claim(text, own, owner, name, place, select, group)
 
     def _place(self, scope: int, node: Function | ast.ClassDef, kind: str, name: str) -> tuple[int, str, Place] | None:
         """The parameter or field of this name, with the scope whose bindings count."""
@@ -163,6 +176,8 @@ class DocstringReader:
             group,
             sure=shape.sure,
             marked=True,
+            readings=tuple(map(print_spec, bracket.readings)),
+            part=shape.part,
             loose=not shape.sure,
             each=shape.leaves,  # what is called a list may be an array
         )
@@ -170,11 +185,16 @@ class DocstringReader:
 
 @dataclass(frozen=True)
 class _Stated:
-    """A shape that a description states; `leaves`: of each array in a container."""
+    """A shape that a description states; `leaves`: of each array in a container.
+
+    `part` is what the description calls the part of the value that it means; `apart`: others are of other parts.
+    """
 
     bracket: Bracket
     sure: bool
     leaves: bool
+    part: str = ""
+    apart: bool = False
 
 
 def _joined(lines: Sequence[Line]) -> _Text:
@@ -186,11 +206,49 @@ def _joined(lines: Sequence[Line]) -> _Text:
     return _Text("\n".join(parts), tuple(starts) or ((0, Line(1, 0, "")),))
 
 
-def _shapes(text: str, *, is_return: bool) -> Iterator[_Stated]:
-    """The shapes that are plainly said of the described value: one, or alternatives."""
+def _shapes(text: str, elements: Sequence[str], *, is_return: bool) -> Iterator[_Stated]:
+    """The shapes that are plainly said of the described value: one, alternatives, or one for each part of it."""
     segments = [segment for segment in read_comment(text) if _is_stated(segment)]
-    if not segments:
-        return
+    ends = [0, *(segment.shapes[-1].end for segment in segments)]
+    parts = [_part(text[end:], segment, end, elements) for segment, end in zip(segments, ends, strict=False)]
+    if len(segments) > 1 and all(parts) and len({*parts}) == len(parts):
+        for segment, part in zip(segments, parts, strict=True):
+            for stated in _of_value(text, [segment], part, elements, is_return=is_return):
+                yield replace(stated, apart=True)
+    elif segments:
+        yield from _of_value(text, segments, parts[0] if len(segments) == 1 else "", elements, is_return=is_return)
+
+
+def _part(text: str, segment: Segment, offset: int, elements: Sequence[str]) -> str:
+    """What the text since the shape before calls the part of a value that a segment speaks of."""
+    before = text[: segment.shapes[0].start - offset]
+    label = segment.labels[-1] if segment.labels else ""
+    if label and not segment.generic and (segment.colon or label in elements or _is_quoted(before, label)):
+        return label
+    entry = _ENTRY.search(before)
+    return entry.group(1) if entry is not None else ""
+
+
+def _is_quoted(text: str, name: str) -> bool:
+    return any(f"{quote}{name}{quote}" in text for quote in "`'\"")
+
+
+def _listed(text: str) -> list[str]:
+    """The elements of a tuple that the description itself lists: `(log_probs, cache), where ...`."""
+    match = _ELEMENTS.search(text)
+    return _NAME.findall(match.group()) if match is not None else []
+
+
+def _returned(node: Function) -> list[str]:
+    """The names of what a function returns, if it returns the same tuple of variables everywhere."""
+    found = {tuple(map(dotted, value.elts)) for value in returned_values(node) if isinstance(value, ast.Tuple)}
+    names = [*found.pop()] if len(found) == 1 else []
+    return [name or "" for name in names]
+
+
+def _of_value(
+    text: str, segments: Sequence[Segment], part: str, elements: Sequence[str], *, is_return: bool
+) -> Iterator[_Stated]:
     if any(segment.arrow or (len(segment.shapes) > 1 and not segment.alternatives) for segment in segments):
         return
     for later in segments[1:]:
@@ -205,12 +263,13 @@ def _shapes(text: str, *, is_return: bool) -> Iterator[_Stated]:
     if not alternatives and _CONDITIONS.search(after.partition(",")[0]):
         return
     container = _CONTAINER.search(text[: segments[0].shapes[0].start]) is not None
-    if is_return and (container or _LIST_ITEM.search(text)):
+    known = part in elements or (bool(part) and _is_quoted(text, part))
+    if is_return and not known and (container or _LIST_ITEM.search(text)):
         return
     short = len(before.split()) <= _LONG_WAY
     for segment in segments:
         for bracket in segment.shapes:
-            yield _Stated(bracket, short and not _SPOILERS.search(after), container)
+            yield _Stated(bracket, short and not _SPOILERS.search(after), container and not part, part)
 
 
 def _is_stated(segment: Segment) -> bool:

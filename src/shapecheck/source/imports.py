@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from shapecheck.shapes import DTYPES, is_kauldron, jaxtyping_class
@@ -25,14 +25,53 @@ class ArrayClass:
     kauldron: bool = False
 
 
+@dataclass(frozen=True)
+class Alias:
+    """What a name stands for: an expression, with the `names` of the file in which it stands; None if none can tell.
+
+    `origin` is that file, if it is another one.
+    """
+
+    names: Names
+    value: ast.expr | None
+    origin: str = ""
+
+
 @dataclass
 class Names:
-    """The tables of one file. A name counts for the whole file, wherever it is imported."""
+    """The tables of one file. A name counts for the whole file, wherever it is imported.
+
+    `unclear` are names that may stand for an array type, but are assigned in more ways than one. `follow` finds what
+    another file of the project calls by a name.
+    """
 
     imported: dict[str, tuple[str, str]] = field(default_factory=dict)  # name -> (module, name there or "")
     starred: set[str] = field(default_factory=set)
     aliases: dict[str, ast.expr] = field(default_factory=dict)
     constants: dict[str, str | int] = field(default_factory=dict)
+    unclear: set[str] = field(default_factory=set)
+    follow: Callable[[str, Sequence[str]], Alias | None] | None = None
+
+    def alias(self, node: ast.expr) -> Alias | None:
+        """What a name stands for, be it here or in a file that it is imported from."""
+        name = dotted(node)
+        if name is None:
+            return None
+        first, *rest = name.split(".")
+        own = self.own_alias(first) if not rest else None
+        if own is not None or self.follow is None:
+            return own
+        if first in self.imported:
+            module, original = self.imported[first]
+            return self.follow(module, [*([original] if original else []), *rest])
+        found = (self.follow(module, [first]) for module in sorted(self.starred) if not rest)
+        return next((alias for alias in found if alias is not None), None)
+
+    def own_alias(self, name: str) -> Alias | None:
+        """What a name of this very file stands for."""
+        if name in self.aliases:
+            return Alias(self, self.aliases[name])
+        return Alias(self, None) if name in self.unclear else None
 
     def original(self, node: ast.expr) -> str:
         """The last part of a name, as its own module calls it: `Optional` for `t.Optional` and for `Opt`."""
@@ -100,7 +139,7 @@ def _array_class(module: str, name: str) -> ArrayClass | None:
 def read_names(statements: Iterable[Placed], class_bodies: frozenset[int]) -> Names:
     """Fill the tables from all statements. Aliases and constants are those of the module and of `class_bodies`."""
     names = Names()
-    assigned: dict[str, int] = {}
+    assigned: dict[str, list[ast.expr]] = {}
     for placed in statements:
         node = placed.node
         if isinstance(node, ast.Import):
@@ -110,11 +149,19 @@ def read_names(statements: Iterable[Placed], class_bodies: frozenset[int]) -> Na
             _note_import_from(names, node)
         elif placed.scope == 0 or placed.scope in class_bodies:
             _note_alias(names, node, assigned)
-    for name, count in assigned.items():
-        if count > 1:  # nobody can tell which one an annotation sees
+    for name, values in assigned.items():
+        if len(values) > 1:  # nobody can tell which one an annotation sees
             names.aliases.pop(name, None)
             names.constants.pop(name, None)
+        if name not in names.aliases and any(map(_mentions_arrays, values)):
+            names.unclear.add(name)
     return names
+
+
+def _mentions_arrays(value: ast.expr) -> bool:
+    """Whether an expression has an array type of jaxtyping in it: `Float[Array, "b"] if TYPED else Any`."""
+    parts = (part for part in ast.walk(value) if isinstance(part, ast.Subscript))
+    return any((dotted(part.value) or "").rpartition(".")[2] in DTYPES for part in parts)
 
 
 def _note_import(names: Names, alias: ast.alias) -> None:
@@ -134,7 +181,7 @@ def _note_import_from(names: Names, node: ast.ImportFrom) -> None:
             names.imported[alias.asname or alias.name] = (module, alias.name)
 
 
-def _note_alias(names: Names, node: ast.stmt, assigned: dict[str, int]) -> None:
+def _note_alias(names: Names, node: ast.stmt, assigned: dict[str, list[ast.expr]]) -> None:
     value: ast.expr | None = None
     target: ast.expr | None = None
     if isinstance(node, ast.Assign) and len(node.targets) == 1:
@@ -145,7 +192,7 @@ def _note_alias(names: Names, node: ast.stmt, assigned: dict[str, int]) -> None:
         target, value = node.name, node.value
     if not isinstance(target, ast.Name) or value is None:
         return
-    assigned[target.id] = assigned.get(target.id, 0) + 1
+    assigned.setdefault(target.id, []).append(value)
     if isinstance(value, ast.Constant):
         if isinstance(value.value, str | int):
             names.constants[target.id] = value.value

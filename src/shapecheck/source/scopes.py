@@ -233,11 +233,19 @@ def dotted(node: ast.expr) -> str | None:
 
 def is_generator(node: Function) -> bool:
     """Whether a `yield` stands in the function's own body."""
+    return any(isinstance(part, ast.Yield | ast.YieldFrom) for part in _own_nodes(node))
+
+
+def returned_values(node: Function) -> Iterator[ast.expr]:
+    """What the function's own `return` statements return."""
+    return (part.value for part in _own_nodes(node) if isinstance(part, ast.Return) and part.value is not None)
+
+
+def _own_nodes(node: Function) -> Iterator[ast.AST]:
+    """The nodes of a function's body, without those of functions and classes inside it."""
     stack: list[ast.AST] = list(node.body)
     while stack:
         part = stack.pop()
-        if isinstance(part, ast.Yield | ast.YieldFrom):
-            return True
+        yield part
         if not isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
             stack += ast.iter_child_nodes(part)
-    return False

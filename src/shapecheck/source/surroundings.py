@@ -30,6 +30,7 @@ class Surroundings:
             own.starred,
             {**_without(self.names.aliases, bound), **own.aliases},
             {**_without(self.names.constants, bound), **own.constants},
+            own.unclear,
         )
 
 

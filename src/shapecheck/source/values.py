@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from shapecheck.shapes import Spec, parse_comment_dims
 from shapecheck.source.scopes import dotted
@@ -33,6 +33,16 @@ def is_listed(code: ast.AST, count: int) -> bool:
     if not isinstance(value, ast.Tuple | ast.List) or len(value.elts) != count:
         return False
     return all(isinstance(element, ast.Constant) or dotted(element) is not None for element in value.elts)
+
+
+def has_entries(code: ast.AST, names: Sequence[str]) -> bool:
+    """Whether the value is a dict, or made by a call with keywords, of which all these names are keys."""
+    value = getattr(code, "value", code)
+    if isinstance(value, ast.Dict):
+        keys = {key.value for key in value.keys if isinstance(key, ast.Constant)}
+    else:
+        keys = {keyword.arg for keyword in value.keywords} if isinstance(value, ast.Call) else set()
+    return keys.issuperset(names)
 
 
 def _spec(literal: ast.Tuple | ast.List) -> Spec | None:

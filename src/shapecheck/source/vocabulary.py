@@ -34,7 +34,23 @@ _DIM_WORDS = words(
 )
 _COUNTING = words("n num nb max total number nof")
 
+# Units as physicists write them. One letter alone is rather a dim, so it counts only beside another unit.
+_UNIT = re.compile(
+    r"(?:[pnuµμmcdkMG]?(?:m|s|g|A|V|F|S|N|J|W|C|K|H|L|Hz|Pa|mol|cd|Ohm|ohm|Ω|eV|M|T|rad|bar|cal)|deg|rad|sr|dB|px"
+    r"|min|h|°C|°)(?:\s*(?:\^|\*\*)\s*-?\d)?"
+)
+_PER_SECOND = re.compile(r"(?:m|1|rad|N|J|W|V|C)\s*/\s*(?:s|m|K)(?:\s*(?:\^|\*\*)\s*\d)?")
+
 _AXIS_LETTERS = "dnkmchwsblDNKMCHWSBLTPQRE"
+
+
+def is_unit(text: str) -> bool:
+    """Whether a text is the unit of a quantity: `nA / um^2`, `mV`, `m/s`; a letter such as `T` alone is none."""
+    factors = [factor.strip() for factor in re.split(r"/|(?<!\*)\*(?!\*)|·", text)]
+    if not all(factor == "1" or _UNIT.fullmatch(factor) for factor in factors):
+        return False
+    long = any(len(re.sub(r"\W.*", "", factor)) > 1 for factor in factors)
+    return long or _PER_SECOND.fullmatch(text.strip()) is not None
 
 
 @lru_cache(maxsize=8192)
@@ -54,6 +70,12 @@ def is_dim_word(name: str) -> bool:
     bare = name.strip("_'").rstrip("0123456789'").rstrip("_")
     parts = re.split(r"[_.]+", bare.lower())
     return len(bare) <= 2 or parts[-1] in _DIM_WORDS or (len(parts) > 1 and looks_like_dim(name) and name.islower())
+
+
+def is_dim_part(part: str) -> bool:
+    """Whether a part of a name, between underscores, is a word that axes are called by, or counts them."""
+    bare = part.lower().rstrip("0123456789")
+    return bare in _DIM_WORDS or bare in _COUNTING or bare in {"in", "out", "model", "dim"}
 
 
 def strength(names: tuple[str, ...], known: Container[str]) -> float:

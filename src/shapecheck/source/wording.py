@@ -26,7 +26,13 @@ _NO_LABEL = _JOINING | words(
     "and or to into for at per this that these those can could may might by as on from so only both via not no"
 )
 _ARTICLES = frozenset({"a", "an", "the", "of"})
-_HEDGES = words("if when unless where whenever optional optionally maybe possibly either usually otherwise")
+_SELDOM = words("usually typically normally often generally commonly mostly sometimes probably presumably perhaps")
+_HEDGES = _SELDOM | words(
+    "if when unless where whenever optional optionally maybe possibly either otherwise say may might can could e.g eg"
+)
+_HEDGING = re.compile(
+    r"\b(?:for (?:example|instance)|in (?:general|most cases|the (?:simplest|usual) case)|by default)\b"
+)
 # Behind one of these words a bracket without marker is an interval, a set of axes, a factor, a tuple, ...
 _NOT_BEFORE = words(
     """
@@ -76,7 +82,7 @@ class Lead:
 def read_lead(text: str, first: bool) -> Lead:
     """Read what stands between the bracket before (or the start of the text) and a bracket."""
     tokens = _TOKEN.findall(text[-_LOOK_BACK:].replace("--->", "->").replace("-->", "->").replace("==>", "->"))
-    tokens = [token for token in tokens if token not in {"`", "*", '"', "“", "”"}]
+    tokens = [token for token in tokens if token not in {"`", "*", '"', "'", "“", "”", "{"}]
     return _Reader(tokens, first).read()
 
 
@@ -96,6 +102,8 @@ class _Reader:
         spoiled = bool(words) and words[-1] in _NOT_BEFORE
         marked, colon, arrow = self._take_marker()
         labels = self._take_labels()
+        if labels and colon and self.tokens[-1:] == ["where"]:
+            words.remove(self.tokens.pop())  # `where x has shape` hedges nothing
         if len(self.tokens) > 1 and self.tokens[-1].lower() in {"of", "for"} and self.tokens[-2].lower() in _MARKERS:
             marked = True  # `shape of x is`
             del self.tokens[-2:]
@@ -116,7 +124,7 @@ class _Reader:
             inputs=not _INPUTS.isdisjoint((*lowered, *rest)),
             generic=bool(labels) and lowered <= _GENERIC,
             each=not {"each", "every", "all"}.isdisjoint(words),
-            hedged=not _HEDGES.isdisjoint(words),
+            hedged=not _HEDGES.isdisjoint(words) or _HEDGING.search(" ".join(words)) is not None,
             spoiled=(spoiled or assigned) and not (marked or arrow),
         )
 
@@ -167,8 +175,8 @@ class _Reader:
 
     def _is_label(self, token: str) -> bool:
         bare = token.removesuffix("'s")
-        if bare.lower() == "a":
-            return len(self.tokens) == 1 or self.tokens[:-1] == [","]  # else it is an article
+        if bare.lower() == "a":  # else it is an article
+            return len(self.tokens) == 1 or self.tokens[:-1] == [","] or self.tokens[-2].lower() in {"where", "and"}
         if bare == "x" and not self.first and len(self.tokens) == 1:
             return False  # `(a, b) x (b, c)`
         return bare.replace(".", "").isidentifier() and bare.lower() not in _NO_LABEL | _HEDGES
@@ -212,8 +220,14 @@ def leads_on(text: str) -> bool:
 
 def is_conditional(text: str) -> bool:
     """Whether the text behind a bracket says that it holds only at times: `(b, t) if causal`."""
+    text = text.lstrip(" `,(").lower()
     match = _FIRST_WORD.match(text)
-    return match is not None and match.group(1).lower() in _HEDGES | {"or", "e"}
+    return match is not None and (match.group(1) in _HEDGES | {"or", "e"} or _HEDGING.match(text) is not None)
+
+
+def is_hedge(text: str) -> bool:
+    """Whether a bracket only says that what is before it does not always hold: `(b, t) (usually)`."""
+    return text.strip("()[] ").lower() in _SELDOM
 
 
 def is_marked_behind(text: str) -> bool:

@@ -45,9 +45,8 @@ class ModulePlan:
     sites: tuple[Site, ...]
     described: tuple[Described, ...] = ()
     claimed: tuple[int, ...] = ()  # scopes that have claims
-    names: tuple[
-        tuple[int, tuple[str, ...]], ...
-    ] = ()  # the names that each claim of a scope uses: it tells them apart
+    names: tuple[tuple[int, tuple[str, ...]], ...] = ()  # those that each claim of a scope uses, and tells apart
+    aliases: str = ""  # a hash of what its annotations mean, where that stands in other files
     source: str = ""  # text in place of the file's own (its bytes as Latin-1), for an editor's unsaved buffer
 
 

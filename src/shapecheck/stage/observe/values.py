@@ -15,6 +15,8 @@ from shapecheck.stage.observe.mapping import mapped_axes
 
 _LEAF_LIMIT = 2000  # a claim about a pytree of more leaves than this is about a whole model: not looked into
 
+_OF_OPERATORS = ("named_shape", "as_matrix", "to_dense", "todense")
+
 
 def is_size(value: Any) -> bool:
     """Whether `value` can be a dim: a Python or numpy integer or a symbolic dim, no bool."""
@@ -51,7 +53,32 @@ def _describe(value: Any, budget: list[int], hidden: Callable[[], tuple[str, ...
     if children is None:
         return OtherValue(type(value).__name__)
     kind, keys, parts = children
+    if kind == "node" and has_axes_of_its_own(value, parts):
+        kind = "operator"
     return TreeValue(kind, type(value).__name__, tuple(keys), tuple(_describe(p, budget, hidden) for p in parts))
+
+
+def has_axes_of_its_own(value: Any, parts: list[Any]) -> bool:
+    """Whether an object stands for an array whose axes are others than those of the arrays that it holds.
+
+    An operator (of lineax, cola, ...) may hold the diagonal of a matrix; the axes of named arrays (of haliax, penzai,
+    coordax, ...) have names instead of an order. Nobody can tell what a tuple of sizes says of these.
+    """
+    try:
+        if any(hasattr(type(value), name) for name in _OF_OPERATORS):
+            return True
+        axes = getattr(value, "axes", None) or getattr(value, "dims", None)
+        if isinstance(axes, tuple) and axes and all(isinstance(getattr(a, "name", a), str) for a in axes):
+            return True
+        shape = getattr(value, "shape", None)
+    except Exception:  # of a class of others': a property may do anything
+        return False
+    arrays = [part for part in parts if is_array(part)]
+    return bool(arrays) and _is_shape(shape) and all(array.shape != shape for array in arrays)
+
+
+def _is_shape(value: object) -> bool:
+    return isinstance(value, tuple) and all(map(is_size, value))
 
 
 def _children(value: Any) -> tuple[str, Iterable[str], list[Any]] | None:

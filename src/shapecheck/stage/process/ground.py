@@ -127,7 +127,7 @@ class Ground:
         """A hash of a file's content, and of how it is imported."""
         plan = self._planned.get(file)
         content = self._hashing.content(file)
-        return content if plan is None else digest([content, plan.path, plan.root, plan.name])
+        return content if plan is None else digest([content, plan.path, plan.root, plan.name, plan.aliases])
 
     def shape(self) -> str:
         """A hash of what the plans consist of, apart from the text."""
