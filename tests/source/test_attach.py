@@ -299,6 +299,55 @@ OWN_LINE = {
         """,
         ["[b t h k]: value f(x) | value q.reshape(b, t, h, k)"],
     ),
+    "a bare shape above statements that come to one value": (
+        """
+        # Shape (3, n, n): one matrix a direction
+        zeros = f(n)
+        half = g(n)
+        both = concatenate([zeros, half])
+
+        other = h(both)
+        """,
+        ["[3 n n]: value f(n) | value concatenate([zeros, half])"],
+    ),
+    "an arrow above two lines that do it together": (
+        """
+        # (b, t) -> (t, b)
+        y = f(x)
+        y = y.T
+        z = g(y)
+        return z
+        """,
+        ["[t b]: value f(x) | value g(y) | value y.T"],
+    ),
+    "a name that is bound again further down, in a loop too": (
+        """
+        # (b, t)
+        y = f(x)
+        for layer in layers:
+            y = layer(y)
+        z = g(y)
+        """,
+        ["[b t]: value f(x) | value g(y) | y after 4"],
+    ),
+    "but not what has a shape of its own": (
+        """
+        # (b, t)
+        y = f(x)
+        y = g(y)  # (b, t, d)
+        z = h(y)  # (b, d)
+        """,
+        ["[b t]: value f(x)", "[b t d]: value g(y)", "[b d]: value h(y)"],
+    ),
+    "nor what stands behind another comment": (
+        """
+        # (b, t)
+        y = f(x)
+        # Normalise.
+        y = g(y)
+        """,
+        ["[b t]: value f(x)"],
+    ),
     "below a comment that is prose": (
         """
         # Scores of all pairs.
@@ -310,6 +359,14 @@ OWN_LINE = {
 }
 
 NAMED = {
+    "the target, as the lines below leave it": (
+        """
+        # y: (b, t)
+        y = f(x)
+        y = g(y)
+        """,
+        ["[b t]: value f(x) | value g(y)"],
+    ),
     "the target itself": ("y = f(x)  # y: (b, t)", ["[b t]: value f(x)"]),
     "another visible variable": (
         """

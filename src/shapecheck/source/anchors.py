@@ -109,6 +109,11 @@ class Anchors:
             return None if left is None else replace(left, unsure=not node.orelse)
         return None
 
+    def variable(self, placed: Placed, name: str) -> Target:
+        """A variable or attribute chain behind a statement."""
+        scope = self.tables.function_scope(placed.scope)
+        return Target(scope, name, (name_place(scope, name, placed.node, "after", placed.loop),), placed)
+
     def _value(self, placed: Placed, value: ast.expr, target: ast.expr | None) -> Target | None:
         """The value of an assignment or return."""
         loop = placed.loop
@@ -133,11 +138,8 @@ class Anchors:
         return Target(scope, name or self._called(target), places, placed)
 
     def _after(self, placed: Placed, target: ast.expr) -> Target | None:
-        scope = self.tables.function_scope(placed.scope)
         name = dotted(target)
-        if name is None:
-            return None
-        return Target(scope, name, (name_place(scope, name, placed.node, "after", placed.loop),), placed)
+        return None if name is None else self.variable(placed, name)
 
     def _bound(self, placed: Placed, target: ast.expr) -> Target | None:
         """The variables that `for` and `with` bind, at the start of the body."""
@@ -166,10 +168,7 @@ class Anchors:
     def _asserted(self, placed: Placed, test: ast.expr) -> Target | None:
         """The one array whose shape or rank is asserted."""
         operand = subject(test)
-        if operand is None or (name := dotted(operand)) is None:
-            return None
-        scope = self.tables.function_scope(placed.scope)
-        return Target(scope, name, (name_place(scope, name, placed.node, "after", placed.loop),), placed)
+        return self._after(placed, operand) if operand is not None else None
 
     def _in_header(self, placed: Placed, node: Function, comment: Comment) -> Target | None:
         """A parameter's line, or the line on which the header ends: the return."""
