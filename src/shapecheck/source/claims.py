@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import partial
 from operator import attrgetter
 
 from shapecheck.facts import Claim, Module, Problem, Scope
@@ -15,8 +17,9 @@ from shapecheck.source.dims import known_dims
 from shapecheck.source.docstrings import DocstringReader
 from shapecheck.source.imports import read_names
 from shapecheck.source.inserted import in_whole, may_have_inserted, original
+from shapecheck.source.local_names import has_meaning, rebound
 from shapecheck.source.reading import Source, read_source
-from shapecheck.source.scopes import survey
+from shapecheck.source.scopes import Function, survey
 from shapecheck.source.sites import Sites
 from shapecheck.source.suppressions import read_suppressions
 from shapecheck.source.surroundings import NOTHING, Surroundings
@@ -43,15 +46,14 @@ def read_module(path: str, data: bytes, around: Surroundings = NOTHING) -> Modul
 
 def _read_tree(source: Source, tree: ast.Module, around: Surroundings) -> Module:
     tables = survey(tree)
-    sites = Sites()
+    sites = Sites(partial(has_meaning, tables))
     classes = frozenset(scope.index for scope in tables.scopes if scope.kind == "class")
     names = around.names_behind(read_names(tables.statements, classes), tables)
     for name in around.variables:
         tables.assigned[0].setdefault(name, [])
     annotations = AnnotationReader(source, names)
     claims: list[Claim] = list(AnnotatedCode(annotations, tables, sites).claims())
-    annotated = {name for site in sites.build() for name in site.names}
-    known = known_dims(tables, annotated) | around.dims
+    known = known_dims(tables, sites.names()) | around.dims
     comments = CommentReader(source, tables, sites, known, annotations.new_group)
     claims += comments.claims()
     claims += DocstringReader(source, tables, sites, annotations.new_group).claims()
@@ -59,7 +61,7 @@ def _read_tree(source: Source, tree: ast.Module, around: Surroundings) -> Module
     problems: Iterable[Problem] = [*annotations.problems, *comments.problems]
     return Module(
         source.path,
-        tuple(tables.scopes),
+        tuple(_with_rebound(scope, node) for scope, node in zip(tables.scopes, tables.nodes, strict=True)),
         sites.build(),
         tuple(sorted(claims, key=_in_order)),
         tuple(read_suppressions(source.comments)),
@@ -67,6 +69,13 @@ def _read_tree(source: Source, tree: ast.Module, around: Surroundings) -> Module
         source.lines,
         debug_calls,
     )
+
+
+def _with_rebound(scope: Scope, node: ast.AST) -> Scope:
+    """Say of a constructor which of its variables change; nobody asks that of other functions."""
+    if isinstance(node, Function) and node.name == "__init__":
+        return replace(scope, rebound=rebound(node))
+    return scope
 
 
 def claims_json(modules: Sequence[Module]) -> dict[str, object]:

@@ -150,11 +150,17 @@ class ModuleProbe:
         return value
 
     def constructing(self, scope: int) -> None:
-        """Note the sizes that a constructor has: called at its start, and at its end."""
+        """Note the sizes that a constructor has: called at its start, and at its end.
+
+        A variable that it binds more than once means one of several sizes, and nobody can say which.
+        """
         variables = sys._getframe(1).f_locals
         owner = self.scopes[scope].parameters[0]
         if owner in variables:
-            construction = Construction(variables[owner], (self.path, scope), sizes_among(variables))
+            sizes = sizes_among(variables)
+            for name in self.scopes[scope].rebound:
+                sizes.pop(name, None)
+            construction = Construction(variables[owner], (self.path, scope), sizes)
             self.recorder.constructions.note(construction)
 
     def fields(self, scope: int, outer: Opened | None) -> Callable[[Any], Any]:
@@ -218,7 +224,8 @@ class ModuleProbe:
             return
         names: tuple[Named, ...] = ()
         if site.names:
-            names = visible(site.names, *self._variables(frame), self.recorder.constructions)
+            parameters = self.scopes[site.scope].parameters
+            names = visible(site.names, *self._variables(frame), self.recorder.constructions, parameters)
         opened.observations.append(Observation(site.index, describe(value, self._hidden(opened, frame)), names))
 
     def _hidden(self, opened: Opened, frame: FrameType) -> Callable[[], tuple[str, ...]]:
