@@ -144,7 +144,17 @@ TRAILING = {
         """,
         ["[b t]: value x", "[b t]: y after 3", "[b t]: value z", "[b t]: value w"],
     ),
-    "an unpacked shape": ("rows, cols = x.shape  # (b, t)", ["[b t]: value x"]),
+    "what is unpacked on the next line, which says anew what the names are": (
+        """
+        for layer in layers:
+            x = layer(x)  # (n, d)
+            n, d = x.shape
+        y = f(x)  # (m,)
+        m = z.shape[0]
+        """,
+        ["[n d]: value layer(x) | x after 4", "[m]: value f(x)"],
+    ),
+    "an unpacked shape": ("rows, cols = x.shape  # (b, t)", ["[b t]: x after 1"]),
     "statements without a value": (
         """
         if x:  # (b, t)

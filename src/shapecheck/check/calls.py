@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from shapecheck.check.outcomes import Bound, Mismatch, Outcomes, Reason, dtype_fits
 from shapecheck.check.parts import NothingThereError, WrongStructureError, annotated, skeleton, subtree
 from shapecheck.check.sampling import Samples
+from shapecheck.check.turns import Turns
 from shapecheck.facts import Call, Claim, Module, Named, Observation
 from shapecheck.shapes import Bindings, Size, Spec, match, parse_spec
 
@@ -29,6 +30,7 @@ class CallReader:
         self.seen: dict[int, list[Observation]] = defaultdict(list)
         for observation in call.observations:
             self.seen[observation.site].append(observation)
+        self.turns = Turns(module.sites, call.observations)
 
     def claims(self) -> tuple[dict[int, Claim], dict[int, Claim]]:
         """The observed claims by index: annotations that jaxtyping would check, and all the others.
@@ -51,9 +53,14 @@ class CallReader:
         return self.outer.lookup(name) if self.outer is not None else None
 
     def candidates(self, name: str, names: Sequence[Named]) -> list[Size]:
-        """The annotation's binding, and the integers of that name that are visible at an observation."""
+        """The annotation's binding, and the integers of that name that are visible at an observation.
+
+        What a constructor did not save counts only where no annotation binds the name.
+        """
         found = [self.memo.single[name]] if name in self.memo.single else []
         for named in names:
+            if found and named.source.endswith(".__init__"):
+                continue
             size = self.samples.size(named.size) if named.name == name else None
             if size is not None and size not in found:
                 found.append(size)

@@ -10,45 +10,44 @@ from shapecheck.check.calls import CallReader
 from shapecheck.check.mapped import mapped_axes
 from shapecheck.check.outcomes import Bound
 from shapecheck.check.parts import NothingThereError, described
+from shapecheck.check.turns import Turn
 from shapecheck.facts import Claim, Observation
 from shapecheck.shapes import Size, match, parse_spec
 
 
-def vote(reader: CallReader, claims: Mapping[int, Claim], dropped: int) -> dict[tuple[str, int], Size]:
+def vote(reader: CallReader, claims: Mapping[int, Claim], dropped: int) -> dict[tuple[str, Turn], Size]:
     """Bind each such name to what most comments agree on, so that the stale one stands out.
 
     A name that most comments of a loop bind differently each time around is bound afresh in each turn: the answer.
     """
-    ballots: list[tuple[Claim, dict[str, Size]]] = []
-    varying: dict[tuple[str, int], Counter[Size]] = defaultdict(Counter)
+    ballots: list[tuple[Claim, bool, dict[str, Size]]] = []
+    votes: dict[tuple[str, Turn], Counter[Size]] = defaultdict(Counter)
     lean: Counter[str] = Counter()  # how many more claims bind a name afresh each time than bind it once
     for claim in claims.values():
-        sizes: dict[str, dict[int, Size]] = defaultdict(dict)
-        for epoch, observation in enumerate(reader.seen[natural_site(reader, claim)]):
+        site = natural_site(reader, claim)
+        turns, repeats = reader.turns.of(site), reader.turns.repeats(site)
+        sizes: dict[str, dict[Turn, Size]] = defaultdict(dict)
+        for turn, observation in zip(turns, reader.seen[site], strict=True):
             for name, size in _ballot(reader, claim, observation, dropped):
-                sizes[name][epoch] = size
+                sizes[name][turn] = size
         steady = {name: next(iter(by.values())) for name, by in sizes.items() if len(set(by.values())) == 1}
-        for name, by_epoch in sizes.items():
-            if len(reader.seen[natural_site(reader, claim)]) > 1:
+        for name, by_turn in sizes.items():
+            if len(turns) > 1:
                 lean[name] += 1 if name not in steady else -1
-            if name not in steady:
-                for epoch, size in by_epoch.items():
-                    varying[(name, epoch)][size] += 1
-        if steady:
-            ballots.append((claim, steady))
-    seen = reader.seen
-    ballots = [
-        (claim, {n: s for n, s in names.items() if lean[n] <= 0 or len(seen[natural_site(reader, claim)]) == 1})
-        for claim, names in ballots
+            for turn, size in by_turn.items() if repeats else ():
+                votes[name, turn][size] += 1
+        ballots.append((claim, repeats, steady))
+    afresh = {name for name, more in lean.items() if more > 0}
+    once = [
+        (claim, {n: s for n, s in names.items() if not (in_turn and n in afresh)}) for claim, in_turn, names in ballots
     ]
-    for claim, names in _agreeing(ballots):
+    for claim, names in _agreeing([(claim, names) for claim, names in once if names]):
         for name, size in names.items():
             if name not in reader.fresh:
                 source = f"{claim.notation} {claim.text}"
                 reader.fresh[name] = size
                 reader.fresh_origins[name] = Bound(name, reader.samples.text(size), source, claim.span.line)
-    fresh = reader.fresh
-    return {k: v.most_common(1)[0][0] for k, v in varying.items() if lean[k[0]] > 0 or k[0] not in fresh}
+    return {k: v.most_common(1)[0][0] for k, v in votes.items() if k[0] in afresh or k[0] not in reader.fresh}
 
 
 def _ballot(reader: CallReader, claim: Claim, observation: Observation, dropped: int) -> Iterator[tuple[str, Size]]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from shapecheck.source.by_line import Found, Lines, header_nodes, index_lines, outermost, roots
+from shapecheck.source.dims import shape_of
 from shapecheck.source.reading import Comment, Source
 from shapecheck.source.scopes import Function, Placed, Tables, arguments, dotted
 from shapecheck.source.sites import Place, name_place, value_place
@@ -114,13 +116,36 @@ class Anchors:
         scope = self.tables.function_scope(placed.scope)
         return Target(scope, name, (name_place(scope, name, placed.node, "after", placed.loop),), placed)
 
+    def when_bound(self, target: Target, names: Iterable[str]) -> Iterator[Place]:
+        """The variable that a statement sets, behind further statements that bind `names` anew from a shape.
+
+        In `y = f(x)  # (n, d)` above `n, d = y.shape`, n and d are those to come. In a loop they may be taken from
+        another array of the same turn.
+        """
+        placed = target.statement
+        if placed.compound or not self.tables.assigns(placed, target.name):
+            return
+        changed = self.tables.next_assignment(placed.scope, target.name, placed.place)
+        for name in names:
+            binding = self.tables.next_assignment(placed.scope, name, placed.place)
+            if binding is None or binding.block != placed.block or not isinstance(binding.node, ast.Assign):
+                continue
+            source = shape_of(binding.node.value)
+            if source is None or not (placed.loop or dotted(source) == target.name):
+                continue
+            if changed is None or changed.place > binding.place:
+                yield from self.variable(binding, target.name).places
+
     def _value(self, placed: Placed, value: ast.expr, target: ast.expr | None) -> Target | None:
         """The value of an assignment or return."""
         loop = placed.loop
         if isinstance(value, ast.Lambda):
             value, loop = value.body, (*loop, value.lineno)
         if isinstance(value, ast.Attribute) and value.attr == "shape" and target is not None:
-            value, target = value.value, None  # `b, t = x.shape` is about x
+            name = dotted(value.value)  # `b, t = x.shape` is about x, and says itself what its names are
+            if name is not None and not self.tables.assigns(placed, name):
+                return self.variable(placed, name)
+            value, target = value.value, None
         if is_no_array(value):
             return None
         scope = self.tables.function_scope(placed.scope)

@@ -254,6 +254,7 @@ class CommentReader:
         if not target.places:
             return
         names = shape.spec.names()
+        places = dict.fromkeys((*target.places, *self.anchors.when_bound(target, names)))
         sure = draft.sure and (bool(names) or draft.explicit)
         yield Claim(
             self.source.path,
@@ -264,7 +265,7 @@ class CommentReader:
             shape.dtype,
             target.name,
             target.scope,
-            tuple(self.sites.add(place, names) for place in target.places),
+            tuple(self.sites.add(place, names) for place in places),
             (*select, "leaves") if shape.tree else tuple(select),
             group,
             sure=sure and (draft.explicit or any(name in self.known for name in names)),

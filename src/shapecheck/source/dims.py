@@ -64,14 +64,19 @@ def _names(node: ast.expr) -> Iterator[str]:
             yield name.removeprefix("self.")
 
 
-def _is_shape(node: ast.expr) -> bool:
-    """`x.shape`, a slice of it, or `jnp.shape(x)`."""
+def shape_of(node: ast.expr) -> ast.expr | None:
+    """The array x of `x.shape`, an element or a slice of it, or `jnp.shape(x)`."""
     if isinstance(node, ast.Subscript):
         node = node.value
     if isinstance(node, ast.Call):
         name = dotted(node.func)
-        return name is not None and name.rpartition(".")[2] == "shape"
-    return isinstance(node, ast.Attribute) and node.attr == "shape"
+        of_shape = name is not None and name.rpartition(".")[2] == "shape"
+        return node.args[0] if of_shape and node.args else None
+    return node.value if isinstance(node, ast.Attribute) and node.attr == "shape" else None
+
+
+def _is_shape(node: ast.expr) -> bool:
+    return shape_of(node) is not None
 
 
 def _is_size(node: ast.expr) -> bool:

@@ -76,7 +76,9 @@ class Tables:
         """Whether a statement, or one inside it that is of the same scope, assigns the variable."""
         end = (statement.node.end_lineno or 0, statement.node.end_col_offset or 0)
         places = self.assignments(statement.scope, name)
-        found = self.statements[places[index]] if (index := bisect_left(places, statement.place)) < len(places) else None
+        found = (
+            self.statements[places[index]] if (index := bisect_left(places, statement.place)) < len(places) else None
+        )
         return found is not None and (found.node.lineno, found.node.col_offset) < end
 
     def function_scope(self, scope: int) -> int:
