@@ -71,7 +71,35 @@ TRAILING = {
              + f(c)  # (b, s)
              + d)
         """,
-        ["[b t]: value a", "[b s]: value a + f(c)"],
+        [
+            "[b t]: value a | value a + f(c) + d",
+            "[b s]: value f(c) | value a + f(c) | value a + f(c) + d",
+        ],
+    ),
+    "operands that begin a line, with their sign, and not a factor inside of one": (
+        """
+        y = g(
+            a * b  # (t,)
+            - 0.5 * f(
+                c,
+            )  # (b, t)
+            + c
+        )
+        """,
+        [
+            "[t]: value a * b | value a * b - 0.5 * f( c, ) + c",
+            "[b t]: value 0.5 * f( c, ) | value a * b - 0.5 * f( c, ) | value a * b - 0.5 * f( c, ) + c",
+        ],
+    ),
+    "operators at the ends of lines": (
+        """
+        y = (
+            a +  # (t,)
+            b *
+            c  # (b, t)
+        )
+        """,
+        ["[t]: value a | value a + b * c", "[b t]: value c | value b * c | value a + b * c"],
     ),
     "a bracket that opens inside": (
         """

@@ -64,7 +64,6 @@ def test_a_variable_that_is_bound_twice_on_one_path_changes(text: str, names: li
 
 
 def test_only_constructors_are_asked(read) -> None:
-    scopes = read(
-        "class A:\n    def __init__(self):\n        a = 1\n        a = 2\n    def f(self):\n        a = 1\n        a = 2\n"
-    )
-    assert [scope.rebound for scope in scopes.scopes] == [(), (), ("a",), ()]
+    body = "(self):\n        a = 1\n        a = 2\n"
+    module = read(f"class A:\n    def __init__{body}    def f{body}")
+    assert [scope.rebound for scope in module.scopes] == [(), (), ("a",), ()]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from shapecheck.source.by_line import Found, Lines, header_nodes, index_lines, outermost, roots
+from shapecheck.source.by_line import Found, Lines, header_nodes, index_lines, outermost, right_operands, roots
 from shapecheck.source.dims import shape_of
 from shapecheck.source.reading import Comment, Source
 from shapecheck.source.scopes import Function, Placed, Tables, arguments, dotted
@@ -15,6 +15,7 @@ from shapecheck.source.sites import Place, name_place, value_place
 from shapecheck.source.subjects import is_no_array, left_by, speaks, subject
 
 _NAME_LENGTH = 40
+_OPERATORS = " \t(+-*/%@&|^<>"
 _OPENING = ("(", "[", "{")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -75,10 +76,7 @@ class Anchors:
         lines = self._index(placed)
         # Above the first link of a method chain it may be about the whole chain or about that link.
         found = [f for f in (lines.starting.get(line), lines.ending.get(line)) if f is not None]
-        targets = [t for t in (self._expression(placed, f) for f in found) if t is not None]
-        if not targets:
-            return placed, None
-        return placed, replace(targets[0], places=tuple(dict.fromkeys(p for t in targets for p in t.places)))
+        return placed, _joined([t for t in (self._expression(placed, f) for f in found) if t is not None])
 
     def statement(self, placed: Placed) -> Target | None:
         """What a comment describes that speaks of a whole statement."""
@@ -236,7 +234,23 @@ class Anchors:
                 found = outermost(found, lines.starting.get(comment.line))
         else:
             found = lines.ending.get(comment.line)
+            if found is not None:
+                return self._operand(placed, lines, found, comment.line)
         return self._expression(placed, found) if found is not None else None
+
+    def _operand(self, placed: Placed, lines: Lines, found: Found, line: int) -> Target | None:
+        """Of `- b  # (k,)` in a long sum: the operand, or what the sum has come to on that line, or the whole sum."""
+        operands = [Found(each, found.loop) for each in right_operands(found.node) if self._begins_line(each)]
+        operands.sort(key=lambda operand: operand.node.lineno != line)
+        whole = lines.whole.get(found.node)
+        readings = [*operands, found, *([whole] if whole is not None else [])]
+        targets = [target for target in (self._expression(placed, each) for each in readings) if target is not None]
+        return _joined(targets)
+
+    def _begins_line(self, node: ast.expr) -> bool:
+        """Whether nothing but an operator stands in front of an expression on its line."""
+        span = self.source.span(node)
+        return not self.source.lines[span.line - 1][: span.column - 1].strip(_OPERATORS)
 
     def _expression(self, placed: Placed, found: Found) -> Target | None:
         node, loop = found.node, found.loop
@@ -304,3 +318,10 @@ class Anchors:
         if placed.place not in self._lines:
             self._lines[placed.place] = index_lines(roots(placed.node), placed.loop)
         return self._lines[placed.place]
+
+
+def _joined(targets: Sequence[Target]) -> Target | None:
+    """The readings of one comment, the most natural first."""
+    if not targets:
+        return None
+    return replace(targets[0], places=tuple(dict.fromkeys(place for each in targets for place in each.places)))

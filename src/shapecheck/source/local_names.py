@@ -26,7 +26,7 @@ def has_meaning(tables: Tables, place: Place, name: str) -> bool:
     It may not where the function binds the name only behind the place, nor where all that is left of it is the
     counter of a loop that has ended.
     """
-    if place.kind == "field" or place.kind == "shown" or not name.isidentifier():
+    if place.kind in {"field", "shown"} or not name.isidentifier():
         return True
     bindings = [tables.statements[each] for each in tables.assignments(place.scope, name)]
     if not bindings:
@@ -53,11 +53,7 @@ def _point(tables: Tables, place: Place) -> _Point:
 
 def _bound_at(statement: Placed) -> _Point:
     """The point behind which the variables that a statement assigns have their values."""
-    node: ast.AST = statement.node
-    if statement.compound:
-        node = targets(statement.node)[-1]
-    assert isinstance(node, ast.stmt | ast.expr)
-    position = position_of(node)
+    position = position_of(targets(statement.node)[-1] if statement.compound else statement.node)
     return position.end_line, position.end_column
 
 
@@ -86,7 +82,7 @@ def _without_value(function: Function) -> Iterable[str]:
 
 
 def _counts(body: Sequence[ast.stmt]) -> Counter[str]:
-    """How often the statements bind each name at most; a loop counts twice. Blocks nest no deeper than Python allows."""
+    """How often the statements bind each name at most; a loop counts twice."""
     total: Counter[str] = Counter()
     for node in body:
         own = Counter(name for target in targets(node) for name in target_names(target))
