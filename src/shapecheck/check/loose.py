@@ -7,7 +7,7 @@ verified, since it says nothing false; but it must not look like one whose sizes
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from shapecheck.check.calls import CallReader
 from shapecheck.facts import Claim
@@ -21,23 +21,30 @@ def loose_names(reader: CallReader) -> dict[int, tuple[str, ...]]:
     """
     formal, other = reader.claims()
     claims = {**formal, **other}
-    spelled = {index: list(_spelled(claim)) for index, claim in claims.items()}
-    # The members of a union bind together.
-    mentions = Counter(
-        name
-        for names in {
-            claim.group if claim.group is not None else -1 - index: spelled[index] for index, claim in claims.items()
-        }.values()
-        for name in names
-    )
+    spelled = {index: Counter(_spelled(claim)) for index, claim in claims.items()}
+    mentions = _mentions(claims, spelled)
+    # Of a name that stands in expressions only no axis says the size: `3 * n` fits any number that is there.
+    axes = {name for claim in claims.values() for name in parse_spec(claim.spec).free_names()}
     found: dict[int, tuple[str, ...]] = {}
     for index, claim in claims.items():
-        if reader.module.sites[claim.sites[0]].kind == "param":
-            continue
-        alone = tuple(n for n in spelled[index] if mentions[n] == 1 and not _is_told(reader, claim, n))
+        is_param = reader.module.sites[claim.sites[0]].kind == "param"
+        alone = tuple(
+            name
+            for name in spelled[index]
+            if not _is_known(reader, claim, name) and (name not in axes or (mentions[name] == 1 and not is_param))
+        )
         if alone:
             found[index] = alone
     return found
+
+
+def _mentions(claims: Mapping[int, Claim], spelled: Mapping[int, Counter[str]]) -> Counter[str]:
+    """How often the claims compare each name: two that describe one value, or the members of a union, say it once."""
+    by_value: dict[object, Counter[str]] = {}
+    for index, claim in claims.items():
+        place = ("union", claim.group) if claim.group is not None else (claim.sites[0], claim.select)
+        by_value[place] = by_value.get(place, Counter()) | spelled[index]
+    return sum(by_value.values(), Counter())
 
 
 def _spelled(claim: Claim) -> Iterator[str]:
@@ -46,7 +53,7 @@ def _spelled(claim: Claim) -> Iterator[str]:
         yield from Spec((dim,)).names()
 
 
-def _is_told(reader: CallReader, claim: Claim, name: str) -> bool:
+def _is_known(reader: CallReader, claim: Claim, name: str) -> bool:
     bound = reader.lookup(name)
     if bound is not None and name.isidentifier() and bound == reader.samples.size(name):
         return True  # the axis is the very one that the entry's arguments call so
