@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 
 import pytest
@@ -313,3 +314,25 @@ def test_two_loops_do_not_share_the_turns_of_a_name() -> None:
     assert set(read(text, seen).values()) == {"good"}
     seen[-1] = ("e (n,)", array("6"))
     assert read(text, seen)["e (n,)"] == "bad dim"
+
+
+@pytest.mark.parametrize(
+    ("dims", "sizes", "verdicts"),
+    [
+        (("(length,)", "(length,)", "(length,)"), (("5",), ("9",), ("13",)), ("good", "good", "good")),
+        (("(length,)", "(length,)", "(length,)"), (("5",), ("5",), ("5",)), ("good", "good", "good")),
+        (("(length,)", "(length,)", "(length,)"), (("5",), ("5",), ("6",)), ("good", "good", "bad dim")),
+        (("(length,)", "(length,)", "(length,)"), (("5",), ("9", "2"), ("5",)), ("good", "bad rank", "good")),
+        (("(length, d)", "(length,)", "(length,)"), (("5", "3"), ("9",), ("5",)), ("good", "bad dim", "good")),
+        (("(N,)", "(N,)", "(N,)"), (("5",), ("9",), ("5",)), ("good", "bad dim", "good")),
+        (("(N, D)", "(N,)", "(D,)"), (("5", "3"), ("5",), ("3",)), ("good", "good", "good")),
+        (("(N, D)", "(N,)", "(D,)"), (("5", "3"), ("5",), ("5",)), ("good", "good", "bad dim")),
+    ],
+)
+def test_a_word_for_any_extent_does_not_make_two_arguments_equal(dims, sizes, verdicts) -> None:
+    lines = ["F.", "", "Args:", "    a: {}", "    b: {}", "", "Returns:", "    {}"]
+    docstring = "\n".join(lines).format(*(f"array of shape {each}." for each in dims))
+    text = "def f(a, b):\n" + textwrap.indent(f'"""{docstring}\n"""\n', "    ")
+    seen = zip(("a", "b", "the returned value"), dims, sizes, strict=True)
+    result = read(text, [(f"{name} {spec}", array(*shape)) for name, spec, shape in seen])
+    assert tuple(result.values()) == verdicts

@@ -16,7 +16,8 @@ from shapecheck.shapes import Bindings, Size, Spec, match, parse_spec
 class CallReader:
     """The names of one call. `outer` is the reader of the enclosing function's call, whose names comments may use.
 
-    `memo` holds what annotations bound, as jaxtyping has it; `fresh` what comments bound among themselves.
+    `memo` holds what annotations bound, as jaxtyping has it; `fresh` what comments bound among themselves. `vague` are
+    words that docstrings use for the one axis of each of several parameters.
     """
 
     def __init__(self, module: Module, call: Call, samples: Samples, outer: CallReader | None) -> None:
@@ -26,6 +27,7 @@ class CallReader:
         self.outcomes = Outcomes()
         self.origins: dict[str, Bound] = dict(outer.origins) if outer is not None else {}
         self.fresh: dict[str, Size] = {}
+        self.vague: frozenset[str] = frozenset()
         self.fresh_origins: dict[str, Bound] = {}
         self.seen: dict[int, list[Observation]] = defaultdict(list)
         for observation in call.observations:

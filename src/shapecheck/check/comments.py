@@ -13,7 +13,7 @@ from shapecheck.check.mapped import alone, in_front, is_mapped, mapped_axes
 from shapecheck.check.outcomes import Mismatch, Outcomes, Reason, dtype_fits
 from shapecheck.check.parts import NothingThereError, Part, described
 from shapecheck.check.turns import Turn
-from shapecheck.check.voting import natural_site, vote
+from shapecheck.check.voting import natural_site, vague_name, vote
 from shapecheck.facts import ArrayValue, Claim, Named, Observation, TreeValue
 from shapecheck.shapes import AnyDim, Bindings, FixedDim, NamedDim, Size, Spec, match, parse_spec
 
@@ -142,7 +142,8 @@ class CommentReader:
             return None
         shape = shape[self.dropped :]
         call, worst = self.reader.call, None
-        for single in self._choices(spec, names, turn):
+        own = vague_name(claim) if vague_name(claim) in self.reader.vague else ""
+        for single in self._choices(spec, names, turn, own):
             bindings = replace(self.reader.memo, single=single)
             result = match(spec, shape, bindings, env=single, count=self.samples.count, defer=True)
             if result.ok or result.reason == "unbound" or self._with_mapped(spec, part.value, shape, bindings):
@@ -167,12 +168,12 @@ class CommentReader:
                 return False
         return match(Spec(rest), shape, bindings, env=bindings.single, count=self.samples.count, defer=True).ok
 
-    def _choices(self, spec: Spec, names: Sequence[Named], turn: Turn | None) -> Iterator[dict[str, Size]]:
-        """What the names of a claim may mean: each combination of their sensible readings."""
+    def _choices(self, spec: Spec, names: Sequence[Named], turn: Turn | None, own: str) -> Iterator[dict[str, Size]]:
+        """What the names of a claim may mean: each combination of their sensible readings. `own` is only its own."""
         options: list[list[tuple[str, Size]]] = []
         for name in spec.names():
             sizes = self.reader.candidates(name, names)
-            if not sizes:
+            if not sizes and name != own:
                 bound = self.by_turn.get((name, turn)) if turn is not None else None
                 bound = bound if bound is not None else self.reader.lookup(name)
                 sizes = [bound] if bound is not None else []

@@ -14,12 +14,15 @@ from shapecheck.check.turns import Turn
 from shapecheck.facts import Claim, Observation
 from shapecheck.shapes import Size, match, parse_spec
 
+_EXTENTS = frozenset(["length", "len", "size", "count", "number", "num", "dim", "dimension"])
+
 
 def vote(reader: CallReader, claims: Mapping[int, Claim], dropped: int) -> dict[tuple[str, Turn], Size]:
     """Bind each such name to what most comments agree on, so that the stale one stands out.
 
     A name that most comments of a loop bind differently each time around is bound afresh in each turn: the answer.
     """
+    reader.vague = _vague_names(reader, claims)
     ballots: list[tuple[Claim, bool, dict[str, Size]]] = []
     votes: dict[tuple[str, Turn], Counter[Size]] = defaultdict(Counter)
     lean: Counter[str] = Counter()  # how many more claims bind a name afresh each time than bind it once
@@ -50,8 +53,31 @@ def vote(reader: CallReader, claims: Mapping[int, Claim], dropped: int) -> dict[
     return {k: v.most_common(1)[0][0] for k, v in votes.items() if k[0] in afresh or k[0] not in reader.fresh}
 
 
+def _vague_names(reader: CallReader, claims: Mapping[int, Claim]) -> frozenset[str]:
+    """The words that docstrings use for the one axis of several parameters, each for its own, as their sizes show.
+
+    "a: array of shape (length,)" beside "b: array of shape (length,)" says nothing of two equal lengths.
+    """
+    sizes: dict[str, set[Size]] = defaultdict(set)
+    for claim in claims.values():
+        name = vague_name(claim)
+        if name and reader.module.sites[claim.sites[0]].kind == "param":
+            for observation in reader.seen[claim.sites[0]]:
+                sizes[name].update(size for _, size in _ballot(reader, claim, observation, 0))
+    return frozenset(name for name, found in sizes.items() if len(found) > 1)
+
+
+def vague_name(claim: Claim) -> str:
+    """The one name of a docstring's shape such as `(length,)`, if it is a word for any extent; else ""."""
+    names = parse_spec(claim.spec).free_names()
+    is_one = claim.notation == "docstring" and len(parse_spec(claim.spec).dims) == len(names) == 1
+    return names[0] if is_one and names[0].lower() in _EXTENTS else ""
+
+
 def _ballot(reader: CallReader, claim: Claim, observation: Observation, dropped: int) -> Iterator[tuple[str, Size]]:
     spec = parse_spec(claim.spec)
+    if vague_name(claim) in reader.vague:
+        return
     try:
         readings = described(claim, observation.value)
     except NothingThereError:
