@@ -368,6 +368,17 @@ OWN_LINE = {
         """,
         ["[b t]: value f(x) | value g(y) | y after 4"],
     ),
+    "several shapes above as many assignments": (
+        """
+        # (b, t), (b, t, d)
+        y = f(x)
+        z = g(x)
+
+        # (b, t), (b, d)
+        v = h(y, z)
+        """,
+        ["[b t]: value f(x)", "[b t d]: value g(x)", "[b t] .0: value h(y, z)", "[b d] .1: value h(y, z)"],
+    ),
     "but not what has a shape of its own": (
         """
         # (b, t)

@@ -26,6 +26,9 @@ from shapecheck.source.scopes import Function
         ("b = 3\nfor c in x:\n    b = b + 1\ny = f(x)  # (b, t)", ["b", "t"]),
         ("for b in x:\n    pass\nb = 4\ny = f(x)  # (b, t)", ["b", "t"]),
         ("y = f(n)  # (k, self.h, x.shape[0])\nself.h = k = 3\nx = y", ["self.h", "x.shape[0]"]),
+        ("y = f(x)  # (h, w)\nh = self.h", ["h", "w"]),  # what it means does not change
+        ("y = f(x)  # (h, w)\nh, w = self.h, self.width", ["h"]),
+        ("y = f(x)  # (h, w)\nh = self.width", ["w"]),
         ("n = n + 1\ny = f(n)  # (n,)", ["n"]),
         ("y = f(n)  # (n,)\nn = n + 1", ["n"]),
     ],

@@ -126,7 +126,9 @@ class CommentReader:
                 targets = [targets[0].elements[line.turn[0]]]
             else:
                 sure = False  # only one of the lines can describe the statement
-        if own:
+        if own and (each := self._one_by_one(line, segment, targets[0])):
+            targets = [replace(targets[0], elements=each)]
+        elif own:
             targets = [*targets[:1], *self._headed(line, segment, targets[0]), *targets[1:]]
         places = tuple(dict.fromkeys(place for target in targets for place in target.places))
         # A sentence above a statement is sure only of dims that are known.
@@ -161,6 +163,15 @@ class CommentReader:
         """Whether a blank line parts the comment from what follows it."""
         following = self.source.lines[line.last : line.last + 1]
         return bool(following) and not following[0].strip()
+
+    def _one_by_one(self, line: CommentLine, segment: Segment, first: Target) -> tuple[Target, ...]:
+        """The values of as many assignments as a comment above them has shapes, none if there are not just as many."""
+        if len(segment.shapes) < 2 or segment.alternatives or first.elements:
+            return ()
+        statements = [first.statement, *self._paragraph(line)]
+        targets = [self.anchors.statement(each) for each in statements if isinstance(each.node, ast.Assign)]
+        each = tuple(target for target in targets if target is not None and not target.elements)
+        return each if len(each) == len(statements) == len(segment.shapes) else ()
 
     def _headed(self, line: CommentLine, segment: Segment, first: Target) -> Iterator[Target]:
         """What a comment may describe that heads several statements, beside the first of them.

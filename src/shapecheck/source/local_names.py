@@ -31,15 +31,29 @@ def has_meaning(tables: Tables, place: Place, name: str) -> bool:
     bindings = [tables.statements[each] for each in tables.assignments(place.scope, name)]
     if not bindings:
         return True
-    point = _point(tables, place)
+    point = _point(place)
     before = [each for each in bindings if _bound_at(each) <= point or _is_header(each, place)]
     if not before:
-        return name in tables.scopes[place.scope].parameters
+        return name in tables.scopes[place.scope].parameters or _is_copy(bindings[0].node, name)
     last = before[-1]
     return not isinstance(last.node, _FOR) or last.node.lineno in place.loop
 
 
-def _point(tables: Tables, place: Place) -> _Point:
+def _is_copy(statement: ast.stmt, name: str) -> bool:
+    """Whether a statement only gives an attribute its own name, as `heads = self.heads` does."""
+    if not isinstance(statement, ast.Assign):
+        return False
+    pairs: list[tuple[ast.expr, ast.expr]] = [(target, statement.value) for target in statement.targets]
+    if isinstance(statement.value, ast.Tuple):
+        values = statement.value.elts
+        pairs = [p for t in statement.targets if isinstance(t, ast.Tuple) for p in zip(t.elts, values, strict=False)]
+    return any(
+        isinstance(target, ast.Name) and target.id == name and isinstance(value, ast.Attribute) and value.attr == name
+        for target, value in pairs
+    )
+
+
+def _point(place: Place) -> _Point:
     """The point of the text at which a place has its value."""
     if place.kind == "param":
         return _START

@@ -17,7 +17,7 @@ from shapecheck.stage.observe.mapping import Surroundings
 from shapecheck.stage.observe.names import sizes_among, visible
 from shapecheck.stage.observe.recorder import Opened, Recorder
 from shapecheck.stage.observe.traced import Formatted, described, traced_by
-from shapecheck.stage.observe.values import describe, is_array
+from shapecheck.stage.observe.values import describe, is_array, is_size
 
 _ITEM_LIMIT = 64
 _CALL_LIMIT = 20_000  # calls kept of one evaluation; beyond it a Python loop repeats itself
@@ -157,9 +157,8 @@ class ModuleProbe:
         variables = sys._getframe(1).f_locals
         owner = self.scopes[scope].parameters[0]
         if owner in variables:
-            sizes = sizes_among(variables)
-            for name in self.scopes[scope].rebound:
-                sizes.pop(name, None)
+            changing = {name for name in self.scopes[scope].rebound if is_size(variables.get(name))}
+            sizes = {name: value for name, value in sizes_among(variables).items() if name not in changing}
             construction = Construction(variables[owner], (self.path, scope), sizes)
             self.recorder.constructions.note(construction)
 
