@@ -82,6 +82,22 @@ class Wide(eqx.Module):
         z = self.up(x)[:-1]  # (hidden,)  ~SC201
         return y, z
 """,
+    "a_nested_function_with_a_name_of_its_own": """
+def outer(x: Float[Array, "B T"]):
+    def inner(y):  # y: (B, D)
+        z = y * 2  # (B, D)
+        B, D = y.shape
+        v = z + 1  # (B, D)
+        w = z.T  # (B, D)  ~SC201
+        return v, w
+
+    def reader(y):
+        v = y.T  # (D, B)
+        w = y.T  # (B, D)  ~SC201
+        return v, w
+
+    return inner(x[1:, 1:]), reader(x[:, 1:])
+""",
     "each_turn_binds_anew": """
 def pool(xs, first):
     N, D = first.shape

@@ -17,15 +17,18 @@ class CallReader:
     """The names of one call. `outer` is the reader of the enclosing function's call, whose names comments may use.
 
     `memo` holds what annotations bound, as jaxtyping has it; `fresh` what comments bound among themselves. `vague` are
-    words that docstrings use for the one axis of each of several parameters.
+    words that docstrings use for the one axis of each of several parameters. What the function's `own` variables say
+    the calls around it cannot say.
     """
 
     def __init__(self, module: Module, call: Call, samples: Samples, outer: CallReader | None) -> None:
         self.module, self.call, self.samples, self.outer = module, call, samples, outer
         # A nested function reads the dims of the functions around it, as it reads their variables.
-        self.memo: Bindings = outer.memo if outer is not None else Bindings()
+        self.own = module.scopes[call.scope].sizes
+        self.memo: Bindings = outer.memo.without(self.own) if outer is not None else Bindings()
         self.outcomes = Outcomes()
-        self.origins: dict[str, Bound] = dict(outer.origins) if outer is not None else {}
+        origins = outer.origins.items() if outer is not None else ()
+        self.origins: dict[str, Bound] = {name: origin for name, origin in origins if name not in self.own}
         self.fresh: dict[str, Size] = {}
         self.vague: frozenset[str] = frozenset()
         self.fresh_origins: dict[str, Bound] = {}
@@ -52,7 +55,11 @@ class CallReader:
         for space in (self.memo.single, self.fresh):
             if name in space:
                 return space[name]
-        return self.outer.lookup(name) if self.outer is not None else None
+        return self.outer_lookup(name)
+
+    def outer_lookup(self, name: str) -> Size | None:
+        """What a name means in the calls around this one, unless it is a variable of this one's own."""
+        return self.outer.lookup(name) if self.outer is not None and name not in self.own else None
 
     def candidates(self, name: str, names: Sequence[Named]) -> list[Size]:
         """The annotation's binding, and the integers of that name that are visible at an observation.
@@ -81,7 +88,7 @@ class CallReader:
             return Bound(name, visible.size, visible.source)
         if name in self.fresh_origins:
             return self.fresh_origins[name]
-        return self.outer._origin(name, ()) if self.outer is not None else None
+        return self.outer._origin(name, ()) if self.outer is not None and name not in self.own else None
 
     def read_annotations(self, claims: Mapping[int, Claim]) -> None:
         """Check annotations in the order of evaluation; each binds names for those after it."""

@@ -57,7 +57,7 @@ def _is_known(reader: CallReader, claim: Claim, name: str) -> bool:
     bound = reader.lookup(name)
     if bound is not None and name.isidentifier() and bound == reader.samples.size(name):
         return True  # the axis is the very one that the entry's arguments call so
-    if reader.outer is not None and reader.outer.lookup(name) is not None:
+    if reader.outer_lookup(name) is not None:
         return True
     seen = (o for s in claim.sites for o in reader.seen.get(s, ()))
     return any(named.name == name for o in seen for named in o.names)

@@ -91,7 +91,7 @@ def _ballot(reader: CallReader, claim: Claim, observation: Observation, dropped:
     known: dict[str, Size] = {}
     for name in spec.names():
         sizes = reader.candidates(name, observation.names)
-        outer = reader.outer.lookup(name) if reader.outer is not None else None
+        outer = reader.outer_lookup(name)
         size = sizes[0] if sizes else outer
         if size is not None:
             known[name] = size

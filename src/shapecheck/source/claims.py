@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter
@@ -13,13 +13,13 @@ from shapecheck.source.annotated import AnnotatedCode
 from shapecheck.source.annotations import AnnotationReader
 from shapecheck.source.attach import CommentReader
 from shapecheck.source.debugging import DebugCalls
-from shapecheck.source.dims import known_dims
+from shapecheck.source.dims import known_dims, own_sizes
 from shapecheck.source.docstrings import DocstringReader
 from shapecheck.source.imports import read_names
 from shapecheck.source.inserted import in_whole, may_have_inserted, original
 from shapecheck.source.local_names import has_meaning, rebound
 from shapecheck.source.reading import Source, read_source
-from shapecheck.source.scopes import Function, survey
+from shapecheck.source.scopes import Function, Tables, survey
 from shapecheck.source.sites import Sites
 from shapecheck.source.suppressions import read_suppressions
 from shapecheck.source.surroundings import NOTHING, Surroundings
@@ -61,7 +61,7 @@ def _read_tree(source: Source, tree: ast.Module, around: Surroundings) -> Module
     problems: Iterable[Problem] = [*annotations.problems, *comments.problems]
     return Module(
         source.path,
-        tuple(_with_rebound(scope, node) for scope, node in zip(tables.scopes, tables.nodes, strict=True)),
+        tuple(_with_variables(tables, sites.names())),
         sites.build(),
         tuple(sorted(claims, key=_in_order)),
         tuple(read_suppressions(source.comments)),
@@ -71,11 +71,13 @@ def _read_tree(source: Source, tree: ast.Module, around: Surroundings) -> Module
     )
 
 
-def _with_rebound(scope: Scope, node: ast.AST) -> Scope:
-    """Say of a constructor which of its variables change; nobody asks that of other functions."""
-    if isinstance(node, Function) and node.name == "__init__":
-        return replace(scope, rebound=rebound(node))
-    return scope
+def _with_variables(tables: Tables, used: set[str]) -> Iterator[Scope]:
+    """The scopes, with what is to be known of their variables that claims use."""
+    sizes = own_sizes(tables)
+    for scope, node in zip(tables.scopes, tables.nodes, strict=True):
+        own = tuple(sorted(sizes.get(scope.index, set()) & used)) if isinstance(node, Function) else ()
+        changing = rebound(node) if isinstance(node, Function) and node.name == "__init__" else ()
+        yield replace(scope, rebound=changing, sizes=own)
 
 
 def claims_json(modules: Sequence[Module]) -> dict[str, object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from shapecheck.source.scopes import Function, Placed, Tables, arguments, dotted, targets
@@ -20,6 +21,17 @@ def known_dims(tables: Tables, annotated: Iterable[str]) -> set[str]:
             known.update(a.arg for a in arguments(node) if _is_integer(a.annotation))
             known.update(_sized_defaults(node))
     return known
+
+
+def own_sizes(tables: Tables) -> dict[int, set[str]]:
+    """By scope, the variables of a function that it surely sets to a size, or takes as one."""
+    own: defaultdict[int, set[str]] = defaultdict(set)
+    for placed in tables.statements:
+        own[placed.scope].update(name for name in _sizes(placed) if name in tables.assigned[placed.scope])
+    for scope, node in enumerate(tables.nodes):
+        if isinstance(node, Function):
+            own[scope].update(a.arg for a in arguments(node) if _is_integer(a.annotation))
+    return own
 
 
 def _sized_defaults(node: Function) -> Iterator[str]:
