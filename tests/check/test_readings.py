@@ -275,7 +275,8 @@ def test_dtypes(claimed: str, observed: str, fits: bool) -> None:
         (("(3 * n, 5 * n)", "(6,)"), (("10", "7"), ("6",)), (True, False)),  # no axis says what n is
         (("(3 * n,)", "(5 * n,)"), (("10",), ("7",)), (True, True)),
         (("(3 * n,)", "(n,)"), (("12",), ("4",)), (False, False)),
-        (("(3 * n + k,)", "(n,)"), (("12",), ("4",)), (True, False)),
+        (("(3 * n + k,)", "(n,)"), (("12",), ("4",)), (True, True)),
+        (("(3 * n,)", "(3 * n, k)"), (("10",), ("10", "2")), (False, True)),
         (("(n - 1, n)", "(6,)"), (("3", "4"), ("6",)), (False, False)),
         (("(h, 3)", "(h // 2,)"), (("4", "3"), ("2",)), (False, False)),
     ],
@@ -284,6 +285,17 @@ def test_a_name_whose_size_no_other_axis_says_is_loose(comments, shapes, loose) 
     text = f"def f(x):\n    a = g(x)  # {comments[0]}\n    c = g(a)  # {comments[1]}\n"
     seen = [(f"a {comments[0]}", array(*shapes[0])), (f"c {comments[1]}", array(*shapes[1]))]
     assert [*read(text, seen, loosely=True).values()] == ["loose" if each else "good" for each in loose]
+
+
+def test_an_expression_that_nothing_evaluates_is_one_size_wherever_it_is_written() -> None:
+    text = "def f(x):\n    a = g(x)  # (c, h/2, w/2)\n    b = g(x)  # (c, h/2, w/2)\n    d = g(x)  # (4*c, h/2, w/2)\n"
+    a, b, d = "a (c, h/2, w/2)", "b (c, h/2, w/2)", "d (4*c, h/2, w/2)"
+    good = [(a, array("6", "7", "5")), (b, array("6", "7", "5")), (d, array("24", "7", "5"))]
+    assert set(read(text, good, loosely=True).values()) == {"good"}
+    assert read(text, [*good[:2], (d, array("24", "5", "7"))]) == {a: "good", b: "good", d: "bad dim"}
+    # what an integer says goes before
+    assert read(text, good, names={"h": "14", "w": "10"})[d] == "good"
+    assert set(read(text, good, names={"h": "16", "w": "12"}).values()) == {"bad dim"}
 
 
 def test_two_comments_of_one_value_do_not_bind_each_others_names() -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 from shapecheck.check.outcomes import Bound, Mismatch, Outcomes, Reason, dtype_fits
 from shapecheck.check.parts import NothingThereError, WrongStructureError, annotated, skeleton, subtree
 from shapecheck.check.sampling import Samples
 from shapecheck.check.turns import Turns
 from shapecheck.facts import Call, Claim, Module, Named, Observation
-from shapecheck.shapes import Bindings, Size, Spec, match, parse_spec
+from shapecheck.shapes import Bindings, Dim, NamedDim, Size, Spec, SymbolicDim, match, parse_spec
 
 
 class CallReader:
@@ -49,6 +51,29 @@ class CallReader:
                 is_field = self.module.sites[claim.sites[0]].kind == "field"
                 (formal if claim.notation == "annotation" and not is_field else other)[index] = claim
         return formal, other
+
+    def spec(self, claim: Claim) -> Spec:
+        """What a comment claims: an expression that nothing can evaluate stands for one size, wherever it is written.
+
+        Where nothing says what H is, `H/2` in two comments is still the same size.
+        """
+        spec = parse_spec(claim.spec)
+        if not any(isinstance(dim, SymbolicDim) for dim in spec.dims):
+            return spec
+        return Spec(tuple(NamedDim(str(dim)) if self.open_names(dim) else dim for dim in spec.dims))
+
+    def open_names(self, dim: Dim) -> tuple[str, ...]:
+        """The names in an expression that nothing in this call says the size of."""
+        names = Spec((dim,)).names() if isinstance(dim, SymbolicDim) and not dim.broadcastable else ()
+        return tuple(n for n in names if n not in self._bound_names and self.outer_lookup(n) is None)
+
+    @cached_property
+    def _bound_names(self) -> frozenset[str]:
+        """The names that an axis has, or an integer that is visible somewhere in this call."""
+        claims = (claim for claim in self.module.claims if any(site in self.seen for site in claim.sites))
+        axes = (name for claim in claims for name in parse_spec(claim.spec).free_names())
+        visible = (named.name for observation in self.call.observations for named in observation.names)
+        return frozenset(itertools.chain(axes, visible))
 
     def lookup(self, name: str) -> Size | None:
         """What a name means in this call or in those around it."""

@@ -100,7 +100,7 @@ class CommentReader:
             return "its names may be the roles of axes, as those before an equals sign are"
         if isinstance(value, TreeValue) and value.kind == "node" and not claim.select:
             leaves = [[part] for part in described(claim, value)[0]]
-            spec = parse_spec(claim.spec)
+            spec = self.reader.spec(claim)
             if any(self._part(claim, spec, part, observation.names, None) is None for (part,) in leaves):
                 return f"it gives one shape for a {value.type} of several arrays, and fits some of them"
         in_fields = self.reader.module.sites[claim.sites[0]].kind == "field" and claim.notation == "comment"
@@ -122,7 +122,7 @@ class CommentReader:
 
     def _reading(self, claim: Claim, observation: Observation, turn: Turn | None) -> Mismatch | str | None:
         """None if some reading holds, else the mismatch of the most natural one, or why nothing can be said."""
-        spec = parse_spec(claim.spec)
+        spec = self.reader.spec(claim)
         try:
             readings = described(claim, observation.value)
         except NothingThereError as nothing:
@@ -149,7 +149,9 @@ class CommentReader:
             if result.ok or result.reason == "unbound" or self._with_mapped(spec, part.value, shape, bindings):
                 return None if dtype_fits(claim.dtype, part.value) else Mismatch("dtype", part.value, call)
             reason: Reason = "rank" if result.reason == "rank" else "dim"
-            worst = worst or Mismatch(reason, part.value, call, result.dim, self.reader.bound(spec, names))
+            worst = worst or Mismatch(
+                reason, part.value, call, result.dim, self.reader.bound(parse_spec(claim.spec), names)
+            )
         return worst
 
     def _with_mapped(self, spec: Spec, value: ArrayValue, shape: Shape, bindings: Bindings) -> bool:

@@ -21,20 +21,20 @@ def loose_names(reader: CallReader) -> dict[int, tuple[str, ...]]:
     """
     formal, other = reader.claims()
     claims = {**formal, **other}
-    spelled = {index: Counter(_spelled(claim)) for index, claim in claims.items()}
+    spelled = {index: Counter(name for name, _ in _spelled(reader, claim)) for index, claim in claims.items()}
     mentions = _mentions(claims, spelled)
-    # Of a name that stands in expressions only no axis says the size: `3 * n` fits any number that is there.
-    axes = {name for claim in claims.values() for name in parse_spec(claim.spec).free_names()}
     found: dict[int, tuple[str, ...]] = {}
     for index, claim in claims.items():
         is_param = reader.module.sites[claim.sites[0]].kind == "param"
-        alone = tuple(
+        alone = dict.fromkeys(
             name
-            for name in spelled[index]
-            if not _is_known(reader, claim, name) and (name not in axes or (mentions[name] == 1 and not is_param))
+            for spelling, names in _spelled(reader, claim)
+            if mentions[spelling] == 1 and not (is_param and names == (spelling,))
+            for name in names
+            if not _is_known(reader, claim, name)
         )
         if alone:
-            found[index] = alone
+            found[index] = tuple(alone)
     return found
 
 
@@ -47,10 +47,14 @@ def _mentions(claims: Mapping[int, Claim], spelled: Mapping[int, Counter[str]]) 
     return sum(by_value.values(), Counter())
 
 
-def _spelled(claim: Claim) -> Iterator[str]:
-    """The names of a claim, as often as it uses them: `n n` compares two axes."""
-    for dim in parse_spec(claim.spec).dims:
-        yield from Spec((dim,)).names()
+def _spelled(reader: CallReader, claim: Claim) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """What a claim compares, as often as it does (`n n` compares two axes), and the names that it uses for that.
+
+    Of an expression with a name that no axis has, such as `3 * n`, no more is known than that it is one size.
+    """
+    for dim, meant in zip(parse_spec(claim.spec).dims, reader.spec(claim).dims, strict=True):
+        for name in Spec((meant,)).names():
+            yield name, reader.open_names(dim) or (name,)
 
 
 def _is_known(reader: CallReader, claim: Claim, name: str) -> bool:

@@ -75,7 +75,7 @@ def vague_name(claim: Claim) -> str:
 
 
 def _ballot(reader: CallReader, claim: Claim, observation: Observation, dropped: int) -> Iterator[tuple[str, Size]]:
-    spec = parse_spec(claim.spec)
+    spec = reader.spec(claim)
     if vague_name(claim) in reader.vague:
         return
     try:
