@@ -379,6 +379,15 @@ OWN_LINE = {
         """,
         ["[b t]: value f(x)", "[b t d]: value g(x)", "[b t] .0: value h(y, z)", "[b d] .1: value h(y, z)"],
     ),
+    "several shapes right below the value that they describe": (
+        """
+        y = f(x)
+        # (b, t), (b, d)
+
+        z = g(y)
+        """,
+        ["[b t] .0: value f(x) | value g(y)", "[b d] .1: value f(x) | value g(y)"],
+    ),
     "but not what has a shape of its own": (
         """
         # (b, t)

@@ -168,6 +168,8 @@ class CommentReader:
         """The values of as many assignments as a comment above them has shapes, none if there are not just as many."""
         if len(segment.shapes) < 2 or segment.alternatives or first.elements:
             return ()
+        if first.statement != self._neighbours(line)[0]:
+            return ()  # it stands right below that statement, a blank line above the others
         statements = [first.statement, *self._paragraph(line)]
         targets = [self.anchors.statement(each) for each in statements if isinstance(each.node, ast.Assign)]
         each = tuple(target for target in targets if target is not None and not target.elements)
