@@ -287,6 +287,17 @@ def test_a_name_whose_size_no_other_axis_says_is_loose(comments, shapes, loose) 
     assert [*read(text, seen, loosely=True).values()] == ["loose" if each else "good" for each in loose]
 
 
+def test_constructors_of_several_instances_are_readings_beside_each_other_but_not_beside_an_annotation() -> None:
+    sizes = tuple(Named("n", size, "n in A.__init__") for size in ("4", "5"))
+    for annotation, expected in (("k", True), ("n", False)):
+        text = HEAD + f'def f(x: Float[Array, "{annotation}"], w):\n    y = g(x)  # (n,)\n'
+        module = source.read_module("m.py", text.encode())
+        param, value = (claim.sites[0] for claim in module.claims)
+        seen = (Observation(param, array("3")), Observation(value, array("5"), sizes))
+        run = Evaluation("m:f", "function", "m.py", 1, "sized", "ok", "", (Call("m.py", 1, 0, None, seen),))
+        assert (("m.py", 1) in judge({"m.py": module}, [[run]]).good) is expected
+
+
 def test_an_expression_that_nothing_evaluates_is_one_size_wherever_it_is_written() -> None:
     text = "def f(x):\n    a = g(x)  # (c, h/2, w/2)\n    b = g(x)  # (c, h/2, w/2)\n    d = g(x)  # (4*c, h/2, w/2)\n"
     a, b, d = "a (c, h/2, w/2)", "b (c, h/2, w/2)", "d (4*c, h/2, w/2)"

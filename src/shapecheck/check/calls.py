@@ -93,7 +93,7 @@ class CallReader:
         """
         found = [self.memo.single[name]] if name in self.memo.single else []
         for named in names:
-            if found and named.source.endswith(".__init__"):
+            if name in self.memo.single and named.source.endswith(".__init__"):
                 continue
             size = self.samples.size(named.size) if named.name == name else None
             if size is not None and size not in found:
