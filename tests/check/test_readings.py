@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 
 import pytest
@@ -28,10 +29,12 @@ def read(
     *,
     names: Mapping[str, str] | None = None,
     parents: Mapping[str, str] | None = None,
+    loosely: bool = False,
 ) -> dict[str, str]:
     """What became of each claim: "good", "bad dim", "unknown", ...; `seen` has what was observed, in order.
 
-    `names` are visible integers; `parents` maps a function to the one around it.
+    `names` are visible integers; `parents` maps a function to the one around it. With `loosely` those that are good
+    but for names that nothing else binds are "loose".
     """
     module = source.read_module("m.py", (HEAD + text).encode())
     by_text = {f"{c.target} {c.text}": c for c in module.claims}
@@ -54,6 +57,8 @@ def read(
         key, label = ("m.py", index), f"{claim.target} {claim.text}"
         if key in verdicts.bad:
             result[label] = f"bad {verdicts.bad[key].mismatch.reason}"
+        elif loosely and key in verdicts.loose:
+            result[label] = "loose"
         elif key in verdicts.good:
             result[label] = "good"
         elif key in verdicts.unknown:
@@ -258,3 +263,99 @@ def test_over_entries_one_failure_is_enough_but_within_an_entry_all_must_fail() 
 )
 def test_dtypes(claimed: str, observed: str, fits: bool) -> None:
     assert dtype_fits(claimed, array(dtype=observed)) is fits
+
+
+@pytest.mark.parametrize(
+    ("comments", "shapes", "loose"),
+    [
+        (("(n, d)", "(d, m)"), (("4", "6"), ("6", "3")), (True, True)),
+        (("(n, d)", "(d, n)"), (("4", "6"), ("6", "4")), (False, False)),
+        (("(n, n)", "(3,)"), (("4", "4"), ("3",)), (False, False)),
+        (("(3 * n,)", "(6,)"), (("10",), ("6",)), (True, False)),
+        (("(3 * n, 5 * n)", "(6,)"), (("10", "7"), ("6",)), (True, False)),  # no axis says what n is
+        (("(3 * n,)", "(5 * n,)"), (("10",), ("7",)), (True, True)),
+        (("(3 * n,)", "(n,)"), (("12",), ("4",)), (False, False)),
+        (("(3 * n + k,)", "(n,)"), (("12",), ("4",)), (True, True)),
+        (("(3 * n,)", "(3 * n, k)"), (("10",), ("10", "2")), (False, True)),
+        (("(n - 1, n)", "(6,)"), (("3", "4"), ("6",)), (False, False)),
+        (("(h, 3)", "(h // 2,)"), (("4", "3"), ("2",)), (False, False)),
+    ],
+)
+def test_a_name_whose_size_no_other_axis_says_is_loose(comments, shapes, loose) -> None:
+    text = f"def f(x):\n    a = g(x)  # {comments[0]}\n    c = g(a)  # {comments[1]}\n"
+    seen = [(f"a {comments[0]}", array(*shapes[0])), (f"c {comments[1]}", array(*shapes[1]))]
+    assert [*read(text, seen, loosely=True).values()] == ["loose" if each else "good" for each in loose]
+
+
+def test_constructors_of_several_instances_are_readings_beside_each_other_but_not_beside_an_annotation() -> None:
+    sizes = tuple(Named("n", size, "n in A.__init__") for size in ("4", "5"))
+    for annotation, expected in (("k", True), ("n", False)):
+        text = HEAD + f'def f(x: Float[Array, "{annotation}"], w):\n    y = g(x)  # (n,)\n'
+        module = source.read_module("m.py", text.encode())
+        param, value = (claim.sites[0] for claim in module.claims)
+        seen = (Observation(param, array("3")), Observation(value, array("5"), sizes))
+        run = Evaluation("m:f", "function", "m.py", 1, "sized", "ok", "", (Call("m.py", 1, 0, None, seen),))
+        assert (("m.py", 1) in judge({"m.py": module}, [[run]]).good) is expected
+
+
+def test_an_expression_that_nothing_evaluates_is_one_size_wherever_it_is_written() -> None:
+    text = "def f(x):\n    a = g(x)  # (c, h/2, w/2)\n    b = g(x)  # (c, h/2, w/2)\n    d = g(x)  # (4*c, h/2, w/2)\n"
+    a, b, d = "a (c, h/2, w/2)", "b (c, h/2, w/2)", "d (4*c, h/2, w/2)"
+    good = [(a, array("6", "7", "5")), (b, array("6", "7", "5")), (d, array("24", "7", "5"))]
+    assert set(read(text, good, loosely=True).values()) == {"good"}
+    assert read(text, [*good[:2], (d, array("24", "5", "7"))]) == {a: "good", b: "good", d: "bad dim"}
+    # what an integer says goes before
+    assert read(text, good, names={"h": "14", "w": "10"})[d] == "good"
+    assert set(read(text, good, names={"h": "16", "w": "12"}).values()) == {"bad dim"}
+
+
+def test_two_comments_of_one_value_do_not_bind_each_others_names() -> None:
+    text = "def f(x):\n    # shape: (n, d)\n    a = g(x)  # (n, d)\n    c = g(a)  # (d,)\n"
+    module = source.read_module("m.py", text.encode())
+    assert module.claims[0].sites == module.claims[1].sites
+    sites = [claim.sites[0] for claim in module.claims]
+    seen = [Observation(sites[0], array("4", "6")), Observation(sites[2], array("6"))]
+    evaluation = Evaluation("m:f", "function", "m.py", 1, "sized", "ok", "", (Call("m.py", 1, 0, None, tuple(seen)),))
+    verdicts = judge({"m.py": module}, [[evaluation]])
+    assert verdicts.loose == {("m.py", 0): ("n",), ("m.py", 1): ("n",)}
+
+
+def test_what_stands_in_an_if_is_counted_with_the_turn_that_it_belongs_to() -> None:
+    text = "def f(x):\n    for i in x:\n        a = g(i)  # (n, d)\n        if i:\n            c = g(a)  # (n, d)\n"
+    first, second, third = array("4", "6"), array("5", "7"), array("8", "9")
+    a, c = "a (n, d)", "c (n, d)"
+    assert read(text, [(a, first), (a, second), (c, second), (a, third)]) == {a: "good", c: "good"}
+    assert read(text, [(a, first), (a, second), (c, array("7", "5")), (a, third)]) == {a: "good", c: "bad dim"}
+    assert read(text, [(a, first), (a, second), (c, first), (a, third)]) == {a: "good", c: "bad dim"}
+
+
+def test_two_loops_do_not_share_the_turns_of_a_name() -> None:
+    loop = "    for i in x:\n        {0} = g(i)  # (n,)\n        {1} = g(i)  # (n,)\n"
+    text = "def f(x):\n" + loop.format("a", "c") + loop.format("d", "e")
+    seen = [(f"{name} (n,)", array(size)) for size in ("4", "5") for name in "ac"]
+    seen += [(f"{name} (n,)", array(size)) for size in ("6", "7") for name in "de"]
+    assert set(read(text, seen).values()) == {"good"}
+    seen[-1] = ("e (n,)", array("6"))
+    assert read(text, seen)["e (n,)"] == "bad dim"
+
+
+@pytest.mark.parametrize(
+    ("dims", "sizes", "verdicts"),
+    [
+        (("(length,)", "(length,)", "(length,)"), (("5",), ("9",), ("13",)), ("good", "good", "good")),
+        (("(length,)", "(length,)", "(length,)"), (("5",), ("5",), ("5",)), ("good", "good", "good")),
+        (("(length,)", "(length,)", "(length,)"), (("5",), ("5",), ("6",)), ("good", "good", "bad dim")),
+        (("(length,)", "(length,)", "(length,)"), (("5",), ("9", "2"), ("5",)), ("good", "bad rank", "good")),
+        (("(length, d)", "(length,)", "(length,)"), (("5", "3"), ("9",), ("5",)), ("good", "bad dim", "good")),
+        (("(N,)", "(N,)", "(N,)"), (("5",), ("9",), ("5",)), ("good", "bad dim", "good")),
+        (("(N, D)", "(N,)", "(D,)"), (("5", "3"), ("5",), ("3",)), ("good", "good", "good")),
+        (("(N, D)", "(N,)", "(D,)"), (("5", "3"), ("5",), ("5",)), ("good", "good", "bad dim")),
+    ],
+)
+def test_a_word_for_any_extent_does_not_make_two_arguments_equal(dims, sizes, verdicts) -> None:
+    lines = ["F.", "", "Args:", "    a: {}", "    b: {}", "", "Returns:", "    {}"]
+    docstring = "\n".join(lines).format(*(f"array of shape {each}." for each in dims))
+    text = "def f(a, b):\n" + textwrap.indent(f'"""{docstring}\n"""\n', "    ")
+    seen = zip(("a", "b", "the returned value"), dims, sizes, strict=True)
+    result = read(text, [(f"{name} {spec}", array(*shape)) for name, spec, shape in seen])
+    assert tuple(result.values()) == verdicts

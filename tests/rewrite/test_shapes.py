@@ -238,8 +238,8 @@ def test_claims_become_code(name: str, inserted: Callable[[str], list[str]]) -> 
 
 LEFT = {
     "y = point(x)  # (x, y)": "tentative",
-    "x = [g(a) for a in x]\n    # shape: (b, d)\n    y = x": "above or the one below",
-    "y = h(g(x) +  # shape: (b, d)\n        x)": "no name",
+    "x = [g(a) for a in x]\n    # shape: (b, d)\n    y = x": "several values",
+    "y = h(g(x) +  # shape: (b, d)\n        x)": "several values",
     "return g(x)  # shape: (b, d)": "no name",
     "cache['k'] = g(x)  # shape: (b, d)": "no name",
     "a = 1; y = g(x)  # shape: (b, d)": "shares its line",

@@ -71,7 +71,35 @@ TRAILING = {
              + f(c)  # (b, s)
              + d)
         """,
-        ["[b t]: value a", "[b s]: value a + f(c)"],
+        [
+            "[b t]: value a | value a + f(c) + d",
+            "[b s]: value f(c) | value a + f(c) | value a + f(c) + d",
+        ],
+    ),
+    "operands that begin a line, with their sign, and not a factor inside of one": (
+        """
+        y = g(
+            a * b  # (t,)
+            - 0.5 * f(
+                c,
+            )  # (b, t)
+            + c
+        )
+        """,
+        [
+            "[t]: value a * b | value a * b - 0.5 * f( c, ) + c",
+            "[b t]: value 0.5 * f( c, ) | value a * b - 0.5 * f( c, ) | value a * b - 0.5 * f( c, ) + c",
+        ],
+    ),
+    "operators at the ends of lines": (
+        """
+        y = (
+            a +  # (t,)
+            b *
+            c  # (b, t)
+        )
+        """,
+        ["[t]: value a | value a + b * c", "[b t]: value c | value b * c | value a + b * c"],
     ),
     "a bracket that opens inside": (
         """
@@ -144,7 +172,17 @@ TRAILING = {
         """,
         ["[b t]: value x", "[b t]: y after 3", "[b t]: value z", "[b t]: value w"],
     ),
-    "an unpacked shape": ("rows, cols = x.shape  # (b, t)", ["[b t]: value x"]),
+    "what is unpacked on the next line, which says anew what the names are": (
+        """
+        for layer in layers:
+            x = layer(x)  # (n, d)
+            n, d = x.shape
+        y = f(x)  # (m,)
+        m = z.shape[0]
+        """,
+        ["[n d]: value layer(x) | x after 4", "[m]: value f(x)"],
+    ),
+    "an unpacked shape": ("rows, cols = x.shape  # (b, t)", ["[b t]: x after 1"]),
     "statements without a value": (
         """
         if x:  # (b, t)
@@ -299,6 +337,80 @@ OWN_LINE = {
         """,
         ["[b t h k]: value f(x) | value q.reshape(b, t, h, k)"],
     ),
+    "a bare shape above statements that come to one value": (
+        """
+        # Shape (3, n, n): one matrix a direction
+        zeros = f(n)
+        half = g(n)
+        both = concatenate([zeros, half])
+
+        other = h(both)
+        """,
+        ["[3 n n]: value f(n) | value concatenate([zeros, half])"],
+    ),
+    "an arrow above two lines that do it together": (
+        """
+        # (b, t) -> (t, b)
+        y = f(x)
+        y = y.T
+        z = g(y)
+        return z
+        """,
+        ["[t b]: value f(x) | value g(y) | value y.T"],
+    ),
+    "a name that is bound again further down, in a loop too": (
+        """
+        # (b, t)
+        y = f(x)
+        for layer in layers:
+            y = layer(y)
+        z = g(y)
+        """,
+        ["[b t]: value f(x) | value g(y) | y after 4"],
+    ),
+    "several shapes above as many assignments": (
+        """
+        # (b, t), (b, t, d)
+        y = f(x)
+        z = g(x)
+
+        # (b, t), (b, d)
+        v = h(y, z)
+        """,
+        [
+            "[b t] .0/2?: value f(x)",
+            "[b t d] .1/2?: value g(x) | value f(x)",
+            "[b t] .0/2: value h(y, z)",
+            "[b d] .1/2: value h(y, z)",
+        ],
+    ),
+    "several shapes right below the value that they describe": (
+        """
+        y = f(x)
+        # (b, t), (b, d)
+
+        z = g(y)
+        """,
+        ["[b t] .0/2: value f(x) | value g(y)", "[b d] .1/2: value f(x) | value g(y)"],
+    ),
+    "but not what has a shape of its own": (
+        """
+        # (b, t)
+        y = f(x)
+        y = g(y)  # (b, t, d)
+        z = h(y)  # (b, d)
+        """,
+        ["[b t]: value f(x)", "[b t d]: value g(y)", "[b d]: value h(y)"],
+    ),
+    "nor what stands behind another comment": (
+        """
+        # (b, t)
+        y = f(x)
+        # Normalise.
+        y = g(y)
+        """,
+        ["[b t]: value f(x)"],
+    ),
     "below a comment that is prose": (
         """
         # Scores of all pairs.
@@ -310,6 +422,14 @@ OWN_LINE = {
 }
 
 NAMED = {
+    "the target, as the lines below leave it": (
+        """
+        # y: (b, t)
+        y = f(x)
+        y = g(y)
+        """,
+        ["[b t]: value f(x) | value g(y)"],
+    ),
     "the target itself": ("y = f(x)  # y: (b, t)", ["[b t]: value f(x)"]),
     "another visible variable": (
         """

@@ -2,33 +2,42 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 from shapecheck.check.outcomes import Bound, Mismatch, Outcomes, Reason, dtype_fits
 from shapecheck.check.parts import NothingThereError, WrongStructureError, annotated, skeleton, subtree
 from shapecheck.check.sampling import Samples
+from shapecheck.check.turns import Turns
 from shapecheck.facts import Call, Claim, Module, Named, Observation
-from shapecheck.shapes import Bindings, Size, Spec, match, parse_spec
+from shapecheck.shapes import Bindings, Dim, NamedDim, Size, Spec, SymbolicDim, match, parse_spec
 
 
 class CallReader:
     """The names of one call. `outer` is the reader of the enclosing function's call, whose names comments may use.
 
-    `memo` holds what annotations bound, as jaxtyping has it; `fresh` what comments bound among themselves.
+    `memo` holds what annotations bound, as jaxtyping has it; `fresh` what comments bound among themselves. `vague` are
+    words that docstrings use for the one axis of each of several parameters. What the function's `own` variables say
+    the calls around it cannot say.
     """
 
     def __init__(self, module: Module, call: Call, samples: Samples, outer: CallReader | None) -> None:
         self.module, self.call, self.samples, self.outer = module, call, samples, outer
         # A nested function reads the dims of the functions around it, as it reads their variables.
-        self.memo: Bindings = outer.memo if outer is not None else Bindings()
+        self.own = module.scopes[call.scope].sizes
+        self.memo: Bindings = outer.memo.without(self.own) if outer is not None else Bindings()
         self.outcomes = Outcomes()
-        self.origins: dict[str, Bound] = dict(outer.origins) if outer is not None else {}
+        origins = outer.origins.items() if outer is not None else ()
+        self.origins: dict[str, Bound] = {name: origin for name, origin in origins if name not in self.own}
         self.fresh: dict[str, Size] = {}
+        self.vague: frozenset[str] = frozenset()
         self.fresh_origins: dict[str, Bound] = {}
         self.seen: dict[int, list[Observation]] = defaultdict(list)
         for observation in call.observations:
             self.seen[observation.site].append(observation)
+        self.turns = Turns(module.sites, call.observations)
 
     def claims(self) -> tuple[dict[int, Claim], dict[int, Claim]]:
         """The observed claims by index: annotations that jaxtyping would check, and all the others.
@@ -43,17 +52,55 @@ class CallReader:
                 (formal if claim.notation == "annotation" and not is_field else other)[index] = claim
         return formal, other
 
+    def spec(self, claim: Claim) -> Spec:
+        """What a comment claims: an expression that nothing can evaluate stands for one size, wherever it is written.
+
+        Where nothing says what H is, `H/2` in two comments is still the same size.
+        """
+        return self._closed(parse_spec(claim.spec))
+
+    def specs(self, claim: Claim) -> tuple[Spec, ...]:
+        """All readings of a comment, as `spec` has the first."""
+        return (self.spec(claim), *(self._closed(parse_spec(text)) for text in claim.readings))
+
+    def _closed(self, spec: Spec) -> Spec:
+        if not any(isinstance(dim, SymbolicDim) for dim in spec.dims):
+            return spec
+        return Spec(tuple(NamedDim(str(dim)) if self.open_names(dim) else dim for dim in spec.dims))
+
+    def open_names(self, dim: Dim) -> tuple[str, ...]:
+        """The names in an expression that nothing in this call says the size of."""
+        names = Spec((dim,)).names() if isinstance(dim, SymbolicDim) and not dim.broadcastable else ()
+        return tuple(n for n in names if n not in self._bound_names and self.outer_lookup(n) is None)
+
+    @cached_property
+    def _bound_names(self) -> frozenset[str]:
+        """The names that an axis has, or an integer that is visible somewhere in this call."""
+        claims = (claim for claim in self.module.claims if any(site in self.seen for site in claim.sites))
+        axes = (name for claim in claims for name in parse_spec(claim.spec).free_names())
+        visible = (named.name for observation in self.call.observations for named in observation.names)
+        return frozenset(itertools.chain(axes, visible))
+
     def lookup(self, name: str) -> Size | None:
         """What a name means in this call or in those around it."""
         for space in (self.memo.single, self.fresh):
             if name in space:
                 return space[name]
-        return self.outer.lookup(name) if self.outer is not None else None
+        return self.outer_lookup(name)
+
+    def outer_lookup(self, name: str) -> Size | None:
+        """What a name means in the calls around this one, unless it is a variable of this one's own."""
+        return self.outer.lookup(name) if self.outer is not None and name not in self.own else None
 
     def candidates(self, name: str, names: Sequence[Named]) -> list[Size]:
-        """The annotation's binding, and the integers of that name that are visible at an observation."""
+        """The annotation's binding, and the integers of that name that are visible at an observation.
+
+        What a constructor did not save counts only where no annotation binds the name.
+        """
         found = [self.memo.single[name]] if name in self.memo.single else []
         for named in names:
+            if name in self.memo.single and named.source.endswith(".__init__"):
+                continue
             size = self.samples.size(named.size) if named.name == name else None
             if size is not None and size not in found:
                 found.append(size)
@@ -72,7 +119,7 @@ class CallReader:
             return Bound(name, visible.size, visible.source)
         if name in self.fresh_origins:
             return self.fresh_origins[name]
-        return self.outer._origin(name, ()) if self.outer is not None else None
+        return self.outer._origin(name, ()) if self.outer is not None and name not in self.own else None
 
     def read_annotations(self, claims: Mapping[int, Claim]) -> None:
         """Check annotations in the order of evaluation; each binds names for those after it."""

@@ -12,7 +12,8 @@ from shapecheck.check.calls import CallReader
 from shapecheck.check.mapped import alone, in_front, is_mapped, mapped_axes
 from shapecheck.check.outcomes import Mismatch, Outcomes, Reason, dtype_fits
 from shapecheck.check.parts import NothingThereError, Part, described
-from shapecheck.check.voting import natural_site, vote
+from shapecheck.check.turns import Turn
+from shapecheck.check.voting import natural_site, vague_name, vote
 from shapecheck.facts import ArrayValue, Claim, Named, Observation, TreeValue
 from shapecheck.shapes import AnyDim, Bindings, FixedDim, NamedDim, Size, Spec, match, parse_spec
 
@@ -45,11 +46,11 @@ class CommentReader:
         self.reader, self.claims, self.dropped = reader, claims, dropped
         self.samples = reader.samples
         self.outcomes = Outcomes()
-        self.by_epoch: dict[tuple[str, int], Size] = {}
+        self.by_turn: dict[tuple[str, Turn], Size] = {}
 
     def read(self) -> Outcomes:
         """Bind the names that only comments know, then hold each claim against its value."""
-        self.by_epoch = vote(self.reader, self.claims, self.dropped)
+        self.by_turn = vote(self.reader, self.claims, self.dropped)
         groups: dict[int, list[int]] = defaultdict(list)
         for index, claim in self.claims.items():
             self._claim(index, claim)
@@ -64,19 +65,17 @@ class CommentReader:
         return outcomes
 
     def _claim(self, index: int, claim: Claim) -> None:
-        seen = self.reader.seen
         primary = natural_site(self.reader, claim)
-        others = [o for s in claim.sites if s != primary for o in seen.get(s, ())]
-        repeats = len(seen[primary]) > 1  # what stands outside of a loop does not take part in its turns
-        for epoch, observation in enumerate(seen[primary], 0 if repeats else -1):
-            outcome = self._reading(claim, observation, epoch)
-            elsewhere = (_with_names(o, observation.names) for o in others)
-            if outcome is not None and any(self._reading(claim, o, epoch) is None for o in elsewhere):
+        others = [each for site in claim.sites if site != primary for each in self._by_turn(site)]
+        for turn, observation in self._by_turn(primary):
+            outcome = self._reading(claim, observation, turn)
+            elsewhere = (_with_names(o, observation.names) for t, o in others if _may_be_one(t, turn))
+            if outcome is not None and any(self._reading(claim, o, turn) is None for o in elsewhere):
                 outcome = None
             if outcome is None:
                 self.outcomes.good.add(index)
             elif isinstance(outcome, Mismatch):
-                doubt = self._doubt(claim, observation, outcome, epoch)
+                doubt = self._doubt(claim, observation, outcome, turn)
                 if doubt:
                     self.outcomes.unknown[index] = doubt
                 else:
@@ -84,19 +83,25 @@ class CommentReader:
             else:
                 self.outcomes.unknown[index] = outcome
 
-    def _doubt(self, claim: Claim, observation: Observation, mismatch: Mismatch, epoch: int) -> str:
+    def _by_turn(self, site: int) -> Iterator[tuple[Turn | None, Observation]]:
+        """What a site showed, turn by turn; what stands outside of a loop does not take part in its turns."""
+        seen = self.reader.seen.get(site, ())
+        turns = self.reader.turns.of(site) if self.reader.turns.repeats(site) else [None] * len(seen)
+        return zip(turns, seen, strict=True)
+
+    def _doubt(self, claim: Claim, observation: Observation, mismatch: Mismatch, turn: Turn | None) -> str:
         """Why a claim that fails may still be meant well; "" if it is plainly false."""
         value = observation.value
         wholes = (replace(observation, value=whole) for whole in in_front(value))
-        if any(self._reading(claim, w, epoch) is None for w in wholes) and not self._speaks_of_one_example:
+        if any(self._reading(claim, w, turn) is None for w in wholes) and not self._speaks_of_one_example:
             return "it fits only with the axes of vmap in front, and nothing else says that these are meant"
         roles = _as_roles(parse_spec(claim.spec))
-        if roles is not None and self._reading(replace(claim, spec=str(roles)), observation, epoch) is None:
+        if roles is not None and self._reading(replace(claim, spec=str(roles)), observation, turn) is None:
             return "its names may be the roles of axes, as those before an equals sign are"
         if isinstance(value, TreeValue) and value.kind == "node" and not claim.select:
             leaves = [[part] for part in described(claim, value)[0]]
-            spec = parse_spec(claim.spec)
-            if any(self._part(claim, spec, part, observation.names, -1) is None for (part,) in leaves):
+            spec = self.reader.spec(claim)
+            if any(self._part(claim, spec, part, observation.names, None) is None for (part,) in leaves):
                 return f"it gives one shape for a {value.type} of several arrays, and fits some of them"
         in_fields = self.reader.module.sites[claim.sites[0]].kind == "field" and claim.notation == "comment"
         if in_fields and mismatch.reason == "dim" and any(b.name in self.reader.fresh for b in mismatch.bound):
@@ -108,42 +113,44 @@ class CommentReader:
         """Whether some claim of this call leaves out the axes of vmap: then those that name them mean others."""
         formal = [c for i, c in enumerate(self.reader.module.claims) if i in self.reader.outcomes.good]
         return any(
-            claim in formal or self._reading(claim, replace(each, value=alone(each.value)), -1) is None
+            claim in formal or self._reading(claim, replace(each, value=alone(each.value)), None) is None
             for claim in (*formal, *self.claims.values())
             if parse_spec(claim.spec).rank() is not None
             for each in self.reader.seen.get(claim.sites[0], ())
             if is_mapped(each.value)
         )
 
-    def _reading(self, claim: Claim, observation: Observation, epoch: int) -> Mismatch | str | None:
+    def _reading(self, claim: Claim, observation: Observation, turn: Turn | None) -> Mismatch | str | None:
         """None if some reading holds, else the mismatch of the most natural one, or why nothing can be said."""
         try:
             readings = described(claim, observation.value)
         except NothingThereError as nothing:
             return str(nothing)
         first: Mismatch | None = None
-        specs = [parse_spec(text) for text in (claim.spec, *claim.readings)]
-        for spec, parts in itertools.product(specs, readings):
-            problems = (self._part(claim, spec, part, observation.names, epoch) for part in parts)
+        for spec, parts in itertools.product(self.reader.specs(claim), readings):
+            problems = (self._part(claim, spec, part, observation.names, turn) for part in parts)
             problem = next((p for p in problems if p is not None), None)
             if problem is None:
                 return None
             first = first or problem
         return first
 
-    def _part(self, claim: Claim, spec: Spec, part: Part, names: Sequence[Named], epoch: int) -> Mismatch | None:
+    def _part(self, claim: Claim, spec: Spec, part: Part, names: Sequence[Named], turn: Turn | None) -> Mismatch | None:
         shape = self.samples.shape(part.value.shape)
         if shape is None:
             return None
         shape = shape[self.dropped :]
         call, worst = self.reader.call, None
-        for single in self._choices(spec, names, epoch):
+        own = vague_name(claim) if vague_name(claim) in self.reader.vague else ""
+        for single in self._choices(spec, names, turn, own):
             bindings = replace(self.reader.memo, single=single)
             result = match(spec, shape, bindings, env=single, count=self.samples.count, defer=True)
             if result.ok or result.reason == "unbound" or self._with_mapped(spec, part.value, shape, bindings):
                 return None if dtype_fits(claim.dtype, part.value) else Mismatch("dtype", part.value, call)
             reason: Reason = "rank" if result.reason == "rank" else "dim"
-            worst = worst or Mismatch(reason, part.value, call, result.dim, self.reader.bound(spec, names))
+            worst = worst or Mismatch(
+                reason, part.value, call, result.dim, self.reader.bound(parse_spec(claim.spec), names)
+            )
         return worst
 
     def _with_mapped(self, spec: Spec, value: ArrayValue, shape: Shape, bindings: Bindings) -> bool:
@@ -162,13 +169,14 @@ class CommentReader:
                 return False
         return match(Spec(rest), shape, bindings, env=bindings.single, count=self.samples.count, defer=True).ok
 
-    def _choices(self, spec: Spec, names: Sequence[Named], epoch: int) -> Iterator[dict[str, Size]]:
-        """What the names of a claim may mean: each combination of their sensible readings."""
+    def _choices(self, spec: Spec, names: Sequence[Named], turn: Turn | None, own: str) -> Iterator[dict[str, Size]]:
+        """What the names of a claim may mean: each combination of their sensible readings. `own` is only its own."""
         options: list[list[tuple[str, Size]]] = []
         for name in spec.names():
             sizes = self.reader.candidates(name, names)
-            if not sizes:
-                bound = self.by_epoch.get((name, epoch), self.reader.lookup(name))
+            if not sizes and name != own:
+                bound = self.by_turn.get((name, turn)) if turn is not None else None
+                bound = bound if bound is not None else self.reader.lookup(name)
                 sizes = [bound] if bound is not None else []
             if sizes:
                 options.append([(name, size) for size in sizes])
@@ -188,6 +196,11 @@ def _with_names(observation: Observation, names: Sequence[Named]) -> Observation
     """An observation with the integers visible at the claim's own place too: `B, T = x.shape` names them for x."""
     have = {named.name for named in observation.names}
     return replace(observation, names=(*observation.names, *(n for n in names if n.name not in have)))
+
+
+def _may_be_one(turn: Turn | None, other: Turn | None) -> bool:
+    """Whether values may be of one turn: two turns of one loop are apart."""
+    return turn is None or other is None or turn[0] != other[0] or turn == other
 
 
 def _left_out(reader: CallReader, claims: Mapping[int, Claim]) -> int:

@@ -7,7 +7,7 @@ verified, since it says nothing false; but it must not look like one whose sizes
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from shapecheck.check.calls import CallReader
 from shapecheck.facts import Claim
@@ -21,36 +21,47 @@ def loose_names(reader: CallReader) -> dict[int, tuple[str, ...]]:
     """
     formal, other = reader.claims()
     claims = {**formal, **other}
-    spelled = {index: list(_spelled(claim)) for index, claim in claims.items()}
-    # The members of a union bind together.
-    mentions = Counter(
-        name
-        for names in {
-            claim.group if claim.group is not None else -1 - index: spelled[index] for index, claim in claims.items()
-        }.values()
-        for name in names
-    )
+    spelled = {index: Counter(name for name, _ in _spelled(reader, claim)) for index, claim in claims.items()}
+    mentions = _mentions(claims, spelled)
     found: dict[int, tuple[str, ...]] = {}
     for index, claim in claims.items():
-        if reader.module.sites[claim.sites[0]].kind == "param":
-            continue
-        alone = tuple(n for n in spelled[index] if mentions[n] == 1 and not _is_told(reader, claim, n))
+        is_param = reader.module.sites[claim.sites[0]].kind == "param"
+        alone = dict.fromkeys(
+            name
+            for spelling, names in _spelled(reader, claim)
+            if mentions[spelling] == 1 and not (is_param and names == (spelling,))
+            for name in names
+            if not _is_known(reader, claim, name)
+        )
         if alone:
-            found[index] = alone
+            found[index] = tuple(alone)
     return found
 
 
-def _spelled(claim: Claim) -> Iterator[str]:
-    """The names of a claim, as often as it uses them: `n n` compares two axes."""
-    for dim in parse_spec(claim.spec).dims:
-        yield from Spec((dim,)).names()
+def _mentions(claims: Mapping[int, Claim], spelled: Mapping[int, Counter[str]]) -> Counter[str]:
+    """How often the claims compare each name: two that describe one value, or the members of a union, say it once."""
+    by_value: dict[object, Counter[str]] = {}
+    for index, claim in claims.items():
+        place = ("union", claim.group) if claim.group is not None else (claim.sites[0], claim.select)
+        by_value[place] = by_value.get(place, Counter()) | spelled[index]
+    return sum(by_value.values(), Counter())
 
 
-def _is_told(reader: CallReader, claim: Claim, name: str) -> bool:
+def _spelled(reader: CallReader, claim: Claim) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """What a claim compares, as often as it does (`n n` compares two axes), and the names that it uses for that.
+
+    Of an expression with a name that no axis has, such as `3 * n`, no more is known than that it is one size.
+    """
+    for dim, meant in zip(parse_spec(claim.spec).dims, reader.spec(claim).dims, strict=True):
+        for name in Spec((meant,)).names():
+            yield name, reader.open_names(dim) or (name,)
+
+
+def _is_known(reader: CallReader, claim: Claim, name: str) -> bool:
     bound = reader.lookup(name)
     if bound is not None and name.isidentifier() and bound == reader.samples.size(name):
         return True  # the axis is the very one that the entry's arguments call so
-    if reader.outer is not None and reader.outer.lookup(name) is not None:
+    if reader.outer_lookup(name) is not None:
         return True
     seen = (o for s in claim.sites for o in reader.seen.get(s, ()))
     return any(named.name == name for o in seen for named in o.names)

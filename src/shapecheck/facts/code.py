@@ -41,7 +41,8 @@ class Scope:
 
     `index` is its place in `Module.scopes`, `parent` the index of the scope around it (None for the module).
     `position` is that of the `def` or `class` statement (None for the module); `parameters` are in order, without
-    stars. Lambdas and comprehensions belong to the function around them.
+    stars. Lambdas and comprehensions belong to the function around them. `rebound` are the variables that a
+    constructor binds more than once, `sizes` those that a function surely binds to a size.
     """
 
     index: int
@@ -50,6 +51,8 @@ class Scope:
     parent: int | None
     position: Position | None
     parameters: tuple[str, ...] = ()
+    rebound: tuple[str, ...] = ()
+    sizes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ class Targets:
         if not claim.sites:
             raise NoPlaceError("nothing is assigned there")
         if len(claim.sites) > 1:
-            raise NoPlaceError("it may describe the statement above or the one below")
+            raise NoPlaceError("it may describe any of several values")
         site = self.module.sites[claim.sites[0]]
         if site.kind == "field":
             raise NoPlaceError("it is about a field, which jaxtyping checks only with all others of its class")

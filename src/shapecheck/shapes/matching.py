@@ -10,7 +10,7 @@ in expressions, and several variadic dims.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -47,6 +47,12 @@ class Bindings:
     def with_single(self, name: str, size: Size) -> Bindings:
         """These bindings and one more name of an axis."""
         return replace(self, single={**self.single, name: size})
+
+    def without(self, names: Collection[str]) -> Bindings:
+        """These bindings but for some names of axes."""
+        if not any(name in self.single for name in names):
+            return self
+        return replace(self, single={name: size for name, size in self.single.items() if name not in names})
 
     def with_structure(self, name: str, structure: str) -> Bindings:
         """These bindings and one more name of a tree structure."""

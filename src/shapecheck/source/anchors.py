@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from shapecheck.source.by_line import Found, Lines, header_nodes, index_lines, outermost, roots
+from shapecheck.source.by_line import Found, Lines, header_nodes, index_lines, outermost, right_operands, roots
+from shapecheck.source.dims import shape_of
 from shapecheck.source.reading import Comment, Source
 from shapecheck.source.scopes import Function, Placed, Tables, arguments, dotted
 from shapecheck.source.sites import Place, name_place, value_place
 from shapecheck.source.subjects import is_no_array, left_by, speaks, subject
 
 _NAME_LENGTH = 40
+_OPERATORS = " \t(+-*/%@&|^<>"
 _OPENING = ("(", "[", "{")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -73,10 +76,7 @@ class Anchors:
         lines = self._index(placed)
         # Above the first link of a method chain it may be about the whole chain or about that link.
         found = [f for f in (lines.starting.get(line), lines.ending.get(line)) if f is not None]
-        targets = [t for t in (self._expression(placed, f) for f in found) if t is not None]
-        if not targets:
-            return placed, None
-        return placed, replace(targets[0], places=tuple(dict.fromkeys(p for t in targets for p in t.places)))
+        return placed, _joined([t for t in (self._expression(placed, f) for f in found) if t is not None])
 
     def statement(self, placed: Placed) -> Target | None:
         """What a comment describes that speaks of a whole statement."""
@@ -109,13 +109,41 @@ class Anchors:
             return None if left is None else replace(left, unsure=not node.orelse)
         return None
 
+    def variable(self, placed: Placed, name: str) -> Target:
+        """A variable or attribute chain behind a statement."""
+        scope = self.tables.function_scope(placed.scope)
+        return Target(scope, name, (name_place(scope, name, placed.node, "after", placed.loop),), placed)
+
+    def when_bound(self, target: Target, names: Iterable[str]) -> Iterator[Place]:
+        """The variable that a statement sets, behind further statements that bind `names` anew from a shape.
+
+        In `y = f(x)  # (n, d)` above `n, d = y.shape`, n and d are those to come. In a loop they may be taken from
+        another array of the same turn.
+        """
+        placed = target.statement
+        if placed.compound or not self.tables.assigns(placed, target.name):
+            return
+        changed = self.tables.next_assignment(placed.scope, target.name, placed.place)
+        for name in names:
+            binding = self.tables.next_assignment(placed.scope, name, placed.place)
+            if binding is None or binding.block != placed.block or not isinstance(binding.node, ast.Assign):
+                continue
+            source = shape_of(binding.node.value)
+            if source is None or not (placed.loop or dotted(source) == target.name):
+                continue
+            if changed is None or changed.place > binding.place:
+                yield from self.variable(binding, target.name).places
+
     def _value(self, placed: Placed, value: ast.expr, target: ast.expr | None) -> Target | None:
         """The value of an assignment or return."""
         loop = placed.loop
         if isinstance(value, ast.Lambda):
             value, loop = value.body, (*loop, value.lineno)
         if isinstance(value, ast.Attribute) and value.attr == "shape" and target is not None:
-            value, target = value.value, None  # `b, t = x.shape` is about x
+            name = dotted(value.value)  # `b, t = x.shape` is about x, and says itself what its names are
+            if name is not None and not self.tables.assigns(placed, name):
+                return self.variable(placed, name)
+            value, target = value.value, None
         if is_no_array(value):
             return None
         scope = self.tables.function_scope(placed.scope)
@@ -133,11 +161,8 @@ class Anchors:
         return Target(scope, name or self._called(target), places, placed)
 
     def _after(self, placed: Placed, target: ast.expr) -> Target | None:
-        scope = self.tables.function_scope(placed.scope)
         name = dotted(target)
-        if name is None:
-            return None
-        return Target(scope, name, (name_place(scope, name, placed.node, "after", placed.loop),), placed)
+        return None if name is None else self.variable(placed, name)
 
     def _bound(self, placed: Placed, target: ast.expr) -> Target | None:
         """The variables that `for` and `with` bind, at the start of the body."""
@@ -166,10 +191,7 @@ class Anchors:
     def _asserted(self, placed: Placed, test: ast.expr) -> Target | None:
         """The one array whose shape or rank is asserted."""
         operand = subject(test)
-        if operand is None or (name := dotted(operand)) is None:
-            return None
-        scope = self.tables.function_scope(placed.scope)
-        return Target(scope, name, (name_place(scope, name, placed.node, "after", placed.loop),), placed)
+        return self._after(placed, operand) if operand is not None else None
 
     def _in_header(self, placed: Placed, node: Function, comment: Comment) -> Target | None:
         """A parameter's line, or the line on which the header ends: the return."""
@@ -212,7 +234,23 @@ class Anchors:
                 found = outermost(found, lines.starting.get(comment.line))
         else:
             found = lines.ending.get(comment.line)
+            if found is not None:
+                return self._operand(placed, lines, found, comment.line)
         return self._expression(placed, found) if found is not None else None
+
+    def _operand(self, placed: Placed, lines: Lines, found: Found, line: int) -> Target | None:
+        """Of `- b  # (k,)` in a long sum: the operand, or what the sum has come to on that line, or the whole sum."""
+        operands = [Found(each, found.loop) for each in right_operands(found.node) if self._begins_line(each)]
+        operands.sort(key=lambda operand: operand.node.lineno != line)
+        whole = lines.whole.get(found.node)
+        readings = [*operands, found, *([whole] if whole is not None else [])]
+        targets = [target for target in (self._expression(placed, each) for each in readings) if target is not None]
+        return _joined(targets)
+
+    def _begins_line(self, node: ast.expr) -> bool:
+        """Whether nothing but an operator stands in front of an expression on its line."""
+        span = self.source.span(node)
+        return not self.source.lines[span.line - 1][: span.column - 1].strip(_OPERATORS)
 
     def _expression(self, placed: Placed, found: Found) -> Target | None:
         node, loop = found.node, found.loop
@@ -280,3 +318,10 @@ class Anchors:
         if placed.place not in self._lines:
             self._lines[placed.place] = index_lines(roots(placed.node), placed.loop)
         return self._lines[placed.place]
+
+
+def _joined(targets: Sequence[Target]) -> Target | None:
+    """The readings of one comment, the most natural first."""
+    if not targets:
+        return None
+    return replace(targets[0], places=tuple(dict.fromkeys(place for each in targets for place in each.places)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+import ast
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from shapecheck.source.brackets import Bracket
 from shapecheck.source.comment_lines import CommentLine, Stated, comment_span, read_lines
 from shapecheck.source.comments import Segment
 from shapecheck.source.labels import Labels
-from shapecheck.source.reading import Comment, Source
+from shapecheck.source.reading import Comment, Source, position_of
 from shapecheck.source.scopes import Placed, Tables
 from shapecheck.source.sites import Sites
 from shapecheck.source.values import has_entries, is_listed, repeats_values
@@ -53,11 +53,13 @@ class CommentReader:
         self.new_group = new_group
         self.anchors = Anchors(source, tables)
         self.labels = Labels(tables)
+        self._trailed: set[int] = set()  # lines with a shape behind their code
         self.problems: list[Problem] = []
 
     def claims(self) -> list[Claim]:
         """All claims of comments, in order."""
         lines, self.problems = read_lines(self.source.comments, self.known)
+        self._trailed = {line.comment.line for line in lines if not line.comment.own_line}
         for line in lines:
             for stated in line.stated:
                 if stated.segment.marked and stated.segment.prose <= _SHORT:
@@ -113,6 +115,7 @@ class CommentReader:
         named = self.labels.named(line.comment, segment, placed, targets)
         if named is not None:
             for target in named:
+                target = self._with_later(line, target) if own else target  # noqa: PLW2901
                 yield _Draft(segment, stated.offset, target, not segment.hedged, segment.explicit)
             return
         if not targets or not self._speaks_of_value(segment):
@@ -125,13 +128,11 @@ class CommentReader:
                 targets = [targets[0].elements[line.turn[0]]]
             else:
                 sure = False  # only one of the lines can describe the statement
-        if own and len(segment.shapes) > 1 and not segment.alternatives:
-            pair = [*itertools.islice(self._below(line), len(segment.shapes))]
-            if len(pair) == len(segment.shapes) and not any(target.elements for target in pair):
-                yield from self._one_by_one(segment, stated.offset, pair, sure)
-                return
-        if own and (segment.prose or (segment.arrow and segment.labels)):
-            targets = [*targets[:1], *self._paragraph(line), *targets[1:]]
+        if own and (each := self._one_by_one(line, segment, targets[0])):
+            yield from self._spread(segment, stated.offset, each, sure)
+            return
+        if own:
+            targets = [*targets[:1], *self._headed(line, segment, targets[0]), *targets[1:]]
         places = tuple(dict.fromkeys(place for target in targets for place in target.places))
         # A sentence above a statement is sure only of dims that are known.
         beside = not own or not (segment.prose or (segment.labels and not segment.generic))
@@ -141,7 +142,7 @@ class CommentReader:
         yield _Draft(segment, stated.offset, replace(targets[0], places=places), sure, explicit, part)
 
     @staticmethod
-    def _one_by_one(segment: Segment, offset: int, targets: Sequence[Target], sure: bool) -> Iterator[_Draft]:
+    def _spread(segment: Segment, offset: int, targets: Sequence[Target], sure: bool) -> Iterator[_Draft]:
         """Several shapes above as many statements: of each its own, or of the elements that the first one has."""
         for index, (shape, target) in enumerate(zip(segment.shapes, targets, strict=True)):
             places = tuple(dict.fromkeys((*target.places, *targets[0].places)))
@@ -179,14 +180,56 @@ class CommentReader:
         following = self.source.lines[line.last : line.last + 1]
         return bool(following) and not following[0].strip()
 
-    def _paragraph(self, line: CommentLine) -> Iterator[Target]:
-        """What the statements behind the first one below a heading comment compute, as `_below` has them."""
-        following, _ = self._neighbours(line)
-        first = self.anchors.statement(following) if following is not None else None
-        return (target for target in self._below(line) if first is None or target.places != first.places)
+    def _one_by_one(self, line: CommentLine, segment: Segment, first: Target) -> tuple[Target, ...]:
+        """The values of as many assignments as a comment above them has shapes, none if there are not just as many."""
+        if len(segment.shapes) < 2 or segment.alternatives or first.elements:
+            return ()
+        if first.statement != self._neighbours(line)[0]:
+            return ()  # it stands right below that statement, a blank line above the others
+        below = (each for each in self._paragraph(line) if not _only_returns(each))
+        statements = [first.statement, *below]
+        targets = [self.anchors.statement(each) for each in statements if isinstance(each.node, ast.Assign)]
+        each = tuple(target for target in targets if target is not None and not target.elements)
+        return each if len(each) == len(statements) == len(segment.shapes) else ()
 
-    def _below(self, line: CommentLine) -> Iterator[Target]:
-        """What the statements below a heading comment compute, down to the next blank line or comment."""
+    def _headed(self, line: CommentLine, segment: Segment, first: Target) -> Iterator[Target]:
+        """What a comment may describe that heads several statements, beside the first of them.
+
+        Words may speak of any of these. A bare shape is that of what they come to: the last value, or the one that
+        the first statement's name has in the end.
+        """
+        statements = list(self._paragraph(line))
+        if not (segment.prose or (segment.arrow and segment.labels)):
+            # What has a shape behind it is described there.
+            statements = [each for each in statements if segment.arrow or not self._is_trailed(each)]
+            statements = [each for each in statements if not _only_returns(each)][-1:]
+        for statement in statements:
+            target = self.anchors.statement(statement)
+            if target is not None:
+                yield target
+        yield from self._bound_again(line, first.name)
+
+    def _with_later(self, line: CommentLine, target: Target) -> Target:
+        """A variable that a comment names, also as the statements below leave it."""
+        if not target.places or target.places[0].kind in ("field", "param"):
+            return target
+        read = {place.position for place in target.places}
+        later = (t for t in self._bound_again(line, target.name) if position_of(t.statement.node) not in read)
+        return replace(target, places=tuple(dict.fromkeys((*target.places, *(p for t in later for p in t.places)))))
+
+    def _bound_again(self, line: CommentLine, name: str) -> Iterator[Target]:
+        """The values that the statements below a heading comment give to a variable, after the first of them."""
+        for statement in self._paragraph(line):
+            if not self._is_trailed(statement) and self.tables.assigns(statement, name):
+                target = self.anchors.statement(statement)
+                yield target if target and target.name == name else self.anchors.variable(statement, name)
+
+    def _is_trailed(self, statement: Placed) -> bool:
+        """Whether a shape stands behind a statement."""
+        return not self._trailed.isdisjoint(range(statement.node.lineno, statement.header_end + 1))
+
+    def _paragraph(self, line: CommentLine) -> Iterator[Placed]:
+        """The statements below the first one under a heading comment, down to the next blank line or comment."""
         following, _ = self._neighbours(line)
         if following is None or self.tables.scopes[following.scope].kind == "class":
             return
@@ -195,9 +238,8 @@ class CommentReader:
             if other.node.lineno > end or count == _PARAGRAPH:
                 return
             end = (other.node.end_lineno or other.node.lineno) + 1
-            target = self.anchors.statement(other)
-            if target is not None:
-                yield target
+            if count:
+                yield other
 
     def _claims(self, comment: Comment, draft: _Draft) -> Iterator[Claim]:
         """The claims that the shapes of a segment make of a value: one, alternatives, or one for each element."""
@@ -243,6 +285,7 @@ class CommentReader:
         if not target.places:
             return
         names = tuple(dict.fromkeys(name for spec in (shape.spec, *shape.readings) for name in spec.names()))
+        places = dict.fromkeys((*target.places, *self.anchors.when_bound(target, names)))
         sure = draft.sure and (bool(names) or draft.explicit)
         yield Claim(
             self.source.path,
@@ -253,7 +296,7 @@ class CommentReader:
             shape.dtype,
             target.name,
             target.scope,
-            tuple(self.sites.add(place, names) for place in target.places),
+            tuple(self.sites.add(place, names) for place in places),
             (*select, "leaves") if shape.tree else tuple(select),
             group,
             sure=sure and (draft.explicit or any(name in self.known for name in names)),
@@ -263,3 +306,12 @@ class CommentReader:
             loose=not sure,
             each=each,
         )
+
+
+def _only_returns(statement: Placed) -> bool:
+    """Whether a statement returns what others have computed."""
+    if not isinstance(statement.node, ast.Return):
+        return False
+    value = statement.node.value
+    parts = value.elts if isinstance(value, ast.Tuple) else [value]
+    return all(isinstance(part, ast.Name) for part in parts)

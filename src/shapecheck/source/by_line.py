@@ -22,11 +22,15 @@ class Found:
 
 @dataclass
 class Lines:
-    """The expressions of one statement by line: the largest that ends, starts, or is opened there."""
+    """The expressions of one statement by line: the largest that ends, starts, or is opened there.
+
+    `whole` gives for what an arithmetic expression begins with (a, a + b in a + b - c) the expression, by node.
+    """
 
     ending: dict[int, Found] = field(default_factory=dict)
     starting: dict[int, Found] = field(default_factory=dict)
     opening: dict[tuple[int, int], Found] = field(default_factory=dict)
+    whole: dict[ast.expr, Found] = field(default_factory=dict)
 
 
 def index_lines(roots: Sequence[ast.expr], loop: tuple[int, ...]) -> Lines:
@@ -47,6 +51,7 @@ def index_lines(roots: Sequence[ast.expr], loop: tuple[int, ...]) -> Lines:
                 if leftmost is None or node.col_offset < leftmost.node.col_offset:
                     lines.starting[first] = found
             _note_opening(lines, found)
+            _note_whole(lines, found)
             start, end = first, last
             if isinstance(node, _INNER):
                 loop = (*loop, node.lineno)
@@ -57,12 +62,26 @@ def index_lines(roots: Sequence[ast.expr], loop: tuple[int, ...]) -> Lines:
     return lines
 
 
+def right_operands(node: ast.expr) -> Iterator[ast.expr]:
+    """What stands last in an arithmetic expression, from the largest on: b * c and c in a - b * c."""
+    while isinstance(node, ast.BinOp):
+        node = node.right
+        yield node
+
+
 def outermost(opened: Found, leftmost: Found | None) -> Found:
     """Of `jnp.array([` at the end of a line the whole call, not the list."""
     if leftmost is None or leftmost.node.col_offset > opened.node.col_offset:
         return opened
     ends = (leftmost.node.end_lineno or 0, leftmost.node.end_col_offset or 0)
     return leftmost if ends >= (opened.node.end_lineno or 0, opened.node.end_col_offset or 0) else opened
+
+
+def _note_whole(lines: Lines, found: Found) -> None:
+    node = found.node
+    while isinstance(node, ast.BinOp) and node.left not in lines.whole:
+        node = node.left
+        lines.whole[node] = lines.whole.get(found.node, found)
 
 
 def _note_opening(lines: Lines, found: Found) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from operator import attrgetter
 
 from shapecheck.facts import Claim, Module, Problem, Scope
@@ -11,14 +13,15 @@ from shapecheck.source.annotated import AnnotatedCode
 from shapecheck.source.annotations import AnnotationReader
 from shapecheck.source.attach import CommentReader
 from shapecheck.source.debugging import DebugCalls
-from shapecheck.source.dims import known_dims
+from shapecheck.source.dims import known_dims, own_sizes
 from shapecheck.source.docstrings import DocstringReader
 from shapecheck.source.following import Neighbours
 from shapecheck.source.imports import read_names
 from shapecheck.source.inserted import in_whole, may_have_inserted, original
+from shapecheck.source.local_names import has_meaning, rebound
 from shapecheck.source.near_names import NearNames
 from shapecheck.source.reading import Source, read_source
-from shapecheck.source.scopes import survey
+from shapecheck.source.scopes import Function, Tables, survey
 from shapecheck.source.sites import Sites
 from shapecheck.source.suppressions import read_suppressions
 from shapecheck.source.surroundings import NOTHING, Surroundings
@@ -46,7 +49,7 @@ def read_module(path: str, data: bytes, around: Surroundings = NOTHING, neighbou
 
 def _read_tree(source: Source, tree: ast.Module, around: Surroundings, neighbours: Neighbours | None) -> Module:
     tables = survey(tree)
-    sites = Sites()
+    sites = Sites(partial(has_meaning, tables))
     classes = frozenset(scope.index for scope in tables.scopes if scope.kind == "class")
     names = around.names_behind(read_names(tables.statements, classes), tables)
     names.follow = neighbours
@@ -54,8 +57,7 @@ def _read_tree(source: Source, tree: ast.Module, around: Surroundings, neighbour
         tables.assigned[0].setdefault(name, [])
     annotations = AnnotationReader(source, names)
     claims: list[Claim] = list(AnnotatedCode(annotations, tables, sites).claims())
-    annotated = {name for site in sites.build() for name in site.names}
-    known = known_dims(tables, annotated) | around.dims
+    known = known_dims(tables, sites.names()) | around.dims
     comments = CommentReader(source, tables, sites, known, annotations.new_group)
     claims += comments.claims()
     claims += DocstringReader(source, tables, sites, annotations.new_group).claims()
@@ -65,7 +67,7 @@ def _read_tree(source: Source, tree: ast.Module, around: Surroundings, neighbour
     near = NearNames(source, tables, ordered, known).find()
     return Module(
         source.path,
-        tuple(tables.scopes),
+        tuple(_with_variables(tables, sites.names())),
         sites.build(),
         ordered,
         tuple(read_suppressions(source.comments)),
@@ -75,6 +77,15 @@ def _read_tree(source: Source, tree: ast.Module, around: Surroundings, neighbour
         tuple(near),
         tuple(sorted(neighbours.used)) if neighbours is not None else (),
     )
+
+
+def _with_variables(tables: Tables, used: set[str]) -> Iterator[Scope]:
+    """The scopes, with what is to be known of their variables that claims use."""
+    sizes = own_sizes(tables)
+    for scope, node in zip(tables.scopes, tables.nodes, strict=True):
+        own = tuple(sorted(sizes.get(scope.index, set()) & used)) if isinstance(node, Function) else ()
+        changing = rebound(node) if isinstance(node, Function) and node.name == "__init__" else ()
+        yield replace(scope, rebound=changing, sizes=own)
 
 
 def claims_json(modules: Sequence[Module]) -> dict[str, object]:

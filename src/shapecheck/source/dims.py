@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from shapecheck.source.scopes import Function, Placed, Tables, arguments, dotted, targets
@@ -20,6 +21,17 @@ def known_dims(tables: Tables, annotated: Iterable[str]) -> set[str]:
             known.update(a.arg for a in arguments(node) if _is_integer(a.annotation))
             known.update(_sized_defaults(node))
     return known
+
+
+def own_sizes(tables: Tables) -> dict[int, set[str]]:
+    """By scope, the variables of a function that it surely sets to a size, or takes as one."""
+    own: defaultdict[int, set[str]] = defaultdict(set)
+    for placed in tables.statements:
+        own[placed.scope].update(name for name in _sizes(placed) if name in tables.assigned[placed.scope])
+    for scope, node in enumerate(tables.nodes):
+        if isinstance(node, Function):
+            own[scope].update(a.arg for a in arguments(node) if _is_integer(a.annotation))
+    return own
 
 
 def _sized_defaults(node: Function) -> Iterator[str]:
@@ -64,14 +76,19 @@ def _names(node: ast.expr) -> Iterator[str]:
             yield name.removeprefix("self.")
 
 
-def _is_shape(node: ast.expr) -> bool:
-    """`x.shape`, a slice of it, or `jnp.shape(x)`."""
+def shape_of(node: ast.expr) -> ast.expr | None:
+    """The array x of `x.shape`, an element or a slice of it, or `jnp.shape(x)`."""
     if isinstance(node, ast.Subscript):
         node = node.value
     if isinstance(node, ast.Call):
         name = dotted(node.func)
-        return name is not None and name.rpartition(".")[2] == "shape"
-    return isinstance(node, ast.Attribute) and node.attr == "shape"
+        of_shape = name is not None and name.rpartition(".")[2] == "shape"
+        return node.args[0] if of_shape and node.args else None
+    return node.value if isinstance(node, ast.Attribute) and node.attr == "shape" else None
+
+
+def _is_shape(node: ast.expr) -> bool:
+    return shape_of(node) is not None
 
 
 def _is_size(node: ast.expr) -> bool:

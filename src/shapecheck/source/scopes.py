@@ -72,6 +72,15 @@ class Tables:
         index = bisect_left(places, place + 1)
         return self.statements[places[index]] if index < len(places) else None
 
+    def assigns(self, statement: Placed, name: str) -> bool:
+        """Whether a statement, or one inside it that is of the same scope, assigns the variable."""
+        end = (statement.node.end_lineno or 0, statement.node.end_col_offset or 0)
+        places = self.assignments(statement.scope, name)
+        found = (
+            self.statements[places[index]] if (index := bisect_left(places, statement.place)) < len(places) else None
+        )
+        return found is not None and (found.node.lineno, found.node.col_offset) < end
+
     def function_scope(self, scope: int) -> int:
         """The nearest function or module: a class body runs in the scope around it."""
         while self.scopes[scope].kind == "class":

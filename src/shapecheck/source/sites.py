@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -37,9 +37,10 @@ def name_place(scope: int, name: str, statement: ast.stmt, when: When, loop: tup
 
 
 class Sites:
-    """Collects the sites of one file."""
+    """Collects the sites of one file. `has_meaning` tells which of a claim's names may be looked up at a place."""
 
-    def __init__(self) -> None:
+    def __init__(self, has_meaning: Callable[[Place, str], bool]) -> None:
+        self._has_meaning = has_meaning
         self._numbers: dict[Place, int] = {}
         self._names: list[dict[str, None]] = []
 
@@ -51,13 +52,20 @@ class Sites:
         self._names[number].update(dict.fromkeys(names))
         return number
 
+    def names(self) -> set[str]:
+        """All names that claims have used so far."""
+        return {name for names in self._names for name in names}
+
     def build(self) -> tuple[Site, ...]:
         """All sites, by number. At its return a function shows the integers of all names that it uses for dims."""
         used: dict[int, dict[str, None]] = {}
         for place, number in self._numbers.items():
             used.setdefault(place.scope, {}).update(self._names[number])
         return tuple(
-            Site(number, p.kind, p.scope, p.position, p.name, p.when, names, p.loop, p.part)
+            Site(number, p.kind, p.scope, p.position, p.name, p.when, self._meant(p, names), p.loop, p.part)
             for p, number in self._numbers.items()
-            for names in [tuple(used[p.scope] if p.kind == "return" else self._names[number])]
+            for names in [used[p.scope] if p.kind == "return" else self._names[number]]
         )
+
+    def _meant(self, place: Place, names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(name for name in names if self._has_meaning(place, name))

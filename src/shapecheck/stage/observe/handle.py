@@ -17,7 +17,7 @@ from shapecheck.stage.observe.mapping import Surroundings
 from shapecheck.stage.observe.names import sizes_among, visible
 from shapecheck.stage.observe.recorder import Opened, Recorder
 from shapecheck.stage.observe.traced import Formatted, described, traced_by
-from shapecheck.stage.observe.values import describe, is_array
+from shapecheck.stage.observe.values import describe, is_array, is_size
 
 _ITEM_LIMIT = 64
 _CALL_LIMIT = 20_000  # calls kept of one evaluation; beyond it a Python loop repeats itself
@@ -150,11 +150,16 @@ class ModuleProbe:
         return value
 
     def constructing(self, scope: int) -> None:
-        """Note the sizes that a constructor has: called at its start, and at its end."""
+        """Note the sizes that a constructor has: called at its start, and at its end.
+
+        A variable that it binds more than once means one of several sizes, and nobody can say which.
+        """
         variables = sys._getframe(1).f_locals
         owner = self.scopes[scope].parameters[0]
         if owner in variables:
-            construction = Construction(variables[owner], (self.path, scope), sizes_among(variables))
+            changing = {name for name in self.scopes[scope].rebound if is_size(variables.get(name))}
+            sizes = {name: value for name, value in sizes_among(variables).items() if name not in changing}
+            construction = Construction(variables[owner], (self.path, scope), sizes)
             self.recorder.constructions.note(construction)
 
     def fields(self, scope: int, outer: Opened | None) -> Callable[[Any], Any]:
@@ -218,7 +223,8 @@ class ModuleProbe:
             return
         names: tuple[Named, ...] = ()
         if site.names:
-            names = visible(site.names, *self._variables(frame), self.recorder.constructions)
+            parameters = self.scopes[site.scope].parameters
+            names = visible(site.names, *self._variables(frame), self.recorder.constructions, parameters)
         opened.observations.append(Observation(site.index, describe(value, self._hidden(opened, frame)), names))
 
     def _hidden(self, opened: Opened, frame: FrameType) -> Callable[[], tuple[str, ...]]:

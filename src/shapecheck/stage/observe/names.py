@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +13,8 @@ from shapecheck.facts import Named
 from shapecheck.stage.observe.constructions import Known
 from shapecheck.stage.observe.values import is_array, is_size
 
+_HEAD = re.compile(r"[^\W\d]\w*")
+_COUNTERS = 2  # a local number up to this may count or switch something
 _STEP = re.compile(r"\.([^\W\d]\w*)|\[(-?\d+)\]")
 _CONFIGS = frozenset(
     [
@@ -37,19 +41,29 @@ def visible(
     variables: Mapping[str, Any],
     module: Mapping[str, Any],
     constructions: Known | None = None,
+    parameters: Sequence[str] = (),
 ) -> tuple[Named, ...]:
     """The sizes that `names` have here: locals and closure, `self` and its configs, local configs, the module.
 
-    A name that means nothing here may be a variable of the constructor of `self`.
+    The nearest binding wins, but for local numbers so small that they may be counters or switches. A name that means
+    nothing here may be a field of the one record among the `parameters` that has it, or a variable of the constructor
+    of `self`.
     """
     result: list[Named] = []
     for name in names:
-        found = list(_sizes(name, variables, module))
+        found = list(_sizes(name, _own(name, variables)))
+        if not any(map(_is_telling, found)):
+            found += _sizes(name, _held(name, variables))
+            if _head(name) not in variables:
+                found += _sizes(name, _own(name, module))
+        if not found:
+            found = list(_sizes(name, _of_records(name, variables, parameters)))
         if not found and constructions is not None and "self" in variables:
             owner = variables["self"]
             for space in constructions.variables(owner):
                 inside = f"in {type(owner).__name__}.__init__"
-                found += [replace(n, source=f"{n.source} {inside}") for n in _sizes(name, space, {})]
+                candidates = itertools.chain(_own(name, space), _held(name, space))
+                found += [replace(n, source=f"{n.source} {inside}") for n in _sizes(name, candidates)]
         result += dict.fromkeys(found)
     return tuple(result)
 
@@ -61,34 +75,55 @@ def sizes_among(variables: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _sizes(name: str, variables: Mapping[str, Any], module: Mapping[str, Any]) -> Iterator[Named]:
-    for source, value in _candidates(name, variables, module):
-        if is_size(value):
-            yield Named(name, str(value), source)
+def _sizes(name: str, candidates: Iterable[tuple[str, Any]]) -> Iterator[Named]:
+    return (Named(name, str(value), source) for source, value in candidates if is_size(value))
 
 
-def _candidates(name: str, variables: Mapping[str, Any], module: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    head = re.match(r"[^\W\d]\w*", name)
-    if head is None:
+def _is_telling(named: Named) -> bool:
+    """Whether a local number can hardly be anything but a size."""
+    return not named.size.isdigit() or int(named.size) > _COUNTERS
+
+
+def _head(name: str) -> str:
+    """The variable in `n`, `x.shape[0]`, `self.n`; of `len(x)` that is x."""
+    found = _HEAD.match(name.removeprefix("len("))
+    return found.group() if found is not None else ""
+
+
+def _own(name: str, space: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """What the variables of one space say: `n`, `x.shape[0]`, `len(x)`."""
+    if name.startswith("len("):
+        yield from _lengths(_own(name[4:-1], space))
+    elif (head := _head(name)) in space:
+        yield from _follow(name, space[head], name[len(head) :])
+
+
+def _held(name: str, variables: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """What `self` has under this name, and configs."""
+    if name.startswith("len("):
+        yield from _lengths(_held(name[4:-1], variables))
+    if not name.isidentifier():
         return
-    rest = name[head.end() :]
-    if rest.startswith("("):  # len(x)
-        argument = rest[1:-1]
-        for source, value in _candidates(argument, variables, module):
-            if head.group() == "len" and hasattr(value, "__len__"):
-                yield f"len({source})", _length(value)
-        return
-    for space in (variables, module):
-        if head.group() in space:
-            yield from _follow(name, space[head.group()], rest)
-            break
-    if rest:
-        return
-    owner = variables.get("self")
-    for source, holder in _holders(owner, variables):
+    for source, holder in _holders(variables.get("self"), variables):
         value = _attribute(holder, name)
         if value is not None:
             yield f"{source}.{name}", value
+
+
+def _of_records(name: str, variables: Mapping[str, Any], parameters: Sequence[str]) -> Iterator[tuple[str, Any]]:
+    """What the one record among the parameters has under this name: of two nobody can say which is meant."""
+    if not name.isidentifier():
+        return
+    found = [(key, variables[key]) for key in parameters if key in variables and _is_record(variables[key])]
+    sizes = [(f"{key}.{name}", value) for key, record in found if is_size(value := _attribute(record, name))]
+    if len(sizes) == 1:
+        yield from sizes
+
+
+def _is_record(value: Any) -> bool:
+    """Whether a value only holds others: a model has sizes of its own, which mean nothing outside of it."""
+    named = isinstance(value, tuple) and hasattr(type(value), "_fields")
+    return (named or dataclasses.is_dataclass(value)) and not callable(value)
 
 
 def _holders(owner: Any, variables: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -118,10 +153,10 @@ def _attribute(holder: Any, name: str) -> Any:
     if name in members:
         return members[name]
     for cls in type(holder).__mro__:
+        if name in getattr(cls, "_fields", ()):  # before the class itself, which has a descriptor of that name
+            return getattr(holder, name)
         if name in vars(cls):
             return vars(cls)[name]
-        if name in getattr(cls, "_fields", ()):
-            return getattr(holder, name)
     return None
 
 
@@ -148,6 +183,10 @@ def _shape_or_attribute(value: Any, name: str) -> Any:
     if is_array(value):
         return getattr(value, name)
     return _attribute(value, name)
+
+
+def _lengths(candidates: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    return ((f"len({source})", _length(value)) for source, value in candidates if hasattr(value, "__len__"))
 
 
 def _length(value: Any) -> Any:

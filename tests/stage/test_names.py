@@ -1,0 +1,194 @@
+"""What a name in a comment means: the nearest binding wins. Each case has a good use and a bad one beside it."""
+
+from __future__ import annotations
+
+import pytest
+
+HEAD = """
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+"""
+
+CASES = {
+    "own_unpacking_before_the_constructor": """
+class Mix(eqx.Module):
+    scale: jax.Array
+
+    def __init__(self, dim: int, feat_sizes=(7, 9)):
+        H, W = feat_sizes
+        self.scale = jnp.ones((dim,))
+
+    def __call__(self, x: Float[Array, "batch time freq dim"]):
+        y = x * self.scale  # (B, T, H, C)
+        B, T, H, C = x.shape
+        z = y + 1  # (B, T, H, C)
+        w = y.mean(axis=2)  # (B, T, H)  ~SC201
+        return z + w[:, :, None]
+""",
+    "own_unpacking_before_attributes": """
+class Heads(eqx.Module):
+    H: int
+
+    def __init__(self, H: int = 5):
+        self.H = H
+
+    def __call__(self, x: Float[Array, "batch time freq dim"]):
+        B, T, H, C = x.shape
+        y = x[:, :, 0].sum(axis=-1, keepdims=True) * jnp.ones(H)  # (B, T, H)
+        z = x[:, :, 0].sum(axis=-1, keepdims=True) * jnp.ones(self.H)  # (B, T, H)  ~SC201
+        return y, z
+""",
+    "an_unpacking_says_what_its_names_are": """
+def turn(x: Float[Array, "first second"]):
+    T, B = x.shape  # (B, T)  ~SC201
+    return x.sum()
+""",
+    "a_constructors_variable_that_changes": """
+class Stack(eqx.Module):
+    layers: list
+
+    def __init__(self, in_dim: int, hidden: int, widths=(24, 40), *, key):
+        self.layers = []
+        for out_dim in widths:
+            self.layers.append(eqx.nn.Linear(in_dim, out_dim, key=key))
+            in_dim = out_dim
+        self.layers.append(eqx.nn.Linear(40, hidden, key=key))
+
+    def __call__(self, x: Float[Array, "n d"]):
+        y = x + 1  # (n, in_dim)
+        for layer in self.layers:
+            y = jax.vmap(layer)(y)  # (n, out_dim)
+        z = y * 2  # (n, hidden)
+        w = z.T  # (n, hidden)  ~SC201
+        return w
+""",
+    "an_optional_argument_of_a_constructor": """
+class Wide(eqx.Module):
+    up: eqx.nn.Linear
+
+    def __init__(self, dim: int, hidden: int | None = None, *, key):
+        if hidden is None:
+            hidden = 4 * dim
+        self.up = eqx.nn.Linear(dim, hidden, key=key)
+
+    def __call__(self, x: Float[Array, "dim"]):
+        y = self.up(x)  # (hidden,)
+        z = self.up(x)[:-1]  # (hidden,)  ~SC201
+        return y, z
+""",
+    "a_nested_function_with_a_name_of_its_own": """
+def outer(x: Float[Array, "B T"]):
+    def inner(y):  # y: (B, D)
+        z = y * 2  # (B, D)
+        B, D = y.shape
+        v = z + 1  # (B, D)
+        w = z.T  # (B, D)  ~SC201
+        return v, w
+
+    def reader(y):
+        v = y.T  # (D, B)
+        w = y.T  # (B, D)  ~SC201
+        return v, w
+
+    return inner(x[1:, 1:]), reader(x[:, 1:])
+""",
+    "each_turn_binds_anew": """
+def pool(xs, first):
+    N, D = first.shape
+    total = first.sum()
+    for x in xs:
+        # (N, D)
+        y = x * 2
+        # (D, N)  ~SC201
+        z = x * 3
+        N, D = x.shape
+        total = total + y.sum() + z.sum()
+    return total
+
+def test_pool():
+    pool([jnp.zeros((5, 3)), jnp.zeros((7, 4)), jnp.zeros((11, 6))], jnp.zeros((10, 4)))
+""",
+    "what_stands_in_an_if_is_of_its_own_turn": """
+def mixed(xs):
+    total = 0.0
+    for i, x in enumerate(xs):
+        y = x * 2  # (N, D)
+        if i % 2:
+            z = y + 1  # (N, D)
+            w = y.T  # (N, D)  ~SC201
+        total = total + y.sum()
+    return total
+
+def test_mixed():
+    mixed([jnp.zeros((5, 3)), jnp.zeros((7, 4)), jnp.zeros((11, 6)), jnp.zeros((12, 8))])
+""",
+    "the_counter_of_a_loop_that_has_ended": """
+def chain(x, ws):
+    n = x.shape[0]
+    y = x * 2  # (n, d)
+    w = x.T * 2  # (n, d)  ~SC201
+    for n, each in enumerate(ws):
+        y = y @ each
+    return y  # (n, k)
+
+def test_chain():
+    chain(jnp.zeros((5, 3)), [jnp.zeros((3, 4)), jnp.zeros((4, 6))])
+""",
+    "a_size_that_grows_in_a_loop": """
+def grow(x, times):
+    c = x.shape[0]
+    for _ in range(times):
+        x = jnp.concatenate([x, x])  # (2*c, d)
+        c = 2 * c
+    y = x + 1  # (c, d)
+    z = x[: c // 2]  # (c, d)  ~SC201
+    return y, z
+
+def test_grow():
+    grow(jnp.zeros((5, 3)), 3)
+""",
+    "the_record_that_an_argument_is": """
+@dataclass
+class Spec:
+    num_timesteps: int = 12
+    width: int = 5
+
+class Limits(NamedTuple):
+    num_bins: int
+
+def spread(info: Spec, limits: Limits):
+    a = jnp.zeros((info.num_timesteps, 3))  # (num_timesteps, 3)
+    b = jnp.zeros((info.width, 3))  # (num_timesteps, 3)  ~SC201
+    c = jnp.zeros((limits.num_bins,))  # (num_bins,)
+    d = jnp.zeros((limits.num_bins - 1,))  # (num_bins,)  ~SC201
+    return a, b, c, d
+
+def of_two(low: Limits, high: Limits):
+    return jnp.zeros((low.num_bins, high.num_bins))  # (num_bins, k)
+
+def of_a_local(limits: Limits, x):
+    num_bins = x.shape[0]
+    return x * 2  # (num_bins, 3)
+
+def test_records():
+    spread(Spec(), Limits(7))
+    of_two(Limits(7), Limits(9))
+    of_a_local(Limits(7), jnp.zeros((11, 3)))
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(check_folder):
+    return check_folder({f"test_{name}.py": HEAD + text for name, text in CASES.items()})
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_nearest_binding_wins(folder, name: str) -> None:
+    assert folder.cases[f"test_{name}.py"].as_marked()
