@@ -8,7 +8,8 @@
 `run` takes one package, `name=folder of its checkout`. It copies it below `--out`, and then
   1. checks the clean copy, with tests and without: which claims are verified, what is reported already;
   2. runs its tests once under pytest with shapecheck's runtime checks: which tests pass, which lines each of them runs,
-     which claims they contradict already (`--suite FILE...` names test files if all of them take too long);
+     which claims they contradict already (`--suite FILE...` names test files if all of them take too long: the checker
+     is then given the same ones);
   3. makes mutants, in an order that a seed decides and that takes operators and functions in turn;
   4. judges one after the other by running the few tests that run its statement, for real: it counts if one of them now
      ends with a shape error raised from a line of the package, or if a runtime check contradicts a claim that no test
@@ -58,6 +59,10 @@ class Package:
         """Copy the checkout, unless that was done."""
         if not (home / "clean").is_dir():
             shutil.copytree(checkout, home / "clean", ignore=IGNORED, symlinks=True)
+            if settings["suite"]:  # the checker evaluates the tests that the judge runs, and no others
+                tests = json.dumps(settings["suite"])
+                with (home / "clean" / "pyproject.toml").open("a", encoding="utf-8") as file:
+                    file.write(f"\n[tool.shapecheck]\ntests = {tests}\n")
         home.joinpath("settings.json").write_text(json.dumps(settings, indent=1), "utf-8")
         return cls(home)
 

@@ -72,7 +72,8 @@ def _wrong(text: str, dims: list[tuple[int, int]], names: list[str], separator: 
     if len(dims) > 1:
         index = next((n for n, word in enumerate(words) if word != "..."), 0)
         rest = separator.join(word for n, word in enumerate(words) if n != index)
-        yield [Edit(start=dims[0][0], end=dims[-1][1], text=rest)]
+        lone = "," if len(dims) == 2 and text[: dims[0][0]].rstrip().endswith("(") else ""  # `(b)` is no shape
+        yield [Edit(start=dims[0][0], end=dims[-1][1], text=rest + lone)]
     for (start, end), word in zip(dims, words, strict=True):
         if _NAME.fullmatch(word):
             other = next((name for name in names if name not in words and name != word), None)
