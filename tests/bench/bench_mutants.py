@@ -204,17 +204,28 @@ def check_mutant(
             "verified_before": clean[run]["claims"]["verified"],
             "seconds": round(time.perf_counter() - begin, 1),
         }
-    without = {(c["path"], c["scope"]) for c in clean["no-tests"]["verified"]}
     return {
         "package": package.home.name,
         "mutant": record["mutant"],
         "evidence": record["evidence"],
         "checks": checks,
-        "verified_without_tests": any(
-            path == mutant.path and (mutant.function == scope or mutant.function.startswith(f"{scope}."))
-            for path, scope in without
-        ),
     }
+
+
+def is_verified_without_tests(mutant: dict[str, Any], clean: dict[str, dict[str, Any]]) -> bool:
+    """Whether all claims of the mutated function (of its class, for a constructor) that are verified are so without."""
+    name, _, last = mutant["function"].rpartition(".")
+    outer = name if last in ("__init__", "setup") else mutant["function"]
+
+    def lines(run: str) -> set[int]:
+        own = [claim for claim in clean[run]["verified"] if claim["path"] == mutant["path"]]
+        return {
+            c["line"]
+            for c in own
+            if f"{c['scope']}.".startswith(f"{outer}.") or f"{outer}.".startswith(f"{c['scope']}.")
+        }
+
+    return bool(lines("tests")) and lines("tests") <= lines("no-tests")
 
 
 def body_of(source: Source, mutant: Mutant) -> range:
@@ -337,8 +348,13 @@ def main() -> None:
             for record in package.lines("judged"):
                 check_one(package, checker, arguments.label, record, clean)
     else:
-        results = [r for package in packages(arguments.out) for r in package.lines(f"checks-{arguments.label}")]
-        judged = {package.home.name: len(package.lines("judged")) for package in packages(arguments.out)}
+        results, judged = [], {}
+        for package in packages(arguments.out):
+            judged[package.home.name] = len(package.lines("judged"))
+            for result in package.lines(f"checks-{arguments.label}"):
+                clean = json.loads((package.home / f"clean-{arguments.label}.json").read_text("utf-8"))
+                reached = is_verified_without_tests(result["mutant"], clean)
+                results.append({**result, "verified_without_tests": reached})
         print(tables.summary(results, judged, shown=arguments.misses))
 
 

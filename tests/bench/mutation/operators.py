@@ -25,24 +25,29 @@ JOINS = {"concatenate": 1, "concat": 1, "stack": 1, "split": 2, "array_split": 2
 ARRAYS = frozenset({"zeros", "ones", "full", "empty", "normal", "uniform", "truncated_normal"})
 LAYERS = re.compile(r"Linear|Conv|Dense|Embed|Norm|MLP|Mlp|LSTM|GRU|Pool|PReLU|Perceptron|Attention")
 PATTERNS = frozenset({"rearrange", "repeat", "reduce"})  # of einops
+OTHERS = frozenset({"math", "random", "jr", "jrandom", "builtins", "itertools"})  # whose functions have no axes
 MODULES = frozenset({"jnp", "np", "numpy", "lax", "jax", "linalg", "nn", "xnp", "mx"})
 
 
 def _name(call: ast.expr) -> str:
-    """The last part of what is called, or ""."""
+    """The last part of what is called, or "" where that is not about arrays."""
     if not isinstance(call, ast.Call):
         return ""
     function = call.func
-    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    if not isinstance(function, ast.Attribute):
+        return str(getattr(function, "id", ""))
+    return "" if function.attr not in ARRAYS and _root(function) in OTHERS else function.attr
+
+
+def _root(function: ast.Attribute) -> str:
+    """What stands before the last dot."""
+    before = function.value
+    return before.attr if isinstance(before, ast.Attribute) else str(getattr(before, "id", ""))
 
 
 def _is_method(call: ast.Call) -> bool:
     """Whether an array's method is called, and not a function of a module."""
-    if not isinstance(call.func, ast.Attribute):
-        return False
-    root = call.func.value
-    named = root.attr if isinstance(root, ast.Attribute) else getattr(root, "id", "")
-    return named not in MODULES
+    return isinstance(call.func, ast.Attribute) and _root(call.func) not in MODULES
 
 
 def _argument(call: ast.Call, position: int, *names: str) -> ast.expr | None:
@@ -250,7 +255,7 @@ def swapped_operands(source: Source, node: ast.expr) -> Proposals:
         if len(node.args) >= 2 and not _is_method(node):
             yield from _swaps(source, node.args[:2])
     elif isinstance(node, ast.Call) and _name(node) == "einsum" and len(node.args) == 3:
-        yield from _swaps(source, node.args[1:])
+        yield from _swaps(source, [each for each in node.args if "->" not in source.of(each)])
 
 
 OPERATORS: dict[str, Operator] = {

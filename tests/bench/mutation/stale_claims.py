@@ -19,16 +19,18 @@ def stale_mutants(source: Source, claims: Sequence[Mapping[str, Any]]) -> Iterat
 
     `claims` are those of `shapecheck claims --output-format json`, which says where each begins.
     """
+    places = []
     names = defaultdict(set)
-    for claim in claims:
-        names[claim["scope"]].update(_NAME.findall(claim["spec"]))
-    seen: set[tuple[int, str]] = set()
     for claim in claims:
         annotated = claim["notation"] == "annotation"
         begin = source.offset(claim["line"], claim["column"])
         line_end = source.offset(claim["line"], 1) + len(source.lines[claim["line"] - 1])
         dims = _quoted(source.text, begin, line_end) if annotated else _bracketed(source.text, begin, line_end)
-        for edits in _wrong(source.text, dims, sorted(names[claim["scope"]]), " " if annotated else ", "):
+        places.append((claim, dims, " " if annotated else ", "))
+        names[claim["scope"]].update(word for a, b in dims for word in [source.text[a:b]] if _NAME.fullmatch(word))
+    seen: set[tuple[int, str]] = set()
+    for claim, dims, separator in places:
+        for edits in _wrong(source.text, dims, sorted(names[claim["scope"]]), separator):
             mutant = source.mutant(f"stale {claim['notation']}", claim["scope"], claim["line"], edits)
             if mutant is not None and (claim["line"], mutant.after) not in seen:
                 seen.add((claim["line"], mutant.after))

@@ -68,7 +68,7 @@ def summary(results: Sequence[Result], judged: Mapping[str, int], *, shown: Sequ
     parts.append(table("by what shows", results, lambda r: kinds[all(e["kind"] == "raised" for e in r["evidence"])]))
     reached = [r for r in results if r.get("verified_without_tests")]
     parts.append(
-        f"Without tests, of the {len(reached)} mutants in functions with a claim that is verified without tests: "
+        f"Without tests, of the {len(reached)} mutants in functions whose claims are verified without them too: "
         f"recall {recall(reached, 'no-tests'):.3f}\n"
     )
     for run in shown:
