@@ -15,7 +15,8 @@
      ends with a shape error raised from a line of the package, or if a runtime check contradicts a claim that no test
      contradicted before; what nothing shows is dropped. The checker has no say in this;
   5. checks each mutant that counts, with tests and without: detected is a new error or warning on the changed
-     statement, on a claim that became false, or where JAX raised; any other new one is "elsewhere".
+     statement, on a claim that became false, or where JAX raised; any other new one is "elsewhere". For a package
+     in which one edit concerns hundreds of tests and models, `--narrow` checks the edited file with its tests.
 It ends when `--wanted` mutants count. Everything is kept in `--out` as JSON lines; a run that was interrupted goes on
 where it stopped. `check` gives the mutants that count to another version of the checker; results stand under a label.
 
@@ -96,27 +97,44 @@ class Package:
             file.write(json.dumps(record) + "\n")
 
 
-def clean_checks(package: Package, checker: Checker, label: str) -> dict[str, dict[str, Any]]:
-    """The clean copy's reports by run, the verified claims among them; kept, with the cache, for the mutants."""
-    kept = package.home / f"clean-{label}.json"
+def clean_checks(package: Package, checker: Checker, label: str, path: str = "") -> dict[str, dict[str, Any]]:
+    """The clean copy's reports by run, the verified claims among them; kept, with the cache, for the mutants.
+
+    They are of the package, or of one file with the tests that run it.
+    """
+    name = f"{label}-{path.replace('/', '-')}" if path else label
+    kept = package.home / f"clean-{name}.json"
     if kept.exists():
         return dict(json.loads(kept.read_text("utf-8")))
     project = package.project(f"checked-{label}")
+    if path:
+        tests = CleanTests.of(package.lines("tests")).ran.get(path, {})
+        files = json.dumps(sorted({test.partition("::")[0] for ran in tests.values() for test in ran}))
+        (project.folder / f"{name}.toml").write_text(f"[tool.shapecheck]\ntests = {files}\n", "utf-8")
     claims = checker.claims(project)
     reports = {}
-    for run, tests in (("tests", True), ("no-tests", False)):
+    for run in tables.RUNS:
         shutil.rmtree(project.folder / detection.CACHE, ignore_errors=True)
         begin = time.perf_counter()
-        report = checker.report(project, tests=tests)
+        report = check_copy(package, checker, project, name, path, run)
         seconds = time.perf_counter() - begin
-        shutil.rmtree(package.home / f"cache-{label}-{run}", ignore_errors=True)
-        shutil.copytree(project.folder / detection.CACHE, package.home / f"cache-{label}-{run}")
-        strict = checker.report(project, tests=tests, extra=["--strict-comments"])
-        verified = detection.verified_claims(claims, report, strict)
+        shutil.rmtree(package.home / f"cache-{name}-{run}", ignore_errors=True)
+        shutil.copytree(project.folder / detection.CACHE, package.home / f"cache-{name}-{run}")
+        strict = check_copy(package, checker, project, name, path, run, "--strict-comments")
+        verified = detection.verified_claims([c for c in claims if path in ("", c["path"])], report, strict)
         reports[run] = {**report, "verified": verified, "seconds": seconds}
-        tell(f"clean, {run}: {len(verified)} of {len(claims)} claims verified, {seconds:.0f} s")
+        tell(f"clean {path}, {run}: {len(verified)} claims verified, {seconds:.0f} s")
     kept.write_text(json.dumps(reports), "utf-8")
     return reports
+
+
+def check_copy(
+    package: Package, checker: Checker, project: Project, name: str, path: str, run: str, *extra: str
+) -> dict[str, Any]:
+    """The report over the checker's copy as it is."""
+    if path:
+        extra = ("--config", f"{name}.toml", *extra)
+    return checker.report(project, path or package.settings["package"], tests=run == "tests", extra=extra)
 
 
 def clean_tests(package: Package, seconds: float) -> CleanTests:
@@ -174,6 +192,10 @@ def check_mutant(
 ) -> dict[str, Any]:
     """What the checker says of one mutant that counts, with tests and without."""
     mutant = Mutant.from_json(record["mutant"])
+    narrow = mutant.path if package.settings.get("narrow") else ""
+    name = f"{label}-{narrow.replace('/', '-')}" if narrow else label
+    if narrow:
+        clean = clean_checks(package, checker, label, narrow)
     project = package.project(f"checked-{label}")
     file = project.folder / mutant.path
     source = file.read_bytes().decode("utf-8")
@@ -182,12 +204,12 @@ def check_mutant(
     right = detection.acceptable(mutant, record["evidence"], sources)
     body = body_of(sources[mutant.path], mutant)
     checks = {}
-    for run, tests in (("tests", True), ("no-tests", False)):
-        detection.restore(package.home / f"cache-{label}-{run}", project.folder)
+    for run in tables.RUNS:
+        detection.restore(package.home / f"cache-{name}-{run}", project.folder)
         begin = time.perf_counter()
         file.write_bytes(mutant.applied(source).encode("utf-8"))
         try:
-            report = checker.report(project, tests=tests)
+            report = check_copy(package, checker, project, name, narrow, run)
         except CheckerFailedError as error:
             checks[run] = {"verdict": "missed", "place": "", "new": [], "said": {"notes": [str(error)]}}
             continue
@@ -305,6 +327,7 @@ def parse() -> argparse.Namespace:
     run.add_argument("--python", default=sys.executable, help="the package's interpreter")
     run.add_argument("--checker", default="", metavar="FOLDER", help="where its tests import shapecheck from")
     run.add_argument("--pytest-option", action="append", default=[], help="an option for pytest, --pytest-option=-x")
+    run.add_argument("--narrow", action="store_true", help="check the mutated file alone, with the tests that run it")
     run.add_argument("--wanted", type=int, default=40, help="mutants that count (default: 40)")
     run.add_argument("--seed", type=int, default=0)
     run.add_argument("--suite-seconds", type=float, default=1800, help="for the clean copy's tests (default: 1800)")
@@ -336,6 +359,7 @@ def main() -> None:
             "suite": arguments.suite,
             "python": arguments.python,
             "checker": str(Path(arguments.checker).resolve()) if arguments.checker else "",
+            "narrow": arguments.narrow,
             "pytest_options": arguments.pytest_option,
         }
         measure(Package.create(arguments.out / name, Path(folder), settings), arguments)

@@ -30,9 +30,9 @@ class Checker:
     budget: float
     limit: float
 
-    def report(self, project: Project, *, tests: bool, extra: Sequence[str] = ()) -> dict[str, Any]:
-        """The JSON report of `check` over the package."""
-        command = [*shlex.split(self.tool), "check", project.package, "--output-format", "json", "--budget"]
+    def report(self, project: Project, path: str, *, tests: bool, extra: Sequence[str] = ()) -> dict[str, Any]:
+        """The JSON report of `check` over the package, or over one file of it."""
+        command = [*shlex.split(self.tool), "check", path, "--output-format", "json", "--budget"]
         command += [str(self.budget), "--python", project.python, *([] if tests else ["--no-tests"]), *extra]
         return self._json(command, project)
 
