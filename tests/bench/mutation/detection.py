@@ -96,6 +96,11 @@ def acceptable(
             first, last = source.statement(fact["line"])
         for line in range(first, last + 1):
             lines.setdefault((fact["path"], line), fact["kind"])
+        caller = fact.get("callers", {}).get(mutant.path)
+        if caller is not None and mutant.path in sources:  # the user's own line, where only this file is checked
+            first, last = sources[mutant.path].statement(caller)
+            for line in range(first, last + 1):
+                lines.setdefault((mutant.path, line), "raised")
     return lines
 
 
