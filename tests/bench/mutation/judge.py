@@ -136,7 +136,7 @@ def evidence(
         if error and is_shape_error(error, package):
             path, line = error["frames"][-1]
             fact = {"kind": "raised", "path": path, "line": line, "code": error["type"], "message": error["text"]}
-            callers = {file: number for file, number in error["frames"]}  # the innermost line of each file
+            callers = dict(error["frames"])  # the innermost line of each file
             shown.setdefault(("raised", path, line), {**fact, "test": record["test"], "callers": callers})
     return list(shown.values())
 
