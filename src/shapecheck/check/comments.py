@@ -18,6 +18,7 @@ from shapecheck.facts import ArrayValue, Claim, Named, Observation, TreeValue
 from shapecheck.shapes import AnyDim, Bindings, FixedDim, NamedDim, Size, Spec, match, parse_spec
 
 _MOST_READINGS = 32
+_AGREEING = 2  # other fields whose comments must agree on a name
 
 Shape = tuple[Size, ...]
 
@@ -104,9 +105,19 @@ class CommentReader:
             if any(self._part(claim, spec, part, observation.names, None) is None for (part,) in leaves):
                 return f"it gives one shape for a {value.type} of several arrays, and fits some of them"
         in_fields = self.reader.module.sites[claim.sites[0]].kind == "field" and claim.notation == "comment"
-        if in_fields and mismatch.reason == "dim" and any(b.name in self.reader.fresh for b in mismatch.bound):
+        fresh = [b.name for b in mismatch.bound if b.name in self.reader.fresh]
+        if in_fields and mismatch.reason == "dim" and not all(self._agreed(claim, name) for name in fresh):
             return "only the comments of other fields bind its names, and they may each speak for themselves"
         return ""
+
+    def _agreed(self, claim: Claim, name: str) -> bool:
+        """Whether several other claims mean one size by a name, so that it means the same in all of them."""
+        agreeing = 0
+        for other in self.claims.values():
+            seen = self.reader.seen.get(natural_site(self.reader, other), ())
+            if other is not claim and seen and name in parse_spec(other.spec).names():
+                agreeing += all(self._reading(other, each, None) is None for each in seen)
+        return agreeing >= _AGREEING
 
     @cached_property
     def _speaks_of_one_example(self) -> bool:

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from shapecheck.source.scopes import Function, Placed, Tables, arguments, dotted, targets
+from shapecheck.source.vocabulary import words
 
 _INTEGERS = frozenset({"int", "int | None", "Optional[int]"})
 
@@ -20,6 +21,7 @@ def known_dims(tables: Tables, annotated: Iterable[str]) -> set[str]:
         if isinstance(node, Function):
             known.update(a.arg for a in arguments(node) if _is_integer(a.annotation))
             known.update(_sized_defaults(node))
+    known.update(_in_shapes(tables.nodes[0]))
     return known
 
 
@@ -32,6 +34,33 @@ def own_sizes(tables: Tables) -> dict[int, set[str]]:
         if isinstance(node, Function):
             own[scope].update(a.arg for a in arguments(node) if _is_integer(a.annotation))
     return own
+
+
+# Functions that take the shape of their result.
+_TAKE_SHAPES = words(
+    "zeros ones empty full reshape broadcast_to normal uniform randint bernoulli truncated_normal ShapeDtypeStruct"
+)
+
+
+def _in_shapes(tree: ast.AST) -> Iterator[str]:
+    """The names in shapes that the code writes out: in `jnp.zeros((4 * hidden,))`, hidden is a size."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else dotted(node.func)
+            if name in _TAKE_SHAPES:
+                values = [*node.args, *(k.value for k in node.keywords if k.arg == "shape")]
+                shapes = [value for value in values if isinstance(value, ast.Tuple | ast.List)]
+                for part in (part for shape in shapes for element in shape.elts for part in _factors(element)):
+                    yield from _names(part)
+
+
+def _factors(size: ast.expr) -> Iterator[ast.expr]:
+    """The names that a size is computed of."""
+    if isinstance(size, ast.BinOp):
+        yield from _factors(size.left)
+        yield from _factors(size.right)
+    elif isinstance(size, ast.Name | ast.Attribute):
+        yield size
 
 
 def _sized_defaults(node: Function) -> Iterator[str]:

@@ -16,6 +16,7 @@ from shapecheck.source.vocabulary import is_dim_part, looks_like_dim
 
 _SHORTEST = 4  # shorter names are one edit from each other by nature: `h`, `w`; `qk`, `qkv`
 _LONGEST = 60
+_LONG, _OFTEN = 8, 2  # letters of a name that other functions use, and how often it stands in the file at least
 _SHORTEST_PART = 3  # `q_len` and `k_len`
 _WORD = re.compile(r"\w+")
 
@@ -62,20 +63,27 @@ class NearNames:
                 ranked.append((0, near))
             elif near in self._visible[claim.scope]:
                 ranked.append((1, near))
-            elif claim.sure and (near in earlier or looks_like_dim(near)):
+            elif claim.sure and near in counts and (near in earlier or looks_like_dim(near)):
                 ranked.append((2, near))
+            elif claim.sure and near not in counts and self._words(near) > _OFTEN and len(near) >= _LONG:
+                ranked.append((3, near))  # a name of other functions, too long to be near by chance
         return min(ranked)[1] if ranked else ""
 
     def _around(self, scope: int) -> Mapping[str, Collection[str]]:
         """The names that a claim of a scope may mean, by what is left of each without one of its letters."""
         if scope not in self._near:
             found: dict[str, set[str]] = defaultdict(set)
-            for name in {*self.visible(scope), *self._claimed[scope]}:
+            for name in {*self.visible(scope), *self._claimed[scope], *self._everywhere}:
                 if len(name) <= _LONGEST and not any(map(str.isdigit, name)):
                     for piece in _shortened(name):
                         found[piece].add(name)
             self._near[scope] = found
         return self._near[scope]
+
+    @cached_property
+    def _everywhere(self) -> frozenset[str]:
+        """The names that claims use anywhere in the file."""
+        return frozenset(name for names in self._names for name in names)
 
     def _words(self, name: str) -> int:
         """How often a name stands in the file."""

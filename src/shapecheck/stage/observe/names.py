@@ -114,16 +114,18 @@ def _of_records(name: str, variables: Mapping[str, Any], parameters: Sequence[st
     """What the one record among the parameters has under this name: of two nobody can say which is meant."""
     if not name.isidentifier():
         return
-    found = [(key, variables[key]) for key in parameters if key in variables and _is_record(variables[key])]
+    holders = ((key, variables[key]) for key in parameters if key in variables and key != "self")
+    # A model's sizes mean nothing outside of it, unless a name is made for just that: `code_dim`, and not `dim`.
+    found = [(k, v) for k, v in holders if _is_record(v) and ("_" in name.strip("_") or not callable(v))]
     sizes = [(f"{key}.{name}", value) for key, record in found if is_size(value := _attribute(record, name))]
     if len(sizes) == 1:
         yield from sizes
 
 
 def _is_record(value: Any) -> bool:
-    """Whether a value only holds others: a model has sizes of its own, which mean nothing outside of it."""
+    """Whether a value only holds others, by name."""
     named = isinstance(value, tuple) and hasattr(type(value), "_fields")
-    return (named or dataclasses.is_dataclass(value)) and not callable(value)
+    return (named or dataclasses.is_dataclass(value)) and not isinstance(value, type)
 
 
 def _holders(owner: Any, variables: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
