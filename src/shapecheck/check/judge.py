@@ -24,7 +24,7 @@ HALF_WAY = "evaluation did not come to the end of its function"
 SOME_SIZES = "it holds for some sizes and fails for others: for {holds}, but not for {fails}"
 
 _GIVEN = ("test", "example", "config", "script", "run")  # origins of arguments that the user wrote
-_PARTICULAR = ("tie", "size", "rank", "follows")  # assumptions under which a claim was not seen for all sizes
+_PARTICULAR = ("tie", "size", "rank")  # assumptions under which a claim was not seen for all sizes
 _SMALLEST_OWED = 15  # multiples of smaller sizes mean nothing
 _FACTORS = range(1, 9)
 
@@ -147,7 +147,7 @@ def _verdict(key: ClaimKey, group: Sequence[Seen], verdicts: Verdicts) -> Contra
         best = min(good, key=lambda each: _strength(each.assumptions))
         kept = verdicts.rests_on.get(key)
         if kept is None or _strength(best.assumptions) < _strength(kept):
-            verdicts.rests_on[key] = tuple(each for each in best.assumptions if each.kind != "dtype")
+            verdicts.rests_on[key] = tuple(a for a in best.assumptions if a.kind not in ("dtype", "follows"))
         loose = [each.results[key].loose for each in good]
         if all(loose):
             verdicts.loose.setdefault(key, loose[0])

@@ -31,7 +31,7 @@ class Assumption:
     The provenance, strongest first: *given* (example, test, configuration), *written* (annotation, docstring,
     comment), *namesake* (an integer or attribute of the same name, or of its plain abbreviation), *alias* (a feature
     axis that JAX compares with an axis of the model's own arrays), *invented*. A tie that is invented is one that
-    nothing explains.
+    nothing explains. What `follows` holds for more sizes than were given, if it holds at all.
     """
 
     kind: AssumptionKind
@@ -63,8 +63,12 @@ def proves(evidence: Sequence[Sequence[Assumption]], *, of_dtype: bool = False) 
     size that may have to follow another, always are; evaluations with these are left out, if there are others. What is
     shown `of_dtype` rests on the dtypes too.
     """
-    spoilt = ("tie", "follows", "dtype") if of_dtype else ("tie", "follows")
-    invented = [[each for each in one if each.provenance == "invented"] for one in evidence]
+    spoilt = ("tie", "dtype") if of_dtype else ("tie",)
+    invented = [
+        [each for each in one if each.provenance == "invented"]
+        for one in evidence
+        if not any(each.kind == "follows" for each in one)
+    ]
     free = [one for one in invented if not any(each.kind in spoilt for each in one)]
     values: dict[tuple[str, str], set[str]] = {}
     for one in free:

@@ -91,9 +91,9 @@ def recipe(
     known = {**kept, **seen.known, **integers, **pinned}
     texts = list(specs.values())
     stays = _staying(seen, specs)
-    lasting = [Assumption("follows", name, "", "invented") for name in specs.keys() - told.keys()]
+    lasting = [Assumption("follows", name, "", "given") for name in sorted(specs.keys() - told.keys())]
     lasting += [
-        Assumption("follows", name, str(size), "invented")
+        Assumption("follows", name, str(size), "given")
         for name, size in sizes.items()
         if size in stays and name not in known
     ]
