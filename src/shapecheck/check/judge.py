@@ -6,6 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from shapecheck.check.calls import CallReader
 from shapecheck.check.comments import read_call
@@ -155,10 +156,13 @@ def _verdict(key: ClaimKey, group: Sequence[Seen], verdicts: Verdicts) -> Contra
             verdicts.firm.add(key)
         return not bad and any(each.everywhere() and not each.results[key].loose for each in good)
     shown = [(each, mismatch) for each in bad if _counts(each.evaluation) and (mismatch := each.results[key].bad)]
-    of_dtype = any(mismatch.reason == "dtype" for _, mismatch in shown)
-    if shown and proves([each.assumptions for each, _ in shown], of_dtype=of_dtype):
-        first, mismatch = shown[0]
-        return Contradiction(mismatch, first.evaluation)
+    for _, mismatch in shown:
+        # What an invention does not bring about is the same for all of them.
+        alike = [each for each, other in shown if (other.reason, other.axis) == (mismatch.reason, mismatch.axis)]
+        about: Literal["shape", "dim", "dtype"] = "shape"
+        about = "dim" if mismatch.reason == "dim" else "dtype" if mismatch.reason == "dtype" else about
+        if proves([each.assumptions for each in alike], about):
+            return Contradiction(mismatch, alike[0].evaluation)
     if bad and not all(any(a.kind == "follows" for a in each.assumptions) for each in bad):
         verdicts.unknown.setdefault(key, MADE_UP)
     return None

@@ -45,7 +45,9 @@ def described(claim: Claim, value: Value) -> list[list[Part]]:
     picked = value
     for selector in claim.select:
         if isinstance(selector, int):
-            picked = _picked(picked, selector)
+            # A docstring may tell of a tuple that is returned in one case, and in the other its first element alone.
+            is_alone = claim.notation == "docstring" and isinstance(picked, ArrayValue)
+            picked = picked if is_alone else _picked(picked, selector)
         elif "/" in selector:
             picked = _one_of(picked, selector)
     if isinstance(picked, ArrayValue):
@@ -58,7 +60,12 @@ def described(claim: Claim, value: Value) -> list[list[Part]]:
         raise NothingThereError(f"the value is {_kind(picked)}, whose axes are not those of the arrays in it")
     if not leaves:
         raise NothingThereError(f"the value is {_kind(picked)}, not an array")
-    return _entries(picked, claim.part.split("|"), leaves) if claim.part else [leaves]
+    if claim.part:
+        return _entries(picked, claim.part.split("|"), leaves)
+    if claim.notation == "docstring" and isinstance(picked, TreeValue) and picked.kind == "tuple":
+        # "The output is an array of shape ...", and what is returned with it is told elsewhere.
+        return [leaves, *([Part(each)] for each in picked.children if isinstance(each, ArrayValue))]
+    return [leaves]
 
 
 def _picked(value: Value, index: int) -> Value:

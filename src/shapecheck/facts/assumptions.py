@@ -55,15 +55,16 @@ def weakest(assumptions: Iterable[Assumption]) -> Provenance:
     return max(kinds, key=_STRENGTH.__getitem__, default="given")
 
 
-def proves(evidence: Sequence[Sequence[Assumption]], *, of_dtype: bool = False) -> bool:
+def proves(evidence: Sequence[Sequence[Assumption]], about: Literal["shape", "dim", "dtype"] = "shape") -> bool:
     """Whether what some evaluations show alike may be held against the code; `evidence` has the assumptions of each.
 
     An invention spoils what depends on it. What stays the same while the invention varies does not depend on it: so
     an invented size, rank or value is no hindrance if the evaluations differ in it. A tie that nothing explains, and a
     size that may have to follow another, always are; evaluations with these are left out, if there are others. What is
-    shown `of_dtype` rests on the dtypes too.
+    shown about a `dtype` rests on the dtypes too, and what is shown about the size of a `dim` on the arrays whose ranks
+    were invented: their sizes were so as well.
     """
-    spoilt = ("tie", "dtype") if of_dtype else ("tie",)
+    spoilt = {"shape": ("tie",), "dtype": ("tie", "dtype"), "dim": ("tie", "rank")}[about]
     invented = [
         [each for each in one if each.provenance == "invented"]
         for one in evidence

@@ -134,6 +134,8 @@ def _kind(error: BaseException, frames: list[tuple[FrameType, int]], paths: Mapp
     message = message_of(error)
     if isinstance(error, NotImplementedError) and "non-constant" in message:  # an operation without symbolic sizes
         return "value"
+    if "PRNG key" in message_of(error):  # what is no key has no shape that could be wrong
+        return "other"
     if name in _VALUE_TYPES or (_VALUE_WORDS.search(message) and not _SHAPE_WORDS.search(_first_line(error))):
         return "value"
     if not isinstance(error, (TypeError, ValueError, IndexError)) and name != "EinopsError":

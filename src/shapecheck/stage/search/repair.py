@@ -26,7 +26,7 @@ def proposals(outcome: Outcome) -> list[tuple[str, str]]:
     names = [w for w in words if w in free]
     known = prepared.known()
     sizes = [w for w in words if w not in free and w.isdigit() and int(w) in known]
-    fixed = [w for w in words if w not in free and w.isdigit() and w not in sizes and 2 < int(w) <= _LARGEST_FIXED]
+    fixed = [w for w in words if w not in free and w.isdigit() and w not in sizes and 1 < int(w) <= _LARGEST_FIXED]
     multiples = [w for w in words if "*" in w and w.partition("*")[2] in free]
     return list(dict.fromkeys(_pairs(free, names, sizes, fixed, multiples)))[:_MOST]
 

@@ -46,7 +46,7 @@ CONSTRUCTOR_VARIANT = 3
 DIVISIBLE, DIVISIBLE_TOO, SQUARES = 4, 5, 6
 """More pools, for code that takes only some sizes: multiples of all that it may divide by, and powers of four."""
 
-_PRIMES = (7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103)
+_PRIMES = (5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103)
 _DIVIDES = 240  # what is divided by in any case: 3 and 4, and the first integers that are made up, 48 and 80
 _LARGEST_MULTIPLE = 5040
 
@@ -289,14 +289,14 @@ def substitutions(names: Sequence[str], sizes: Sequence[int], *, relations: bool
 def _pool(variant: int, divisors: Iterable[int]) -> tuple[int, ...]:
     """The numbers of a variant; `divisors` are those that the code may divide sizes by."""
     if variant == SQUARES:
-        return (64, 256, 1024, 16, 4096, 16384, 65536)
+        return (64, 256, 1024, 16, 4096, 144, 400, 576, 900, 1600)  # no larger: NumPy may make matrices of them
     if variant not in (DIVISIBLE, DIVISIBLE_TOO):
         return SIZE_VARIANTS[variant % len(SIZE_VARIANTS)]
     multiple = _DIVIDES
     for divisor in sorted({d for d in divisors if d > 2}):
         together = math.lcm(multiple, divisor)
         multiple = together if together <= _LARGEST_MULTIPLE else multiple
-    primes = _PRIMES[::-1] if variant == DIVISIBLE_TOO else _PRIMES
+    primes = (*_PRIMES[6::-1], *_PRIMES[7:]) if variant == DIVISIBLE_TOO else _PRIMES
     return tuple(multiple * prime for prime in primes)
 
 

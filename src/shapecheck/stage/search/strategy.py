@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -27,7 +28,10 @@ from shapecheck.stage.search.trials import Outcome, Recipe, Trial
 from shapecheck.stage.search.values import CannotSynthesiseError
 
 _MOST_TIES = 6
-_VARIANTS = (0, 1, 2, DIVISIBLE, DIVISIBLE_TOO, SQUARES)
+_SPECIAL = (DIVISIBLE, DIVISIBLE_TOO, SQUARES)
+_VARIANTS = (0, 1, 2, *_SPECIAL)
+# What a failure says that other sizes may mend: such as divide evenly, or have a root.
+_DIVIDING = re.compile(r"reshape|divi|multiple|split|partition|rearrange|evenly|power|square|root|equal", re.IGNORECASE)
 _FURTHER = 60  # attempts at ties that nothing explains: they only name what the code would need
 _LEAST_FAILURES = 2  # assignments of different sizes that must fail alike
 _UNVERIFIED = ("template", "compare")  # what is shown as it is: any sizes that go will do
@@ -138,6 +142,8 @@ class Search:
             if failed and self.attempts.exhausted():
                 break
             for variant in _VARIANTS if rank == self.recipe.ranks[0] else (0, 2):
+                if variant in _SPECIAL and not any(map(_may_divide, failed)):
+                    break
                 outcome = self.attempts.run(dataclasses.replace(start, rank=rank, variant=variant))
                 if outcome.ok:
                     return Found(ok=self._untied(outcome))
@@ -147,10 +153,18 @@ class Search:
                 if not _has_free_names(outcome) or self.attempts.exhausted():
                     break
         deepest = max(failed, key=lambda outcome: outcome.depth)
-        tied = self._tied(deepest, self._is_explained) if _has_free_names(deepest) else None
-        if tied is not None and tied.ok:
+        if not _has_free_names(deepest):
+            return Found(failed=tuple(failed))
+        tied = self._tied(deepest, self._is_explained)
+        if tied.ok:
             return Found(ok=self._untied(tied))
-        return Found(failed=(tied,) if tied is not None else tuple(failed))
+        if _needs_values(tied):
+            return Found(failed=(tied,))
+        if tied.trial.substitution == deepest.trial.substitution:
+            return Found(failed=tuple(failed))
+        # Explained ties have led further: what fails there is what fails.
+        again = (self.attempts.run(dataclasses.replace(tied.trial, variant=variant)) for variant in (0, 1, 2))
+        return Found(failed=tuple(outcome for outcome in again if not outcome.ok) or (tied,))
 
     def _symbolic(self, sized: Outcome) -> Iterator[Outcome]:
         """The same with symbols. That JAX cannot go on with them is no matter where numbers do."""
@@ -229,8 +243,8 @@ class Search:
     def _untied(self, found: Outcome) -> tuple[Outcome, ...]:
         return (untying.untied(found, self.attempts.run),)
 
-    def _tied(self, outcome: Outcome, admits: Callable[[Tie, Outcome], bool]) -> Outcome | None:
-        """The run under the first ties that let it go to its end, or come to where it needs values.
+    def _tied(self, outcome: Outcome, admits: Callable[[Tie, Outcome], bool]) -> Outcome:
+        """The run under the first ties that let it go to its end, or come to where it needs values; else the furthest.
 
         First what JAX says does not fit is tied, one pair of sizes after the other, as long as that leads further.
         """
@@ -243,7 +257,7 @@ class Search:
                 if found.ok or _needs_values(found):
                     return found
                 if self.attempts.exhausted():
-                    return None
+                    return outcome
                 if found.depth > outcome.depth or (found.depth == outcome.depth and found.place > outcome.place):
                     outcome = found
                     break
@@ -251,16 +265,16 @@ class Search:
                 break
         prepared = first.prepared
         if prepared is None:
-            return None
+            return outcome
         names = tuple(name for name, _ in prepared.chosen)
         for substitution in substitutions(names, prepared.known(), relations=self.recipe.relations):
             if self.attempts.exhausted():
-                return None
+                break
             if all(admits(tie, first) for tie in substitution.ties):
                 found = self.attempts.run(dataclasses.replace(first.trial, substitution=substitution))
                 if found.ok or _needs_values(found):
                     return found
-        return None
+        return outcome
 
     def _with(self, trial: Trial, tie: Tie) -> Outcome:
         substitution = Substitution((*trial.substitution.ties, tie))
@@ -320,7 +334,7 @@ class Search:
             return found
         self.attempts.allow(_FURTHER)
         tied = self._tied(deepest, lambda tie, outcome: True)
-        if tied is None or not tied.ok:
+        if not tied.ok:
             return found
         bare = untying.limited(tied, self.attempts.run)
         if bare is not None:
@@ -385,6 +399,14 @@ class Search:
             yield Assumption("size", "the constructor's integers", "all equal", "invented")
         if outcome.trial.variant == SQUARES:
             yield Assumption("size", "free dims", "powers of four", "invented")
+
+
+def _may_divide(outcome: Outcome) -> bool:
+    """Whether the code may take only sizes of a special kind: JAX says so, or a check of the user's own failed."""
+    failure = outcome.failure
+    if failure is None or outcome.has_guessed_rank():
+        return False
+    return failure.kind == "other" or _DIVIDING.search(failure.message) is not None
 
 
 def _by_chance(found: Outcome) -> Outcome:
