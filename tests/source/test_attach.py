@@ -431,6 +431,7 @@ NAMED = {
         ["[b t]: value f(x) | value g(y)"],
     ),
     "the target itself": ("y = f(x)  # y: (b, t)", ["[b t]: value f(x)"]),
+    "an entry in quotes, and no variable": ("y = f(x)  # 'x': [b, t]", ["[b t]: value f(x)"]),
     "another visible variable": (
         """
         def f(x):

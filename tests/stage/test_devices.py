@@ -48,7 +48,7 @@ def mapped(x: Float[Array, "b d"], w: Float[Array, "d e"]) -> Float[Array, "b e"
 
 def misfit(x: Float[Array, "b 4"]) -> Float[Array, "b 2"]: ~unreached
     mesh = Mesh(np.array(jax.devices()[:2]), ("data",))
-    y = jax.lax.with_sharding_constraint(x, NamedSharding(mesh, P("data", None)))  # (b, 4)
+    y = jax.lax.with_sharding_constraint(x, NamedSharding(mesh, P("data", None)))  # (b, 4)  ~unreached
     return y @ jnp.ones((5, 2))  ~SC301
 """,
     # Neither is a shape error.

@@ -57,18 +57,6 @@ def looked_up(x: Float[Array, "b d"], loop=Loop()) -> Float[Array, "b"]: ~unreac
 """,
         "endless stopped before this line: maximum recursion depth exceeded",
     ),
-    "remembered_example": (
-        """
-@functools.cache
-def remembered(x):
-    return x.sum(-1)  # (b,) ~unreached
-
-@example
-def call():
-    return remembered, Float[Array, "b d"]
-""",
-        "unhashable type",
-    ),
     "numpy_values": (
         """
 def converted(x: Float[Array, "b d"]) -> Float[Array, "b"]: ~unreached

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -29,6 +30,8 @@ class Labels:
             return None
         if segment.arrow and segment.colon:
             return None  # `x: (a) -> (b)` tells what becomes of x
+        if any(re.search(rf"""(['"]){re.escape(label)}\1\s*:""", comment.text) for label in segment.labels):
+            return None  # `'k': (b, t)` is an entry, and no variable
         found = [self._variable(comment, label, placed, targets) for label in segment.labels]
         visible = [target for target in found if target is not None]
         return visible if len(visible) == len(found) else None

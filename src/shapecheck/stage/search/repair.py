@@ -25,9 +25,12 @@ def proposals(outcome: Outcome) -> list[tuple[str, str]]:
     words = list(dict.fromkeys(w for text in _texts(outcome) for w in _WORD.findall(text)))
     names = [w for w in words if w in free]
     known = prepared.known()
+    # Two is the size of points in a plane, but of random keys too, which nobody means.
+    least = 3 if any(array.startswith("uint32[2") for _, array in failure.arrays) else 2
     sizes = [w for w in words if w not in free and w.isdigit() and int(w) in known]
-    fixed = [w for w in words if w not in free and w.isdigit() and w not in sizes and 1 < int(w) <= _LARGEST_FIXED]
+    fixed = [w for w in words if w not in free and w.isdigit() and w not in sizes and least <= int(w) <= _LARGEST_FIXED]
     multiples = [w for w in words if "*" in w and w.partition("*")[2] in free]
+    multiples += [f"{factor}*{text}" for w in fixed for text in free for factor in _factors(w, text)]
     return list(dict.fromkeys(_pairs(free, names, sizes, fixed, multiples)))[:_MOST]
 
 
@@ -54,7 +57,7 @@ def _pairs(
         yield from ((free[name], size) for size in sizes)
     for multiple in multiples:  # 48 and 16*channels
         number, _, inner = multiple.partition("*")
-        parts = [divmod(int(size), int(number)) for size in (*sizes, *fixed)]
+        parts = [divmod(int(size), int(number)) for size in (*sizes, *fixed) if not _is_multiple(size, multiple)]
         yield from ((free[inner], str(part)) for part, rest in parts if not rest and part > 1)
     for index, name in enumerate(names):
         yield from ((free[other], free[name]) for other in names[index + 1 :])
@@ -67,6 +70,18 @@ def _pairs(
         yield from ((free[name], relation) for relation in _relations(int(size), free) if free[name] not in relation)
     for name in names:
         yield from ((free[name], size) for size in fixed)
+
+
+def _is_multiple(size: str, multiple: str) -> bool:
+    """Whether a number is the very one that was taken for a multiple."""
+    number, _, inner = multiple.partition("*")
+    return inner.isdigit() and int(size) == int(number) * int(inner)
+
+
+def _factors(number: str, size: str) -> Iterator[int]:
+    """How many times a number is the size of a free name, where that is a number too."""
+    if size.isdigit() and int(number) % int(size) == 0 and int(number) > int(size):
+        yield int(number) // int(size)
 
 
 def _relations(size: int, free: Mapping[str, str]) -> Iterator[str]:

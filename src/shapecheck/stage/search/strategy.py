@@ -174,7 +174,7 @@ class Search:
     def _again(self, found: Sequence[Outcome]) -> tuple[Outcome, ...]:
         """A second run with other numbers, and another invention if anything was invented."""
         first = found[0]
-        invents = first.has_invented() or self._has_other_integers(first)
+        invents = (first.has_invented() and self._accuses) or self._has_other_integers(first)
         if not _has_free_names(first) and not invents:
             return ()
         tried = {first.trial.variant}
@@ -199,7 +199,8 @@ class Search:
 
     def _has_other_integers(self, outcome: Outcome) -> bool:
         """Whether integers of a constructor or of the call were made up, so that others can be."""
-        return self.recipe.varies and outcome.prepared is not None and bool(outcome.prepared.integers)
+        varies = self.recipe.varies and self._accuses  # what is shown as it is has one construction
+        return varies and outcome.prepared is not None and bool(outcome.prepared.integers)
 
     def _as_tied(self, trial: Trial, first: Outcome) -> Trial:
         """A trial of another invention: sizes that names were tied to are others there."""
@@ -318,6 +319,8 @@ class Search:
         error = self._shape_error(found)
         if error is None:
             return ()
+        if not self._accuses:
+            return (error,)
         if not error.has_invented() and self.recipe.constructions == (0,):
             return found.failed[:_LEAST_FAILURES]
         other = self._attempted(dataclasses.replace(error.trial, variant=1, invention=1))

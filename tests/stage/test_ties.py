@@ -1,0 +1,147 @@
+"""What explains a tie of two sizes, and what does not; and what a whole run says of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from shapecheck.stage.search.namesakes import are_namesakes
+from shapecheck.stage.search.ties import Signature, Sizes, Written, explained
+
+HEAD = """
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+"""
+
+CASES = {
+    # every self-attention calls it with two names of one size
+    "reached_with_one_size.py": """
+def weights(query: Float[Array, "q_seq d"], key: Float[Array, "kv_seq d"]) -> Float[Array, "q_seq kv_seq"]:  ~SC203
+    return jax.nn.softmax(key @ query.T)
+
+class Attention(eqx.Module):
+    q: eqx.nn.Linear
+    def __init__(self, d_model: int, *, key: PRNGKeyArray):
+        self.q = eqx.nn.Linear(d_model, d_model, key=key)
+    def __call__(self, x: Float[Array, "seq d_model"]) -> Float[Array, "seq d_model"]:
+        y = jax.vmap(self.q)(x)  # (seq, d_model)
+        return weights(y, y) @ x
+""",
+    "heads.py": """
+class Heads(eqx.Module):
+    qkv: eqx.nn.Linear
+    n_heads: int = eqx.field(static=True)
+    def __init__(self, d_model: int, n_heads: int, *, key: PRNGKeyArray):
+        self.qkv = eqx.nn.Linear(d_model, d_model, key=key)
+        self.n_heads = n_heads
+    def __call__(self, x: Float[Array, "time d_model"]) -> Float[Array, "n_heads time time"]:
+        q = jax.vmap(self.qkv)(x).reshape(x.shape[0], self.n_heads, -1).transpose(1, 0, 2)
+        k = jax.vmap(self.qkv)(x).reshape(x.shape[0], self.n_heads, -1)
+        return jnp.einsum("htd,hsd->hts", q, k) ~SC305
+""",
+    # the feature axis of an argument is the model's, whatever it is called
+    "alias.py": """
+class Embedded(eqx.Module):
+    linear: eqx.nn.Linear
+    def __init__(self, in_size: int, out_size: int, *, key: PRNGKeyArray):
+        self.linear = eqx.nn.Linear(in_size, out_size, key=key)
+    def __call__(self, x: Float[Array, "seq embed"]) -> Float[Array, "seq out"]:
+        return jax.vmap(self.linear)(x)
+""",
+    "limit.py": """
+class Positions(eqx.Module):
+    table: Float[Array, "places d"]
+    def __init__(self, d: int, *, key: PRNGKeyArray):
+        self.table = jax.random.normal(key, (20, d))
+    def __call__(self, x: Float[Array, "seq d"]) -> Float[Array, "seq d"]:
+        return x + self.table[: x.shape[0]]
+""",
+    "variadic.py": """
+def swapped(x: Float[Array, "*batch d"]) -> Float[Array, "*batch d"]:  ~SC203
+    return x.reshape(*x.shape[:-1][::-1], x.shape[-1])
+
+def kept(x: Float[Array, "*batch d"]) -> Float[Array, "*batch d"]:
+    return x - x.mean(axis=-1, keepdims=True)
+""",
+    "symbols_stop.py": """
+def scaled(x: Float[Array, "n d"], w: Float[Array, "n m"]) -> Float[Array, "d m"]:  ~unreached
+    return x @ w / float(x.shape[0]) ~SC305
+""",
+    "half_way.py": '''
+def spread(q, grid):
+    """Spread.
+
+    Args:
+      q: array of shape (b, n, c).
+      grid: array of shape (b, t, h, w).  ~unreached
+    """
+    return jnp.einsum("bnc,bthwc->tbnhw", q, grid) ~SC301
+''',
+    "divisible.py": """
+def chunks(x: Float[Array, "n d"]) -> Float[Array, "n//7 d"]:
+    return x.reshape(-1, 7, x.shape[1]).sum(axis=1)
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(check_folder):
+    return check_folder({name: HEAD + text for name, text in CASES.items()})
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_ties_are_explained_or_reported(folder, name) -> None:
+    case = folder.cases[name]
+    findings = [mark for mark in case.actual if mark[1] != "unreached"]
+    assert findings == [mark for mark in case.expected if mark[1] != "unreached"], case.details
+    if "~unreached" in CASES[name]:
+        assert {mark for mark in case.expected if mark[1] == "unreached"} <= set(case.actual), case.details
+
+
+def test_what_a_verified_claim_rests_on_is_told(folder) -> None:
+    resting = {(each.path, str(assumption)) for each in folder.report.resting for assumption in each.assumptions}
+    assert ("alias.py", "embed = in_size (alias)") in resting
+    assert folder.report.summary.verified_on_alias > 0
+
+
+@pytest.mark.parametrize(
+    ("dim", "integer", "alike"),
+    [
+        ("embed", "embed_dim", True),
+        ("t", "num_timesteps", True),
+        ("seq", "max_len", True),
+        ("time", "block_size", True),
+        ("height", "image_size", True),
+        ("n", "num_patches", True),
+        ("time", "n_heads", False),
+        ("n", "n_heads", False),
+        ("batch", "d_model", False),
+        ("b", "block_size", False),
+        ("m", "n", False),
+    ],
+)
+def test_namesakes_are_the_same_name_a_plain_abbreviation_or_of_one_kind(dim, integer, alike) -> None:
+    assert are_namesakes(dim, integer) is alike
+
+
+@pytest.mark.parametrize(
+    ("tie", "provenance"),
+    [
+        (("embed", "48"), "alias"),
+        (("time", "4"), "invented"),
+        (("time", "1024"), "namesake"),
+        (("time", "batch"), "invented"),
+        (("embed", "2*half"), "written"),
+        (("time", "2*batch"), "invented"),
+    ],
+)
+def test_a_tie_is_explained_by_a_relation_a_namesake_or_as_an_alias(tie, provenance) -> None:
+    signature = Signature((Written("x", "batch time embed"), Written("y", "batch half")))
+    integers = {"d_model": 48, "n_heads": 4, "max_len": 1024}
+    assert explained(tie, signature, Sizes({"batch": "68", "time": "76"}, integers)).provenance == provenance
+
+
+def test_a_size_that_the_same_array_has_already_is_no_alias() -> None:
+    signature = Signature((Written("x", "rows embed"),))
+    assert explained(("embed", "48"), signature, Sizes({"rows": "48"}, {"d_model": 48})).provenance == "invented"
