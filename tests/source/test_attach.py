@@ -384,6 +384,24 @@ OWN_LINE = {
             "[b d] .1/2: value h(y, z)",
         ],
     ),
+    "the end of a branch, not the beginning of the other": (
+        """
+        if flag:
+            y = f(x)
+            z = g(y)
+            # (b, t)
+        else:
+            y = h(x)
+        """,
+        ["[b t]: value g(y)"],
+    ),
+    "all the axes of another array": (
+        """
+        # (heads, bucket.shape)
+        y = f(x)
+        """,
+        ["[heads ...]: value f(x)"],
+    ),
     "several shapes right below the value that they describe": (
         """
         y = f(x)

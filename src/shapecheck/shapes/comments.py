@@ -128,6 +128,8 @@ def _two_words(piece: Tokens) -> Dim:
 def _computed(piece: Tokens) -> Dim:
     """A name, a number, or arithmetic."""
     expression = parse_tokens(piece, COMMENT)
+    if isinstance(expression, Name) and expression.text.endswith(".shape"):
+        return AnyDims()  # all the axes of another array: `(heads, bucket.shape)`
     if any("[" in name and not _subscripts_a_size(name) for name in names(expression)):
         raise SpecError("a subscript of something that is no shape")
     if isinstance(expression, Name) and is_name(expression.text):

@@ -101,7 +101,7 @@ class CommentReader:
         """The statement below a comment on a line of its own and the one directly above, if they stand in its block."""
         column = len(line.comment.code.encode("utf-8", "surrogatepass"))
         following = self.tables.after(line.comment.line)
-        if following is not None and following.node.col_offset != column:
+        if following is not None and (following.node.col_offset != column or self._parted(line, following, column)):
             following = None
         previous = self.tables.at_or_before(line.comment.line)
         if previous is not None and (
@@ -109,6 +109,12 @@ class CommentReader:
         ):
             previous = None
         return following, previous
+
+    def _parted(self, line: CommentLine, following: Placed, column: int) -> bool:
+        """Whether something further out, such as `else:`, stands between a comment and a statement below it."""
+        between = self.source.lines[line.last : following.node.lineno - 1]
+        texts = (text for text in between if text.strip() and not text.lstrip().startswith("#"))
+        return any(len(text) - len(text.lstrip()) < column for text in texts)
 
     def _of_segment(self, line: CommentLine, stated: Stated, placed: Placed, targets: list[Target]) -> Iterator[_Draft]:
         segment, own = stated.segment, line.comment.own_line
