@@ -78,6 +78,18 @@ def spread(q, grid):
     """
     return jnp.einsum("bnc,bthwc->tbnhw", q, grid) ~SC301
 ''',
+    # what an annotation leaves open, a docstring may say
+    "open.py": '''
+def projected(x: Float[Array, "..."], w: Float[Array, "d m"]) -> Float[Array, "..."]:
+    """Project.
+
+    Args:
+      x: array of shape (b, t, d).
+    """
+    y = x @ w  # (b, t, m)
+    z = x @ w  # (t, b, m)  ~SC201
+    return y + z
+''',
     "divisible.py": """
 def chunks(x: Float[Array, "n d"]) -> Float[Array, "n//7 d"]:
     return x.reshape(-1, 7, x.shape[1]).sum(axis=1)

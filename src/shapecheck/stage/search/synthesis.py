@@ -14,6 +14,7 @@ from shapecheck.stage.search.annotations import (
     MISSING,
     admits_integer,
     annotation_of,
+    array_type,
     is_array_type,
     is_config,
     signature_of,
@@ -157,7 +158,7 @@ class Synthesis:
             if not (constructing and variant == OVER_NONE and default is None and admits_integer(annotation)):
                 return MISSING
             return self.integers.choose(name)
-        if described is not None and not is_array_type(annotation):
+        if described is not None and (not is_array_type(annotation) or _is_open(annotation)):
             return self._described(annotation, name, described)
         try:
             return self.values.value(annotation, name, constructing=constructing)
@@ -168,6 +169,9 @@ class Synthesis:
 
     def _described(self, annotation: Any, name: str, described: Described) -> Any:
         """The array that a comment or docstring describes, or an instance of a class whose arrays all are like it."""
+        found = array_type(annotation)
+        if found is not None:
+            return self.assignment.array(described.spec, described.dtype or found.dtype, name)
         for cls in classes_in(annotation):
             try:
                 with self.values.alike(described):
@@ -213,6 +217,12 @@ class Synthesis:
                 except CannotSynthesiseError:
                     continue
         raise CannotSynthesiseError(f"`{name}: {cls.__name__}` is abstract")
+
+
+def _is_open(annotation: Any) -> bool:
+    """Whether an array type leaves all axes open: `...`, of which a docstring may say more."""
+    found = array_type(annotation)
+    return found is not None and found.shape.strip() == "..."
 
 
 def _signature(function: Callable[..., Any]) -> inspect.Signature:
