@@ -44,7 +44,9 @@ _PLACEMENT = re.compile(
 )
 _TRACER = re.compile(r"\b\w*Tracer\b")
 _TRACED = re.compile(r"traced array with shape (\S+?)\.?(?:\s|$)")
-_WRAPPERS = re.compile(r"^_|^<|reraise|wrapper|wrapped|deferring|cache_miss|fun$|^meth$|^op$|^inner$|^bind|^call")
+_WRAPPERS = re.compile(
+    r"^_|^<|reraise|result_paths|wrapper|wrapped|deferring|cache_miss|fun$|^meth$|^op$|^inner$|^bind|^call"
+)
 _MACHINERY = ("jax._src.interpreters.", "jax._src.pjit", "jax._src.linear_util", "jax._src.profiler", "jax._src.core")
 _ARRAY_LIBRARIES = ("jax", "jaxlib", "numpy")
 _RECURSION = 20  # turns of a function that recurs; others stand in a traceback a few times at most
