@@ -76,7 +76,8 @@ def sizes_among(variables: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _sizes(name: str, candidates: Iterable[tuple[str, Any]]) -> Iterator[Named]:
-    return (Named(name, str(value), source) for source, value in candidates if is_size(value))
+    found = (Named(name, str(value), source) for source, value in candidates if is_size(value))
+    return (named for named in found if named.size != "0" and not named.size.startswith("-"))  # which no axis has
 
 
 def _is_telling(named: Named) -> bool:
