@@ -40,6 +40,11 @@ class Heads(eqx.Module):
         k = jax.vmap(self.qkv)(x).reshape(x.shape[0], self.n_heads, -1)
         return jnp.einsum("htd,hsd->hts", q, k) ~SC305
 """,
+    # JAX calls shapes that do not fit "types" here
+    "matmul.py": """
+def scores(q: Float[Array, "b h t d"], k: Float[Array, "b t h d"]) -> Float[Array, "b h t t"]:
+    return q @ k.swapaxes(-1, -2) ~SC305
+""",
     # the feature axis of an argument is the model's, whatever it is called
     "alias.py": """
 class Embedded(eqx.Module):

@@ -25,7 +25,8 @@ from shapecheck.stage.search.sizes import UnknownSizeError
 _LIBRARIES = frozenset({"jax", "jaxlib", "numpy", "einops", "opt_einsum", "equinox", "flax", "haiku", "optax"})
 _SHAPE_WORDS = re.compile(
     r"shape|dimension|broadcast|axis|axes|rank|\bndim\b|size of label|contracting|concatenate|einsum|einops|"
-    r"operand \d|got \d+ and \d+|must (?:be|have) equal|divide evenly|too many indices|unpack",
+    r"incompatible types for matmul|operand \d|got \d+ and \d+|must (?:be|have) equal|divide evenly|too many indices|"
+    r"unpack",
     re.IGNORECASE,
 )
 _VALUE_WORDS = re.compile(
