@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from shapecheck.stage.process import client, starting
-from shapecheck.stage.process.stems import Stems
+from shapecheck.worker import spawn, worker_client
+from shapecheck.worker.fork_server import Stems
 
 _NAMES_THE_TEST = "PYTEST_CURRENT_TEST"
 
@@ -31,18 +31,18 @@ def _forked_workers() -> Iterator[None]:
     with Stems() as stems, pytest.MonkeyPatch.context() as patch:
         environment = _environment()
 
-        def start(python: str, cwd: Path) -> starting.Process:
+        def start(python: str, cwd: Path) -> spawn.Process:
             alike = _is_ours(python) and _environment() == environment
-            return (stems.start if alike else starting.spawned)(python, cwd)
+            return (stems.start if alike else spawn.spawned)(python, cwd)
 
-        patch.setattr(client, "spawned", start)
+        patch.setattr(worker_client, "spawned", start)
         yield
 
 
 @pytest.fixture
 def spawned_workers(_forked_workers: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Start workers as the command does: for tests of the processes themselves."""
-    monkeypatch.setattr(client, "spawned", starting.spawned)
+    monkeypatch.setattr(worker_client, "spawned", spawn.spawned)
 
 
 def _is_ours(python: str) -> bool:
@@ -52,4 +52,4 @@ def _is_ours(python: str) -> bool:
 
 
 def _environment() -> dict[str, str]:
-    return {name: value for name, value in starting.environment().items() if name != _NAMES_THE_TEST}
+    return {name: value for name, value in spawn.environment().items() if name != _NAMES_THE_TEST}

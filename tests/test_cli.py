@@ -20,11 +20,11 @@ from typing import Any
 import pytest
 
 import shapecheck
-from shapecheck.check.baseline import BaselineError
-from shapecheck.check.rules import RULES
 from shapecheck.cli import main
 from shapecheck.config import Config
-from shapecheck.facts import Finding, Report, Severity, Span, Summary, Unreached
+from shapecheck.model import Finding, Report, Severity, Span, Summary, Unreached
+from shapecheck.rules import RULES
+from shapecheck.verdicts.baseline import BaselineError
 
 SRC = str(Path(shapecheck.__file__).parent.parent)
 LINES = ("y = x @ w  # (a, b)",)
@@ -45,7 +45,7 @@ NOTED = replace(
 
 
 class Pipeline:
-    """Stands for shapecheck.pipeline: returns or raises `result`, and remembers what it was asked."""
+    """Stands for shapecheck.commands.check: returns or raises `result`, and remembers what it was asked."""
 
     def __init__(self) -> None:
         self.result: Report | BaseException = PASS
@@ -79,9 +79,9 @@ def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pipeline:
     (tmp_path / "pkg").mkdir()
     (tmp_path / "pkg" / "a.py").write_text("y = x @ w  # (a, b)\n")
     fake = Pipeline()
-    module = ModuleType("shapecheck.pipeline")
+    module = ModuleType("shapecheck.commands.check")
     vars(module)["check"] = fake.check
-    monkeypatch.setitem(sys.modules, "shapecheck.pipeline", module)
+    monkeypatch.setitem(sys.modules, "shapecheck.commands.check", module)
     monkeypatch.setattr(shapecheck, "pipeline", module, raising=False)
     return fake
 
@@ -438,8 +438,8 @@ def check(paths, config, *, progress=None, stdin=None, echo=False):
     time.sleep({seconds})
     finding = Finding("SC201", "error", "a.py", Span(1, 1, 1, 2), "{message}")
     return Report((finding,) * {count}, Summary(1, 0, 0, 1), (), ())
-shapecheck.pipeline = sys.modules["shapecheck.pipeline"] = types.ModuleType("shapecheck.pipeline")
-shapecheck.pipeline.check = check
+shapecheck.commands.check = sys.modules["shapecheck.commands.check"] = types.ModuleType("shapecheck.commands.check")
+shapecheck.commands.check.check = check
 from shapecheck.cli import main
 sys.exit(main())
 """

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import shapecheck
-from shapecheck import fixing
+from shapecheck.commands import fix
+from shapecheck.commands.fix import Fixed
 from shapecheck.config import ConfigError
-from shapecheck.facts import Edit, Finding, Report, Span, Summary
-from shapecheck.fixing import Fixed
+from shapecheck.model import Edit, Finding, Report, Span, Summary
 
 HERE = Path(__file__).parent
 TEXT = '# coding: utf-8\nprint("é", x, y)\nlast'
@@ -26,7 +26,7 @@ def finding(column: int, end: int, new: str) -> Finding:
 
 
 def fixed(data: bytes, *findings: Finding, checked: str = TEXT) -> Fixed:
-    (result,) = fixing.fixes(Report(findings, Summary(), (), (), sources=(("a.py", tuple(checked.split("\n"))),)), data)
+    (result,) = fix.fixes(Report(findings, Summary(), (), (), sources=(("a.py", tuple(checked.split("\n"))),)), data)
     return result
 
 
@@ -63,7 +63,7 @@ def test_a_diff_is_one_that_patch_takes(tmp_path: Path) -> None:
     before = TEXT.replace("\n", "\r\n").encode()
     (tmp_path / "a.py").write_bytes(before)
     change = fixed(before, finding(12, 13, "z"))
-    subprocess.run(["git", "apply", "-p1"], input=fixing.diff(change).encode(), cwd=tmp_path, check=True)
+    subprocess.run(["git", "apply", "-p1"], input=fix.diff(change).encode(), cwd=tmp_path, check=True)
     assert (tmp_path / "a.py").read_bytes() == change.after
 
 
@@ -72,7 +72,7 @@ def test_writing_keeps_links_and_permissions(tmp_path: Path) -> None:
     real.write_text(TEXT)
     real.chmod(0o755)
     link.symlink_to(real)
-    fixing.write(Fixed(str(link), TEXT.encode(), b"new\r\n", ()))
+    fix.write(Fixed(str(link), TEXT.encode(), b"new\r\n", ()))
     assert link.is_symlink()
     assert real.read_bytes() == b"new\r\n"
     assert real.stat().st_mode & 0o777 == 0o755

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import pytest
 
-from shapecheck.check.rules import RULES
+from shapecheck.rules import RULES
 
 ROOT = Path(__file__).parents[1]
 FIXTURES = ROOT / "fixtures"

@@ -15,83 +15,58 @@ import shapecheck
 PACKAGE = Path(shapecheck.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
 
-# layer -> the layers it may import; "" is the package's face
-ALLOWED = {
-    "": {"stage", "templates", "runtime", "comparison", "facts"},  # when asked for
-    "facts": {"facts"},
-    "atomic": set(),
-    "differences": set(),
-    "meant": set(),
-    "remedies": set(),
-    "cache": {"cache", "atomic"},
-    "shapes": {"shapes"},
-    "files": {"files"},
-    "source": {"source", "shapes", "facts"},
-    "rewrite": {"rewrite", "source", "shapes", "facts", "meant"},
-    "stage": {"stage", "shapes", "facts"},
-    "check": {"check", "shapes", "facts", "atomic", "config"},
-    "report": {"report", "check", "facts", ""},
-    "config": {"config", "check", "report"},
-    "rerun": {"cache", "config", "facts", "stage"},
-    "module_reader": {"files", "source", "facts", "config", ""},
-    "plans": {"files", "stage", "shapes", "facts", "config"},
-    "locking": {
-        "locking",
-        "files",
-        "templating",
-        "templates",
-        "rerun",
-        "stage",
-        "check",
-        "facts",
-        "config",
-        "cache",
-        "atomic",
-    },
-    "fixing": {"differences", "atomic", "config", "facts"},
-    "evaluating": {"locking", "files", "stage", "check", "facts", "config"},
-    "pipeline": {"module_reader", "evaluating", "locking", "plans", "rerun", "files", "source", "facts", "config"},
-    "templates": {"templates", "facts"},
-    "comparison": {"comparison", "facts"},
-    "comparing": {"comparison", "remedies", "templating", "revisions", "stage", "facts", "config"},
-    "revisions": {"templating", "config"},
-    "templating": {"remedies", "files", "plans", "source", "stage", "templates", "facts", "config"},
-    "runtime": {"runtime", "stage", "templates", "facts", "meant"},
-    "referee": {"module_reader", "source", "shapes", "check", "report", "plans", "files", "stage", "facts", "config"},
-    "cli": {
-        "cli",
-        "differences",
-        "runtime",
-        "comparison",
-        "comparing",
-        "module_reader",
-        "templates",
-        "templating",
-        "locking",
-        "pipeline",
-        "fixing",
-        "rerun",
-        "rewrite",
-        "files",
-        "source",
-        "check",
-        "report",
-        "facts",
-        "config",
-        "atomic",
-        "cache",
-        "",
-    },
-    "__main__": {"cli"},
-}
-# rooms of stage/, each of which may import those before it
-STAGE = ("limits", "protocol", "global_state", "observe", "search", "staging", "comparing", "tests", "process")
+# From the data to the commands: each room may import itself and those before it.
+ORDER = (
+    "model",
+    "shapes",
+    "files",
+    "syntax",
+    "rules",
+    "verdicts",
+    "report",
+    "config",
+    "claims",
+    "rewrite",
+    "templates",
+    "comparison",
+    "worker.rpc",
+    "evaluate.limits",
+    "evaluate.global_state",
+    "evaluate.probes",
+    "evaluate.inputs",
+    "evaluate.stages",
+    "evaluate.frameworks",
+    "evaluate.compare",
+    "evaluate.suites",
+    "evaluate.session",
+    "evaluate.live",
+    "worker",
+    "incremental",
+    "runtime",
+    "notebooks",
+    "commands",
+    "cli",
+    "__main__",
+)
+# What runs in the user's interpreter: there is JAX, and nothing that the checker needs for itself.
+IN_THE_WORKER = ("model", "shapes", "worker.rpc", "evaluate")
 WORKER_THIRD_PARTY = {"jax", "numpy", "pytest"}
 
 
-def layer(file: Path) -> str:
-    first = file.relative_to(PACKAGE).parts[0].removesuffix(".py")
-    return "" if first == "__init__" else first
+def dotted(file: Path) -> str:
+    parts = file.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {dotted(file): file for file in FILES}
+
+
+def room(module: str) -> str:
+    """The innermost room of a module; "" is the package's face, which imports nothing until it is asked."""
+    inner = module.partition(".")[2]
+    while inner and inner not in ORDER:
+        inner = inner.rpartition(".")[0]
+    return inner
 
 
 def imports(file: Path) -> Iterator[tuple[str, bool]]:
@@ -107,41 +82,46 @@ def imports(file: Path) -> Iterator[tuple[str, bool]]:
         if isinstance(node, ast.Import):
             yield from ((alias.name, id(node) in typing_only) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            package = ("shapecheck", *file.relative_to(PACKAGE).parts[:-1])
+            package = file.relative_to(PACKAGE.parent).parts[:-1]
             base = ".".join(package[: len(package) - node.level + 1]) + "." if node.level else ""
-            name = f"{base}{node.module or ''}".rstrip(".")
-            if name == "shapecheck":
-                yield from ((f"shapecheck.{alias.name}", id(node) in typing_only) for alias in node.names)
-            else:
-                yield name, id(node) in typing_only
+            base = f"{base}{node.module or ''}".rstrip(".")
+            for alias in node.names:
+                full = f"{base}.{alias.name}"
+                yield (full if full in MODULES else base), id(node) in typing_only
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda f: f.relative_to(PACKAGE).as_posix())
-def test_imports_go_one_way(file: Path) -> None:
-    for name, typing_only in imports(file):
-        if name.startswith("shapecheck") and not typing_only:
-            target = name.split(".")[1] if "." in name else ""
-            target = target if target in ALLOWED else ""
-            assert target in ALLOWED[layer(file)], f"{layer(file)} may not import {name}"
+def test_each_room_has_its_place_in_the_order() -> None:
+    assert {module for module in MODULES if not room(module)} == {"shapecheck"}
+    folders = {".".join(file.parent.relative_to(PACKAGE).parts) for file in FILES} - {"", "runtime.site"}
+    assert {folder for folder in folders if folder not in ORDER} == {"evaluate", "commands.lock"}
 
 
-@pytest.mark.parametrize("file", [f for f in FILES if layer(f) == "stage"], ids=lambda f: f.name)
-def test_imports_go_one_way_inside_stage(file: Path) -> None:
-    room = file.relative_to(PACKAGE / "stage").parts[0].removesuffix(".py")
-    for name, _ in imports(file):
-        if name.startswith("shapecheck.stage."):
-            target = name.split(".")[2]
-            assert STAGE.index(target) <= STAGE.index(room), f"{room} may not import {name}"
+@pytest.mark.parametrize("module", [m for m in MODULES if room(m)])
+def test_imports_go_one_way(module: str) -> None:
+    here = room(module)
+    for name, typing_only in imports(MODULES[module]):
+        if name in MODULES and room(name) and not typing_only:
+            assert ORDER.index(room(name)) <= ORDER.index(here), f"{here} may not import {name}"
 
 
-@pytest.mark.parametrize("file", [f for f in FILES if layer(f) in ("stage", "shapes", "facts")], ids=lambda f: f.name)
-def test_what_runs_in_the_worker_needs_only_jax(file: Path) -> None:
-    for name, _ in imports(file):
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    graph = {m: {n for n, typing_only in imports(f) if n in MODULES and not typing_only} for m, f in MODULES.items()}
+    del graph["shapecheck"]  # the face imports what it shows when it is asked
+    while leaves := {m for m, targets in graph.items() if not targets & graph.keys() - {m}}:
+        graph = {m: targets for m, targets in graph.items() if m not in leaves}
+    assert not graph
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if m.removeprefix("shapecheck.").startswith(IN_THE_WORKER)])
+def test_what_runs_in_the_worker_needs_only_jax(module: str) -> None:
+    for name, typing_only in imports(MODULES[module]):
         top = name.split(".")[0]
         assert top in {"shapecheck", *sys.stdlib_module_names, *WORKER_THIRD_PARTY}, f"{name} may not be there"
+        if top == "shapecheck" and room(name) and not typing_only:
+            assert room(name).startswith(IN_THE_WORKER), f"{name} does not run in the user's interpreter"
 
 
-@pytest.mark.parametrize("module", ["shapecheck", "shapecheck.cli", "shapecheck.pipeline"])
+@pytest.mark.parametrize("module", ["shapecheck", "shapecheck.cli", "shapecheck.commands.check"])
 def test_importing_us_loads_no_jax_and_no_libcst(module: str) -> None:
     code = f"import sys, {module}; print(sorted(m for m in ('jax', 'numpy', 'libcst', 'equinox') if m in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

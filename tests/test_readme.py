@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from shapecheck.check.rules import RULES
 from shapecheck.report import FORMATS
+from shapecheck.rules import RULES
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"

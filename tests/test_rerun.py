@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from shapecheck.commands.check import check
 from shapecheck.config import load
-from shapecheck.facts import Report
-from shapecheck.pipeline import check
-from shapecheck.stage.process import client
+from shapecheck.model import Report
+from shapecheck.worker import worker_client
 
 FILES = {
     "pkg/__init__.py": "",
@@ -370,14 +370,14 @@ def test_any_sequence_of_edits_gives_what_a_cold_run_gives(project: Path) -> Non
 
 def test_only_what_ran_through_the_edited_file_runs_again(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    ask = client.Worker.ask
+    ask = worker_client.Worker.ask
 
-    def listen(self: client.Worker, operation: str, limit: float, **arguments: object) -> object:
+    def listen(self: worker_client.Worker, operation: str, limit: float, **arguments: object) -> object:
         if operation in ("run_test", "evaluate"):
             asked.append(str(arguments["key"]))
         return ask(self, operation, limit, **arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(client.Worker, "ask", listen)
+    monkeypatch.setattr(worker_client.Worker, "ask", listen)
     first = run()
     assert {"tests/test_model.py::test_mlp", "tests/test_layers.py::test_widen"} <= set(asked)
     asked.clear()
@@ -404,13 +404,13 @@ def test_what_ended_its_worker_or_took_too_long_is_tried_again_after_an_edit(
     file.write_text(f'{head}def slow(x: Float[Array, "n"]) -> Float[Array, "n"]:\n    while True:\n        x = x + 1\n')
     (project / "tests" / "test_exit.py").write_text("import os\n\n\ndef test_exit():\n    os._exit(3)\n")
     asked: list[str] = []
-    ask = client.Worker.ask
+    ask = worker_client.Worker.ask
 
-    def listen(self: client.Worker, operation: str, limit: float, **arguments: object) -> object:
+    def listen(self: worker_client.Worker, operation: str, limit: float, **arguments: object) -> object:
         asked.append(str(arguments.get("key")))
         return ask(self, operation, limit, **arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(client.Worker, "ask", listen)
+    monkeypatch.setattr(worker_client.Worker, "ask", listen)
 
     def evaluate() -> Report:
         tests = (Path("tests/test_exit.py"), Path("tests/test_more.py"))
@@ -456,14 +456,14 @@ def test_tests_that_run_again_find_what_the_others_have_set(project: Path, monke
     first = run()
     assert (first.tests.ok, first.findings) == (first.tests.collected, ())
     collected: list[object] = []
-    ask = client.Worker.ask
+    ask = worker_client.Worker.ask
 
-    def listen(self: client.Worker, operation: str, limit: float, **arguments: object) -> object:
+    def listen(self: worker_client.Worker, operation: str, limit: float, **arguments: object) -> object:
         if operation == "collect_tests":
             collected.append(arguments["part"])
         return ask(self, operation, limit, **arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(client.Worker, "ask", listen)
+    monkeypatch.setattr(worker_client.Worker, "ask", listen)
     file.write_text(text.replace("2 * x", "3 * x"))
     assert told(run()) == told(first)
     (part,) = collected
@@ -496,15 +496,15 @@ def test_a_damaged_cache_is_as_good_as_none(project: Path) -> None:
 def test_what_is_edited_while_it_is_evaluated_is_not_remembered(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = project / "pkg" / "layers.py"
     before = file.read_text()
-    ask = client.Worker.ask
+    ask = worker_client.Worker.ask
 
-    def edit(self: client.Worker, operation: str, limit: float, **arguments: object) -> object:
+    def edit(self: worker_client.Worker, operation: str, limit: float, **arguments: object) -> object:
         file.write_text(before.replace("(batch, wide)", "(wide, batch, wide)"))
         return ask(self, operation, limit, **arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(client.Worker, "ask", edit)
+    monkeypatch.setattr(worker_client.Worker, "ask", edit)
     run()
-    monkeypatch.setattr(client.Worker, "ask", ask)
+    monkeypatch.setattr(worker_client.Worker, "ask", ask)
     file.write_text(before)
     assert not list((project / ".shapecheck_cache").glob("*.shapecheck"))
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from shapecheck.comparison import Comparison
     from shapecheck.runtime.errors import NonFinite, ShapeMismatch
-    from shapecheck.runtime.interface import ImportHook
+    from shapecheck.runtime.runtime_checks import ImportHook
     from shapecheck.templates import Template
 
 __version__ = "0.1.0"
@@ -65,8 +65,8 @@ def compare(
     `{"blocks": "layers", "blocks[*].attn": "layers[*].attention"}`. Raises ValueError for what cannot be compared.
     """
     from shapecheck.comparison import Comparison  # noqa: PLC0415 - as below
-    from shapecheck.facts import Tolerance  # noqa: PLC0415
-    from shapecheck.stage.comparing.live import compare, title  # noqa: PLC0415
+    from shapecheck.evaluate.live.live_comparison import compare, title  # noqa: PLC0415
+    from shapecheck.model import Tolerance  # noqa: PLC0415
 
     tolerance = Tolerance(rtol, atol)
     compared = compare(a, b, args, kwargs, map or {}, tolerance)
@@ -83,7 +83,7 @@ def template(model: Any, *args: Any, flops: bool | None = None, **kwargs: Any) -
     With `flops=True` it is estimated what each stage costs, as by `shapecheck template --flops`. `flops` is not given
     to the model: one that has such a parameter itself raises ValueError, and goes into a function that gives it.
     """
-    from shapecheck.stage.staging.live import evaluate, keep_apart, problems, title  # noqa: PLC0415 - not for examples
+    from shapecheck.evaluate.live.live_template import evaluate, keep_apart, problems, title  # noqa: PLC0415 - not for examples
     from shapecheck.templates import of_runs  # noqa: PLC0415
 
     with problems():
@@ -111,10 +111,10 @@ def runtime_checks(
     stage. With `on_failure="warn"` a failure is logged, with "breakpoint" the debugger opens. JAX traces functions anew
     in the block, and after it. Raises ValueError for unknown options.
     """
-    from shapecheck.runtime import interface  # noqa: PLC0415 - not to mark examples only
+    from shapecheck.runtime import runtime_checks  # noqa: PLC0415 - not to mark examples only
 
-    return interface.runtime_checks(
-        interface.options_of(
+    return runtime_checks.runtime_checks(
+        runtime_checks.options_of(
             packages,
             root,
             shapes=shapes,
@@ -141,10 +141,10 @@ def install_import_hook(
 
     The result's `uninstall()` ends it, as does the end of a `with` block; modules that were imported keep their checks.
     """
-    from shapecheck.runtime import interface  # noqa: PLC0415 - not to mark examples only
+    from shapecheck.runtime import runtime_checks  # noqa: PLC0415 - not to mark examples only
 
-    return interface.ImportHook(
-        interface.options_of(
+    return runtime_checks.ImportHook(
+        runtime_checks.options_of(
             packages,
             root,
             shapes=shapes,
@@ -159,21 +159,21 @@ def install_import_hook(
 
 def pytest_addoption(parser: Any, pluginmanager: Any) -> None:
     """Make this package a plugin: `pytest -p shapecheck`."""
-    from shapecheck.runtime.pytesting import add_options  # noqa: PLC0415 - pytest may not be there
+    from shapecheck.runtime.pytest_plugin import add_options  # noqa: PLC0415 - pytest may not be there
 
     add_options(parser, pluginmanager)
 
 
 def load_ipython_extension(ipython: Any) -> None:
     """Check the cells that run, and the user's files that are imported, from now on: `%load_ext shapecheck`."""
-    from shapecheck.runtime.notebooks import extension  # noqa: PLC0415 - not to mark examples only
+    from shapecheck.notebooks import extension  # noqa: PLC0415 - not to mark examples only
 
     extension.load(ipython)
 
 
 def unload_ipython_extension(ipython: Any) -> None:
     """Check them no more: `%unload_ext shapecheck`."""
-    from shapecheck.runtime.notebooks import extension  # noqa: PLC0415 - likewise
+    from shapecheck.notebooks import extension  # noqa: PLC0415 - likewise
 
     extension.unload(ipython)
 
@@ -187,6 +187,6 @@ def __getattr__(name: str) -> Any:
 
 
 if os.environ.get("SHAPECHECK_DEBUG"):  # the user asks for checks
-    from shapecheck.runtime.beginning import begin_on_import
+    from shapecheck.runtime.autostart import begin_on_import
 
     begin_on_import()

@@ -21,12 +21,12 @@ import jax.numpy as jnp
 def load(path: Path, probed: bool) -> ModuleType:
     """The file as a module, with our probes compiled in or untouched."""
     if probed:
-        from shapecheck import source
-        from shapecheck.stage.observe.handle import ModuleProbe
-        from shapecheck.stage.observe.probes import HANDLE, instrument
-        from shapecheck.stage.observe.recorder import Recorder
+        from shapecheck import claims
+        from shapecheck.evaluate.probes.ast_probes import HANDLE, instrument
+        from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
+        from shapecheck.evaluate.probes.recorder import Recorder
 
-        found = source.read_module(str(path), path.read_bytes())
+        found = claims.read_module(str(path), path.read_bytes())
         tree: Any = instrument(path.read_bytes(), str(path), found.scopes, found.sites)
         handle = {HANDLE: ModuleProbe(Recorder({str(path): "model.py"}), "model.py", found.scopes, found.sites)}
     else:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import libcst
 
+from shapecheck.claims import read_module
 from shapecheck.files import discover
-from shapecheck.source import read_module
 
 ROUNDS = 3
 

@@ -18,8 +18,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from shapecheck.claims import read_module
 from shapecheck.rewrite import Options, RewriteError, instrument, remove
-from shapecheck.source import read_module
 
 ROOT = Path(__file__).parents[2]
 OPTIONS = {

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shapecheck.cache import content, surface
+from shapecheck.incremental import content, surface
 
 
 def skeleton(source: bytes) -> str:

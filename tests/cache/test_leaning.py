@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from shapecheck.cache import Graph, Source, View, surface
+from shapecheck.incremental import Graph, Source, View, surface
 
 FILES = {
     "pkg/__init__": "",

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from shapecheck.cache import Store, clean
-from shapecheck.cache import store as module
+from shapecheck.incremental import Store, clean
+from shapecheck.incremental import cache_store as module
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))  # lone surrogates, too: names of files may hold them
 DAY = 86400.0

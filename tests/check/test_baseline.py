@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from shapecheck.check import baseline
-from shapecheck.check.baseline import BaselineError
-from shapecheck.facts import Finding, Severity, Span
+from shapecheck.model import Finding, Severity, Span
+from shapecheck.verdicts import baseline
+from shapecheck.verdicts.baseline import BaselineError
 
 LINES = ("import jax", "y = x @ w  # (a, b)", "z = x @ w  # (a, b)", "y = x @ w  # (a, b)")
 

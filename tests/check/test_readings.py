@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from shapecheck import source
-from shapecheck.check.judge import judge
-from shapecheck.check.outcomes import dtype_fits
-from shapecheck.facts import ArrayValue, Call, Evaluation, Named, Observation, OtherValue, TreeValue, Value
+from shapecheck import claims
+from shapecheck.model import ArrayValue, Call, Evaluation, Named, Observation, OtherValue, TreeValue, Value
+from shapecheck.verdicts.claim_outcome import dtype_fits
+from shapecheck.verdicts.judge import judge
 
 HEAD = "from jaxtyping import Array, Float, Int, PyTree\n"
 
@@ -36,7 +36,7 @@ def read(
     `names` are visible integers; `parents` maps a function to the one around it. With `loosely` those that are good
     but for names that nothing else binds are "loose".
     """
-    module = source.read_module("m.py", (HEAD + text).encode())
+    module = claims.read_module("m.py", (HEAD + text).encode())
     by_text = {f"{c.target} {c.text}": c for c in module.claims}
     found = tuple(Named(n, s, f"self.{n}") for n, s in (names or {}).items())
     observations: dict[int, list[Observation]] = {}
@@ -189,7 +189,7 @@ def test_names_bind_at_the_first_annotation_and_hold_for_the_later_ones() -> Non
 
 def test_pytrees_of_one_structure_name_have_one_structure() -> None:
     text = 'def f(a: PyTree[Float[Array, "d"], "T"], b: PyTree[Float[Array, "d"], "T"]):\n    pass\n'
-    module = source.read_module("m.py", (HEAD + text).encode())
+    module = claims.read_module("m.py", (HEAD + text).encode())
     a, b = (f"{c.target} {c.text}" for c in module.claims)
     pair = (array("d"), array("d"))
     assert read(text, [(a, tree("list", *pair)), (b, tree("list", *pair))])[b] == "good"
@@ -227,7 +227,7 @@ def test_a_value_that_is_no_array_makes_no_finding_of_a_comment() -> None:
 
 
 def test_over_entries_one_failure_is_enough_but_within_an_entry_all_must_fail() -> None:
-    module = source.read_module("m.py", (HEAD + 'def f(x: Float[Array, "n n"]):\n    pass\n').encode())
+    module = claims.read_module("m.py", (HEAD + 'def f(x: Float[Array, "n n"]):\n    pass\n').encode())
 
     def run(*shape: str) -> Evaluation:
         call = Call("m.py", 1, 1, None, (Observation(module.claims[0].sites[0], array(*shape)),))
@@ -291,7 +291,7 @@ def test_constructors_of_several_instances_are_readings_beside_each_other_but_no
     sizes = tuple(Named("n", size, "n in A.__init__") for size in ("4", "5"))
     for annotation, expected in (("k", True), ("n", False)):
         text = HEAD + f'def f(x: Float[Array, "{annotation}"], w):\n    y = g(x)  # (n,)\n'
-        module = source.read_module("m.py", text.encode())
+        module = claims.read_module("m.py", text.encode())
         param, value = (claim.sites[0] for claim in module.claims)
         seen = (Observation(param, array("3")), Observation(value, array("5"), sizes))
         run = Evaluation("m:f", "function", "m.py", 1, "sized", "ok", "", (Call("m.py", 1, 0, None, seen),))
@@ -311,7 +311,7 @@ def test_an_expression_that_nothing_evaluates_is_one_size_wherever_it_is_written
 
 def test_two_comments_of_one_value_do_not_bind_each_others_names() -> None:
     text = "def f(x):\n    # shape: (n, d)\n    a = g(x)  # (n, d)\n    c = g(a)  # (d,)\n"
-    module = source.read_module("m.py", text.encode())
+    module = claims.read_module("m.py", text.encode())
     assert module.claims[0].sites == module.claims[1].sites
     sites = [claim.sites[0] for claim in module.claims]
     seen = [Observation(sites[0], array("4", "6")), Observation(sites[2], array("6"))]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import shapecheck
-from shapecheck.check.rules import RULES, Rule, as_code, nearest_code
+from shapecheck.rules import RULES, Rule, as_code, nearest_code
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.code)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from shapecheck import pipeline
+from shapecheck.commands import check
 from shapecheck.config import load
-from shapecheck.facts import Report
+from shapecheck.model import Report
 
 HEAD = "from jaxtyping import Array, Float\n\n\n"
 
@@ -24,7 +24,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         for name, text in files.items():
             (tmp_path / name).write_text(HEAD + text)
         (tmp_path / "pyproject.toml").write_text(f"[tool.shapecheck]\n{settings}\n")
-        return pipeline.check([tmp_path], load([tmp_path], flags={"python": Path(sys.executable)}))
+        return check.check([tmp_path], load([tmp_path], flags={"python": Path(sys.executable)}))
 
     return check
 
@@ -61,7 +61,7 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> Report:
     (folder / "pyproject.toml").write_text("[tool.shapecheck]\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        return pipeline.check([folder], load([folder], flags={"python": Path(sys.executable)}))
+        return check.check([folder], load([folder], flags={"python": Path(sys.executable)}))
 
 
 def of(report: Report, path: str) -> list[str]:

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from shapecheck.cli import main
-from shapecheck.stage.comparing.inputs import read
-from shapecheck.stage.search.examples import ExampleError, fitted
+from shapecheck.evaluate.compare.comparison_inputs import read
+from shapecheck.evaluate.inputs.user_examples import ExampleError, fitted
 
 PORT = """\
 import equinox as eqx

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import shapecheck
-from shapecheck.facts import Tolerance
-from shapecheck.stage.comparing.amounts import difference
-from shapecheck.stage.comparing.layouts import layouts
+from shapecheck.evaluate.compare.array_difference import difference
+from shapecheck.evaluate.compare.array_layouts import layouts
+from shapecheck.model import Tolerance
 
 KEY = jax.random.PRNGKey(0)
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 import pytest
 
-from shapecheck.facts import Ran, Tensor
-from shapecheck.stage.comparing.matching import Renames, pairs
-from shapecheck.stage.comparing.proposing import proposed
+from shapecheck.evaluate.compare.propose_renames import proposed
+from shapecheck.evaluate.compare.rename_stages import Renames, pairs
+from shapecheck.model import Ran, Tensor
 
 Told = tuple[str, str, int]  # path, type, the size of what it gives
 

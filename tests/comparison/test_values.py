@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 
 import shapecheck
-from shapecheck.facts import Tolerance
-from shapecheck.stage.comparing.amounts import difference
-from shapecheck.stage.comparing.collecting import Collecting, TooLargeError
-from shapecheck.stage.comparing.keeping import Keeping, kept
-from shapecheck.stage.comparing.matching import RenameError, Renames
+from shapecheck.evaluate.compare.array_difference import difference
+from shapecheck.evaluate.compare.array_store import Keeping, kept
+from shapecheck.evaluate.compare.collect_stages import Collecting, TooLargeError
+from shapecheck.evaluate.compare.rename_stages import RenameError, Renames
+from shapecheck.model import Tolerance
 
 Function = Callable[[jax.Array], object]
 X = jnp.asarray([1.0, 2.0, 0.0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shapecheck.facts import Assumption, proves, weakest
+from shapecheck.model import Assumption, proves, weakest
 
 ALIAS = Assumption("tie", "embed", "d_model", "alias")
 UNEXPLAINED = Assumption("tie", "time", "n_heads", "invented")

@@ -10,27 +10,27 @@ from typing import Any
 
 import pytest
 
+from shapecheck.commands.check import check
+from shapecheck.commands.lock import lock_evaluation
+from shapecheck.commands.template import Found, GoneError, UnevaluatedError, Wanted
 from shapecheck.config import ConfigError, load
-from shapecheck.facts import Report
-from shapecheck.locking import evaluating
-from shapecheck.pipeline import check
-from shapecheck.stage.process.starting import spawned
-from shapecheck.stage.process.stems import Stems
-from shapecheck.templates.shown import text
-from shapecheck.templating import Found, GoneError, UnevaluatedError, Wanted
+from shapecheck.model import Report
+from shapecheck.templates.format_value import text
+from shapecheck.worker.fork_server import Stems
+from shapecheck.worker.spawn import spawned
 
 
 @pytest.fixture
 def evaluated(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The targets that are evaluated from now on."""
     asked: list[str] = []
-    find = evaluating.find
+    find = lock_evaluation.find
 
     def listen(wanted: Wanted, config: Any, start: Any) -> Found:
         asked.append(wanted.target)
         return find(wanted, config, start)
 
-    monkeypatch.setattr(evaluating, "find", listen)
+    monkeypatch.setattr(lock_evaluation, "find", listen)
     return asked
 
 
@@ -100,7 +100,7 @@ def test_each_target_has_a_process_of_its_own(tmp_path: Path, monkeypatch: pytes
         Path(name).write_text(source)
     names = ("sets.py", "reads.py", "one/same.py", "two/same.py", "ends.py", "fails.py", "gone.py")
     asked = [Wanted(f"{name}:f", args=("f32[3]",)) for name in names]
-    evaluator = evaluating.Evaluator(replace(load([Path()]), cache=False, jobs=2))
+    evaluator = lock_evaluation.Evaluator(replace(load([Path()]), cache=False, jobs=2))
     together = list(evaluator.each(asked))
     assert list(map(output, together[:4])) == ["f64[2]", "(f32[2], f32[3])", "f32[7]", "f32[8]"]
     assert "ends.py:f ended the process with exit status 3\nso long" in str(together[4])

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from shapecheck.cli import main
+from shapecheck.commands.lock.lock_location import lock_file
 from shapecheck.config import load
-from shapecheck.locking.where import lock_file
 
 Capture = pytest.CaptureFixture[str]
 

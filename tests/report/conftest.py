@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from shapecheck.facts import (
+from shapecheck.model import (
     Assumption,
     Edit,
     EntryResult,

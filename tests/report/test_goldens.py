@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from shapecheck.facts import Report, Summary
+from shapecheck.model import Report, Summary
 from shapecheck.report import FORMATS, statistics, summary
 
 GOLDENS = Path(__file__).parent / "goldens"

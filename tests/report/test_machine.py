@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 from sarif_pydantic import Sarif
 
-from shapecheck.check.rules import RULES
-from shapecheck.facts import Finding, Report, Span, Summary
+from shapecheck.model import Finding, Report, Span, Summary
 from shapecheck.report import FORMATS
+from shapecheck.rules import RULES
 
 Make = Callable[..., Finding]
 EMPTY = Report((), Summary(), (), ())

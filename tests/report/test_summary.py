@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from shapecheck.facts import Report, Summary, Unreached
+from shapecheck.model import Report, Summary, Unreached
 from shapecheck.report import statistics, summary
 
 EMPTY = Report((), Summary(), (), ())

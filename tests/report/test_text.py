@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shapecheck.facts import Finding, Report, Span, Summary
+from shapecheck.model import Finding, Report, Span, Summary
 from shapecheck.report import concise, full
-from shapecheck.report.paint import cells
+from shapecheck.report.terminal_text import cells
 
 Make = Callable[..., Finding]
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from shapecheck.facts import INSERTED
+from shapecheck.model import INSERTED
 from shapecheck.rewrite import Options, Outcome, instrument
 
 Insert = Callable[..., list[str]]

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from shapecheck.facts import INSERTED, Module
+from shapecheck.claims import read_module
+from shapecheck.model import INSERTED, Module
 from shapecheck.rewrite import Options, RewriteError, instrument, remove
-from shapecheck.source import read_module
 
 ROOT = Path(__file__).parents[2]
 EVERYTHING = Options(shapes=True, numerics=True, breakpoint=True, prints=("*",))

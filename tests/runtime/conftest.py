@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from shapecheck.referee import Referee
-from shapecheck.runtime.asking import Asking
-from shapecheck.runtime.options import Options
-from shapecheck.runtime.session import Session
+from shapecheck.commands.judge_server import Referee
+from shapecheck.runtime.check_session import Session
+from shapecheck.runtime.judge_client import Asking
+from shapecheck.runtime.runtime_options import Options
 
 _numbers = itertools.count()
 
@@ -30,7 +30,7 @@ class Near(Asking):
         self.referee, self.judged = Referee(), 0
 
     def _ask(self, message: dict[str, Any]) -> Any:
-        from shapecheck.stage.protocol import dump, load
+        from shapecheck.worker.rpc import dump, load
 
         command = load(dump(message))
         self.judged += command["op"] == "judge"

@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import pytest
 
 import shapecheck
-from shapecheck.facts import ArrayValue, Call, Evaluation, Observation
-from shapecheck.runtime.asking import Asking
+from shapecheck.model import ArrayValue, Call, Evaluation, Observation
+from shapecheck.runtime.judge_client import Asking
 
 HEAD = """
 import jax

@@ -13,8 +13,8 @@ import jaxtyping
 import pytest
 
 import shapecheck
-from shapecheck.runtime.options import Options
-from shapecheck.runtime.session import Session
+from shapecheck.runtime.check_session import Session
+from shapecheck.runtime.runtime_options import Options
 
 WRONG = """
 from jaxtyping import Array, Float

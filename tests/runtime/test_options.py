@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from shapecheck.runtime.options import Options, from_environment, to_environment
+from shapecheck.runtime.runtime_options import Options, from_environment, to_environment
 
 
 @pytest.mark.parametrize(

@@ -265,7 +265,7 @@ def test_pytest_runs_with_checks_also_in_its_own_files(project: Path) -> None:
     ):
         assert told in checked
     assert "Array([3., 3.], dtype=float32) == Array([0, 1], dtype=int32)" in checked  # what pytest tells of an assert
-    assert "shapecheck.stage" not in checked and "checking.py" not in checked
+    assert "shapecheck.evaluate" not in checked and "checking.py" not in checked
     numbers_only = called(project, *command, "--shapecheck-numerics", "outputs", "--shapecheck-no-shapes").stdout
     assert "ShapeMismatch" not in numbers_only
     assert "3 failed, 4 passed" in numbers_only  # one fails by itself

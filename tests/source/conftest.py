@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from shapecheck.facts import Claim, Module
-from shapecheck.source import read_module
+from shapecheck.claims import read_module
+from shapecheck.model import Claim, Module
 
 Describe = Callable[..., list[str]]
 

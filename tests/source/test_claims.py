@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from shapecheck.facts import Position
+from shapecheck.claims import claims_json, read_module
+from shapecheck.model import Position
 from shapecheck.shapes import parse_spec
-from shapecheck.source import claims_json, read_module
 
 FIXTURES = sorted((Path(__file__).parents[2] / "fixtures").rglob("*.py"))
 

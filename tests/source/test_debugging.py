@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from shapecheck.facts import Module
+from shapecheck.model import Module
 
 Read = Callable[[str], Module]
 

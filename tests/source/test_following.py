@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shapecheck.source import Project, read_module
+from shapecheck.claims import Project, read_module
 
 TYPES = """\
 from typing import TYPE_CHECKING, Any, TypeAlias

@@ -6,8 +6,8 @@ import ast
 
 import pytest
 
-from shapecheck.source.local_names import rebound
-from shapecheck.source.scopes import Function
+from shapecheck.claims.local_names import rebound
+from shapecheck.syntax.scopes import Function
 
 
 @pytest.mark.parametrize(

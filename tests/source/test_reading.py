@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from shapecheck.source import read_module
-from shapecheck.source.reading import read_source
+from shapecheck.claims import read_module
+from shapecheck.syntax.source_text import read_source
 
 LIBRARY = Path(io.__file__).parent
 

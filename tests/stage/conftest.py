@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from shapecheck import source
+from shapecheck import claims
+from shapecheck.commands.check import check
 from shapecheck.config import load
-from shapecheck.facts import Finding, Report
-from shapecheck.pipeline import check
+from shapecheck.model import Finding, Report
 
 _MARK = re.compile(r"\s*~([A-Za-z]+\d*)$", re.MULTILINE)
 
@@ -79,7 +79,7 @@ def _checked(name: str, marked: str, plain: str, report: Report) -> Checked:
     findings = [f for f in report.findings if f.path == name]
     unreached = [u for u in report.unreached if u.path == name]
     actual = sorted({*((f.span.line, f.code) for f in findings), *((u.line, "unreached") for u in unreached)})
-    module = source.read_module(name, plain.encode())
+    module = claims.read_module(name, plain.encode())
     claimed = {line for c in module.claims for line in range(c.span.line, c.span.end_line + 1)}
     unread = [n for n, line in enumerate(plain.splitlines(), 1) if "# " in line and n not in claimed]
     told = [f"{f.path}:{f.span.line} {f.code} {f.message} | {' | '.join(f.details)}" for f in findings]

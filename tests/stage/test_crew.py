@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from shapecheck.commands.check import check
 from shapecheck.config import load
-from shapecheck.pipeline import check
-from shapecheck.stage.process import client
+from shapecheck.worker import worker_client
 
 pytestmark = pytest.mark.usefixtures("spawned_workers")
 
@@ -24,13 +24,13 @@ def test_the_number_of_workers_makes_no_difference(tmp_path: Path, monkeypatch: 
     (tmp_path / "pyproject.toml").write_text("[tool.shapecheck]\ncache = false\n")
     monkeypatch.chdir(tmp_path)
     started: list[int] = []
-    start = client.Worker.__init__
+    start = worker_client.Worker.__init__
 
-    def count(self: client.Worker, *args: object, **kwargs: object) -> None:
+    def count(self: worker_client.Worker, *args: object, **kwargs: object) -> None:
         started[-1] += 1
         start(self, *args, **kwargs)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(client.Worker, "__init__", count)
+    monkeypatch.setattr(worker_client.Worker, "__init__", count)
     reports = []
     for jobs in (1, 2, 3):
         started.append(0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shapecheck.stage.process import starting
+from shapecheck.worker import spawn
 
 HEAD = """
 import jax
@@ -110,8 +110,8 @@ def f(x: "array of three"):
 @pytest.mark.parametrize(
     ("flags", "given"),
     [
-        (None, f"--xla_force_host_platform_device_count={starting.DEVICES}"),
-        ("--xla_dump_to=x", f"--xla_dump_to=x --xla_force_host_platform_device_count={starting.DEVICES}"),
+        (None, f"--xla_force_host_platform_device_count={spawn.DEVICES}"),
+        ("--xla_dump_to=x", f"--xla_dump_to=x --xla_force_host_platform_device_count={spawn.DEVICES}"),
         ("--xla_force_host_platform_device_count=512", "--xla_force_host_platform_device_count=512"),
     ],
 )
@@ -119,4 +119,4 @@ def test_the_users_number_of_devices_wins(monkeypatch: pytest.MonkeyPatch, flags
     monkeypatch.delenv("XLA_FLAGS", raising=False)
     if flags is not None:
         monkeypatch.setenv("XLA_FLAGS", flags)
-    assert starting.environment()["XLA_FLAGS"] == given
+    assert spawn.environment()["XLA_FLAGS"] == given

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from shapecheck import source
-from shapecheck.stage.process.supervisor import Limits, Supervisor
-from shapecheck.stage.protocol import ConfiguredExample, ModulePlan
+from shapecheck import claims
+from shapecheck.worker.rpc import ConfiguredExample, ModulePlan
+from shapecheck.worker.supervisor import Limits, Supervisor
 
 HEAD = """
 import equinox as eqx
@@ -184,7 +184,7 @@ def reasons(tmp_path_factory):
     (folder / "decorated.py").write_text(f"{HEAD}\ndef double(x):\n    return x * 2\n\n{decorated}")
     plans = []
     for file in sorted(folder.iterdir()):
-        module = source.read_module(file.name, file.read_bytes())
+        module = claims.read_module(file.name, file.read_bytes())
         plans.append(ModulePlan(str(file), file.name, str(folder), file.stem, module.scopes, module.sites))
     tables = [ConfiguredExample(**{"call": name, **table}) for name, (table, _) in WRONG.items()]
     settings = {"memory": 8, "sizes": {}, "examples": tables, "config_file": "pyproject.toml"}

@@ -16,7 +16,7 @@ import jax
 import numpy as np
 import pytest
 
-from shapecheck.stage.global_state import GlobalState, restore, snapshot
+from shapecheck.evaluate.global_state import GlobalState, restore, snapshot
 
 KINDS = "jax_config flax_config haiku_config jaxtyping_config environment errors filters draws numpy_draws paths folder"
 OF_FIXTURES = "shared_by_module shared_by_class first_parameter second_parameter over restored"

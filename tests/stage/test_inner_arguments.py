@@ -10,12 +10,12 @@ import jax
 import pytest
 from jaxtyping import Array, PRNGKeyArray
 
-from shapecheck.stage.observe.recorder import Recorder
-from shapecheck.stage.search.examples import ExampleError
-from shapecheck.stage.search.integers import DEFAULTS_FIRST
-from shapecheck.stage.search.models import Models
-from shapecheck.stage.search.recipes import Kitchen
-from shapecheck.stage.search.sizes import Made
+from shapecheck.evaluate.inputs.call_builder import Kitchen
+from shapecheck.evaluate.inputs.construct_models import Models
+from shapecheck.evaluate.inputs.made_integers import DEFAULTS_FIRST
+from shapecheck.evaluate.inputs.size_assignment import Made
+from shapecheck.evaluate.inputs.user_examples import ExampleError
+from shapecheck.evaluate.probes.recorder import Recorder
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from shapecheck.evaluate.probes import ast_probes
 from shapecheck.rewrite import Options, instrument
-from shapecheck.stage.observe import probes
 
 MODEL = """import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -24,11 +24,11 @@ def test_the_worker_compiles_what_the_user_wrote() -> None:
     wanted = Options(shapes=True, numerics=True, breakpoint=True, prints=("*",))
     written = instrument("m.py", MODEL.encode(), wanted).data
     assert written.count(b"inserted") > 10
-    plain, probed = (probes.instrument(data, "m.py", (), ()) for data in (MODEL.encode(), written))
+    plain, probed = (ast_probes.instrument(data, "m.py", (), ()) for data in (MODEL.encode(), written))
     assert ast.dump(probed) == ast.dump(plain)
 
 
 def test_line_numbers_stay_those_of_the_file() -> None:
     written = instrument("m.py", MODEL.encode(), Options(shapes=True)).data
-    (function,) = (n for n in probes.instrument(written, "m.py", (), ()).body if isinstance(n, ast.FunctionDef))
+    (function,) = (n for n in ast_probes.instrument(written, "m.py", (), ()).body if isinstance(n, ast.FunctionDef))
     assert written.splitlines()[function.lineno - 1].startswith(b"def f")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from shapecheck.commands.check import check
 from shapecheck.config import load
-from shapecheck.facts import Report
-from shapecheck.pipeline import check
+from shapecheck.model import Report
 
 MODEL = """\
 from jaxtyping import Array, Float

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from shapecheck.stage.search.namesakes import are_namesakes
-from shapecheck.stage.search.ties import Signature, Sizes, Written, explained
+from shapecheck.evaluate.inputs.namesakes import are_namesakes
+from shapecheck.evaluate.inputs.ties import Signature, Sizes, Written, explained
 
 HEAD = """
 import equinox as eqx

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from shapecheck.facts import TestCounts
+from shapecheck.model import TestCounts
 
 HEAD = """
 import jax

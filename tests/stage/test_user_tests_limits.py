@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from shapecheck.commands.check import check
 from shapecheck.config import load
-from shapecheck.facts import Report, TestCounts
-from shapecheck.pipeline import check
+from shapecheck.model import Report, TestCounts
 
 pytestmark = pytest.mark.usefixtures("spawned_workers")
 
@@ -157,7 +157,7 @@ def test_tests_for_which_there_is_no_time_are_told(tmp_path: Path) -> None:
 def test_a_file_of_tests_that_computes_for_long_on_import_costs_no_more_than_there_is_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shapecheck.stage.process.testing._LEAST", 1.0)
+    monkeypatch.setattr("shapecheck.worker.test_phase._LEAST", 1.0)
     hurry = tmp_path / "hurry"
     one = "import m\nimport jax.numpy as jnp\n\ndef test_it():\n    m.{}(jnp.ones(3))\n"
     slow = f"import os\nimport time\n\nif not os.path.exists({str(hurry)!r}):\n    time.sleep(600)\n"

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from shapecheck.facts import Scope
-from shapecheck.stage.process.client import Worker, WorkerError
-from shapecheck.stage.process.starting import spawned
-from shapecheck.stage.process.stems import Stems
-from shapecheck.stage.process.supervisor import Evaluated, Limits, Supervisor
-from shapecheck.stage.protocol import ModulePlan
+from shapecheck.model import Scope
+from shapecheck.worker.fork_server import Stems
+from shapecheck.worker.rpc import ModulePlan
+from shapecheck.worker.spawn import spawned
+from shapecheck.worker.supervisor import Evaluated, Limits, Supervisor
+from shapecheck.worker.worker_client import Worker, WorkerError
 
 pytestmark = pytest.mark.usefixtures("spawned_workers")
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from shapecheck.facts import ArrayValue, Frame, OtherValue, Stage, TreeValue, Value
+from shapecheck.model import ArrayValue, Frame, OtherValue, Stage, TreeValue, Value
 from shapecheck.templates import Template
-from shapecheck.templates.views import FORMATS
+from shapecheck.templates.template_views import FORMATS
 
 BAD = '</script><script>document.title = "owned"</script><img src=x onerror="document.title=1">&lt;'
 

@@ -10,8 +10,8 @@ import pytest
 
 import shapecheck
 from shapecheck.cli import main
-from shapecheck.stage.search.examples import ExampleError, Shape, read_argument
-from shapecheck.stage.staging.batches import batch
+from shapecheck.evaluate.inputs.user_examples import ExampleError, Shape, read_argument
+from shapecheck.evaluate.stages.debug_batch import batch
 
 MAKE = """
 

@@ -18,10 +18,10 @@ from jaxtyping import Array, Float
 
 import shapecheck
 from shapecheck.cli import main
-from shapecheck.facts import Stage
-from shapecheck.stage.staging.once import Split
+from shapecheck.evaluate.stages.stage_memo import Split
+from shapecheck.model import Stage
 from shapecheck.templates import Template
-from shapecheck.templates.views import FORMATS
+from shapecheck.templates.template_views import FORMATS
 
 KEY = jax.random.PRNGKey(0)
 X4 = jax.ShapeDtypeStruct((4,), "float32")

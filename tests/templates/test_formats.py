@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from shapecheck.cli import main
-from shapecheck.facts import ArrayValue, OtherValue, Stage, TreeValue
-from shapecheck.templates import Template, log, shown, words
-from shapecheck.templates.views import FORMATS
+from shapecheck.model import ArrayValue, OtherValue, Stage, TreeValue
+from shapecheck.templates import Template, format_stage, format_value, log_records
+from shapecheck.templates.template_views import FORMATS
 
 NET = "NetworkState(hidden=f32[50], output=f32[6], encoding=None)"
 
@@ -37,13 +37,13 @@ def test_the_tree(body: Template) -> None:
 def test_keys_are_left_out_where_they_are_random(body: Template) -> None:
     key = ArrayValue("uint32", ("2",))
     given = (("key", ArrayValue("float32", ("4",))), ("rngs", TreeValue("dict", "dict", ("a",), (key,))), ("rng", key))
-    assert words.arguments(replace(body.stages[0], input=given)) == given[:1]
+    assert format_stage.arguments(replace(body.stages[0], input=given)) == given[:1]
 
 
 def test_a_method_is_told_from_the_call_itself(body: Template) -> None:
     names = ("LSTM.initial_state", "LSTM.__call__", "Other.step")
     found = [replace(body.stages[0], type="LSTM", callable=name) for name in names]
-    assert list(map(words.kind, found)) == ["LSTM.initial_state", "LSTM", "LSTM"]
+    assert list(map(format_stage.kind, found)) == ["LSTM.initial_state", "LSTM", "LSTM"]
 
 
 def test_the_table_has_the_columns_in_which_anything_stands(body: Template, many: Template) -> None:
@@ -80,32 +80,32 @@ def test_the_table_stays_a_table(hostile: Template) -> None:
     ],
 )
 def test_numbers_for_people(number: int, count: str, size: str) -> None:
-    assert (words.count(number), words.size(number)) == (count, size)
+    assert (format_stage.count(number), format_stage.size(number)) == (count, size)
 
 
 def test_one_stage_is_no_stages() -> None:
     leaf = Stage("", "A", "", "A", 0, (), (), (), OtherValue("int", "3"), 1, 4, None)
-    assert words.total(Template("t", (), (leaf,), 1)) == "1 stage, 1 parameters, 4 B"
+    assert format_stage.total(Template("t", (), (leaf,), 1)) == "1 stage, 1 parameters, 4 B"
 
 
 def test_a_large_value_takes_a_line_for_each_part() -> None:
     row = ArrayValue("float32", ("batch", "48"))
     inner = TreeValue("node", "Inner", ("a", "b"), (row, OtherValue("int", "3")))
     value = TreeValue("node", "Outer", ("first", "rest"), (inner, TreeValue("tuple", "tuple", ("0",), (inner,))))
-    assert shown.pretty(value, 200) == shown.text(value)
-    assert shown.pretty(value, 40).splitlines() == [
+    assert format_value.pretty(value, 200) == format_value.text(value)
+    assert format_value.pretty(value, 40).splitlines() == [
         "Outer(",
         "  first=Inner(a=f32[batch,48], b=3),",
         "  rest=(Inner(a=f32[batch,48], b=3),),",
         ")",
     ]
-    assert shown.brief(value) == "Outer(first=Inner(...), rest=(...))"
-    assert shown.brief(value, 20) == "Outer(...)"
+    assert format_value.brief(value) == "Outer(first=Inner(...), rest=(...))"
+    assert format_value.brief(value, 20) == "Outer(...)"
 
 
 def test_a_record_for_each_stage_after_those_inside_of_it(body: Template, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, logger="shapecheck.template"):
-        log.emit(body)
+        log_records.emit(body)
     assert {(record.name, record.levelname) for record in caplog.records} == {("shapecheck.template", "INFO")}
     places = [(record.stage.path, record.stage.call) for record in caplog.records]
     assert places == [
@@ -136,15 +136,15 @@ def test_a_record_for_each_stage_after_those_inside_of_it(body: Template, caplog
 def test_a_substate_that_changes_its_shape_is_logged_before_and_after() -> None:
     before, after = ArrayValue("float32", ("4",)), ArrayValue("float32", ("5",))
     step = Stage("grow", "Grow", "grow", "Grow", 0, (), (), (("substate", before),), after, 0, 0, None, owner="Net")
-    assert log.message(step, "Net").endswith("\n  Substate before:\n    f32[4]\n  Substate:\n    f32[5]")
+    assert log_records.message(step, "Net").endswith("\n  Substate before:\n    f32[4]\n  Substate:\n    f32[5]")
 
 
 def test_nobody_who_listens_is_no_work(
     body: Template, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shown, "pretty", lambda value: pytest.fail("nobody asked"))
+    monkeypatch.setattr(format_value, "pretty", lambda value: pytest.fail("nobody asked"))
     with caplog.at_level(logging.WARNING, logger="shapecheck.template"):
-        log.emit(body)
+        log_records.emit(body)
 
 
 def test_a_path_that_is_none_comes_with_those_near_to_it(body: Template) -> None:
@@ -181,14 +181,14 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_log_goes_to_the_terminal_and_to_the_file(model: None, capsys: pytest.CaptureFixture[str]) -> None:
-    before = list(log.LOGGER.handlers), log.LOGGER.level
+    before = list(log_records.LOGGER.handlers), log_records.LOGGER.level
     assert main(["template", "net.py:make", "--format", "log", "--output-file", "stages.log"]) == 0
     out = capsys.readouterr().out
     assert Path("stages.log").read_text() == out
     assert re.match(rf"{TIME} \[INFO\] shapecheck\.template\n  Model type: Net\n  Stage: \"out\"\n", out)
     assert len(re.findall(TIME, out)) == 2
     assert "  Under: vmap(batch)\n  Input:\n    x = f32[4]\n  Output:\n    f32[3]\n\n" in out
-    assert (log.LOGGER.handlers, log.LOGGER.level) == before
+    assert (log_records.LOGGER.handlers, log_records.LOGGER.level) == before
 
 
 def test_the_page_goes_to_a_file(model: None, capsys: pytest.CaptureFixture[str]) -> None:

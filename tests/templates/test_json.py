@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shapecheck.facts import ArrayValue, Frame, OtherValue, Stage, TreeValue, Value
+from shapecheck.model import ArrayValue, Frame, OtherValue, Stage, TreeValue, Value
 from shapecheck.templates import Template
 
 TEXT = {"type": "string"}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import shapecheck
-from shapecheck.facts import Stage
+from shapecheck.model import Stage
 from shapecheck.templates import Template
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "staged" / "good.py"

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shapecheck.templates.drift import Drift, drift
-from shapecheck.templates.lock import Locked, Making, Shapes, merged
+from shapecheck.templates.fold import Place, folded, unfolded
+from shapecheck.templates.locked_template import Locked, Making, Shapes, merged
 from shapecheck.templates.lockfile import LockError, dump, parse
-from shapecheck.templates.repeats import Place, folded, unfolded
+from shapecheck.templates.template_diff import Drift, drift
 
 LINEAR = Shapes("Linear", ("vmap(batch)",), {"x": "f32[4]"}, {}, "f32[8]", 40, 160)
 

@@ -14,7 +14,7 @@ import pytest
 from jaxtyping import Array, Float
 
 import shapecheck
-from shapecheck.stage.staging.once import Once, Split
+from shapecheck.evaluate.stages.stage_memo import Once, Split
 from shapecheck.templates import Template
 
 KEY = jax.random.PRNGKey(0)

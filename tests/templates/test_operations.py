@@ -16,8 +16,8 @@ import jax.numpy as jnp
 import pytest
 from jaxtyping import Array, Float
 
-from shapecheck.stage.staging.live import evaluate
-from shapecheck.stage.staging.operations import is_counted
+from shapecheck.evaluate.live.live_template import evaluate
+from shapecheck.evaluate.stages.operation_cost import is_counted
 from shapecheck.templates import of_runs
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"

@@ -15,9 +15,9 @@ import pytest
 from jaxtyping import Array, Float, Int
 
 import shapecheck
-from shapecheck.facts import ArrayValue
+from shapecheck.model import ArrayValue
 from shapecheck.templates import Template
-from shapecheck.templates.views import FORMATS
+from shapecheck.templates.template_views import FORMATS
 
 KEY = jax.random.PRNGKey(0)
 

@@ -18,7 +18,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 import shapecheck
 from shapecheck.cli import main
-from shapecheck.facts import ArrayValue
+from shapecheck.model import ArrayValue
 from shapecheck.templates import Template
 
 Rows = Callable[[Template], dict[str, str]]

@@ -10,15 +10,15 @@ from collections.abc import Sequence
 import click
 
 from shapecheck import __version__
-from shapecheck.check import baseline
-from shapecheck.cli.checking import check
-from shapecheck.cli.comparing import compare
-from shapecheck.cli.instrumenting import instrument
-from shapecheck.cli.listing import claims, clean, explain
-from shapecheck.cli.running import run
-from shapecheck.cli.templates import template
+from shapecheck.cli.check_command import check
+from shapecheck.cli.compare_command import compare
+from shapecheck.cli.instrument_command import instrument
+from shapecheck.cli.list_commands import claims, clean, explain
+from shapecheck.cli.run_command import run
+from shapecheck.cli.template_command import template
 from shapecheck.cli.terminal import CLEAN, FAILED, INTERRUPTED, say
 from shapecheck.config import ConfigError
+from shapecheck.verdicts import baseline
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -11,7 +11,7 @@ from typing import TextIO
 
 import click
 
-from shapecheck.atomic import write_text
+from shapecheck.files.atomic_write import write_text
 
 CLEAN, FINDINGS, FAILED, INTERRUPTED = 0, 1, 2, 130
 

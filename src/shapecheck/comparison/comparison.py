@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from shapecheck.facts import Compared, ComparedStage, Tolerance, Unlike
+from shapecheck.model import Compared, ComparedStage, Tolerance, Unlike
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,12 @@ class Comparison:
 
     def to_json(self) -> str:
         """JSON, version 1."""
-        from shapecheck.comparison.views import as_json  # noqa: PLC0415 - it knows this class
+        from shapecheck.comparison.comparison_views import as_json  # noqa: PLC0415 - it knows this class
 
         return as_json(self)
 
     def __str__(self) -> str:
-        from shapecheck.comparison.views import as_text  # noqa: PLC0415 - likewise
+        from shapecheck.comparison.comparison_views import as_text  # noqa: PLC0415 - likewise
 
         return as_text(self)
 

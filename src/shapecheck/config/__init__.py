@@ -1,6 +1,6 @@
 """What a run is told: by `[tool.shapecheck]` in a pyproject.toml, and by the command line."""
 
-from shapecheck.config.loading import load
+from shapecheck.config.load_config import load
 from shapecheck.config.settings import Config, ConfigError, Example, interpreter
 
 __all__ = ["Config", "ConfigError", "Example", "interpreter", "load"]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from shapecheck.check.rules import as_code, nearest_code
+from shapecheck.rules import as_code, nearest_code
 
 Plain: TypeAlias = "str | int | float | bool | list[Plain] | dict[str, Plain]"
 LARGEST: Final = 1_000_000  # seconds or GiB: beyond it, clocks and limits overflow

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, Protocol
 
-from shapecheck.facts import Report
+from shapecheck.model import Report
 from shapecheck.report import concise, full, github, json, jsonlines, junit, sarif
 
 

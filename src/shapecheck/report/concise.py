@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from shapecheck.facts import Finding, Report
-from shapecheck.report.paint import Part, paint, visible
+from shapecheck.model import Finding, Report
+from shapecheck.report.terminal_text import Part, paint, visible
 
 
 def render(report: Report, *, color: bool = False) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from shapecheck.facts import Finding, Report, Span
+from shapecheck.model import Finding, Report, Span
 from shapecheck.report.concise import headline
-from shapecheck.report.paint import Part, cells, paint, visible
+from shapecheck.report.terminal_text import Part, cells, paint, visible
 
 _WIDEST = 160  # characters of a source line that are shown
 _BEFORE = 60  # of which so many before the span, where the line is longer

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from shapecheck.check.rules import RULES
-from shapecheck.facts import Finding, Report
+from shapecheck.model import Finding, Report
+from shapecheck.rules import RULES
 
 _COMMAND = {"error": "error", "warning": "warning", "note": "notice"}
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 
-from shapecheck.check.rules import RULES
-from shapecheck.facts import Edit, Finding, Report
+from shapecheck.model import Edit, Finding, Report
+from shapecheck.rules import RULES
 
 
 def render(report: Report, *, color: bool = False) -> str:

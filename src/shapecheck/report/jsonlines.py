@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from shapecheck.facts import Report
+from shapecheck.model import Report
 from shapecheck.report.json import finding_object
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from shapecheck.check.rules import RULES
-from shapecheck.facts import Finding, Report
+from shapecheck.model import Finding, Report
+from shapecheck.rules import RULES
 
 # all that XML 1.0 does not allow, even escaped
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

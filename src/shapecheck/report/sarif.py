@@ -7,9 +7,9 @@ from pathlib import PurePath
 from urllib.parse import quote
 
 from shapecheck import __version__
-from shapecheck.check.fingerprint import numbered
-from shapecheck.check.rules import RULES, Rule
-from shapecheck.facts import Finding, Report, Span
+from shapecheck.model import Finding, Report, Span
+from shapecheck.rules import RULES, Rule
+from shapecheck.verdicts.finding_identity import numbered
 
 _ROOT = "SRCROOT"
 _INDEX = {code: index for index, code in enumerate(RULES)}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from shapecheck.check.rules import RULES
-from shapecheck.facts import Report
+from shapecheck.model import Report
+from shapecheck.rules import RULES
 
 
 def render(report: Report) -> str:

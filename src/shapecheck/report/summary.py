@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from shapecheck.facts import LockCounts, Report, Summary
-from shapecheck.report.paint import Part, paint, visible
+from shapecheck.model import LockCounts, Report, Summary
+from shapecheck.report.terminal_text import Part, paint, visible
 
 _GROUPS = 8
 

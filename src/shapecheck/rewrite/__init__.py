@@ -14,15 +14,15 @@ import sys
 import tokenize
 from dataclasses import dataclass
 
-from shapecheck.facts import Module, Problem
-from shapecheck.rewrite.contracts import Contracts
+from shapecheck.claims import read_module
+from shapecheck.model import Module, Problem
+from shapecheck.rewrite.assertions import Remarks
 from shapecheck.rewrite.edits import Insertion, insert
-from shapecheck.rewrite.plan import File, Left, Options, Outcome
-from shapecheck.rewrite.remarks import Remarks
-from shapecheck.rewrite.values import Values
-from shapecheck.source import read_module
-from shapecheck.source.inserted import may_have_inserted, original
-from shapecheck.source.reading import Source, read_source
+from shapecheck.rewrite.jaxtyping_checks import Contracts
+from shapecheck.rewrite.rewrite_plan import File, Left, Options, Outcome
+from shapecheck.rewrite.value_checks import Values
+from shapecheck.syntax.inserted_lines import may_have_inserted, original
+from shapecheck.syntax.source_text import Source, read_source
 
 __all__ = ["Left", "Options", "Outcome", "RewriteError", "Rewritten", "instrument", "readable", "remove"]
 

@@ -8,9 +8,9 @@ import tokenize
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from shapecheck.facts import INSERTED
-from shapecheck.rewrite.layout import Spot
-from shapecheck.source.inserted import split_lines
+from shapecheck.model import INSERTED
+from shapecheck.rewrite.insertion_points import Spot
+from shapecheck.syntax.inserted_lines import split_lines
 
 LINE = "<line>"
 """Stands in a text for the line `Insertion.about`, as the file counts when everything is inserted."""

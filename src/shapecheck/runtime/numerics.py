@@ -12,9 +12,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from shapecheck.meant import INFINITY
-from shapecheck.runtime.arising import Failed, Place
-from shapecheck.stage.staging.taps import Arrays, Sink, is_inexact, is_state
+from shapecheck.evaluate.stages.value_taps import Arrays, Sink, is_inexact, is_state
+from shapecheck.runtime.nonfinite_policy import Failed, Place
+from shapecheck.syntax.intended_nonfinite import INFINITY
 
 _MOST = 12  # arrays that went in whose ranges are told
 _OUT, _IN = 3, 4  # numbers that are sent of each array

@@ -4,16 +4,16 @@ Pure Python (3.10 and later), the standard library only, and nothing of the proj
 user's packages are.
 """
 
-from .annotations import parse_spec
-from .dialects import SpecError, UnsupportedSpec
-from .dtypes import DTYPES, comment_dtype, dtype_matches
-from .expressions import EvaluationError, Expression, Size, UnboundName, Undefined, evaluate
-from .grammar import parse_dim
-from .kauldron import is_kauldron, jaxtyping_class, jaxtyping_text
-from .matching import Bindings, Match, leaf_name, match
-from .readings import Reading, parse_comment_dims, read_comment_dims
-from .sizes import sample_sizes
-from .spec import (
+from shapecheck.shapes.annotation_spec import parse_spec
+from shapecheck.shapes.comment_spec import Reading, parse_comment_dims, read_comment_dims
+from shapecheck.shapes.dialects import SpecError, UnsupportedSpec
+from shapecheck.shapes.dtypes import DTYPES, comment_dtype, dtype_matches
+from shapecheck.shapes.expressions import EvaluationError, Expression, Size, UnboundName, Undefined, evaluate
+from shapecheck.shapes.grammar import parse_dim
+from shapecheck.shapes.kauldron import is_kauldron, jaxtyping_class, jaxtyping_text
+from shapecheck.shapes.matching import Bindings, Match, leaf_name, match
+from shapecheck.shapes.sample_sizes import sample_sizes
+from shapecheck.shapes.spec import (
     AnyDim,
     AnyDims,
     Dim,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from .expressions import FUNCTIONS
+from shapecheck.shapes.expressions import FUNCTIONS
 
 MAX_DIGITS = 18  # more than any dim that a person writes
 

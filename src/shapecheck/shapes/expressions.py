@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from .arithmetic import BINARY, CALLS, MAX_BITS, UNARY, Number
+from shapecheck.shapes.arithmetic import BINARY, CALLS, MAX_BITS, UNARY, Number
 
 Size = tuple[int, ...]
 """The size of a dim under K samples; a plain int n is `(n,) * K`."""

@@ -18,8 +18,8 @@ import keyword
 from collections.abc import Sequence
 from functools import lru_cache
 
-from .dialects import BITS, BRACES, JAX, Dialect, SpecError, Token, tokenize
-from .expressions import FUNCTIONS, PRECEDENCE, Binary, Braced, Call, Expression, Int, Name, Unary
+from shapecheck.shapes.dialects import BITS, BRACES, JAX, Dialect, SpecError, Token, tokenize
+from shapecheck.shapes.expressions import FUNCTIONS, PRECEDENCE, Binary, Braced, Call, Expression, Int, Name, Unary
 
 # More than any dim that a person writes, and little enough for Python's own recursion.
 MAX_TOKENS = 128

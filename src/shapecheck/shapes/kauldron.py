@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from .dialects import UnsupportedSpec
-from .dtypes import DTYPES
+from shapecheck.shapes.dialects import UnsupportedSpec
+from shapecheck.shapes.dtypes import DTYPES
 
 _PACKAGE = "kauldron"
 _OTHERS: Mapping[str, Mapping[str, str]] = {

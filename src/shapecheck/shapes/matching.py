@@ -14,8 +14,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from .expressions import EvaluationError, Expression, Size, UnboundName, evaluate
-from .spec import (
+from shapecheck.shapes.expressions import EvaluationError, Expression, Size, UnboundName, evaluate
+from shapecheck.shapes.spec import (
     AnyDim,
     AnyDims,
     Dim,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from .expressions import Expression, divisors, names
+from shapecheck.shapes.expressions import Expression, divisors, names
 
 PREFIXES = "#*_?"
 """What may stand before a dim: broadcastable, variadic, anonymous, one for each leaf of a tree."""

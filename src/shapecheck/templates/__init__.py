@@ -3,7 +3,7 @@
 A running program uses this too, where nobody may have installed rich: only `views` needs it.
 """
 
-from shapecheck.templates.parts import down_to, folded, matching
-from shapecheck.templates.tree import Template, of_runs
+from shapecheck.templates.filter_stages import down_to, folded, matching
+from shapecheck.templates.template_tree import Template, of_runs
 
 __all__ = ["Template", "down_to", "folded", "matching", "of_runs"]

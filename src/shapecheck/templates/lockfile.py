@@ -8,8 +8,8 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from shapecheck.templates.lock import Locked, Making, Shapes
-from shapecheck.templates.repeats import Place
+from shapecheck.templates.fold import Place
+from shapecheck.templates.locked_template import Locked, Making, Shapes
 
 VERSION = 1
 _HEAD = f"""\

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from shapecheck.facts import Stage
+from shapecheck.model import Stage
 
 _SIGN = re.compile(r" ([+-]) ")
 _FACTOR = re.compile(r"(\d+)(?:\*(.+))?")

@@ -36,7 +36,7 @@ def _begin() -> None:
         module = importlib.util.module_from_spec(spec)
         sys.modules["shapecheck"] = module
         spec.loader.exec_module(module)
-    from shapecheck.runtime.beginning import begin
+    from shapecheck.runtime.autostart import begin
 
     begin()
 

@@ -1,0 +1,10 @@
+"""What the source claims: the shapes that its annotations, comments and docstrings state.
+
+Nothing here imports or runs the user's code, nor loads JAX.
+"""
+
+from shapecheck.claims.imported_aliases import Project
+from shapecheck.claims.module_claims import claims_json, read_module
+from shapecheck.claims.notebook_context import read_surroundings
+
+__all__ = ["Project", "claims_json", "read_module", "read_surroundings"]

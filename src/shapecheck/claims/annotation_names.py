@@ -1,0 +1,201 @@
+"""What the names of a file's type annotations mean: imports, aliases, and constants in shape strings."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from shapecheck.shapes import DTYPES, is_kauldron, jaxtyping_class
+from shapecheck.syntax.scopes import Placed, dotted
+
+_JAXTYPING = "jaxtyping"
+
+
+@dataclass(frozen=True)
+class ArrayClass:
+    """A name that stands for an array type of jaxtyping. If not `certain`, another module exports that name.
+
+    If it is `kauldron`, its shapes are written a little differently.
+    """
+
+    dtype: str
+    certain: bool
+    kauldron: bool = False
+
+
+@dataclass(frozen=True)
+class Alias:
+    """What a name stands for: an expression, with the `names` of the file in which it stands; None if none can tell.
+
+    `origin` is that file, if it is another one.
+    """
+
+    names: Names
+    value: ast.expr | None
+    origin: str = ""
+
+
+@dataclass
+class Names:
+    """The tables of one file. A name counts for the whole file, wherever it is imported.
+
+    `unclear` are names that may stand for an array type, but are assigned in more ways than one. `follow` finds what
+    another file of the project calls by a name.
+    """
+
+    imported: dict[str, tuple[str, str]] = field(default_factory=dict)  # name -> (module, name there or "")
+    starred: set[str] = field(default_factory=set)
+    aliases: dict[str, ast.expr] = field(default_factory=dict)
+    constants: dict[str, str | int] = field(default_factory=dict)
+    unclear: set[str] = field(default_factory=set)
+    follow: Callable[[str, Sequence[str]], Alias | None] | None = None
+
+    def alias(self, node: ast.expr) -> Alias | None:
+        """What a name stands for, be it here or in a file that it is imported from."""
+        name = dotted(node)
+        if name is None:
+            return None
+        first, *rest = name.split(".")
+        own = self.own_alias(first) if not rest else None
+        if own is not None or self.follow is None:
+            return own
+        if first in self.imported:
+            module, original = self.imported[first]
+            return self.follow(module, [*([original] if original else []), *rest])
+        found = (self.follow(module, [first]) for module in sorted(self.starred) if not rest)
+        return next((alias for alias in found if alias is not None), None)
+
+    def own_alias(self, name: str) -> Alias | None:
+        """What a name of this very file stands for."""
+        if name in self.aliases:
+            return Alias(self, self.aliases[name])
+        return Alias(self, None) if name in self.unclear else None
+
+    def original(self, node: ast.expr) -> str:
+        """The last part of a name, as its own module calls it: `Optional` for `t.Optional` and for `Opt`."""
+        name = dotted(node)
+        if name is None:
+            return ""
+        if name in self.imported:
+            module, own = self.imported[name]
+            return own or module
+        return name.rpartition(".")[2]
+
+    def array_class(self, node: ast.expr) -> ArrayClass | None:
+        """The array type that a name stands for."""
+        name = dotted(node)
+        if name is None:
+            return None
+        module, _, last = name.rpartition(".")
+        if module:
+            first, _, rest = module.partition(".")
+            if first not in self.imported:
+                return None
+            path = ".".join(part for part in (*self.imported[first], rest) if part)
+            return _array_class(path, last)
+        if last in self.imported:
+            return _array_class(*self.imported[last])
+        if last in DTYPES and self.starred and last not in self.aliases:
+            return ArrayClass(last, _JAXTYPING in self.starred)
+        return None
+
+    def text(self, node: ast.expr) -> str | None:
+        """The text of a string expression made of constants only; None for any other."""
+        if isinstance(node, ast.Constant):
+            return node.value if isinstance(node.value, str) else None
+        if isinstance(node, ast.Name):
+            value = self.constants.get(node.id)
+            return value if isinstance(value, str) else None
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            left, right = self.text(node.left), self.text(node.right)
+            return None if left is None or right is None else left + right
+        if isinstance(node, ast.JoinedStr):
+            parts = [self._template_part(part) for part in node.values]
+            return None if None in parts else "".join(part for part in parts if part is not None)
+        return None
+
+    def _template_part(self, node: ast.expr) -> str | None:
+        if not isinstance(node, ast.FormattedValue):
+            return self.text(node)
+        if node.format_spec is not None or node.conversion != -1:
+            return None
+        if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str | int):
+            return str(node.value.value)
+        if isinstance(node.value, ast.Name) and node.value.id in self.constants:
+            return str(self.constants[node.value.id])
+        return None
+
+
+def _array_class(module: str, name: str) -> ArrayClass | None:
+    """What a module calls by a name."""
+    if is_kauldron(module):
+        dtype = jaxtyping_class(module, name)
+        return ArrayClass(dtype, certain=False, kauldron=True) if dtype is not None else None
+    return ArrayClass(name, module == _JAXTYPING) if name in DTYPES else None
+
+
+def read_names(statements: Iterable[Placed], class_bodies: frozenset[int]) -> Names:
+    """Fill the tables from all statements. Aliases and constants are those of the module and of `class_bodies`."""
+    names = Names()
+    assigned: dict[str, list[ast.expr]] = {}
+    for placed in statements:
+        node = placed.node
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                _note_import(names, alias)
+        elif isinstance(node, ast.ImportFrom):
+            _note_import_from(names, node)
+        elif placed.scope == 0 or placed.scope in class_bodies:
+            _note_alias(names, node, assigned)
+    for name, values in assigned.items():
+        if len(values) > 1:  # nobody can tell which one an annotation sees
+            names.aliases.pop(name, None)
+            names.constants.pop(name, None)
+        if name not in names.aliases and any(map(_mentions_arrays, values)):
+            names.unclear.add(name)
+    return names
+
+
+def _mentions_arrays(value: ast.expr) -> bool:
+    """Whether an expression has an array type of jaxtyping in it: `Float[Array, "b"] if TYPED else Any`."""
+    parts = (part for part in ast.walk(value) if isinstance(part, ast.Subscript))
+    return any((dotted(part.value) or "").rpartition(".")[2] in DTYPES for part in parts)
+
+
+def _note_import(names: Names, alias: ast.alias) -> None:
+    if alias.asname:
+        names.imported[alias.asname] = (alias.name, "")
+    else:
+        first = alias.name.partition(".")[0]
+        names.imported[first] = (first, "")
+
+
+def _note_import_from(names: Names, node: ast.ImportFrom) -> None:
+    module = "." * node.level + (node.module or "")
+    for alias in node.names:
+        if alias.name == "*":
+            names.starred.add(module)
+        else:
+            names.imported[alias.asname or alias.name] = (module, alias.name)
+
+
+def _note_alias(names: Names, node: ast.stmt, assigned: dict[str, list[ast.expr]]) -> None:
+    value: ast.expr | None = None
+    target: ast.expr | None = None
+    if isinstance(node, ast.Assign) and len(node.targets) == 1:
+        target, value = node.targets[0], node.value
+    elif isinstance(node, ast.AnnAssign):
+        target, value = node.target, node.value
+    elif sys.version_info >= (3, 12) and isinstance(node, ast.TypeAlias):
+        target, value = node.name, node.value
+    if not isinstance(target, ast.Name) or value is None:
+        return
+    assigned.setdefault(target.id, []).append(value)
+    if isinstance(value, ast.Constant):
+        if isinstance(value.value, str | int):
+            names.constants[target.id] = value.value
+            names.aliases[target.id] = value  # `Img = "Float[Array, 'h w']"`
+    elif isinstance(value, ast.Subscript | ast.BinOp | ast.Name | ast.Attribute):
+        names.aliases[target.id] = value

@@ -1,0 +1,258 @@
+"""Type annotations: every spec written in one, with the way from the annotated value to the array that it describes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from shapecheck.claims.annotation_names import ArrayClass, Names
+from shapecheck.claims.axis_words import words
+from shapecheck.model import Problem, Selector
+from shapecheck.shapes import SpecError, UnsupportedSpec, jaxtyping_text, parse_spec, print_spec
+from shapecheck.syntax.source_text import Source
+
+# The words of typing, by what they say about the value.
+_WRAPPERS = words("Annotated Final ClassVar Required NotRequired ReadOnly InitVar AbstractVar AbstractClassVar")
+_TUPLES = words("tuple Tuple")
+_SEQUENCES = words("list List Sequence MutableSequence Collection Iterable set Set frozenset FrozenSet deque Deque")
+_MAPPINGS = words("dict Dict Mapping MutableMapping OrderedDict defaultdict DefaultDict ChainMap MappingProxyType")
+# A member of a union that can be no array and no tree of arrays, so that it leaves an array to the other members.
+_PLAIN = words("None int float bool complex str bytes Callable Literal type Type slice")
+_MAX_DEPTH = 32
+
+
+@dataclass(frozen=True)
+class Written:
+    """One spec in an annotation: the node to show, its text, and what `facts.Claim` wants to know."""
+
+    node: ast.expr
+    text: str
+    spec: str
+    dtype: str
+    names: tuple[str, ...]
+    select: tuple[Selector, ...]
+    group: int | None = None
+    structure: str = ""
+    unread: str = ""
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where the reader is: the way from the annotated value, the node to show, the aliases on the way to here."""
+
+    select: tuple[Selector, ...] = ()
+    shown: ast.expr | None = None
+    structure: str = ""
+    aliases: frozenset[ast.expr] = frozenset()
+    depth: int = 0
+
+    def into(self, *step: Selector) -> _Place:
+        """One level deeper. Where evaluation cannot look, it cannot look any deeper."""
+        select = ("?",) if "?" in (*self.select, *step) else (*self.select, *step)
+        return replace(self, select=select, depth=self.depth + 1)
+
+
+class AnnotationReader:
+    """Reads the annotations of one file."""
+
+    def __init__(self, source: Source, names: Names) -> None:
+        self.source = source
+        self.names = names
+        self.problems: list[Problem] = []
+        self._groups = 0
+
+    def new_group(self) -> int:
+        """A number that no other union of the file has."""
+        self._groups += 1
+        return self._groups
+
+    def read(self, annotation: ast.expr | None, select: tuple[Selector, ...] = ()) -> list[Written]:
+        """All specs of an annotation, in the order of the text. `select` leads to the value that it annotates."""
+        return [] if annotation is None else self._type(annotation, _Place(select))
+
+    def _type(self, node: ast.expr, place: _Place) -> list[Written]:
+        if place.depth > _MAX_DEPTH:
+            return []
+        if isinstance(node, ast.Constant):
+            return self._quoted(node, place)
+        if isinstance(node, ast.Name | ast.Attribute):
+            return self._alias(node, place)
+        if isinstance(node, ast.BinOp):
+            return self._union(list(_alternatives(node)), place)
+        if isinstance(node, ast.Starred):
+            return self._type(node.value, place.into("?"))
+        if not isinstance(node, ast.Subscript):
+            return []
+        array = self.names.array_class(node.value)
+        if array is not None:
+            return self._array(node, array, place)
+        arguments = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        return self._generic(self.names.original(node.value), arguments, place)
+
+    def _quoted(self, node: ast.Constant, place: _Place) -> list[Written]:
+        """A type written as a string: it has no positions of its own."""
+        if not isinstance(node.value, str) or not ("[" in node.value or _are_names(node.value)):
+            return []
+        try:
+            inner = ast.parse(node.value.strip(), mode="eval").body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return []
+        return self._type(inner, replace(place.into(), shown=place.shown or node))
+
+    def _alias(self, node: ast.Name | ast.Attribute, place: _Place) -> list[Written]:
+        alias = self.names.alias(node)
+        if alias is None:
+            return []
+        inner = replace(place.into(), shown=place.shown or node)
+        if alias.value is None:
+            where = f" of {alias.origin}" if alias.origin else ""
+            reason = f"the alias {ast.unparse(node)}{where} may stand for several types"
+            return [Written(inner.shown or node, ast.unparse(node), "...", "", (), ("?",), unread=reason)]
+        if alias.value in place.aliases:
+            return []
+        inner = replace(inner, aliases=place.aliases | {alias.value})
+        with self._in_file(alias.names):
+            return self._type(alias.value, inner)
+
+    @contextmanager
+    def _in_file(self, names: Names) -> Iterator[None]:
+        """Names mean what they mean in the file where the alias stands."""
+        own, self.names = self.names, names
+        try:
+            yield
+        finally:
+            self.names = own
+
+    def _generic(self, name: str, arguments: Sequence[ast.expr], place: _Place) -> list[Written]:
+        if not arguments:  # `tuple[()]`
+            return []
+        if name == "Optional":
+            return self._type(arguments[0], place.into())
+        if name == "Union":
+            return self._union(arguments, place)
+        if name in _WRAPPERS:
+            return self._type(arguments[0], place.into())
+        if name in _TUPLES:
+            return self._tuple(arguments, place)
+        if name in _SEQUENCES:
+            return self._each(arguments, place.into("*"))
+        if name in _MAPPINGS:
+            return self._each(arguments[-1:], place.into("*"))
+        if name == "PyTree":
+            structure = self.names.text(arguments[1]) if len(arguments) > 1 else None
+            return self._type(arguments[0], replace(place.into("leaves"), structure=structure or ""))
+        if name == "Literal":
+            return []
+        return self._each(arguments, place.into("?"))
+
+    def _each(self, arguments: Sequence[ast.expr], place: _Place) -> list[Written]:
+        result: list[Written] = []
+        for argument in arguments:
+            inner = argument.elts if isinstance(argument, ast.List) else [argument]  # `Callable[[X, Y], Z]`
+            for node in inner:
+                result += self._type(node, place)
+        return result
+
+    def _tuple(self, arguments: Sequence[ast.expr], place: _Place) -> list[Written]:
+        last = arguments[-1]
+        if len(arguments) == 2 and isinstance(last, ast.Constant) and last.value is Ellipsis:
+            return self._type(arguments[0], place.into("*"))
+        if any(isinstance(argument, ast.Starred) for argument in arguments):
+            return self._each(arguments, place.into("?"))
+        return [found for index, node in enumerate(arguments) for found in self._type(node, place.into(index))]
+
+    def _union(self, members: Sequence[ast.expr], place: _Place) -> list[Written]:
+        """Alternatives: claims of one place share a group. Where no group can say it, evaluation need not look."""
+        read = [self._type(member, place.into()) for member in members]
+        speaking = [found for found in read if found]
+        result = [claim for found in speaking for claim in found]
+        same_place = all(claim.select == result[0].select for claim in result)
+        if len(speaking) > 1:
+            groups = {select: self.new_group() for select in dict.fromkeys(claim.select for claim in result)}
+            result = [replace(claim, group=groups[claim.select]) for claim in result]
+        if any(claim.unread for claim in result):  # perhaps it is the one that holds
+            return [replace(claim, select=("?",), group=None) for claim in result]
+        silent = [member for member, found in zip(members, read, strict=True) if not found]
+        if (len(speaking) > 1 and not same_place) or not all(self._is_plain(member) for member in silent):
+            result = [replace(claim, select=("?",), group=None) for claim in result]
+        return result
+
+    def _is_plain(self, node: ast.expr) -> bool:
+        if isinstance(node, ast.Constant):
+            return not isinstance(node.value, str)
+        if isinstance(node, ast.Subscript):
+            return self._is_plain(node.value)
+        return self.names.original(node) in _PLAIN
+
+    def _array(self, node: ast.Subscript, array: ArrayClass, place: _Place) -> list[Written]:
+        shown = place.shown or node
+        arguments = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if len(arguments) > 2 or (len(arguments) == 1 and array.certain):
+            return []
+        shape = arguments[-1]
+        text = self.names.text(shape)
+        if text is None:
+            if isinstance(shape, ast.JoinedStr | ast.BinOp) or (array.certain and isinstance(shape, ast.Name)):
+                return [self._unread(node, array, place, "the shape of the annotation is computed")]
+            return []
+        inner = self._inner(arguments[0], place) if len(arguments) == 2 else None
+        if inner is not None:
+            text = f"{text} {inner.spec}".strip()
+        try:
+            spec = parse_spec(jaxtyping_text(text) if array.kauldron else text, strict=True)
+        except UnsupportedSpec as error:
+            return [self._unread(node, array, place, f"the shape of the annotation is not evaluated: {error}")]
+        except SpecError as error:
+            if array.kauldron:
+                return [self._unread(node, array, place, f"the shape of the annotation is not evaluated: {error}")]
+            if array.certain:
+                message = f"malformed annotation {self._shown(node, place)}: {error}"
+                self.problems.append(Problem("SC101", self.source.span(shown), message))
+            return []
+        dtype = inner.dtype if inner is not None and array.dtype == "Shaped" else array.dtype
+        written = self._shown(node, place)
+        return [Written(shown, written, print_spec(spec), dtype, spec.names(), place.select, structure=place.structure)]
+
+    def _inner(self, node: ast.expr, place: _Place) -> Written | None:
+        """The spec of an array type whose own array type has one: `Float[Image, "batch"]` is `batch h w`."""
+        alias = self.names.alias(node) if isinstance(node, ast.Name | ast.Attribute) else None
+        if alias is not None and alias.value is not None and alias.value not in place.aliases:
+            inner = replace(place.into(), aliases=place.aliases | {alias.value})
+            with self._in_file(alias.names):
+                return self._inner(alias.value, inner)
+        if not isinstance(node, ast.Subscript) or place.depth > _MAX_DEPTH:
+            return None
+        array = self.names.array_class(node.value)
+        found = self._array(node, array, place.into()) if array is not None else []
+        return found[0] if found else None
+
+    def _shown(self, node: ast.Subscript, place: _Place) -> str:
+        """The annotation as written; that of an alias or a string as Python prints it."""
+        if place.shown is None:
+            return self.source.segment(node)
+        try:
+            return ast.unparse(node).replace("'", '"')
+        except RecursionError:
+            return self.source.segment(place.shown)
+
+    def _unread(self, node: ast.Subscript, array: ArrayClass, place: _Place, reason: str) -> Written:
+        """A claim that only the running program can read: it is counted, and stays unreached for that reason."""
+        text = self._shown(node, place)
+        return Written(place.shown or node, text, "...", array.dtype, (), ("?",), unread=reason)
+
+
+def _are_names(text: str) -> bool:
+    """Whether a text is the name of a type, or a union of such: `types.Act | None`."""
+    return all(part.strip().replace(".", "").isidentifier() for part in text.split("|"))
+
+
+def _alternatives(node: ast.expr) -> Iterator[ast.expr]:
+    """The members of `A | B | C`, without recursion: unions may be long."""
+    members: list[ast.expr] = []
+    while isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        members.append(node.right)
+        node = node.left
+    yield node
+    yield from reversed(members)

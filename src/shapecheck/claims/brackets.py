@@ -1,0 +1,213 @@
+"""The brackets in the text of a comment, and which of them can be a list of dims at all."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from shapecheck.claims.axis_words import is_dim_word
+from shapecheck.shapes import (
+    DTYPES,
+    Reading,
+    Spec,
+    SpecError,
+    SymbolicDim,
+    comment_dtype,
+    parse_spec,
+    read_comment_dims,
+)
+
+MAX_TEXT = 2000  # a longer comment is no shape
+_DEPTH = 3  # how many brackets around a shape are looked through
+_PAIRS = {")": "(", "]": "["}
+_WORD_BEFORE = re.compile(r"[A-Za-z]\w*+$")
+_JAXTYPING_ARGUMENT = re.compile(r"""\s*[\w.]*\s*,?\s*(?:"([^"]*)"|'([^']*)')\s*""")
+# The first and last name differ in an index only: `dim_1, ..., dim_N` is any number of dims.
+_ENUMERATED = re.compile(r"\b([A-Za-z]+_?)[01],\s*(?:\1[12],\s*)?\.\.\.,\s*\1[A-Za-z]\b")
+
+
+# A set of shapes, or what maps one to another; but not a dict, whose entries have names.
+_BRACES = re.compile(r"\{(?!\s*+['\"\w]++\s*+:)[^{}]*+\}")
+# What comes before or behind a bracket that is an operand: `10000 ** (2i / dim)`.
+_OPERATOR_BEFORE = re.compile(r"[\w)\]]\s*+(\*\*|\^|//?|[*×·⋅+−-])\s*+$")
+_OPERATOR_BEHIND = re.compile(r"\s*+(?:\*\*|\^|//?|[*·⋅+])\s*+[\w(\[]")
+_CONTRACTION = re.compile(r"[A-Za-z\d.]++(?:\s*+,\s*+[A-Za-z\d.]++)*+\s*+(?:->|→)\s*+[A-Za-z\d.]*+")
+_INSIDE = re.compile(r"[(\[]([^()\[\]]*+)[)\]]")
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """A list of dims between `start` and `end` of a text, with a dtype in front where there is one."""
+
+    start: int
+    end: int
+    text: str
+    spec: Spec
+    dtype: str = ""
+    tree: bool = False  # `PyTree[...]`
+    spaced: bool = False  # only spaces between the dims: `[T B]`
+    trailing_comma: bool = False
+    negative: bool = False  # has a `-1`, as in an interval or an argument of `reshape`
+    readings: tuple[Spec, ...] = ()  # what else it may mean
+    ambiguous: bool = False  # it may also be no list of dims at all
+
+
+@dataclass
+class _Group:
+    start: int
+    end: int
+    inner: list[_Group]
+
+
+def find_brackets(text: str) -> list[Bracket]:
+    """All brackets that hold dims, in order; calls, subscripts and prose are left out."""
+    if len(text) > MAX_TEXT:
+        return []
+    result: list[Bracket] = []
+    braced = [match.span() for match in _BRACES.finditer(text)] if "{" in text else []
+    outside = [group for group in _groups(text) if not any(start < group.start < end for start, end in braced)]
+    pending = [(group, 1) for group in reversed(outside)]
+    while pending:
+        group, depth = pending.pop()
+        found = _read(text, group)
+        if isinstance(found, Bracket):
+            result.append(found)
+        elif found and depth < _DEPTH:
+            pending += [(inner, depth + 1) for inner in reversed(group.inner)]
+    return result
+
+
+def unclosed(text: str) -> int | None:
+    """Where the first bracket begins that is never closed."""
+    opened: list[tuple[int, str]] = []
+    for index, character in enumerate(text[:MAX_TEXT]):
+        if character in "([":
+            opened.append((index, character))
+        elif character in ")]" and opened and opened[-1][1] == _PAIRS[character]:
+            opened.pop()
+    return opened[0][0] if opened else None
+
+
+def _groups(text: str) -> list[_Group]:
+    """The outermost closed brackets, each with those inside it."""
+    found: list[_Group] = []
+    opened: list[tuple[int, str, int]] = []
+    for index, character in enumerate(text):
+        if character in "([":
+            opened.append((index, character, len(found)))
+        elif character in ")]" and opened and opened[-1][1] == _PAIRS[character]:
+            start, _, count = opened.pop()
+            found[count:] = [_Group(start, index + 1, found[count:])]
+    return found
+
+
+def _read(text: str, group: _Group) -> Bracket | bool:
+    """The dims of a bracket; if it holds none, whether to look at the brackets inside it."""
+    inside = text[group.start + 1 : group.end - 1]
+    square = text[group.start] == "["
+    start, dtype, tree = group.start, "", False
+    before = text[max(group.start - 40, 0) : group.start]
+    word = _WORD_BEFORE.search(before)
+    if word is not None and not (word.group().lower() in {"shape", "shaped"} and not square):
+        typed = _typed(text, group, word.group()) if square else None
+        if typed is not None:
+            return typed
+        dtype = (comment_dtype(word.group()) or "") if square else ""
+        if not dtype:
+            return False
+        start -= len(word.group())
+        before = text[max(start - 1, 0) : start]
+        if before[-1:].isalnum() or before[-1:] in {"_", "."}:
+            return False
+    elif word is None and before[-1:] and (before[-1].isalnum() or before[-1] in "_.)]'\"^\\$"):
+        return False
+    if not _ends_well(text, group.end):
+        return False
+    enumerated = _ENUMERATED.sub("...", inside)
+    inside = inside if enumerated.strip() == "..." else enumerated
+    reading = read_comment_dims(inside)
+    spaced = reading is None and square
+    if spaced:
+        reading = read_comment_dims(inside, spaces=True)
+    if reading is None or (spaced and not _are_dims_between_spaces(inside, reading)):
+        return not _has_dims_beside(text, group)
+    if _is_operand(text, group, reading.spec) or _is_legend(text, group, reading.spec):
+        return False
+    return Bracket(
+        start,
+        group.end,
+        text[start : group.end],
+        reading.spec,
+        dtype,
+        tree,
+        spaced,
+        inside.rstrip().endswith(","),
+        re.search(r"(?:^|,)\s*[-−]\s*\d", inside) is not None,
+        reading.others,
+        reading.ambiguous,
+    )
+
+
+def _are_dims_between_spaces(inside: str, reading: Reading) -> bool:
+    """Whether the words of `[T B]` are dims: capitals, or single letters."""
+    return bool(reading.spec.names()) and all(part.isupper() or len(part) == 1 for part in inside.split())
+
+
+def _has_dims_beside(text: str, group: _Group) -> bool:
+    """Whether a bracket that cannot be read has plain dims in it: then those in its inner brackets are not all."""
+    inside, begin = "", group.start + 1
+    for inner in group.inner:
+        inside, begin = inside + text[begin : inner.start] + "()", inner.end
+    pieces = [piece.strip() for piece in (inside + text[begin : group.end - 1]).split(",")]
+    plain = [piece for piece in pieces if piece and "(" not in piece]
+    return bool(group.inner) and any(
+        piece.isdigit() or (piece.isidentifier() and is_dim_word(piece)) for piece in plain
+    )
+
+
+def _is_operand(text: str, group: _Group, spec: Spec) -> bool:
+    """Whether a bracket is a part of a formula: one size with an operator beside it."""
+    before = _OPERATOR_BEFORE.search(text[max(group.start - 40, 0) : group.start])
+    if before is not None and before.group(1) in {"**", "^"}:
+        return True
+    if len(spec.dims) != 1 or text[group.end - 2] == ",":
+        return False
+    if before is not None and (before.group(1) not in {"-", "−"} or isinstance(spec.dims[0], SymbolicDim)):
+        return True  # a dash may also stand between a name and its shape
+    return _OPERATOR_BEHIND.match(text, group.end) is not None
+
+
+def _is_legend(text: str, group: _Group, spec: Spec) -> bool:
+    """Whether a bracket tells what the letters of a contraction, or of another bracket, stand for."""
+    labels = [getattr(dim, "label", None) for dim in spec.dims]
+    if not labels or not all(labels):
+        return False
+    others = text[: group.start], text[group.end :]
+    letters = {letter for other in others for found in _CONTRACTION.findall(other) for letter in found}
+    names = {word for other in others for found in _INSIDE.findall(other) for word in re.findall(r"\w+", found)}
+    return all(label in letters or label in names for label in labels)
+
+
+def _typed(text: str, group: _Group, word: str) -> Bracket | None:
+    """jaxtyping's own text in a comment: `Float[Array, "b s"]`, or a `PyTree` of it."""
+    start = group.start - len(word)
+    if word == "PyTree" and len(group.inner) == 1:
+        inner = _read(text, group.inner[0])
+        if isinstance(inner, Bracket) and inner.dtype in DTYPES and text[group.start + 1 : inner.start].strip() == "":
+            return Bracket(start, group.end, text[start : group.end], inner.spec, inner.dtype, tree=True)
+    match = _JAXTYPING_ARGUMENT.fullmatch(text, group.start + 1, group.end - 1)
+    if word not in DTYPES or match is None or not _ends_well(text, group.end):
+        return None
+    try:
+        spec = parse_spec(match.group(1) if match.group(1) is not None else match.group(2), strict=True)
+    except SpecError:
+        return None
+    return Bracket(start, group.end, text[start : group.end], spec, word)
+
+
+def _ends_well(text: str, end: int) -> bool:
+    """Whether what follows the bracket leaves it a bracket: no call, no subscript, no attribute, no power."""
+    after = text[end : end + 1]
+    if after == ".":
+        return not text[end + 1 : end + 2].isidentifier()
+    return not (after.isalnum() or after in {"_", "(", "[", "^", "'", '"', "{"})

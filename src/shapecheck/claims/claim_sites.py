@@ -1,0 +1,71 @@
+"""The sites of one file, shared by the claims that stand at them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from shapecheck.model import Position, Site, SiteKind
+from shapecheck.syntax.source_text import position_of
+
+When = Literal["", "before", "after", "body"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A site without its number: equal places are one site."""
+
+    kind: SiteKind
+    scope: int
+    position: Position | None = None
+    name: str = ""
+    when: When = ""
+    loop: tuple[int, ...] = ()
+    part: int | None = None
+
+
+def value_place(scope: int, node: ast.expr, name: str, loop: tuple[int, ...]) -> Place:
+    """The place of an expression's value; `name` is how people would call it."""
+    return Place("value", scope, position_of(node), name, "", loop)
+
+
+def name_place(scope: int, name: str, statement: ast.stmt, when: When, loop: tuple[int, ...]) -> Place:
+    """The place of a variable around a statement."""
+    return Place("name", scope, position_of(statement), name, when, loop)
+
+
+class Sites:
+    """Collects the sites of one file. `has_meaning` tells which of a claim's names may be looked up at a place."""
+
+    def __init__(self, has_meaning: Callable[[Place, str], bool]) -> None:
+        self._has_meaning = has_meaning
+        self._numbers: dict[Place, int] = {}
+        self._names: list[dict[str, None]] = []
+
+    def add(self, place: Place, names: Iterable[str]) -> int:
+        """The number of a place, and note that a claim there uses `names`."""
+        number = self._numbers.setdefault(place, len(self._numbers))
+        if number == len(self._names):
+            self._names.append({})
+        self._names[number].update(dict.fromkeys(names))
+        return number
+
+    def names(self) -> set[str]:
+        """All names that claims have used so far."""
+        return {name for names in self._names for name in names}
+
+    def build(self) -> tuple[Site, ...]:
+        """All sites, by number. At its return a function shows the integers of all names that it uses for dims."""
+        used: dict[int, dict[str, None]] = {}
+        for place, number in self._numbers.items():
+            used.setdefault(place.scope, {}).update(self._names[number])
+        return tuple(
+            Site(number, p.kind, p.scope, p.position, p.name, p.when, self._meant(p, names), p.loop, p.part)
+            for p, number in self._numbers.items()
+            for names in [used[p.scope] if p.kind == "return" else self._names[number]]
+        )
+
+    def _meant(self, place: Place, names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(name for name in names if self._has_meaning(place, name))

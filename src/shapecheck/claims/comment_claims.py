@@ -1,0 +1,323 @@
+"""From the shapes that comments state to claims: of which value, how surely, and in which readings."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from shapecheck.claims.brackets import Bracket
+from shapecheck.claims.claim_sites import Sites
+from shapecheck.claims.comment_labels import Labels
+from shapecheck.claims.comment_lines import CommentLine, Stated, comment_span, read_lines
+from shapecheck.claims.comment_targets import Anchors, Target
+from shapecheck.claims.comment_text import Segment
+from shapecheck.claims.literal_tuples import has_entries, is_listed, repeats_values
+from shapecheck.model import Claim, Problem, Selector
+from shapecheck.shapes import print_spec
+from shapecheck.syntax.scopes import Placed, Tables
+from shapecheck.syntax.source_text import Comment, Source, position_of
+
+_SHORT = 4  # words in front of a shape: more than these are a sentence, which may speak of anything
+_PARAGRAPH = 6  # statements below a comment that heads them
+_VARIABLE_HEADING = re.compile(r"#+\s*+`?[a-z_]\w*+`?\s*+:")
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """What a segment claims of a target, before it is taken apart into single claims.
+
+    `sure` false is final; true means that a known name, or an `explicit` text, makes the claims sure.
+    """
+
+    segment: Segment
+    offset: int
+    target: Target
+    sure: bool
+    explicit: bool
+    part: str = ""
+    select: tuple[Selector, ...] = ()
+
+
+class CommentReader:
+    """Reads the comments of one file. `known` are names of dims; those in marked comments are added."""
+
+    def __init__(
+        self, source: Source, tables: Tables, sites: Sites, known: set[str], new_group: Callable[[], int]
+    ) -> None:
+        self.source = source
+        self.tables = tables
+        self.sites = sites
+        self.known = known
+        self.new_group = new_group
+        self.anchors = Anchors(source, tables)
+        self.labels = Labels(tables)
+        self._trailed: set[int] = set()  # lines with a shape behind their code
+        self.problems: list[Problem] = []
+
+    def claims(self) -> list[Claim]:
+        """All claims of comments, in order."""
+        lines, self.problems = read_lines(self.source.comments, self.known)
+        self._trailed = {line.comment.line for line in lines if not line.comment.own_line}
+        for line in lines:
+            for stated in line.stated:
+                if stated.segment.marked and stated.segment.prose <= _SHORT:
+                    self.known.update(stated.segment.names)
+        return [claim for line in lines for draft in self._drafts(line) for claim in self._claims(line.comment, draft)]
+
+    def _drafts(self, line: CommentLine) -> Iterator[_Draft]:
+        placed, targets = self._targets(line)
+        if placed is None:
+            return
+        direct = False
+        for stated in line.stated:
+            segment = stated.segment
+            alone = not (segment.prose or segment.labels)
+            if (direct and segment.prose and not segment.marked) or (line.spoiled and alone and not segment.marked):
+                continue
+            if line.continued and alone and segment.tail.strip(" .,;:"):
+                segment = replace(segment, prose=_SHORT + 1)
+            direct = direct or not (segment.prose or segment.labels)
+            yield from self._of_segment(line, Stated(stated.offset, segment), placed, targets)
+
+    def _targets(self, line: CommentLine) -> tuple[Placed | None, list[Target]]:
+        """The statement whose scope counts, and what a shape without label may describe, the most natural first."""
+        comment = line.comment
+        if not comment.own_line:
+            placed, target = self.anchors.trailing(comment)
+            return placed, [] if target is None else [target]
+        placed, target = self.anchors.inside(comment)
+        if placed is not None:
+            return placed, [] if target is None else [target]
+        following, previous = self._neighbours(line)
+        found = [self.anchors.statement(each) for each in (following, previous) if each is not None]
+        targets = [each for each in found if each is not None]
+        if following is not None and following.compound and found[0] is None:
+            targets = [replace(each, unsure=True) for each in targets]  # it may head what stands inside
+        return following or previous, targets
+
+    def _neighbours(self, line: CommentLine) -> tuple[Placed | None, Placed | None]:
+        """The statement below a comment on a line of its own and the one directly above, if they stand in its block."""
+        column = len(line.comment.code.encode("utf-8", "surrogatepass"))
+        following = self.tables.after(line.comment.line)
+        if following is not None and (following.node.col_offset != column or self._parted(line, following, column)):
+            following = None
+        previous = self.tables.at_or_before(line.comment.line)
+        if previous is not None and (
+            (previous.node.end_lineno or 0) != line.first - 1 or previous.node.col_offset != column or previous.compound
+        ):
+            previous = None
+        return following, previous
+
+    def _parted(self, line: CommentLine, following: Placed, column: int) -> bool:
+        """Whether something further out, such as `else:`, stands between a comment and a statement below it."""
+        between = self.source.lines[line.last : following.node.lineno - 1]
+        texts = (text for text in between if text.strip() and not text.lstrip().startswith("#"))
+        return any(len(text) - len(text.lstrip()) < column for text in texts)
+
+    def _of_segment(self, line: CommentLine, stated: Stated, placed: Placed, targets: list[Target]) -> Iterator[_Draft]:
+        segment, own = stated.segment, line.comment.own_line
+        named = self.labels.named(line.comment, segment, placed, targets)
+        if named is not None:
+            for target in named:
+                target = self._with_later(line, target) if own else target  # noqa: PLW2901
+                yield _Draft(segment, stated.offset, target, not segment.hedged, segment.explicit)
+            return
+        if not targets or not self._speaks_of_value(segment):
+            return
+        if own and self._is_far(line) and len(targets) > 1:
+            targets.reverse()  # it stands right below the one, a blank line above the other
+        sure = self._may_be_sure(line, segment, targets[0]) and (segment.arrow or not targets[0].unsure)
+        if line.turn[1] > 1 and line.is_plain:
+            if len(targets[0].elements) == line.turn[1]:
+                targets = [targets[0].elements[line.turn[0]]]
+            else:
+                sure = False  # only one of the lines can describe the statement
+        if own and (each := self._one_by_one(line, segment, targets[0])):
+            yield from self._spread(segment, stated.offset, each, sure)
+            return
+        if own:
+            targets = [*targets[:1], *self._headed(line, segment, targets[0]), *targets[1:]]
+        places = tuple(dict.fromkeys(place for target in targets for place in target.places))
+        # A sentence above a statement is sure only of dims that are known.
+        beside = not own or not (segment.prose or (segment.labels and not segment.generic))
+        explicit = segment.explicit and beside and (not segment.prose or segment.marked)
+        names_part = segment.labels and not segment.generic and not segment.arrow
+        part = "|".join(segment.labels) if names_part and (segment.colon or not segment.prose) else ""
+        yield _Draft(segment, stated.offset, replace(targets[0], places=places), sure, explicit, part)
+
+    @staticmethod
+    def _spread(segment: Segment, offset: int, targets: Sequence[Target], sure: bool) -> Iterator[_Draft]:
+        """Several shapes above as many statements: of each its own, or of the elements that the first one has."""
+        for index, (shape, target) in enumerate(zip(segment.shapes, targets, strict=True)):
+            places = tuple(dict.fromkeys((*target.places, *targets[0].places)))
+            own = replace(segment, shapes=(shape,))
+            select = f"{index}/{len(targets)}?"
+            yield _Draft(own, offset, replace(target, places=places), sure, segment.explicit, select=(select,))
+
+    @staticmethod
+    def _speaks_of_value(segment: Segment) -> bool:
+        """Whether a segment without the name of a variable may speak of the value at its place at all."""
+        if segment.inputs and not segment.marked:
+            return False
+        return not segment.prose or segment.explicit or (segment.prose <= _SHORT and not segment.tail.strip(" .`"))
+
+    def _may_be_sure(self, line: CommentLine, segment: Segment, target: Target) -> bool:
+        """Whether a segment without the name of a variable surely speaks of the value at its place."""
+        own = line.comment.own_line
+        if segment.hedged or segment.inputs or segment.prose > _SHORT:
+            return False
+        if own and (segment.generic or (segment.numeric and line.first != line.last)):
+            return False  # `output: (b, t)` may be what the function returns; numbers in a text are an example
+        if own and self._is_far(line) and not self._neighbours(line)[1]:
+            return False
+        if segment.labels and not segment.generic and not segment.arrow:
+            if segment.colon and not segment.prose and has_entries(target.code, segment.labels):
+                return True
+            return segment.marked and not own  # the label is a word for something that has no such name in the code
+        if not segment.prose:
+            return True
+        heading = segment.arrow and not _VARIABLE_HEADING.match(line.comment.text)
+        return segment.explicit and (not own or heading)
+
+    def _is_far(self, line: CommentLine) -> bool:
+        """Whether a blank line parts the comment from what follows it."""
+        following = self.source.lines[line.last : line.last + 1]
+        return bool(following) and not following[0].strip()
+
+    def _one_by_one(self, line: CommentLine, segment: Segment, first: Target) -> tuple[Target, ...]:
+        """The values of as many assignments as a comment above them has shapes, none if there are not just as many."""
+        if len(segment.shapes) < 2 or segment.alternatives or first.elements:
+            return ()
+        if first.statement != self._neighbours(line)[0]:
+            return ()  # it stands right below that statement, a blank line above the others
+        below = (each for each in self._paragraph(line) if not _only_returns(each))
+        statements = [first.statement, *below]
+        targets = [self.anchors.statement(each) for each in statements if isinstance(each.node, ast.Assign)]
+        each = tuple(target for target in targets if target is not None and not target.elements)
+        return each if len(each) == len(statements) == len(segment.shapes) else ()
+
+    def _headed(self, line: CommentLine, segment: Segment, first: Target) -> Iterator[Target]:
+        """What a comment may describe that heads several statements, beside the first of them.
+
+        Words may speak of any of these. A bare shape is that of what they come to: the last value, or the one that
+        the first statement's name has in the end.
+        """
+        statements = list(self._paragraph(line))
+        if not (segment.prose or (segment.arrow and segment.labels)):
+            # What has a shape behind it is described there.
+            statements = [each for each in statements if segment.arrow or not self._is_trailed(each)]
+            statements = [each for each in statements if not _only_returns(each)][-1:]
+        for statement in statements:
+            target = self.anchors.statement(statement)
+            if target is not None:
+                yield target
+        yield from self._bound_again(line, first.name)
+
+    def _with_later(self, line: CommentLine, target: Target) -> Target:
+        """A variable that a comment names, also as the statements below leave it."""
+        if not target.places or target.places[0].kind in ("field", "param"):
+            return target
+        read = {place.position for place in target.places}
+        later = (t for t in self._bound_again(line, target.name) if position_of(t.statement.node) not in read)
+        return replace(target, places=tuple(dict.fromkeys((*target.places, *(p for t in later for p in t.places)))))
+
+    def _bound_again(self, line: CommentLine, name: str) -> Iterator[Target]:
+        """The values that the statements below a heading comment give to a variable, after the first of them."""
+        for statement in self._paragraph(line):
+            if not self._is_trailed(statement) and self.tables.assigns(statement, name):
+                target = self.anchors.statement(statement)
+                yield target if target and target.name == name else self.anchors.variable(statement, name)
+
+    def _is_trailed(self, statement: Placed) -> bool:
+        """Whether a shape stands behind a statement."""
+        return not self._trailed.isdisjoint(range(statement.node.lineno, statement.header_end + 1))
+
+    def _paragraph(self, line: CommentLine) -> Iterator[Placed]:
+        """The statements below the first one under a heading comment, down to the next blank line or comment."""
+        following, _ = self._neighbours(line)
+        if following is None or self.tables.scopes[following.scope].kind == "class":
+            return
+        end = following.node.lineno
+        for count, other in enumerate(self.tables.block_from(following)):
+            if other.node.lineno > end or count == _PARAGRAPH:
+                return
+            end = (other.node.end_lineno or other.node.lineno) + 1
+            if count:
+                yield other
+
+    def _claims(self, comment: Comment, draft: _Draft) -> Iterator[Claim]:
+        """The claims that the shapes of a segment make of a value: one, alternatives, or one for each element."""
+        segment, target, shapes = draft.segment, draft.target, draft.segment.shapes
+        if not segment.explicit:
+            if any(repeats_values(shape.spec, target.code) for shape in shapes):
+                return
+            if len(shapes) == 1 and is_listed(target.code, len(shapes[0].spec.dims)):
+                draft = replace(draft, sure=False)  # `size = (h, w)  # (rows, cols)` names the elements
+        if segment.alternatives:
+            group = self.new_group()
+            for shape in shapes:
+                yield from self._claim(comment, draft, shape, target, group=group)
+        elif len(shapes) == 1 and any(element.name == "_" for element in target.elements):
+            for element in target.elements:
+                if element.name != "_":
+                    yield from self._claim(comment, draft, shapes[0], element)
+        elif len(shapes) == 1 and target.places:
+            each = bool(target.elements) or segment.each
+            yield from self._claim(comment, draft, shapes[0], target, select=draft.select, each=each)
+        elif len(shapes) == 1:  # the variables of a `for` or a `with`
+            for element in target.elements if segment.each else ():
+                yield from self._claim(comment, draft, shapes[0], element)
+        elif len(target.elements) == len(shapes):
+            for shape, element in zip(shapes, target.elements, strict=True):
+                yield from self._claim(comment, draft, shape, element)
+        elif not target.elements:
+            for index, shape in enumerate(shapes):
+                yield from self._claim(comment, draft, shape, target, select=(f"{index}/{len(shapes)}",))
+
+    def _claim(
+        self,
+        comment: Comment,
+        draft: _Draft,
+        shape: Bracket,
+        target: Target,
+        *,
+        select: Sequence[Selector] = (),
+        group: int | None = None,
+        each: bool = False,
+    ) -> Iterator[Claim]:
+        """One claim, unless nothing can be observed at its place."""
+        if not target.places:
+            return
+        names = tuple(dict.fromkeys(name for spec in (shape.spec, *shape.readings) for name in spec.names()))
+        places = dict.fromkeys((*target.places, *self.anchors.when_bound(target, names)))
+        sure = draft.sure and (bool(names) or draft.explicit)
+        yield Claim(
+            self.source.path,
+            comment_span(comment, draft.offset + shape.start, draft.offset + shape.end),
+            "comment",
+            shape.text,
+            print_spec(shape.spec),
+            shape.dtype,
+            target.name,
+            target.scope,
+            tuple(self.sites.add(place, names) for place in places),
+            (*select, "leaves") if shape.tree else tuple(select),
+            group,
+            sure=sure and (draft.explicit or any(name in self.known for name in names)),
+            marked=draft.segment.marked,
+            readings=tuple(map(print_spec, shape.readings)),
+            part=draft.part,
+            loose=not sure,
+            each=each,
+        )
+
+
+def _only_returns(statement: Placed) -> bool:
+    """Whether a statement returns what others have computed."""
+    if not isinstance(statement.node, ast.Return):
+        return False
+    value = statement.node.value
+    parts = value.elts if isinstance(value, ast.Tuple) else [value]
+    return all(isinstance(part, ast.Name) for part in parts)

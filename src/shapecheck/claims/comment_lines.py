@@ -1,0 +1,134 @@
+"""The comments of a file that state shapes, each with its neighbours among the comments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from shapecheck.claims.comment_text import Segment, read_comment
+from shapecheck.claims.lead_words import spoils
+from shapecheck.claims.malformed_comments import malformed
+from shapecheck.claims.split_comment import looks_like_code, split_comment
+from shapecheck.model import Problem, Span
+from shapecheck.syntax.source_text import Comment
+
+_DEFINITION = re.compile(r"(?:async\s++)?+(?:def|class)\s++\w++\s*+[(:\[]|@\w")
+_SENTENCE_ENDS = re.compile(r"[.:;!?)\]}]\s*$")
+
+
+@dataclass(frozen=True)
+class Stated:
+    """A segment, and where in the comment the text begins that it counts from."""
+
+    offset: int
+    segment: Segment
+
+
+@dataclass(frozen=True)
+class CommentLine:
+    """A comment that states shapes.
+
+    `first` and `last` are the lines of its block: comments on lines of their own, directly below each other.
+    `continued` says that its sentence began on the line before, `spoiled` that the last word there says that a bracket
+    behind it is no shape. `turn` is its place among the lines of the block that name no variable, and their number.
+    """
+
+    comment: Comment
+    stated: tuple[Stated, ...]
+    first: int
+    last: int
+    continued: bool = False
+    spoiled: bool = False
+    turn: tuple[int, int] = (0, 1)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it names no variable."""
+        return all(not (each.segment.prose or each.segment.labels) for each in self.stated)
+
+    @property
+    def is_explicit(self) -> bool:
+        """Whether it says outright that it speaks of a shape: `x.shape = (b, t)`."""
+        return any(each.segment.marked and not each.segment.prose for each in self.stated)
+
+
+def comment_span(comment: Comment, start: int, end: int) -> Span:
+    """A stretch of a comment, by offsets from its `#`."""
+    return Span(comment.line, comment.column + start + 1, comment.line, comment.column + end + 1)
+
+
+def read_lines(comments: Sequence[Comment], known: Container[str]) -> tuple[list[CommentLine], list[Problem]]:
+    """The comments that state shapes, and the marked ones that cannot be read."""
+    lines: list[CommentLine] = []
+    problems: list[Problem] = []
+    for block in _blocks(comments):
+        found: list[CommentLine] = []
+        code = _code(block)
+        for index, comment in enumerate(block):
+            line = _read(block, index, known)
+            if line.stated and not (code[index] and not line.is_explicit):
+                found.append(line)
+            elif not line.stated and not code[index]:
+                problems += _malformed(comment, continues=comment.line < line.last)
+        lines += _with_turns(found)
+    return lines, problems
+
+
+def _read(block: Sequence[Comment], index: int, known: Container[str]) -> CommentLine:
+    comment = block[index]
+    stated = tuple(
+        Stated(part.offset, segment)
+        for part in split_comment(comment.text)
+        if _may_state_shape(part.text)
+        for segment in read_comment(part.text, known)
+    )
+    before = block[index - 1].text.lstrip("#! ") if index else ""
+    continued = bool(before) and not _SENTENCE_ENDS.search(before)
+    return CommentLine(comment, stated, block[0].line, block[-1].line, continued, continued and spoils(before))
+
+
+def _may_state_shape(text: str) -> bool:
+    """A quick look, since most comments are prose."""
+    return "(" in text or "[" in text or "," in text or "shape" in text
+
+
+def _code(block: Sequence[Comment]) -> list[bool]:
+    """Which comments of a block are code that somebody switched off: those that look so, and their neighbours."""
+    if not block[0].own_line:
+        return [False] * len(block)
+    texts = [comment.text.lstrip("#! ") for comment in block]
+    if any(map(_DEFINITION.match, texts)):
+        return [True] * len(block)
+    code = [looks_like_code(text) for text in texts]
+    return [any(code[max(index - 1, 0) : index + 2]) for index in range(len(code))]
+
+
+def _with_turns(lines: list[CommentLine]) -> list[CommentLine]:
+    plain = [index for index, line in enumerate(lines) if line.is_plain]
+    if len(plain) > 1:
+        for turn, index in enumerate(plain):
+            lines[index] = replace(lines[index], turn=(turn, len(plain)))
+    return lines
+
+
+def _malformed(comment: Comment, *, continues: bool) -> Iterator[Problem]:
+    for part in split_comment(comment.text):
+        found = malformed(part.text, continues)
+        if found is not None:
+            text = part.text[found.start : found.end]
+            span = comment_span(comment, part.offset + found.start, part.offset + found.end)
+            yield Problem("SC102", span, f"malformed shape comment {text}: {found.reason}")
+
+
+def _blocks(comments: Sequence[Comment]) -> Iterator[list[Comment]]:
+    """Runs of comments on lines of their own, directly below each other; a trailing comment is a block of one."""
+    block: list[Comment] = []
+    for comment in comments:
+        joins = block and comment.own_line and block[-1].own_line and comment.line == block[-1].line + 1
+        if block and not (joins and comment.column == block[-1].column):
+            yield block
+            block = []
+        block.append(comment)
+    if block:
+        yield block

@@ -1,0 +1,250 @@
+"""The text of a comment: the shapes that it states, and what it says of where they belong.
+
+This reads text only; which value a shape is claimed of, and how surely, is for `attach` to say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container
+from dataclasses import dataclass, replace
+
+from shapecheck.claims.axis_words import is_dim_word, is_unit, strength
+from shapecheck.claims.brackets import Bracket, find_brackets
+from shapecheck.claims.lead_words import (
+    Lead,
+    follows_badly,
+    is_conditional,
+    is_hedge,
+    is_marked_behind,
+    leads_on,
+    read_lead,
+)
+from shapecheck.shapes import FixedDim, Spec, SymbolicDim, comment_dtype, is_variadic, parse_comment_dims
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Shapes that belong together: one, a list for a tuple, or alternatives. Offsets of the brackets count in the text.
+
+    `labels` name the value, if anything does. `prose` counts the words in front beyond label and marker; `tail` is what
+    follows the last bracket.
+    """
+
+    shapes: tuple[Bracket, ...]
+    labels: tuple[str, ...] = ()
+    marked: bool = False
+    colon: bool = False
+    prose: int = 0
+    arrow: bool = False
+    generic: bool = False
+    inputs: bool = False
+    each: bool = False
+    hedged: bool = False
+    alternatives: bool = False
+    tail: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All dim names of its shapes."""
+        return tuple(dict.fromkeys(name for shape in self.shapes for name in shape.spec.names()))
+
+    @property
+    def explicit(self) -> bool:
+        """Whether the text itself says that this is a shape: a marker, an arrow, or a dtype."""
+        return self.marked or self.arrow or any(shape.dtype for shape in self.shapes)
+
+    @property
+    def numeric(self) -> bool:
+        """Whether there are numbers only."""
+        return not self.names and any(shape.spec.dims for shape in self.shapes)
+
+
+def read_comment(text: str, known: Container[str] = frozenset()) -> list[Segment]:
+    """The shapes that a comment states, segment by segment; `known` are names of dims in this file."""
+    brackets = [bracket for bracket in find_brackets(text) if not is_hedge(bracket.text)]
+    segments = _segments(text, brackets, known)
+    if segments:
+        return segments
+    bare = _bare(text, known)
+    return [] if bare is None else [bare]
+
+
+def _segments(text: str, brackets: list[Bracket], known: Container[str]) -> list[Segment]:
+    result: list[Segment] = []
+    current: _Open | None = None
+    end = 0
+    for index, bracket in enumerate(brackets):
+        lead = read_lead(text[end : bracket.start], first=index == 0)
+        following = brackets[index + 1].start if index + 1 < len(brackets) else len(text)
+        item = _Item(bracket, lead, text[bracket.end : following])
+        if current is None or not current.take(item):
+            if current is not None:
+                result += current.close(known)
+            current = _Open(item)
+        end = bracket.end
+    return [*result, *current.close(known)] if current is not None else result
+
+
+@dataclass(frozen=True)
+class _Item:
+    bracket: Bracket
+    lead: Lead
+    tail: str
+
+
+class _Open:
+    """A segment that grows bracket by bracket."""
+
+    def __init__(self, item: _Item) -> None:
+        self.items = [item]
+        self.lead = item.lead
+        self.arrow = item.lead.arrow
+        self.operation = False
+        self.alternatives = False
+        self.broken = item.lead.joint in {"=", "op"}
+
+    def take(self, item: _Item) -> bool:
+        """Add a bracket, if it belongs to this segment."""
+        joint = item.lead.joint
+        if joint == "arrow" or (joint == "=" and self.operation):
+            self.items = [item]
+            self.arrow, self.operation, self.alternatives = True, False, False
+            return True
+        if item.lead.labels or item.lead.marked or joint not in {",", "or", "op"}:
+            return False
+        self.items.append(item)
+        self.operation = self.operation or joint == "op"
+        self.broken = self.broken or (self.alternatives and joint != "or")
+        self.alternatives = self.alternatives or joint == "or"
+        return True
+
+    def close(self, known: Container[str]) -> list[Segment]:
+        """The finished segment, if it states shapes."""
+        if self.operation or self.broken:
+            return []
+        tail = self.items[-1].tail
+        article = self.lead.labels == ("a",) and not self.lead.colon and _goes_on(tail)
+        brackets = [item.bracket for item in self.items]
+        if len(brackets) == 1 and not brackets[0].dtype:
+            brackets[0] = replace(brackets[0], dtype=_dtype_behind(tail))
+        marked = self.lead.marked or is_marked_behind(tail)
+        segment = Segment(
+            tuple(brackets),
+            () if article else self.lead.labels,
+            marked,
+            self.lead.colon,
+            self.lead.prose,
+            self.arrow,
+            self.lead.generic,
+            self.lead.inputs and not self.arrow,
+            self.lead.each,
+            self.lead.hedged or is_conditional(tail) or (not marked and any(each.ambiguous for each in brackets)),
+            self.alternatives,
+            tail,
+        )
+        spoiled = self.lead.spoiled and not self.arrow
+        return [segment] if not spoiled and all(_is_shape(item, segment, known) for item in self.items) else []
+
+
+def _is_shape(item: _Item, segment: Segment, known: Container[str]) -> bool:
+    """Whether a bracket of dims is meant as a shape."""
+    bracket, spec = item.bracket, item.bracket.spec
+    share = strength(spec.names(), known)
+    alone = not segment.prose and not segment.labels
+    # Without a sign that ties it to the bracket, a word in front of it is no label if the sentence goes on.
+    prose = segment.prose or (bool(segment.labels) and not segment.colon and _goes_on(segment.tail))
+    if leads_on(item.tail):
+        return False
+    if bracket.dtype or bracket.tree:
+        return True
+    if segment.marked:
+        return not _is_lone_word(bracket) or share == 1.0
+    if bracket.negative or any(isinstance(dim, FixedDim) and dim.size == 0 for dim in spec.dims):
+        return False
+    if follows_badly(segment.tail):
+        return False
+    if len(spec.dims) > 1 and all(map(is_variadic, spec.dims)):
+        return False
+    if _is_lone_word(bracket) and is_unit(bracket.text[1:-1]) and not any(name in known for name in spec.names()):
+        return False
+    if not spec.dims:
+        return alone and (segment.arrow or len(segment.shapes) > 1 or not segment.tail.strip(" .,;"))
+    if not spec.names():
+        if any(not isinstance(dim, FixedDim) for dim in spec.dims):
+            return alone or segment.arrow
+        return (alone and _is_list(bracket) and not segment.tail.strip(" .,;")) or segment.arrow
+    if _is_lone_word(bracket):
+        if not all(name in known or is_dim_word(name) for name in spec.names()):
+            return False
+        ends = not segment.tail.strip(" .,;:`") or bracket.text[0] == "["
+        tied = alone or segment.arrow or bracket.text[0] == "[" or all(name in known for name in spec.names())
+        return share == 1.0 and ends and tied
+    if not prose or segment.arrow:
+        return share >= 0.5
+    return share >= 2 / 3 and not _is_pair(bracket, known)
+
+
+_DTYPE = re.compile(r"[\s`,;]*+(?:dtype\s*+[=:]\s*+)?+((?:jnp\.|np\.)?+[a-z]++\d*+_?+)\s*+(?=$|[.,;)])")
+
+
+def _dtype_behind(tail: str) -> str:
+    """The dtype that follows a bracket and ends the thought: `(b, t), float32`."""
+    match = _DTYPE.match(tail)
+    return (comment_dtype(match.group(1)) or "") if match is not None else ""
+
+
+_NEXT_LABEL = re.compile(r"\s*+[,;]\s*+(?:and\s++)?+`?[\w.]++`?\s*+:?\s*+$")
+
+
+def _goes_on(tail: str) -> bool:
+    """Whether more than the label of the next bracket follows."""
+    return bool(tail.strip(" .,;:`")) and not _NEXT_LABEL.match(tail)
+
+
+def _is_list(bracket: Bracket) -> bool:
+    return len(bracket.spec.dims) > 1 or bracket.trailing_comma
+
+
+def _is_lone_word(bracket: Bracket) -> bool:
+    return not _is_list(bracket)
+
+
+def _is_pair(bracket: Bracket, known: Container[str]) -> bool:
+    """`(x, y)` amid prose: two lower-case letters that nobody knows as dims."""
+    names = bracket.spec.names()
+    lower = all(len(name) == 1 and name.islower() and name not in known for name in names)
+    return lower and bracket.text.startswith("(")
+
+
+_MARKED_BARE = re.compile(r"(?:^|\s)shapes?\s*+[:=]\s*+([^()\[\]:;=]++)$", re.IGNORECASE)
+
+
+def _bare(text: str, known: Container[str]) -> Segment | None:
+    """Dims without a bracket: `shape: B x T`, or, as the whole comment, `B, T, C`."""
+    match = _MARKED_BARE.search(text) if len(text) < 200 else None
+    inside = match.group(1) if match is not None else text
+    if not any(sign in inside for sign in ",×x") or len(inside) > 120:
+        return None
+    start = match.start(1) if match is not None else 0
+    stripped = inside.strip().rstrip(".")
+    if match is None and "," not in stripped:
+        return None  # `B x T` needs a marker
+    spec = parse_comment_dims(stripped)
+    if spec is None or len(spec.dims) < 2 or not spec.names() or strength(spec.names(), known) < 1.0:
+        return None
+    if match is None and not _are_plain(spec, known):
+        return None
+    start += len(inside) - len(inside.lstrip())
+    bracket = Bracket(start, start + len(stripped), stripped, spec)
+    if match is None:
+        return Segment((bracket,))
+    lead = read_lead(text[: match.start(1)], first=True)
+    return Segment((bracket,), lead.labels, True, True, lead.prose, generic=lead.generic, hedged=lead.hedged)
+
+
+def _are_plain(spec: Spec, known: Container[str]) -> bool:
+    """Whether a list of words without any bracket can only be dims: short names, or names known as dims."""
+    if any(isinstance(dim, SymbolicDim) for dim in spec.dims):
+        return False  # `n x m, C-order`
+    return all(name in known or is_dim_word(name) for name in spec.names())

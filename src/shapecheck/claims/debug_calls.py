@@ -1,0 +1,147 @@
+"""Calls that print: Python's `print`, and those of `jax.debug`."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from shapecheck.claims.annotation_names import Names
+from shapecheck.claims.claim_sites import Place, Sites
+from shapecheck.model import DebugCall
+from shapecheck.syntax.fstrings import read_template
+from shapecheck.syntax.scopes import Placed, Tables, dotted
+from shapecheck.syntax.source_text import Source, position_of
+
+_PRINT = "print"
+_FUNCTIONS = frozenset({"jax.debug.print", "jax.debug.breakpoint"})
+_INNER = (ast.stmt, ast.excepthandler, ast.match_case)
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """An expression that becomes text: a node, or the field `part` of that f-string."""
+
+    node: ast.expr
+    text: str
+    part: int | None = None
+
+
+class DebugCalls:
+    """Finds the calls of one file."""
+
+    def __init__(self, source: Source, tables: Tables, sites: Sites, names: Names) -> None:
+        self.source, self.tables, self.sites, self.names = source, tables, sites, names
+        defined = any(scope.qualname.rpartition(".")[2] == _PRINT for scope in tables.scopes)
+        self._has_print = not (defined or names.starred or _PRINT in names.imported)
+
+    def calls(self) -> Iterator[DebugCall]:
+        """All of them, in the order of the text."""
+        lines = self._mentions()
+        for placed in self.tables.statements if lines else ():
+            if not lines.isdisjoint(range(placed.node.lineno, placed.header_end + 1)):
+                for node in _calls(placed.node):
+                    yield from self._call(placed, node)
+
+    def _mentions(self) -> set[int]:
+        """The lines on which a name stands that may be one of the functions'."""
+        text = self.source.text
+        if _PRINT not in text and "debug" not in text:
+            return set()
+        own = [name for name, origin in self.names.imported.items() if ".".join(origin) in _FUNCTIONS]
+        pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, [_PRINT, 'breakpoint', *own]))})\b")
+        return {number for number, line in enumerate(self.source.lines, 1) if pattern.search(line)}
+
+    def _call(self, placed: Placed, node: ast.Call) -> Iterator[DebugCall]:
+        function = self._function(placed.scope, node.func)
+        if not function:
+            return
+        span = self.source.span(node)
+        shown: list[_Shown] = []
+        if function == _PRINT:
+            shown = [each for argument in node.args for each in self._printed(argument)]
+        elif function != "jax.debug.breakpoint":
+            shown = [each for argument in node.args[:1] for each in self._formatted(argument)]
+        if function == _PRINT and not shown:
+            return
+        scope = self.tables.function_scope(placed.scope)
+        places = [Place("shown", scope, position_of(s.node), s.text, "", placed.loop, s.part) for s in shown]
+        sites = tuple((self.sites.add(place, ()), place.name) for place in places)
+        template = read_template(self.source, node) if function == "jax.debug.print" else None
+        yield DebugCall(function, span, sites, template)
+
+    def _function(self, scope: int, node: ast.expr) -> str:
+        """The full name of one of the functions; "" for any other."""
+        name = dotted(node)
+        if name is None:
+            return ""
+        first, _, rest = name.partition(".")
+        if self.tables.is_visible(scope, first):  # a variable
+            return ""
+        if first not in self.names.imported:
+            return _PRINT if name == _PRINT and self._has_print else ""
+        full = ".".join(part for part in (*self.names.imported[first], rest) if part)
+        return full if full in _FUNCTIONS else ""
+
+    def _printed(self, node: ast.expr) -> Iterator[_Shown]:
+        """What an argument of `print` shows."""
+        found = list(self._formatted(node))
+        if found:
+            yield from found
+        elif isinstance(node, ast.Starred):
+            yield self._plain(node.value)
+        elif not isinstance(node, ast.Constant | ast.JoinedStr):
+            yield self._plain(node)
+
+    def _formatted(self, node: ast.expr) -> Iterator[_Shown]:
+        """The expressions that become text before the call of which `node` is an argument."""
+        if isinstance(node, ast.JoinedStr):
+            fields = [value for value in node.values if isinstance(value, ast.FormattedValue)]
+            for part, field in enumerate(fields):
+                # Where it stands, only Python 3.12 and newer tell rightly.
+                yield _Shown(node, ast.unparse(field.value), part)
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            yield from self._formatted(node.left)
+            yield from self._formatted(node.right)
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and _is_text(node.left):
+            yield from map(self._plain, _operands(node.right))
+        elif isinstance(node, ast.Call):
+            yield from map(self._plain, _arguments(node))
+
+    def _plain(self, node: ast.expr) -> _Shown:
+        return _Shown(node, self.source.segment(node))
+
+
+def _calls(statement: ast.stmt) -> list[ast.Call]:
+    """The calls in a statement, without those in statements inside it, in the order of the text."""
+    found: list[ast.Call] = []
+    stack: list[ast.AST] = [statement]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Call):
+            found.append(node)
+        if not isinstance(node, ast.JoinedStr):
+            stack += [child for child in ast.iter_child_nodes(node) if not isinstance(child, _INNER)]
+    return sorted(found, key=lambda call: (call.lineno, call.col_offset))
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _operands(node: ast.expr) -> Sequence[ast.expr]:
+    """What `"..." % node` formats."""
+    if isinstance(node, ast.Tuple):
+        return [each for each in node.elts if not isinstance(each, ast.Starred)]
+    return node.values if isinstance(node, ast.Dict) else [node]
+
+
+def _arguments(node: ast.Call) -> Sequence[ast.expr]:
+    """What a call formats: `"...".format(x)`, `str(x)`, `repr(x)`."""
+    arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
+    plain = [each for each in arguments if not isinstance(each, ast.Starred)]
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "format" and _is_text(node.func.value):
+        return plain
+    is_name = isinstance(node.func, ast.Name) and node.func.id in ("str", "repr")
+    return plain if is_name and len(arguments) == 1 else []

@@ -1,0 +1,240 @@
+"""The words around a bracket: which announce a shape, which name the value it belongs to, and which say it is none."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from shapecheck.claims.axis_words import words
+
+# A label that says no more than "this value".
+_GENERIC = words(
+    """
+    array arrays tensor tensors matrix vector output outputs out result results returns returned return ret now
+    dims dimensions size sizes final new yields gives becomes after each so then thus
+    """
+)
+# A label that speaks of something else than the value of the statement.
+_INPUTS = words("input inputs in before args arguments expects expected takes accepts needs from originally was old")
+
+_MARKERS = words("shape shapes shaped shp")
+_JOINING = words(
+    "is are was were be becomes now of with has have having the a an its then like should must will expected to in"
+)
+# Words that are never the name of a value.
+_NO_LABEL = _JOINING | words(
+    "and or to into for at per this that these those can could may might by as on from so only both via not no"
+)
+_ARTICLES = frozenset({"a", "an", "the", "of"})
+_SELDOM = words("usually typically normally often generally commonly mostly sometimes probably presumably perhaps")
+_HEDGES = _SELDOM | words(
+    "if when unless where whenever optional optionally maybe possibly either otherwise say may might can could e.g eg"
+)
+_HEDGING = re.compile(
+    r"\b(?:for (?:example|instance)|in (?:general|most cases|the (?:simplest|usual) case)|by default)\b"
+)
+# Behind one of these words a bracket without marker is an interval, a set of axes, a factor, a tuple, ...
+_NOT_BEFORE = words(
+    """
+    by range ranges interval intervals between within in tuple tuples pair pairs order like eq eqn eqs equation
+    section algorithm ref refs see over along across axis axes reduce indices index coordinates coordinate point
+    list returns return values value e.g i.e eg ie dict keys key args on contains containing sum mean max min
+    norm product permutation of permute transpose stride strides kernel pad padding from except todo fixme note
+    noqa using via
+    """
+)
+_NOT_AFTER = words(
+    """
+    pair pairs tuple tuples coordinates coords coordinate range interval intervals order ordering axes axis
+    quaternion quaternions triple triples index indices kwargs arguments args keys convention
+    """
+)
+
+_TOKEN = re.compile(r"[^\W\d]\w*+(?:\.[^\W\d]\w*+)*+(?:'s\b)?+|\d++|[-=]{1,2}>|→|⇒|⟶|↦|==|\S")
+_ARROWS = frozenset({"->", "-->", "=>", "==>", "→", "⇒", "⟶", "↦"})
+_VERBS = words("is are has now becomes be")
+_LAST_WORD = re.compile(r"([A-Za-z]++)[\s`,]*+$")
+_FIRST_WORD = re.compile(r"[\s`,]*+([A-Za-z]++)")
+_LOOK_BACK = 200
+
+
+@dataclass(frozen=True)
+class Lead:
+    """What stands in front of a bracket.
+
+    `joint` is the first sign that ties it to the bracket before: "", ",", "or", "arrow", "=", "op" or "prose".
+    `labels` are names that the shape may belong to, `prose` counts the words beyond labels and markers.
+    """
+
+    joint: str
+    labels: tuple[str, ...] = ()
+    marked: bool = False
+    colon: bool = False  # a colon or a verb ties the label to the bracket
+    prose: int = 0
+    arrow: bool = False
+    inputs: bool = False
+    generic: bool = False
+    each: bool = False
+    hedged: bool = False
+    spoiled: bool = False  # the word before says that this is no shape
+
+
+def read_lead(text: str, first: bool) -> Lead:
+    """Read what stands between the bracket before (or the start of the text) and a bracket."""
+    tokens = _TOKEN.findall(text[-_LOOK_BACK:].replace("--->", "->").replace("-->", "->").replace("==>", "->"))
+    tokens = [token for token in tokens if token not in {"`", "*", '"', "'", "“", "”", "{"}]
+    return _Reader(tokens, first).read()
+
+
+class _Reader:
+    """Takes a lead apart from its end. An instance reads one lead."""
+
+    def __init__(self, tokens: list[str], first: bool) -> None:
+        self.tokens = tokens
+        self.first = first
+
+    def read(self) -> Lead:
+        words = [token.lower() for token in self.tokens]
+        if not self.first and words in (["to"], ["into"]):
+            return Lead("arrow", arrow=True)
+        if words in (["optional"], ["(", "optional", ")"]):
+            self.tokens, words = [], []  # it may also be None
+        spoiled = bool(words) and words[-1] in _NOT_BEFORE
+        marked, colon, arrow = self._take_marker()
+        labels = self._take_labels()
+        if labels and colon and self.tokens[-1:] == ["where"]:
+            words.remove(self.tokens.pop())  # `where x has shape` hedges nothing
+        if len(self.tokens) > 1 and self.tokens[-1].lower() in {"of", "for"} and self.tokens[-2].lower() in _MARKERS:
+            marked = True  # `shape of x is`
+            del self.tokens[-2:]
+        if self.tokens[-1:] and self.tokens[-1] in _ARROWS:
+            arrow = True  # `(a, b) -> pooled (a,)`
+            self.tokens.pop()
+        joint = self._joint(arrow, colon)
+        rest = [token.lower() for token in self.tokens if token[0].isalpha()]
+        lowered = {label.lower() for label in labels}
+        assigned = self.tokens[-1:] == ["="] and joint != "="
+        return Lead(
+            joint,
+            labels,
+            marked,
+            colon,
+            prose=sum(word not in _ARTICLES for word in rest),
+            arrow=arrow,
+            inputs=not _INPUTS.isdisjoint((*lowered, *rest)),
+            generic=bool(labels) and lowered <= _GENERIC,
+            each=not {"each", "every", "all"}.isdisjoint(words),
+            hedged=not _HEDGES.isdisjoint(words) or _HEDGING.search(" ".join(words)) is not None,
+            spoiled=(spoiled or assigned) and not (marked or arrow),
+        )
+
+    def _take_marker(self) -> tuple[bool, bool, bool]:
+        """Take the marker, the arrow and the words that join them to the bracket off the end."""
+        marked = colon = arrow = False
+        while self.tokens:
+            last = self.tokens[-1]
+            word = last.lower()
+            if last == ":" or (last in {"=", "=="} and (marked or self._marker_is_next())):
+                colon = True
+            elif word in _MARKERS:
+                marked = True
+            elif last in _ARROWS:
+                if marked:
+                    break
+                arrow = True
+            elif word in _VERBS or (word in _JOINING and (marked or self._marker_is_next())):
+                colon = colon or word in _VERBS
+            elif last.endswith((".shape", ".shapes")):
+                self.tokens[-1] = last.rpartition(".")[0]
+                return True, True, arrow
+            else:
+                break
+            self.tokens.pop()
+        return marked, colon, arrow
+
+    def _marker_is_next(self) -> bool:
+        """Whether a marker stands in front of the last token, with nothing but joining words between."""
+        for token in reversed(self.tokens[:-1]):
+            if token.lower() in _MARKERS or token.endswith((".shape", ".shapes")):
+                return True
+            if token.lower() not in _JOINING and token not in {":", "="}:
+                return False
+        return False
+
+    def _take_labels(self) -> tuple[str, ...]:
+        """Take the names off the end that the shape may belong to: `query, key and value`."""
+        labels: list[str] = []
+        while self.tokens and self._is_label(self.tokens[-1]):
+            labels.insert(0, self.tokens.pop().removesuffix("'s"))
+            if len(self.tokens) < 2 or self.tokens[-1].lower() not in {",", "/", "&", "and"}:
+                break
+            if not self._is_label(self.tokens[-2]):
+                break
+            self.tokens.pop()
+        return tuple(labels)
+
+    def _is_label(self, token: str) -> bool:
+        bare = token.removesuffix("'s")
+        if bare.lower() == "a":  # else it is an article
+            return len(self.tokens) == 1 or self.tokens[:-1] == [","] or self.tokens[-2].lower() in {"where", "and"}
+        if bare == "x" and not self.first and len(self.tokens) == 1:
+            return False  # `(a, b) x (b, c)`
+        return bare.replace(".", "").isidentifier() and bare.lower() not in _NO_LABEL | _HEDGES
+
+    def _joint(self, arrow: bool, colon: bool) -> str:
+        """What ties the bracket to the one before it."""
+        if self.first:
+            return ""
+        if arrow:
+            return "arrow"
+        if not self.tokens:
+            return "prose" if colon else ""
+        signs = [token.lower() for token in self.tokens]
+        if signs in ([","], [";"], ["and"], ["&"], [",", "and"]):
+            return ","
+        if signs in (["or"], ["/"], ["|"], [",", "or"]):
+            return "or"
+        if signs in (["="], ["=="]):
+            return "="
+        if len(signs) == 1 and signs[0] in {"x", "@", "*", "+", "-", "×", "·", "⊗"}:
+            return "op"
+        return "prose"
+
+
+def spoils(text: str) -> bool:
+    """Whether the last word of a text says that a bracket behind it is no shape."""
+    match = _LAST_WORD.search(text[-_LOOK_BACK:])
+    return match is not None and match.group(1).lower() in _NOT_BEFORE | {"the", "a", "and", "or", "with", "for"}
+
+
+def follows_badly(text: str) -> bool:
+    """Whether the first word behind a bracket says that it was no shape: `(i, j) pairs`."""
+    match = _FIRST_WORD.match(text)
+    return match is not None and match.group(1).lower() in _NOT_AFTER
+
+
+def leads_on(text: str) -> bool:
+    """Whether an arrow, an equals sign or an operator follows a bracket: then it is only a part of something."""
+    return re.match(r"[\s`.]*+(?:[-=]{1,2}>|[→⇒⟶↦]|==?\s|[+*]\s*+[\w`(])", text) is not None
+
+
+def is_conditional(text: str) -> bool:
+    """Whether the text behind a bracket says that it holds only at times: `(b, t) if causal`."""
+    text = text.lstrip(" `,(").lower()
+    match = _FIRST_WORD.match(text)
+    return match is not None and (match.group(1) in _HEDGES | {"or", "e"} or _HEDGING.match(text) is not None)
+
+
+def is_hedge(text: str) -> bool:
+    """Whether a bracket only says that what is before it does not always hold: `(b, t) (usually)`."""
+    return text.strip("()[] ").lower() in _SELDOM
+
+
+def is_marked_behind(text: str) -> bool:
+    """Whether the marker stands behind the bracket: `[B, T]-shaped`."""
+    return re.match(r"`*+[-\s]*+shaped\b", text) is not None
+
+
+def is_generic(label: str) -> bool:
+    """Whether a label says no more than "this value"."""
+    return label.lower() in _GENERIC

@@ -1,0 +1,82 @@
+"""Brackets that speak of values: they repeat a tuple or list of their own statement."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from shapecheck.claims.axis_words import words
+from shapecheck.shapes import Spec, parse_comment_dims
+from shapecheck.syntax.scopes import dotted
+
+# Functions whose tuple argument is a shape, so that repeating it is repeating a shape.
+_TAKE_SHAPES = words(
+    """
+    zeros ones empty full reshape broadcast_to normal uniform randint bernoulli truncated_normal categorical gumbel
+    exponential gamma beta laplace poisson ShapeDtypeStruct split resize tile lecun_normal glorot_uniform he_normal
+    orthogonal init initializer param rand randn random view expand zeros_like ones_like full_like
+    """
+)
+_LIMIT = 2000  # nodes looked at: a longer statement is a table of numbers
+
+
+def repeats_values(spec: Spec, code: ast.AST) -> bool:
+    """Whether the dims are just the elements of a tuple or list in the statement or expression, other than a shape."""
+    if not spec.dims or isinstance(code, ast.FunctionDef | ast.AsyncFunctionDef):
+        return False
+    return any(_spec(literal) == spec for literal in _literals(code) if len(literal.elts) == len(spec.dims))
+
+
+def is_listed(code: ast.AST, count: int) -> bool:
+    """Whether the value is a tuple or list of just so many plain names, so that a bracket may tell what these are."""
+    value = getattr(code, "value", code)
+    if not isinstance(value, ast.Tuple | ast.List) or len(value.elts) != count:
+        return False
+    return all(isinstance(element, ast.Constant) or dotted(element) is not None for element in value.elts)
+
+
+def has_entries(code: ast.AST, names: Sequence[str]) -> bool:
+    """Whether the value is a dict, or made by a call with keywords, of which all these names are keys."""
+    value = getattr(code, "value", code)
+    if isinstance(value, ast.Dict):
+        keys = {key.value for key in value.keys if isinstance(key, ast.Constant)}
+    else:
+        keys = {keyword.arg for keyword in value.keywords} if isinstance(value, ast.Call) else set()
+    return keys.issuperset(names)
+
+
+def _spec(literal: ast.Tuple | ast.List) -> Spec | None:
+    try:
+        return parse_comment_dims(", ".join(map(ast.unparse, literal.elts)) + ",")
+    except RecursionError:
+        return None
+
+
+def _literals(code: ast.AST) -> Iterator[ast.Tuple | ast.List]:
+    """The tuples and lists in the code, shapes left out."""
+    stack: list[ast.AST] = [code]
+    if isinstance(code, ast.Tuple | ast.List):
+        yield code
+    seen = 0
+    while stack:
+        node = stack.pop()
+        shapes = _shape_arguments(node) if isinstance(node, ast.Call) else []
+        for child in ast.iter_child_nodes(node):
+            seen += 1
+            if seen > _LIMIT:
+                return
+            if child in shapes or isinstance(child, ast.stmt | ast.Slice):
+                continue
+            if isinstance(node, ast.Subscript) and child is node.slice:
+                continue
+            if isinstance(child, ast.Tuple | ast.List):
+                yield child
+            stack.append(child)
+
+
+def _shape_arguments(call: ast.Call) -> list[ast.AST]:
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else dotted(call.func)
+    found: list[ast.AST] = [keyword for keyword in call.keywords if keyword.arg in {"shape", "sizes", "new_sizes"}]
+    if name in _TAKE_SHAPES:
+        found += [*call.args, *call.keywords]
+    return found

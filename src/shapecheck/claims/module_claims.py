@@ -1,0 +1,106 @@
+"""The whole: from the bytes of a file to all that it claims."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from operator import attrgetter
+
+from shapecheck.claims.annotation_claims import AnnotatedCode
+from shapecheck.claims.annotation_names import read_names
+from shapecheck.claims.annotation_specs import AnnotationReader
+from shapecheck.claims.claim_sites import Sites
+from shapecheck.claims.comment_claims import CommentReader
+from shapecheck.claims.debug_calls import DebugCalls
+from shapecheck.claims.docstring_claims import DocstringReader
+from shapecheck.claims.imported_aliases import Neighbours
+from shapecheck.claims.known_dims import known_dims, own_sizes
+from shapecheck.claims.local_names import has_meaning, rebound
+from shapecheck.claims.near_names import NearNames
+from shapecheck.claims.notebook_context import NOTHING, Surroundings
+from shapecheck.claims.suppressions import read_suppressions
+from shapecheck.model import Claim, Module, Problem, Scope
+from shapecheck.syntax.inserted_lines import in_whole, may_have_inserted, original
+from shapecheck.syntax.scopes import Function, Tables, survey
+from shapecheck.syntax.source_text import Source, read_source
+
+_MODULE = Scope(0, "module", "<module>", None, None)
+_in_order = attrgetter("span.line", "span.column")
+
+
+def read_module(path: str, data: bytes, around: Surroundings = NOTHING, neighbours: Neighbours | None = None) -> Module:
+    """Read all claims of a file. Nothing is imported or run; a file that Python would not parse has one problem.
+
+    A notebook's cell is no whole file: `around` knows the names that other cells have given it. `neighbours` are the
+    files of the project whose aliases its annotations may use.
+    """
+    source = read_source(path, data)
+    if source.tree is None:
+        problems = (source.problem,) if source.problem is not None else ()
+        return Module(path, (_MODULE,), (), (), (), problems, source.lines, parsed=False)
+    if may_have_inserted(data):
+        before = original(data, source)
+        if before.data != data:
+            return in_whole(read_module(path, before.data, around, neighbours), before.kept, source.lines)
+    return _read_tree(source, source.tree, around, neighbours)
+
+
+def _read_tree(source: Source, tree: ast.Module, around: Surroundings, neighbours: Neighbours | None) -> Module:
+    tables = survey(tree)
+    sites = Sites(partial(has_meaning, tables))
+    classes = frozenset(scope.index for scope in tables.scopes if scope.kind == "class")
+    names = around.names_behind(read_names(tables.statements, classes), tables)
+    names.follow = neighbours
+    for name in around.variables:
+        tables.assigned[0].setdefault(name, [])
+    annotations = AnnotationReader(source, names)
+    claims: list[Claim] = list(AnnotatedCode(annotations, tables, sites).claims())
+    known = known_dims(tables, sites.names()) | around.dims
+    comments = CommentReader(source, tables, sites, known, annotations.new_group)
+    claims += comments.claims()
+    claims += DocstringReader(source, tables, sites, annotations.new_group).claims()
+    debug_calls = tuple(DebugCalls(source, tables, sites, names).calls())
+    problems: Iterable[Problem] = [*annotations.problems, *comments.problems]
+    ordered = tuple(sorted(claims, key=_in_order))
+    near = NearNames(source, tables, ordered, known).find()
+    return Module(
+        source.path,
+        tuple(_with_variables(tables, sites.names())),
+        sites.build(),
+        ordered,
+        tuple(read_suppressions(source.comments)),
+        tuple(sorted(problems, key=_in_order)),
+        source.lines,
+        debug_calls,
+        tuple(near),
+        tuple(sorted(neighbours.used)) if neighbours is not None else (),
+    )
+
+
+def _with_variables(tables: Tables, used: set[str]) -> Iterator[Scope]:
+    """The scopes, with what is to be known of their variables that claims use."""
+    sizes = own_sizes(tables)
+    for scope, node in zip(tables.scopes, tables.nodes, strict=True):
+        own = tuple(sorted(sizes.get(scope.index, set()) & used)) if isinstance(node, Function) else ()
+        changing = rebound(node) if isinstance(node, Function) and node.name == "__init__" else ()
+        yield replace(scope, rebound=changing, sizes=own)
+
+
+def claims_json(modules: Sequence[Module]) -> dict[str, object]:
+    """What `shapecheck claims --output-format json` prints."""
+    return {"version": 1, "claims": [_plain(module, claim) for module in modules for claim in module.claims]}
+
+
+def _plain(module: Module, claim: Claim) -> dict[str, object]:
+    return {
+        "path": claim.path,
+        "line": claim.span.line,
+        "column": claim.span.column,
+        "notation": claim.notation,
+        "spec": f"{claim.dtype} {claim.spec}".strip(),
+        "target": claim.target,
+        "sure": claim.sure,
+        "scope": module.scopes[claim.scope].qualname,
+    }

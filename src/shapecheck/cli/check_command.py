@@ -1,0 +1,241 @@
+"""`shapecheck check`: the options, the run, and what is told of it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shapecheck.cli.terminal import CLEAN, FAILED, FINDINGS, deliver, need, say, wants_color
+from shapecheck.config import Config, interpreter, load
+from shapecheck.model import Report
+from shapecheck.report import FORMATS, progress, statistics, summary
+
+
+class _Amount(click.FloatRange):
+    """A positive number, which messages name by its unit."""
+
+    def __init__(self, unit: str) -> None:
+        super().__init__(0, min_open=True)
+        self.name = f"number of {unit}"
+
+
+_SECONDS, _GIBIBYTES = _Amount("seconds"), _Amount("GiB")
+
+
+@click.command(short_help="Check files and folders (the default command).")
+@click.argument("paths", nargs=-1, metavar="[PATH...]", type=click.Path(path_type=Path, allow_dash=True))
+@click.option(
+    "--output-format", type=click.Choice(list(FORMATS)), help=f"Of the findings.  [default: {Config.output_format}]"
+)
+@click.option("--output-file", type=click.Path(path_type=Path), help="Write the findings to a file, not to stdout.")
+@click.option("--select", multiple=True, metavar="CODES", help="Only these rules: SC201, or SC2 for all that begin so.")
+@click.option("--ignore", multiple=True, metavar="CODES", help="Not these rules. The longer beginning of a code wins.")
+@click.option("--force-exclude/--no-force-exclude", default=None, help="Leave out excluded files even if named.")
+@click.option("--fix", is_flag=True, help="Write the fixes of findings that have one into the files.")
+@click.option("--diff", is_flag=True, help="Print what --fix would change, in place of the findings.")
+@click.option("--baseline", type=click.Path(path_type=Path), help="Do not report the findings recorded in this file.")
+@click.option("--update-baseline", is_flag=True, help="Record the present findings in the baseline, and exit with 0.")
+@click.option("--strict-comments/--no-strict-comments", default=None, help="Report tentative comments too.")
+@click.option(
+    "--fail-on-unreached/--no-fail-on-unreached",
+    default=None,
+    help="Exit with 1 if a claim is unreached, or a file cannot be parsed.",
+)
+@click.option(
+    "--report-unused-ignores/--no-report-unused-ignores", default=None, help="Report needless ignore comments."
+)
+@click.option("--show-unreached", is_flag=True, help="List each unreached claim with its reason.")
+@click.option("--show-assumptions", is_flag=True, help="List what each verified claim rests on that you did not give.")
+@click.option("--statistics", "show_statistics", is_flag=True, help="Count the findings of each rule.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 also if there are findings.")
+@click.option("--python", metavar="PATH", help="The interpreter that your code runs in.")
+@click.option(
+    "--timeout",
+    type=_SECONDS,
+    metavar="SECONDS",
+    help=f"For one import or entry.  [default: {Config.timeout:g}]",
+)
+@click.option("--no-tests", is_flag=True, help="Do not evaluate your tests.")
+@click.option(
+    "--test-timeout",
+    type=_SECONDS,
+    metavar="SECONDS",
+    help=f"For one test.  [default: {Config.test_timeout:g}]",
+)
+@click.option(
+    "--budget",
+    type=_SECONDS,
+    metavar="SECONDS",
+    help=f"For the whole run; what it cuts is told.  [default: {Config.budget:g}]",
+)
+@click.option("--no-lock", is_flag=True, help="Do not evaluate the templates of shapes.lock.")
+@click.option("--no-cache", is_flag=True, help="Neither use nor keep the results of earlier runs.")
+@click.option("--jobs", type=click.IntRange(0), metavar="N", help="Workers side by side.  [default: one a core]")
+@click.option(
+    "--memory",
+    type=_GIBIBYTES,
+    metavar="GIB",
+    help=f"For the worker process.  [default: {Config.memory:g}]",
+)
+@click.option("--config", "config_file", type=click.Path(path_type=Path), help="Read this file, not a pyproject.toml.")
+@click.option(
+    "--stdin-filename", metavar="NAME", help="The name of the file whose text comes on stdin, for the path `-`."
+)
+@click.option(
+    "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colours.  [default: auto]"
+)
+@click.option("-q", "--quiet", is_flag=True, help="No summary.")
+@click.option("-v", "--verbose", is_flag=True, help="Tell what was evaluated, and let your code print.")
+def check(paths: tuple[Path, ...], **options: Any) -> int:
+    """Check the claims in files and folders against abstract evaluation.
+
+    Without PATH, that is the working directory. Findings go to stdout, everything else to stderr. Flags win over
+    [tool.shapecheck] of pyproject.toml.
+
+    \b
+      shapecheck check src/ --output-format github
+      shapecheck check src/ --baseline shapes.json --update-baseline
+      shapecheck check src/ --diff
+      shapecheck check - --stdin-filename src/model.py < src/model.py
+      shapecheck check src/ --python .venv/bin/python
+
+    Exit code: 0 clean, 1 findings (notes do not count), 2 could not do its job.
+    """
+    paths = paths or (Path(),)
+    stdin = _stdin(paths, options["stdin_filename"])
+    config = _config(paths, options)
+    file = options["output_file"]
+    if file is not None and not file.absolute().parent.is_dir():
+        raise click.UsageError(f"--output-file: there is no folder {file.parent}")
+    update = options["update_baseline"]
+    if update and config.baseline is None:
+        raise click.UsageError("--update-baseline needs --baseline FILE, or `baseline` in [tool.shapecheck]")
+    _sensible(options, stdin)
+    settings = replace(config, baseline=None) if update else config
+    report = _run(paths, settings, stdin, options)
+    if options["fix"] and (done := _fix(report)):
+        report = _run(paths, settings, stdin, options)  # what is left, where it stands now
+        say(done)
+    if options["verbose"]:
+        say(_story(config, report))
+    if update and config.baseline is not None and not report.broken:
+        from shapecheck.verdicts import baseline  # noqa: PLC0415  # as above
+
+        count = baseline.write(report.findings, dict(report.sources), config.baseline)
+        say(f"Recorded {count} finding{'s' * (count != 1)} in {config.baseline}\n")
+        return CLEAN
+    _tell(report, config, options, stdin)
+    for text in report.broken:  # last, where it is seen
+        say(f"Error: {text}\n")
+    if report.broken:
+        return FAILED
+    return CLEAN if options["exit_zero"] else _exit_code(report, config)
+
+
+def _run(paths: Sequence[Path], config: Config, stdin: tuple[str, bytes] | None, options: dict[str, Any]) -> Report:
+    from shapecheck.commands import check  # noqa: PLC0415  # --help and --version shall not wait for it
+
+    with progress.Bar(sys.stderr) as bar:
+        files = () if stdin is not None else paths
+        return check.check(files, config, progress=bar, stdin=stdin, echo=options["verbose"])
+
+
+def _sensible(options: dict[str, Any], stdin: tuple[str, bytes] | None) -> None:
+    """Refuse combinations that nobody can mean."""
+    if options["fix"] and options["diff"]:
+        raise click.UsageError("--fix and --diff exclude each other: one writes the changes, the other shows them")
+    if options["fix"] and stdin is not None:
+        raise click.UsageError("--fix has no file to write where the text comes on stdin; --diff prints the changes")
+
+
+def _fix(report: Report) -> str:
+    """Write all fixes; what to say of it, if there were any."""
+    from shapecheck.commands import fix  # noqa: PLC0415  # only who asks for it pays for it
+
+    fixed = list(fix.fixes(report))
+    for file in fixed:
+        fix.write(file)
+    count = sum(len(file.findings) for file in fixed)
+    return f"Fixed {count} finding{'s' * (count != 1)} in {', '.join(file.path for file in fixed)}\n" if fixed else ""
+
+
+def _diff(report: Report, stdin: tuple[str, bytes] | None) -> str:
+    from shapecheck.commands import fix  # noqa: PLC0415  # as above
+
+    return "".join(map(fix.diff, fix.fixes(report, None if stdin is None else stdin[1])))
+
+
+def _tell(report: Report, config: Config, options: dict[str, Any], stdin: tuple[str, bytes] | None) -> None:
+    """The findings, or what would mend them, then what there is to say of the run."""
+    choice, file = options["color"], options["output_file"]
+    color = choice == "always" if file is not None else wants_color(choice, sys.stdout)
+    if options["diff"]:
+        deliver(_diff(report, stdin), None)
+    if file is not None or not options["diff"]:
+        deliver(FORMATS[config.output_format](report, color=color), file)
+    closing = statistics.render(report) if options["show_statistics"] else ""
+    closing += summary.render(
+        report,
+        show_unreached=options["show_unreached"],
+        show_assumptions=options["show_assumptions"],
+        quiet=options["quiet"],
+        color=wants_color(choice, sys.stderr),
+    )
+    apart = closing and report.findings and config.output_format == "full" and file is None
+    say(f"\n{closing}" if apart else closing)
+
+
+def _config(paths: Sequence[Path], options: dict[str, Any]) -> Config:
+    names: tuple[str, ...] = (
+        "output_format",
+        "force_exclude",
+        "strict_comments",
+        "fail_on_unreached",
+        "report_unused_ignores",
+    )
+    names += ("timeout", "test_timeout", "budget", "jobs", "memory")
+    flags = {name: options[name] for name in names}
+    for name in ("select", "ignore"):
+        codes = tuple(code.strip() for text in options[name] for code in text.split(",") if code.strip())
+        flags[name] = codes or None
+    flags["lock"] = False if options["no_lock"] else None
+    flags["cache"] = False if options["no_cache"] else None
+    flags["tests"] = () if options["no_tests"] else None
+    flags["baseline"] = options["baseline"] and options["baseline"].absolute()
+    flags["python"] = options["python"] and interpreter(options["python"], Path.cwd(), "--python")
+    named = options["stdin_filename"]
+    return load([Path(named)] if named else paths, file=options["config_file"], flags=flags)
+
+
+def _stdin(paths: Sequence[Path], name: str | None) -> tuple[str, bytes] | None:
+    """The name and text of the file that comes on stdin, if `-` says so; else make sure that all paths exist."""
+    if Path("-") not in paths:
+        if name is not None:
+            raise click.UsageError("--stdin-filename needs the path `-`")
+        need(paths)
+        return None
+    if len(paths) > 1:
+        raise click.UsageError("`-` (stdin) cannot be mixed with other paths")
+    if name is None:
+        raise click.UsageError("`-` (stdin) needs --stdin-filename, which tells the package that the text belongs to")
+    return name, sys.stdin.buffer.read()
+
+
+def _exit_code(report: Report, config: Config) -> int:
+    if any(finding.severity != "note" for finding in report.findings):
+        return FINDINGS
+    return FINDINGS if config.fail_on_unreached and (report.summary.unreached or report.unparsed) else CLEAN
+
+
+def _story(config: Config, report: Report) -> str:
+    lines = [f"configuration: {config.file or 'none found'}\n"]
+    lines += [f"interpreter: {report.python}\n"] if report.python else []
+    for entry in report.entries:
+        reason = f": {entry.reason}" if entry.reason else ""
+        lines.append(f"{entry.status:<8} {entry.target} ({entry.origin}, {entry.mode}){reason}\n")
+    return "".join(lines)

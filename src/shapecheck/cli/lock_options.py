@@ -1,0 +1,117 @@
+"""What `shapecheck template` does with the lock: `--write-lock`, `--check-lock` and `--diff`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from shapecheck.cli.terminal import CLEAN, FAILED, FINDINGS, deliver, say, wants_color
+from shapecheck.commands.lock.lock_location import lock_file
+from shapecheck.config import Config, ConfigError
+from shapecheck.model import Finding, Report, Summary
+from shapecheck.report import FORMATS, summary
+
+_COLORS = {"head": "bold", "was": "red", "now": "green"}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command line says."""
+
+    target: str | None
+    init: tuple[str, ...]
+    arguments: tuple[str, ...]
+    config: Config
+    output_file: Path | None
+    color: str
+
+    @property
+    def lock(self) -> Path:
+        """The lock of the target's project."""
+        from shapecheck.commands.template import Wanted  # noqa: PLC0415  # --help shall not wait for it
+
+        file = Wanted(self.target).file if self.target is not None else None
+        return lock_file(self.config, file.parent if file is not None else Path())
+
+
+def write(asked: Asked) -> int:
+    """Keep the template of a target, or those of all that are kept."""
+    from shapecheck.commands.lock import lock_write  # noqa: PLC0415  # as above
+
+    if asked.target is None and (asked.init or asked.arguments):
+        raise click.UsageError("--init and --arg are for one TARGET")
+    lock_write.write(asked.lock, asked.target, asked.init, asked.arguments, asked.config, say)
+    say(f"Wrote {_shown(asked.lock)}\n")
+    return CLEAN
+
+
+def check(asked: Asked) -> int:
+    """Tell how a target, or all that are kept, differ from the lock."""
+    from shapecheck.commands.lock import lock_check, lock_paths  # noqa: PLC0415  # as above
+    from shapecheck.commands.template import Wanted  # noqa: PLC0415  # as above
+
+    lock, target, config = asked.lock, asked.target, asked.config
+    if asked.init or asked.arguments:
+        raise click.UsageError("--check-lock takes --init and --arg from the lock; --write-lock changes them there")
+    kept = lock_paths.read(lock)
+    if target is not None:
+        name = lock_paths.relative_target(target, Wanted(target).file, lock)
+        found = [each for each in kept if each.target == name]
+    else:
+        name, found = "any template", list(kept)
+    if not found:
+        how = f"`shapecheck template {target or 'TARGET'} --write-lock` does so"
+        raise ConfigError(f"{_shown(lock)} does not keep {name} yet: {how}")
+    checked = lock_check.check(lock, found, config)
+    findings, suppressed, baselined = _selected(checked.findings, config)
+    sources = tuple((path, lines) for path, lines in sorted(checked.lines.items()))
+    report = Report(
+        findings, Summary(), (), tuple(checked.entries), suppressed=suppressed, baselined=baselined, sources=sources
+    )
+    color = asked.color == "always" if asked.output_file is not None else wants_color(asked.color, sys.stdout)
+    deliver(FORMATS[config.output_format](report, color=color), asked.output_file)
+    say(summary.of_lock(checked.counts, color=wants_color(asked.color, sys.stderr)))
+    for text in checked.broken:
+        say(f"Error: {text}\n")
+    return FAILED if checked.broken else FINDINGS if findings else CLEAN
+
+
+def diff(one: str, other: str, asked: Asked) -> int:
+    """Tell how two templates differ."""
+    from shapecheck.commands.lock.lock_diff import differences  # noqa: PLC0415  # as above
+
+    lines = differences(one, other, asked.init, asked.arguments, asked.lock, asked.config)
+    color = asked.color == "always" if asked.output_file is not None else wants_color(asked.color, sys.stdout)
+    deliver("".join(f"{_painted(text, kind) if color else text}\n" for text, kind in lines), asked.output_file)
+    if not lines:
+        say("No difference\n")
+    return FINDINGS if lines else CLEAN
+
+
+def _painted(text: str, kind: str) -> str:
+    color = _COLORS.get(kind)
+    return click.style(text, bold=True) if color == "bold" else click.style(text, fg=color)
+
+
+def _selected(findings: Sequence[Finding], config: Config) -> tuple[tuple[Finding, ...], int, int]:
+    """The findings to show, as `check` shows them, and how many ignore comments and the baseline keep back."""
+    from shapecheck import claims  # noqa: PLC0415  # as above
+    from shapecheck.verdicts import baseline, suppress  # noqa: PLC0415  # as above
+
+    files = sorted({finding.path for finding in findings if finding.path.endswith(".py")})
+    modules = [claims.read_module(path, Path(path).read_bytes()) for path in files]
+    outcome = suppress.apply(findings, modules, config)
+    kept, known = tuple(sorted(outcome.findings, key=lambda f: (f.path, f.span.line, f.code, f.message))), 0
+    if config.baseline is not None:
+        kept, known = baseline.filter(kept, {module.path: module.lines for module in modules}, config.baseline)
+    return kept, outcome.suppressed, known
+
+
+def _shown(file: Path) -> str:
+    from shapecheck.files import shown  # noqa: PLC0415  # --help shall not wait for what looks for files
+
+    return shown(file)

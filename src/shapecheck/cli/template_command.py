@@ -1,0 +1,157 @@
+"""`shapecheck template`: the stages of one model."""
+
+from __future__ import annotations
+
+import io
+import logging
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from shapecheck.cli import lock_options
+from shapecheck.cli.terminal import CLEAN, deliver, say, wants_color
+from shapecheck.config import interpreter, load
+
+if TYPE_CHECKING:
+    from shapecheck.templates import Template
+
+_MANY = 40  # stages, which no terminal shows at once
+
+
+@click.command(short_help="Show the stages of a model, with their shapes.")
+@click.argument("target", required=False)
+@click.option(
+    "--init",
+    multiple=True,
+    metavar="NAME=VALUE,...",
+    help="Arguments of the constructor or factory, and of its config: cfg.depth=2.",
+)
+@click.option(
+    "--arg", "arguments", multiple=True, metavar="SHAPE", help="An argument of the call, in order or by NAME=."
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["tree", "log", "json", "html", "markdown"]),
+    default="tree",
+    help="A tree; a log record for each stage; JSON; a page to search; a table.  [default: tree]",
+)
+@click.option("--depth", type=click.IntRange(0), metavar="N", help="Only N levels below the whole.")
+@click.option("--filter", "glob", metavar="GLOB", help="Only stages with such a path, and those around them.")
+@click.option(
+    "--collapse/--no-collapse", default=None, help="Fold equal neighbours.  [default: on a terminal, if there are many]"
+)
+@click.option(
+    "--flops", is_flag=True, help="Estimate the arithmetic operations of each stage, and of the whole: see above."
+)
+@click.option("--output-file", type=click.Path(path_type=Path), help="Write to a file, not to stdout; a log to both.")
+@click.option("--write-lock", is_flag=True, help="Keep the template in shapes.lock. Without TARGET: all that are kept.")
+@click.option("--check-lock", is_flag=True, help="Compare with shapes.lock, and exit with 1 if there is a difference.")
+@click.option(
+    "--diff", "pair", nargs=2, metavar="A B", help="Compare two targets or locks (old/shapes.lock, ...#model.py:GPT)."
+)
+@click.option("--python", metavar="PATH", help="The interpreter that your code runs in.")
+@click.option("--config", "config_file", type=click.Path(path_type=Path), help="Read this file, not a pyproject.toml.")
+@click.option(
+    "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colours.  [default: auto]"
+)
+def template(
+    target: str | None,
+    init: tuple[str, ...],
+    arguments: tuple[str, ...],
+    form: str,
+    depth: int | None,
+    glob: str | None,
+    collapse: bool | None,
+    flops: bool,
+    output_file: Path | None,
+    write_lock: bool,
+    check_lock: bool,
+    pair: tuple[str, str] | None,
+    python: str | None,
+    config_file: Path | None,
+    color: str,
+) -> int:
+    """Show every stage of a model: its path, type, input, output and parameters. Nothing computes.
+
+    TARGET is path/file.py:name or pkg.mod:name, where the name is that of a module class, an example, an instance, a
+    function that returns a model or (model, *args), or any other function. What is not said is made up from the
+    annotations, comments and names of parameters.
+
+    \b
+      shapecheck template model.py:GPT
+      shapecheck template pkg.model:ViT --init d_model=48,depth=12 --arg "f32[batch 3 28 28]"
+      shapecheck template pkg.model:ViT --arg @batch.npz        .npy, .npz, .safetensors: only headers are read
+      shapecheck template pkg.model:ViT --arg "x=f32[3 28 28]" --arg "key=key[]"    by name; a random key
+      shapecheck template pkg.model:make_model --format json
+      shapecheck template model.py:GPT --flops --arg "i32[8 512]"
+      shapecheck template model.py:GPT --init d_model=48 --write-lock
+      shapecheck template --diff /tmp/old.lock model.py:GPT
+
+    --flops: a multiply-add counts two, any other operation on an element one, be it exp or a comparison; moving data
+    and random bits count nothing (XLA counts so, with exp and its kin apart). A stage counts for all that it runs
+    under, vmap and scan, with its derivatives; of branches the dearest counts, and of while loops one turn. Nothing
+    that a compiler could leave out is left out. Free sizes enter as text: 18432*batch.
+    """
+    if (write_lock, check_lock, pair is not None).count(True) > 1 or (pair is not None and target is not None):
+        raise click.UsageError("only one of --write-lock, --check-lock and --diff A B, which has no other TARGET")
+    lock_only = write_lock or check_lock or pair is not None
+    if target is None and not lock_only:
+        raise click.UsageError("Missing argument 'TARGET'.")
+    if lock_only and (form != "tree" or depth is not None or glob is not None or collapse or flops):
+        raise click.UsageError(
+            "--format, --depth, --filter, --collapse and --flops are for showing a template, not for locks"
+        )
+    flags = {"python": python and interpreter(python, Path.cwd(), "--python")}
+    where = Path((target or "").rpartition(":")[0])
+    config = load([where if where.is_file() else Path()], file=config_file, flags=flags)
+    asked = lock_options.Asked(target, init, arguments, config, output_file, color)
+    if pair is not None:
+        return lock_options.diff(*pair, asked)
+    if target is None or lock_only:
+        return lock_options.write(asked) if write_lock else lock_options.check(asked)
+    from shapecheck.commands import template  # noqa: PLC0415  # --help shall not wait for it
+    from shapecheck.templates import down_to, folded, matching  # noqa: PLC0415
+    from shapecheck.templates.template_views import FORMATS  # noqa: PLC0415
+
+    wanted = template.Wanted(target, tuple(init), tuple(arguments), flops=flops)
+    evaluated = template.find(wanted, config)
+    if evaluated.integers:
+        made_up = ", ".join(f"{name}={size}" for name, size in sorted(evaluated.integers.items()))
+        say(f"Made up, for nobody gave them: {made_up}. --init and --arg choose others.\n")
+    found = evaluated.template
+    if collapse or (collapse is None and form == "tree" and sys.stdout.isatty() and found.count > _MANY):
+        found = folded(found)
+    found = matching(found, glob) if glob is not None else found
+    if glob is not None and not found.stages:
+        raise click.UsageError(f"--filter: {target} has no stage with such a path as {glob!r}")
+    found = down_to(found, depth) if depth is not None else found
+    if form == "log":
+        text = _logged(found)
+        if output_file is not None:
+            deliver(text, output_file)
+        deliver(text, None)  # in either case: it is a log, which people read there
+    else:
+        shown = color == "always" if output_file is not None else wants_color(color, sys.stdout)
+        deliver(FORMATS[form](found, color=shown), output_file)
+    return CLEAN
+
+
+def _logged(found: Template) -> str:
+    """What a handler for the records of the stages writes."""
+    from shapecheck.templates import log_records  # noqa: PLC0415  # as above
+
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(logging.Formatter(log_records.FORM))
+    level = log_records.LOGGER.level
+    log_records.LOGGER.addHandler(handler)
+    log_records.LOGGER.setLevel(logging.INFO)
+    try:
+        log_records.emit(found)
+    finally:
+        log_records.LOGGER.removeHandler(handler)
+        log_records.LOGGER.setLevel(level)
+    return stream.getvalue()

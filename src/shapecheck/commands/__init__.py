@@ -1,0 +1,1 @@
+"""What the commands do, each written once: from a request to a result, with nothing printed."""

@@ -1,0 +1,79 @@
+"""The whole run: the files, what is remembered of an earlier run; else read the claims, evaluate, compare, report."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from shapecheck import files
+from shapecheck.commands.lock.lock_location import lock_file
+from shapecheck.config import Config, ConfigError
+from shapecheck.incremental.rerun import Rerun
+from shapecheck.model import Report
+
+Progress = Callable[[str, int, int], None]
+
+
+def check(
+    paths: Sequence[Path],
+    config: Config,
+    *,
+    progress: Progress | None = None,
+    stdin: tuple[str, bytes] | None = None,
+    echo: bool = False,
+) -> Report:
+    """Check files and folders, or the text of `stdin` in place of the file it names.
+
+    With `echo`, what the user's code prints goes to stderr.
+
+    Raises ConfigError for what the user must put right first: no usable interpreter. Wrong examples are told in
+    the report, beside what the others showed.
+    """
+    texts = _texts(paths, config, stdin)
+    tests = _tests(config, [file for file, _ in texts.values()]) if stdin is None else ()
+    lock = lock_file(config, paths[0]) if config.lock and stdin is None and paths else None
+    rerun = Rerun(config, paths, texts, tests, lock) if config.cache and stdin is None else None
+    known = rerun.report() if rerun is not None else None
+    if known is not None:
+        return known
+    # What most runs of a day do not need: they find nothing changed.
+    from shapecheck.claims.module_reader import ModuleReader  # noqa: PLC0415
+    from shapecheck.commands.evaluation import Around, evaluate, locked, report  # noqa: PLC0415
+    from shapecheck.commands.module_plans import plan  # noqa: PLC0415
+
+    reader = ModuleReader(config, dict(texts.values()))
+    modules = {shown: reader.read(file, text, shown) for shown, (file, text) in texts.items()}
+    plans = [plan(file, modules[shown], config, text if stdin else None) for shown, (file, text) in texts.items()]
+    memory = rerun.memory(plans) if rerun is not None else None
+    around = Around([file for file, _ in texts.values()], tests, memory, progress, echo)
+    evaluated = evaluate(plans, modules, config, around)
+    kept = locked(lock, paths, config, progress)
+    found = report(modules, evaluated, kept, config)
+    if rerun is not None and memory is not None:
+        leans = {os.path.realpath(file) for module in modules.values() for file in module.leans}
+        if kept is None:
+            rerun.keep(found, memory, found.python, leans)
+        elif kept.complete:
+            rerun.keep(found, memory, found.python or kept.python, {*leans, *kept.files}, kept.sites)
+    return found
+
+
+def _tests(config: Config, checked: Sequence[Path]) -> Sequence[Path]:
+    return config.tests if config.tests is not None else files.find_tests(checked)
+
+
+def _texts(paths: Sequence[Path], config: Config, stdin: tuple[str, bytes] | None) -> Mapping[str, tuple[Path, bytes]]:
+    """Shown path -> the file and its bytes."""
+    if stdin is not None:
+        file = Path(stdin[0]).absolute()
+        return {files.shown(file): (file, stdin[1])}
+    found = files.discover(paths, config.exclude, config.root, named_too=config.force_exclude)
+    return {files.shown(file): (file, _bytes(file)) for file in found}
+
+
+def _bytes(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{files.shown(file)}: cannot be read: {error.strerror}") from error

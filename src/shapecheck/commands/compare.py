@@ -1,0 +1,157 @@
+"""Two targets compared: the texts on the command line -> a worker for each -> how their stages differ."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from shapecheck.commands import suggestions
+from shapecheck.commands.git_revision import at_revision
+from shapecheck.commands.template import Wanted, planned, started, telling
+from shapecheck.comparison import Comparison
+from shapecheck.config import Config, ConfigError
+from shapecheck.model import Tolerance
+from shapecheck.worker.worker_client import Worker
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is compared, and how. `batch` is a file of inputs, or ""; `rules` give paths of `a` their names in `b`."""
+
+    a: Wanted
+    b: Wanted
+    batch: str = ""
+    seed: int = 0
+    rules: Mapping[str, str] = field(default_factory=dict)
+    tolerance: Tolerance = field(default_factory=Tolerance)
+
+    @property
+    def command(self) -> list[str]:
+        """What compares the two so, for somebody to change."""
+        both = [text for text in self.a.init if text in self.b.init]
+        own = [(flag, t) for flag, w in (("--init-a", self.a), ("--init-b", self.b)) for t in w.init if t not in both]
+        given = [*(("--init", t) for t in both), *own, *(("--arg", t) for t in self.a.args)]
+        given += [("--inputs", self.batch)] if self.batch else []
+        given += [("--map", f"{old}={new}") for old, new in self.rules.items()]
+        return ["shapecheck", "compare", self.a.target, self.b.target, *(part for pair in given for part in pair)]
+
+
+@dataclass(frozen=True)
+class Made:
+    """What nobody gave to a target: integers of its constructor, and inputs in words."""
+
+    target: str
+    integers: Mapping[str, int]
+    inputs: Sequence[str]
+
+
+class UncomparedError(ConfigError):
+    """One of the two cannot be run as it is asked for."""
+
+    def __init__(self, text: str, remedy: str) -> None:
+        super().__init__(text)
+        self.remedy = remedy
+
+
+def compare(asked: Asked, config: Config) -> tuple[Comparison, tuple[Made, Made]]:
+    """Run both, each in a process of its own, and compare them. Raises ConfigError, with the remedy, if that fails.
+
+    What was made up for the first is given to the second; but if that has inputs of its own, or alone tells what it
+    takes, those are given to both. What stages give is in files, which are gone afterwards.
+    """
+    with tempfile.TemporaryDirectory(prefix="shapecheck-") as folder, contextlib.ExitStack() as stack:
+        files = str(Path(folder, "a")), str(Path(folder, "b"))
+        with _started(asked.a, {}, config) as (worker, wanted):
+            one = _collected(worker, wanted, {}, asked, config, *files)
+        says = bool(asked.batch or asked.a.args)
+        waits = not says and bool(one.get("missing")) and not one["constructing"]
+        if not waits:
+            _check(one, asked, asked.a)
+        made = {"integers": one["made"]} if one["made"] else {}
+        worker, wanted = stack.enter_context(_started(asked.b, made, config))
+        passed_on = {} if says or waits else one["inputs"] or {}
+        two = _collected(worker, wanted, passed_on, asked, config, *files[::-1], unasked=bool(one["told"]))
+        if waits and two.get("missing"):
+            _check(one, asked, asked.a)
+        _check(two, asked, asked.b, one["given"])
+        if waits or (two["own"] and two["inputs"]):
+            with _started(asked.a, {"integers": two["made"]} if waits and two["made"] else made, config) as (other, a):
+                one = _collected(other, a, two["inputs"] or {}, asked, config, *files)
+            _check(one, asked, asked.a, two["given"])
+        with telling(asked.b.target):
+            found = worker.ask(
+                "compared",
+                config.timeout,
+                a=one["ran"],
+                b=two["ran"],
+                files=files,
+                rules=asked.rules,
+                tolerance=asked.tolerance,
+            )
+    if isinstance(found, Mapping):
+        raise ConfigError(str(found["error"]))
+    sides = tuple(Made(w.target, ran["made"], ran["told"]) for w, ran in ((asked.a, one), (asked.b, two)))
+    try:
+        return Comparison.of(asked.a.target, asked.b.target, found, asked.tolerance), (sides[0], sides[1])
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+
+
+def _check(answer: Mapping[str, Any], asked: Asked, wanted: Wanted, given: Sequence[str] = ()) -> None:
+    """Raise UncomparedError for a model that could not be run, `given` in words what the other one takes."""
+    if "error" not in answer:
+        return
+    is_first = wanted is asked.a
+    text, flag = str(answer["error"]), "--init-a" if is_first else "--init-b"
+    if answer["missing"]:
+        kind = {"constructing": answer["constructing"], "factory": answer["factory"]}
+        remedy = suggestions.missing(asked.command, answer["missing"], init=flag, **kind)
+    elif given:
+        remedy = suggestions.other_layout((asked.b if is_first else asked.a).target, given)
+    else:
+        remedy = suggestions.made_up(asked.command, text, answer["made"], answer["places"], init=flag)
+        if answer["told"]:
+            remedy = f"{remedy}\nMade-up inputs: {', '.join(answer['told'])}. --arg, --inputs give others.".lstrip()
+    raise UncomparedError(f"{wanted.target}: {text}", remedy)
+
+
+@contextlib.contextmanager
+def _started(wanted: Wanted, made: Mapping[str, Any], config: Config) -> Iterator[tuple[Worker, Wanted]]:
+    settings: dict[str, Any] = {"memory": config.memory, "sizes": dict(config.sizes), "made": dict(made)}
+    with at_revision(wanted) as there:
+        plans, _ = planned(there, config)
+        with telling(wanted.target):
+            worker = started(there, plans, settings, config)
+        with worker:
+            yield worker, there
+
+
+def _collected(
+    worker: Worker,
+    wanted: Wanted,
+    likewise: Mapping[str, Any],
+    asked: Asked,
+    config: Config,
+    file: str,
+    other: str,
+    *,
+    unasked: bool = False,
+) -> Mapping[str, Any]:
+    _, given = planned(wanted, config)
+    batch = str(Path(asked.batch).absolute()) if asked.batch else ""
+    with telling(wanted.target):
+        answer: Mapping[str, Any] = worker.ask(
+            "collect",
+            config.timeout,
+            given=replace(given, likewise=likewise, unasked=unasked and bool(likewise)),
+            seconds=config.timeout,
+            batch=batch,
+            file=file,
+            other=other,
+            seed=asked.seed,
+        )
+    return answer

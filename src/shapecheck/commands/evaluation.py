@@ -1,0 +1,209 @@
+"""What a run does that repeats no earlier one: evaluate the code, compare it with the claims, report."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shapecheck import files
+from shapecheck.config import Config, ConfigError
+from shapecheck.files import interpreter
+from shapecheck.model import EntryResult, Evaluation, Finding, Module, Reach, Report, is_test_file
+from shapecheck.rules import RULES
+from shapecheck.verdicts import baseline, suppress
+from shapecheck.verdicts import findings as reports
+from shapecheck.verdicts.judge import judge
+from shapecheck.verdicts.messages import line_span
+from shapecheck.verdicts.unreached import Reasons, remedy
+from shapecheck.worker.result_cache import Memory
+from shapecheck.worker.rpc import ConfiguredExample, ModulePlan
+from shapecheck.worker.supervisor import Evaluated, Limits, Supervisor, Trouble
+from shapecheck.worker.worker_client import WorkerError
+
+if TYPE_CHECKING:
+    from shapecheck.commands.lock.lock_check import Checked
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Around:
+    """What an evaluation needs besides plans and settings."""
+
+    files: Sequence[Path]
+    tests: Sequence[Path]
+    memory: Memory | None
+    progress: Progress | None
+    echo: bool
+
+
+def evaluate(
+    plans: Sequence[ModulePlan],
+    modules: Mapping[str, Module],
+    config: Config,
+    around: Around,
+) -> Evaluated:
+    """Nothing is imported where nothing is claimed."""
+    wanted = [p.path for p in plans if _worth_importing(modules[p.path])]
+    if not any(m.claims for m in modules.values()):
+        return Evaluated()
+    examples = tuple(
+        ConfiguredExample(e.call, e.init, e.args, e.kwargs, e.method, e.script, e.argv) for e in config.examples
+    )
+    settings: dict[str, Any] = {
+        "memory": config.memory,
+        "script_limit": config.test_timeout,
+        "sizes": dict(config.sizes),
+        "examples": examples,
+        "config_file": files.shown(config.file) if config.file else "",
+    }
+    supervisor = Supervisor(
+        plans,
+        wanted,
+        settings,
+        limits=Limits(config.timeout, config.test_timeout, config.budget, config.workers),
+        cwd=Path.cwd(),
+        tests=around.tests,
+        progress=around.progress,
+        memory=around.memory,
+        echo=around.echo,
+    )
+    try:
+        return supervisor.run(interpreter.candidates(str(config.python) if config.python else None, around.files))
+    except WorkerError as error:
+        raise ConfigError(str(error)) from error
+
+
+def _broken(evaluated: Evaluated) -> Iterator[str]:
+    """The examples that are wrong by themselves, in words."""
+    for run in evaluated.runs:
+        for evaluation in run:
+            if evaluation.origin in ("config", "script", "example") and evaluation.status == "failed":
+                line = f":{evaluation.line}" if evaluation.origin == "example" else ""
+                yield f"{evaluation.path}{line}: {evaluation.target}: {evaluation.reason.removeprefix('example: ')}"
+
+
+_NEVER_IMPORTED = ("__main__.py", "setup.py", "conftest.py")
+_MORE_TIME = "There was no time for it: --budget SECONDS allows more."
+
+
+def _worth_importing(module: Module) -> bool:
+    """Files with claims, and those with examples; others only as these import them."""
+    name = module.path.rpartition("/")[2]
+    if name in _NEVER_IMPORTED:
+        return False
+    return bool(module.claims) or any("shapecheck" in line and "example" in line for line in module.lines)
+
+
+def locked(lock: Path | None, paths: Sequence[Path], config: Config, progress: Progress | None) -> Checked | None:
+    """The lock's templates of what lies under the paths against what is, if anybody wants to know."""
+    codes = ("SC501", "SC502", "SC503")
+    if lock is None or not lock.is_file() or not any(suppress.wants(code, config) for code in codes):
+        return None
+    from shapecheck.commands.lock import lock_check, lock_paths  # noqa: PLC0415 - most projects have no lock
+
+    kept = [each for each in lock_paths.read(lock) if lock_paths.lies_under(each, lock, paths)]
+    return lock_check.check(lock, kept, config, progress) if kept else None
+
+
+def report(modules: Mapping[str, Module], evaluated: Evaluated, locked: Checked | None, config: Config) -> Report:
+    """What claims and observations come to."""
+    verdicts = judge(modules, evaluated.runs)
+    sure = reports.surely(modules, verdicts, config.strict_comments)
+    troubles = _troubles(modules, evaluated.troubles)
+    reasons = Reasons(modules, evaluated.runs, troubles, verdicts)
+    counted = reports.tally(modules, verdicts, sure, reasons)
+    summary, unreached = counted.summary, counted.unreached
+    findings = reports.findings(modules, evaluated.runs, verdicts, sure)
+    findings += reports.stops(modules, evaluated.runs, unreached)
+    findings += _trouble_findings(modules, evaluated.troubles)
+    findings += locked.findings if locked is not None else []
+    outcome = suppress.apply(findings, list(modules.values()), config, unreached)
+    sources = {path: module.lines for path, module in modules.items()}
+    sources = {**(locked.lines if locked is not None else {}), **sources}
+    kept, baselined = tuple(sorted({*outcome.findings, *outcome.unused}, key=_order)), 0
+    if config.baseline is not None:
+        kept, baselined = baseline.filter(kept, sources, config.baseline)
+    hint = ""
+    if summary.total > 0 and summary.verified == 0:
+        late = any(not trouble.code for trouble in evaluated.troubles)
+        hint = _MORE_TIME if late else remedy(modules, troubles, evaluated.python)
+    return Report(
+        kept,
+        summary,
+        unreached,
+        (
+            *(_entry(e) for run in evaluated.runs for e in run if e.origin != "module"),
+            *(locked.entries if locked is not None else ()),
+        ),
+        len(modules),
+        hint,
+        outcome.suppressed,
+        baselined,
+        tuple((path, sources[path]) for path in sorted(sources)),
+        sum(not module.parsed for module in modules.values()),
+        evaluated.python,
+        evaluated.tests,
+        evaluated.cut,
+        _reach(modules, evaluated),
+        (*dict.fromkeys(_broken(evaluated)), *(locked.broken if locked is not None else ())),
+        counted.resting,
+        counted.loose,
+        locked.counts if locked is not None else None,
+    )
+
+
+def _reach(modules: Mapping[str, Module], evaluated: Evaluated) -> Reach:
+    """How far evaluation came, in functions."""
+    functions: set[tuple[str, int]] = set()
+    claimed: set[tuple[str, int]] = set()
+    annotated: set[tuple[str, int]] = set()
+    for path, module in modules.items():
+        if is_test_file(path) or os.path.basename(path) == "conftest.py":
+            continue
+        functions |= {(path, scope.index) for scope in module.scopes if scope.kind == "function"}
+        for claim in module.claims:
+            places = {(path, module.sites[site].scope) for site in claim.sites}
+            claimed |= places
+            annotated |= places if claim.notation == "annotation" else set()
+    found = [functions, claimed & functions, annotated & functions]
+    return Reach(*(len(part) for each in found for part in (each, each & evaluated.touched)))
+
+
+def _troubles(modules: Mapping[str, Module], troubles: Sequence[Trouble]) -> dict[str, str]:
+    words = {"SC303": "the import failed: ", "SC304": "the import stopped the worker: ", "": ""}
+    found = {t.path: f"{words[t.code]}{t.reason}" for t in troubles if ":" not in t.subject}
+    for path, module in modules.items():
+        unread = next((p.message for p in module.problems if not p.code), None)
+        if unread is not None and not module.claims:
+            found[path] = unread
+        name = path.rpartition("/")[2]
+        if name in _NEVER_IMPORTED:
+            found[path] = f"{name} is not imported, since it may act at once"
+    return found
+
+
+def _trouble_findings(modules: Mapping[str, Module], troubles: Sequence[Trouble]) -> list[Finding]:
+    found = []
+    for trouble in (each for each in troubles if each.code):
+        rule = RULES[trouble.code]
+        message = rule.message.format(module=trouble.subject, target=trouble.subject, reason=trouble.reason)
+        if trouble.path in modules:
+            span = line_span(modules[trouble.path].lines, trouble.line)
+            found.append(Finding(rule.code, rule.severity, trouble.path, span, message))
+    for module in modules.values():
+        for problem in module.problems:
+            if not problem.code:
+                found.append(Finding("SC303", "note", module.path, problem.span, problem.message))
+    return found
+
+
+def _entry(evaluation: Evaluation) -> EntryResult:
+    return EntryResult(evaluation.target, evaluation.origin, evaluation.mode, evaluation.status, evaluation.reason)
+
+
+def _order(finding: Finding) -> tuple[str, int, int, str, str]:
+    return finding.path, finding.span.line, finding.span.column, finding.code, finding.message

@@ -1,0 +1,108 @@
+"""Fixes put into the source: only the bytes of their edits change, and every file all at once or not at all."""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from shapecheck.config import ConfigError
+from shapecheck.files import atomic_write
+from shapecheck.files.unified_diff import unified
+from shapecheck.model import Edit, Finding, Report, Span
+
+_LINES = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A file before and after; `findings` are those whose fixes are in it."""
+
+    path: str
+    before: bytes
+    after: bytes
+    findings: tuple[Finding, ...]
+
+
+def fixes(report: Report, stdin: bytes | None = None) -> Iterator[Fixed]:
+    """The files of a report, with the fixes of its findings; `stdin` is the text of the one file, if it came so.
+
+    Where edits overlap, the first finding's count. Raises ConfigError for a file that is not what was checked.
+    """
+    found: dict[str, list[Finding]] = {}
+    for finding in report.findings:
+        if finding.fix:
+            found.setdefault(finding.path, []).append(finding)
+    sources: Mapping[str, Sequence[str]] = dict(report.sources)
+    for path, findings in found.items():
+        yield _fixed(path, stdin if stdin is not None else _read(path), sources[path], findings)
+
+
+def write(fixed: Fixed) -> None:
+    """Put the fixes into the file."""
+    try:
+        atomic_write.write_bytes(Path(fixed.path), fixed.after)
+    except OSError as error:
+        raise ConfigError(f"{fixed.path}: cannot be written: {error.strerror}") from error
+
+
+def diff(fixed: Fixed) -> str:
+    """What the fixes change, as a unified diff that `patch -p1` and `git apply` take."""
+    before, after = (_Text(text).lines for text in (fixed.before, fixed.after))
+    return "".join(unified(before, after, fixed.path))
+
+
+def _read(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _fixed(path: str, data: bytes, checked: Sequence[str], findings: Sequence[Finding]) -> Fixed:
+    text = _Text(data)
+    if not text.is_faithful or text.plain() != list(checked):
+        raise ConfigError(f"{path}: is no longer what was checked, so nothing is fixed in it; check it again")
+    edits: list[Edit] = []
+    used: list[Finding] = []
+    for finding in findings:
+        if not any(_overlap(new.span, old.span) for new in finding.fix for old in edits):
+            edits += finding.fix
+            used.append(finding)
+    return Fixed(path, data, text.edited(edits), tuple(used))
+
+
+def _overlap(one: Span, other: Span) -> bool:
+    begins, ends = (one.line, one.column), (one.end_line, one.end_column)
+    return begins < (other.end_line, other.end_column) and (other.line, other.column) < ends
+
+
+class _Text:
+    """The bytes of a file as text, from which they can be had again."""
+
+    def __init__(self, data: bytes) -> None:
+        self._mark = b"\xef\xbb\xbf" if data.startswith(b"\xef\xbb\xbf") else b""
+        self._encoding = tokenize.detect_encoding(io.BytesIO(data).readline)[0].removesuffix("-sig")
+        text = data[len(self._mark) :].decode(self._encoding)
+        self.is_faithful = self._mark + text.encode(self._encoding) == data
+        self.lines: list[str] = _LINES.findall(text)[:-1]  # the last match is the end
+        self._text = text
+
+    def plain(self) -> list[str]:
+        """The lines as the checker counts them, without their ends."""
+        return self._text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+    def edited(self, edits: Sequence[Edit]) -> bytes:
+        """The bytes with the edits in them."""
+        text, starts = self._text, [0]
+        for line in self.lines:
+            starts.append(starts[-1] + len(line))
+        for edit in sorted(edits, key=lambda edit: (edit.span.line, edit.span.column), reverse=True):
+            span = edit.span
+            begin = starts[span.line - 1] + span.column - 1
+            end = starts[span.end_line - 1] + span.end_column - 1
+            text = text[:begin] + edit.replacement + text[end:]
+        return self._mark + text.encode(self._encoding)

@@ -1,0 +1,125 @@
+"""What a running program asks, in a process of ours: what a file claims, and whether what was seen contradicts it.
+
+The program may run in an interpreter without our dependencies, and must not meet them where they are. So one JSON
+object a line goes each way, over pipes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from shapecheck import files
+from shapecheck.claims import read_module, read_surroundings
+from shapecheck.claims.module_reader import ModuleReader
+from shapecheck.commands.module_plans import plan
+from shapecheck.config import Config, ConfigError, load
+from shapecheck.model import Claim, Evaluation, Finding, Module
+from shapecheck.report import concise
+from shapecheck.shapes import parse_spec
+from shapecheck.verdicts import findings, suppress
+from shapecheck.verdicts.judge import Verdicts, judge
+from shapecheck.verdicts.messages import mismatch_finding
+from shapecheck.worker import rpc
+from shapecheck.worker.rpc import ModulePlan, as_shown, later
+
+
+class Referee:
+    """Knows the files that it was asked about, and what turned out to be true in this run."""
+
+    def __init__(self) -> None:
+        self._modules: dict[str, Module] = {}
+        self._configs: dict[Path, Config] = {}
+        self._config: dict[str, Config] = {}  # by shown path
+        self._good: set[tuple[str, int]] = set()
+        self._dims: set[str] = set()  # names that the cells of a notebook use as dims
+
+    def read(self, file: str, text: str, version: int) -> Mapping[str, Any]:
+        """The plan of a file, and the sites whose annotations can be judged at once; {} if it claims nothing.
+
+        `text` has its bytes, as Latin-1. It may have had others before, and what was defined by then knows these.
+        """
+        path = Path(file)
+        config = self._config_for(path)
+        data = text.encode("latin-1")
+        module = ModuleReader(config, {path: data}).read(path, data, later(files.shown(path), version))
+        return self._known(module, config, plan(path, module, config)) if module.claims else {}
+
+    def read_cell(self, name: str, text: str, before: str) -> Mapping[str, Any]:
+        """The same for a notebook's cell. `before` says, as statements, what it finds there."""
+        module = read_module(name, text.encode(), read_surroundings(before, self._dims))
+        if not module.claims:
+            return {}
+        self._dims.update(n for claim in module.claims if claim.sure for n in parse_spec(claim.spec).names())
+        whole = ModulePlan(name, name, "", "__main__", module.scopes, module.sites)
+        return self._known(module, self._config_for(Path.cwd() / as_shown(name)), whole)
+
+    def _config_for(self, path: Path) -> Config:
+        if path.parent not in self._configs:
+            self._configs[path.parent] = load([path])
+        return self._configs[path.parent]
+
+    def _known(self, module: Module, config: Config, whole: ModulePlan) -> Mapping[str, Any]:
+        self._modules[module.path], self._config[module.path] = module, config
+        prompt = {site for claim in module.claims if _is_prompt(module, claim) for site in claim.sites}
+        return {"plan": whole, "prompt": sorted(prompt)}
+
+    def judge(self, evaluation: Evaluation, over: bool) -> list[dict[str, Any]]:
+        """The findings of an evaluation's last call. One that is not `over` yet shows of its annotations only.
+
+        What a comment means depends on all others of its scope.
+        """
+        modules = {call.path: self._modules[call.path] for call in evaluation.calls}
+        verdicts = judge(modules, [[evaluation]])
+        self._good |= verdicts.good
+        known = Verdicts(good={key for key in self._good if key[0] in modules}, bad=verdicts.bad)
+        sure = findings.surely(modules, known, strict=False)
+        last = evaluation.calls[-1]
+        found = []
+        for key, false in sorted(verdicts.bad.items(), key=lambda item: item[0]):
+            module = modules[key[0]]
+            claim = module.claims[key[1]]
+            if key in sure and false.mismatch.call.number == last.number and (over or _is_prompt(module, claim)):
+                found += self._wanted(module, mismatch_finding(module, claim, false))
+        return [_told(finding) for finding in found]
+
+    def _wanted(self, module: Module, finding: Finding) -> list[Finding]:
+        path, config = as_shown(module.path), self._config[module.path]
+        shown = dataclasses.replace(finding, path=path), dataclasses.replace(module, path=path)
+        return list(suppress.apply([shown[0]], [shown[1]], config).findings)
+
+
+def _is_prompt(module: Module, claim: Claim) -> bool:
+    return claim.notation == "annotation" and all(module.sites[s].kind != "field" for s in claim.sites)
+
+
+def _told(finding: Finding) -> dict[str, Any]:
+    head = "".join(text for text, _ in concise.headline(finding))
+    text = "\n".join([head, *(f"  {as_shown(detail)}" for detail in finding.details)])
+    return {"code": finding.code, "path": finding.path, "line": finding.span.line, "text": text}
+
+
+def main() -> None:
+    """Answer until the program closes the pipe."""
+    commands, answers = sys.stdin.buffer, sys.stdout.buffer
+    sys.stdout = sys.stderr
+    referee = Referee()
+    for line in commands:
+        command = rpc.load(line)
+        operation = getattr(referee, command.pop("op"))
+        try:
+            _send(answers, {"answer": operation(**command)})
+        except (ConfigError, OSError) as error:  # the program tells it
+            _send(answers, {"error": str(error)})
+
+
+def _send(answers: BinaryIO, answer: Any) -> None:
+    try:
+        answers.write(rpc.dump(answer).encode() + b"\n")
+        answers.flush()
+    except BrokenPipeError:  # the program has ended
+        os._exit(0)

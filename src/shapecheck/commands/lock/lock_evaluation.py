@@ -1,0 +1,147 @@
+"""Kept targets evaluated again, or remembered where nothing has changed that they lean on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from shapecheck import incremental
+from shapecheck.commands.lock.lock_paths import batches
+from shapecheck.commands.template import Found, Wanted, candidates, find
+from shapecheck.config import Config, ConfigError
+from shapecheck.incremental import rerun
+from shapecheck.templates import Template
+from shapecheck.templates.locked_template import Locked, Making, locked
+from shapecheck.worker.fork_server import Stems
+from shapecheck.worker.rpc import dump, load
+from shapecheck.worker.spawn import Start
+
+
+@dataclass(frozen=True)
+class Evaluator:
+    """Evaluates targets. Each has a process of its own, as on the command line: importing one may change another."""
+
+    config: Config
+
+    def each(self, asked: Sequence[Wanted]) -> Iterator[Found | ConfigError]:
+        """What they come to, in order, or what is wrong with them; several are evaluated at once."""
+        if len(asked) == 1:
+            yield self._attempt(asked[0])
+            return
+        with ThreadPoolExecutor(self.config.workers) as pool, Stems() as stems:
+            try:
+                found = [pool.submit(self._attempt, wanted, stems.start) for wanted in asked]
+                for each in found:
+                    yield each.result()
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
+    def find(self, wanted: Wanted, start: Start | None = None) -> Found:
+        """As `templating.find`, but remembered. What fails is evaluated each time, until it is mended."""
+        if not self.config.cache:
+            return find(wanted, self.config, start)
+        store = incremental.Store(self.config.root / rerun.FOLDER)
+        slot = f"template:{self._name(wanted)}"
+        known = self._recall(store.get(slot), wanted)
+        if known is not None:
+            return known
+        started = time.time_ns()
+        found = find(wanted, self.config, start)
+        if not any(_written(file) > started for file in found.files):  # else nobody knows which text was evaluated
+            store.put(slot, self._remembered(found, wanted))
+        return found
+
+    def _attempt(self, wanted: Wanted, start: Start | None = None) -> Found | ConfigError:
+        try:
+            return self.find(wanted, start)
+        except ConfigError as error:
+            return error
+
+    def _name(self, wanted: Wanted) -> str:
+        config = self.config
+        settings = [repr(dict(config.sizes)), repr(config.src), repr(config.python), config.memory, config.timeout]
+        made = {kind: dict(sorted(sizes.items())) for kind, sizes in wanted.made.items()}
+        told = [wanted.target, wanted.init, wanted.args, os.fspath(wanted.folder), made, settings]
+        return hashlib.sha256(json.dumps(told).encode("utf-8", "surrogatepass")).hexdigest()
+
+    def _recall(self, text: str | None, wanted: Wanted) -> Found | None:
+        if text is None:
+            return None
+        try:
+            kept = load(text)
+            if kept["python"] not in candidates(wanted, self.config):
+                return None
+            if kept["state"] != _state(kept["python"], kept["sites"], kept["files"], wanted):
+                return None
+            template = Template(wanted.target, kept["dims"], kept["stages"], kept["count"])
+            return Found(template, kept["integers"], kept["files"], kept["python"], kept["sites"])
+        except (ValueError, KeyError, TypeError, RecursionError):  # another version's
+            return None
+
+    @staticmethod
+    def _remembered(found: Found, wanted: Wanted) -> str:
+        template = found.template
+        return dump(
+            {
+                "python": found.python,
+                "sites": found.sites,
+                "files": found.files,
+                "state": _state(found.python, found.sites, found.files, wanted),
+                "integers": dict(found.integers),
+                "dims": template.dims,
+                "stages": template.stages,
+                "count": template.count,
+            }
+        )
+
+
+def making(wanted: Wanted, found: Found) -> Making:
+    """How this template can be made once more."""
+    dims = {name: int(size) for name, size in found.template.dims if size.isdigit()}
+    return Making(wanted.init, wanted.args, dict(found.integers), dims)
+
+
+def as_locked(wanted: Wanted, found: Found) -> Locked:
+    """What a lock keeps of it."""
+    return locked(wanted.target, found.template, making(wanted, found))
+
+
+def _state(python: str, sites: Iterable[str], files: Iterable[str], wanted: Wanted) -> str:
+    """One hash for all that a template leans on."""
+    read = {file: _content(file) for file in (*files, *batches(wanted.args, wanted.folder))}
+    folders = {str(folder) for file in files for folder in Path(file).parents[:2]}
+    parts: Mapping[str, object] = {
+        "environment": incremental.environment(python, tuple(sites)),
+        "files": read,
+        # a new module may come in the place of another
+        "folders": {folder: _modules(folder) for folder in sorted(folders)},
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _modules(folder: str) -> list[str]:
+    try:
+        return sorted(name for name in os.listdir(folder) if name.endswith(".py"))
+    except OSError:
+        return []
+
+
+def _content(file: str) -> str:
+    try:
+        return incremental.content(Path(file).read_bytes())
+    except OSError:
+        return ""
+
+
+def _written(file: str) -> int:
+    try:
+        return os.stat(file).st_mtime_ns
+    except OSError:
+        return 0

@@ -1,0 +1,227 @@
+"""The template of one target: the text on the command line -> a worker -> its stages."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from shapecheck import claims
+from shapecheck.commands import suggestions
+from shapecheck.commands.module_plans import plan
+from shapecheck.config import Config, ConfigError
+from shapecheck.files import interpreter
+from shapecheck.templates import Template, of_runs
+from shapecheck.worker.rpc import ConfiguredExample, ModulePlan
+from shapecheck.worker.spawn import Start
+from shapecheck.worker.worker_client import Worker, WorkerEndedError, WorkerError
+
+_SHAPE = re.compile(r"(?<![\w'\"])\w+\[[^\[\]]*\]")
+_NAME = re.compile(r"[^\W\d]\w*\Z")
+_DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*\Z")
+_FORM = "the form is path/file.py:name or pkg.mod:name"
+
+
+class GoneError(ConfigError):
+    """There is no such file, or it has no such name any more."""
+
+
+class UnevaluatedError(ConfigError):
+    """A target cannot be evaluated as it is asked for."""
+
+    def __init__(self, text: str, remedy: str) -> None:
+        super().__init__(text)
+        self.remedy = remedy
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A target, with `--init` and `--arg` as they are written. `made` are numbers that were made up for it before.
+
+    Paths are relative to `folder`, where it is evaluated. With `flops` it is counted what each stage costs.
+    """
+
+    target: str
+    init: tuple[str, ...] = ()
+    args: tuple[str, ...] = ()
+    folder: Path = field(default_factory=Path.cwd)
+    made: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    flops: bool = False
+
+    @property
+    def file(self) -> Path | None:
+        """The file of the target, None if it is installed; raises ConfigError if the text names no target."""
+        where, _, name = self.target.rpartition(":")
+        if not where or not name:
+            raise ConfigError(f"{self.target!r} names no model: {_FORM}")
+        return _file(where, self.folder)
+
+    @property
+    def command(self) -> list[str]:
+        """What shows this template, for somebody to change."""
+        given = (("--init", self.init), ("--arg", self.args))
+        return [
+            "shapecheck",
+            "template",
+            self.target,
+            *(part for flag, texts in given for t in texts for part in (flag, t)),
+        ]
+
+
+@dataclass(frozen=True)
+class Found:
+    """A template, the numbers that were made up for it, and what it leans on: files, interpreter, packages' folders."""
+
+    template: Template
+    integers: Mapping[str, int]
+    files: tuple[str, ...]
+    python: str
+    sites: tuple[str, ...]
+
+
+def find(wanted: Wanted, config: Config, start: Start | None = None) -> Found:
+    """Evaluate a target with its stages, in a process that is started so.
+
+    Raises ConfigError, with the remedy, for what cannot be evaluated; GoneError where only the name, or its file, is
+    not there.
+    """
+    plans, given = planned(wanted, config)
+    settings: dict[str, Any] = {"memory": config.memory, "sizes": dict(config.sizes), "made": dict(wanted.made)}
+    with telling(wanted.target), started(wanted, plans, settings, config, start) as worker:
+        return _ask(worker, plans, given, config, wanted)
+
+
+def planned(wanted: Wanted, config: Config) -> tuple[list[ModulePlan], ConfiguredExample]:
+    """What the worker has to know of the target's file, if it is the user's own, and what it shall call."""
+    file = wanted.file
+    where, _, name = wanted.target.rpartition(":")
+    plan = _plan(file, wanted.folder, config) if file else None
+    call = f"{plan.name if plan is not None else where}:{name}"
+    given = ConfiguredExample(call, dict(_pairs(wanted.init)) or None, *_given(wanted.args))
+    return ([plan] if plan is not None else []), given
+
+
+@contextlib.contextmanager
+def telling(target: str) -> Iterator[None]:
+    """What becomes of workers meanwhile is told as ConfigError."""
+    try:
+        yield
+    except WorkerEndedError as error:
+        raise ConfigError(f"{target} {error.reason}\n{error.tail}".rstrip()) from error
+    except WorkerError as error:
+        raise ConfigError(str(error)) from error
+
+
+def started(
+    wanted: Wanted, plans: Sequence[ModulePlan], settings: Mapping[str, Any], config: Config, start: Start | None = None
+) -> Worker:
+    """A worker of the first interpreter that has JAX, in a process that is started so."""
+    problem: WorkerError | None = None
+    for python in candidates(wanted, config):
+        try:
+            return Worker(python, plans, settings, {}, cwd=wanted.folder, start=start)
+        except WorkerError as error:
+            problem = problem or error
+    raise problem or WorkerError("There is no Python interpreter; name one with --python.")
+
+
+def candidates(wanted: Wanted, config: Config) -> list[str]:
+    """The interpreters to try for a target."""
+    file = wanted.file
+    return interpreter.candidates(str(config.python) if config.python else None, [file] if file is not None else [])
+
+
+def pairs(texts: Sequence[str]) -> tuple[str, ...]:
+    """Each `name=value` of `--init` by itself."""
+    return tuple(part.strip() for text in texts for part in _parted(text))
+
+
+def _ask(
+    worker: Worker, plans: Sequence[ModulePlan], given: ConfiguredExample, config: Config, wanted: Wanted
+) -> Found:
+    limit, command = config.timeout, wanted.command
+    if config.python is not None:
+        command += ["--python", str(config.python)]
+    answer = worker.ask("template", limit, given=given, seconds=limit, flops=wanted.flops)
+    made, places = worker.ask("made", limit)
+    if isinstance(answer, Mapping):
+        text = str(answer["error"])
+        if "gone" in answer:
+            raise GoneError(text)
+        if answer["missing"]:
+            kind = {"constructing": answer["constructing"], "factory": answer["factory"]}
+            remedy = suggestions.missing(command, answer["missing"], **kind)
+        else:
+            remedy = suggestions.made_up(command, text, made, places)
+        raise UnevaluatedError(text, remedy)
+    try:
+        template = of_runs(wanted.target, answer)
+    except ValueError as error:
+        reason, free = (answer[0].reason, [name for name, _ in answer[0].sizes]) if answer else ("", [])
+        raise UnevaluatedError(str(error), suggestions.made_up(command, reason, made, places, free)) from None
+    files = worker.ask("files", limit)
+    loaded = {*files["loaded"], *(p.file for p in plans)}
+    return Found(template, made, tuple(sorted(loaded)), worker.python, tuple(files["sites"]))
+
+
+def _plan(file: Path, folder: Path, config: Config) -> ModulePlan:
+    absolute = Path(os.path.normpath(file.absolute()))
+    shown = absolute.relative_to(folder).as_posix() if absolute.is_relative_to(folder) else absolute.as_posix()
+    return plan(file, claims.read_module(shown, file.read_bytes()), config)
+
+
+def _file(where: str, folder: Path) -> Path | None:
+    """The file that a path or a module's name means, in the folder or its `src`; None if it is elsewhere."""
+    if where.endswith(".py"):
+        if not (folder / where).is_file():
+            raise GoneError(f"There is no file {where!r}.")
+        return folder / where
+    parts = Path(*where.split("."))
+    for root in (folder, folder / "src"):
+        for path in (root / parts.with_suffix(".py"), root / parts / "__init__.py"):
+            if path.is_file():
+                return path
+    return None
+
+
+def _given(arguments: Sequence[str]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Positional and named arguments: `f32[batch 28 28]`, `3`, `x=f32[8]`, `@batch.npz`."""
+    positional: list[Any] = []
+    named: dict[str, Any] = {}
+    for text in arguments:
+        name, sign, value = text.partition("=")
+        if sign and _NAME.match(name.strip()):
+            named[name.strip()] = _value(value)
+        elif named:
+            raise ConfigError(f"--arg {text}: arguments without a name come first")
+        else:
+            positional.append(_value(text))
+    return tuple(positional), named
+
+
+def _pairs(texts: Sequence[str]) -> Iterator[tuple[str, Any]]:
+    for text in texts:
+        for part in _parted(text):
+            name, sign, value = part.partition("=")
+            if not sign or not _DOTTED.match(name.strip()):
+                raise ConfigError(f"--init {part.strip()}: the form is name=value, as in d_model=48,cfg.depth=12")
+            yield name.strip(), _value(value)
+
+
+def _parted(text: str) -> list[str]:
+    """By the commas in front of a name; not by those inside of brackets and quotes."""
+    return re.split(r",(?=\s*[^\W\d][\w.]*\s*=)", text)
+
+
+def _value(text: str) -> Any:
+    """A literal of Python, in which shapes may stand without quotes; else the text itself."""
+    text = text.strip()
+    for literal in (text, _SHAPE.sub(r"'\g<0>'", text)) if text[:1] in ("(", "[", "{") else (text,):
+        with contextlib.suppress(ValueError, SyntaxError):
+            return ast.literal_eval(literal)
+    return text

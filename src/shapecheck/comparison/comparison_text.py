@@ -1,0 +1,111 @@
+"""A comparison in words."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from shapecheck.comparison.comparison import Comparison
+from shapecheck.comparison.stage_names import count, listed, name_of
+from shapecheck.model import ComparedStage
+
+
+@dataclass(frozen=True)
+class Row:
+    """All runs of a stage in one line of the table."""
+
+    cells: tuple[str, ...]
+    equal: bool
+
+
+def rows(comparison: Comparison) -> Iterator[Row]:
+    """A line for each stage that both have."""
+    by_path: dict[str, list[ComparedStage]] = {}
+    for stage in comparison.stages:
+        by_path.setdefault(stage.path, []).append(stage)
+    for path, runs in by_path.items():
+        differing = [run for run in runs if not run.equal]
+        shown = (differing or runs)[0]
+        times = f" ×{len(runs)}" if len(runs) > 1 else ""
+        known = [run for run in runs if run.absolute is not None and run.relative is not None and not run.empty]
+        numbers = [
+            f"{max(values):.3g}" if values else "-"
+            for values in ([run.absolute or 0.0 for run in known], [run.relative or 0.0 for run in known])
+        ]
+        cells = (f"{path or '(the whole)'}{times}", shown.type, shown.b.output, *numbers, _verdict(shown, len(runs)))
+        yield Row(cells, not differing)
+
+
+def _verdict(stage: ComparedStage, runs: int) -> str:
+    if stage.empty and stage.equal:
+        return "gives no arrays" + (", though its inputs differ" if stage.inputs is False else "")
+    words = [f"equal, {count(stage.nans, 'NaN')} in both" if stage.nans else "equal"]
+    if not stage.equal:
+        words = [f"differs{_amounts(stage)}"]
+        if runs > 1:
+            words.append(f"from call {stage.call + 1} on" if stage.call else "from the first call on")
+    if not stage.shapes or stage.layout:
+        words.append(" ".join(filter(None, [f"A has {stage.a.output}", stage.layout and f"({stage.layout})"])))
+    if stage.arranged:
+        words.append(stage.arranged)
+    if not stage.equal:
+        if stage.odd:
+            words.append(f"{count(stage.odd, 'NaN')} in one only")
+        if stage.states is False:
+            words.append(f"keeps other {listed(tuple(part.b or part.a for part in stage.kept))}")
+        if stage.inputs is False:
+            words.append("as its inputs do")
+    elif stage.inputs is False:
+        words.append("though its inputs differ")
+    if stage.states is None and stage.kept:
+        words.append("what it keeps is not compared")
+    return ", ".join(words)
+
+
+def _amounts(stage: ComparedStage) -> str:
+    """Which of several arrays differ, and how many of their numbers, if none of them may."""
+    found = []
+    for part in stage.parts:
+        amount = f"{part.differing} of {count(part.size, 'number')}" if part.exact and part.differing else ""
+        found.append(f" in {part.b}{amount and f' ({amount})'}" if part.b else f" in {amount}" if amount else "")
+    return ",".join(filter(None, found))
+
+
+def notes(comparison: Comparison) -> Iterator[str]:
+    """What is to be known before the values: shapes that differ, stages that only one has, other parameters."""
+    shapes: dict[str, ComparedStage] = {}
+    for stage in comparison.stages:
+        if not stage.shapes and not stage.equal:
+            shapes.setdefault(name_of(stage), stage)
+    if shapes:
+        yield f"Shapes or dtypes differ in {count(len(shapes), 'stage')}:"
+        width = max(map(len, shapes))
+        yield from (f"  {name:{width}}  A {each.a.output}, B {each.b.output}" for name, each in shapes.items())
+    for name, only in (("A", comparison.only_a), ("B", comparison.only_b)):
+        if only:
+            yield f"Only in {name}: {listed(only)}"
+    yield from _proposals(comparison)
+    others = [(place, stage) for place, stage in enumerate(comparison.stages) if stage.parameters is False]
+    holders = {stage.parent for _, stage in others}
+    inner = [stage for place, stage in others if place not in holders]
+    if inner:
+        yield f"Parameters differ in: {listed(tuple(dict.fromkeys(map(name_of, inner))))}"
+        if comparison.proposed:
+            yield (
+                "  Flax makes parameters by the names of modules, Haiku in their order: for the same in both, let each "
+                "target be a function that returns (model, parameters, *inputs)."
+            )
+    if shapes or comparison.only_a or comparison.only_b or inner:
+        yield ""
+
+
+def _proposals(comparison: Comparison) -> Iterator[str]:
+    rules = list(comparison.proposed.items())
+    if not rules:
+        if comparison.only_a and comparison.only_b:
+            yield "Stages that belong together under other names: --map old=new, from Python map={'old': 'new'}."
+        return
+    yield "By their sizes and their order, these may belong together; to compare them so:"
+    yield "  " + " ".join("--map " + shlex.quote(f"{old}={new}") for old, new in rules)
+    yield f"  map={dict(rules)}"

@@ -1,0 +1,90 @@
+"""Arrays in a file, equal ones once, and back from there without taking all into memory."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from dataclasses import replace
+from typing import Any, BinaryIO
+
+import jax.numpy as jnp
+import numpy as np
+
+from shapecheck.evaluate.probes.describe_value import dtype_name
+from shapecheck.model import Tensor
+
+Array = np.ndarray[Any, Any]
+
+_MOST = 16 << 30  # bytes, if the disk has room for so many
+_CHUNK = 1 << 20  # numbers at once
+_SHARE = 0.8  # of what is free
+
+
+class Keeping:
+    """Writes arrays to the file `path`. It is `full` when it had to leave some out."""
+
+    def __init__(self, path: str) -> None:
+        self.full = False
+        self.most = min(_MOST, int(_SHARE * shutil.disk_usage(os.path.dirname(path)).free))
+        self._file: BinaryIO = open(path, "wb")  # noqa: SIM115 - it is open as long as this is
+        self._at: dict[str, int] = {}
+        self._numbers: dict[str, str] = {}  # of parameters, which those around a stage hold, too
+        self._end = 0
+
+    def keep(self, name: str, value: Array) -> Tensor:
+        """Write an array, if its like has not been written before."""
+        tensor = identified(name, value)
+        if tensor.digest not in self._at:
+            if self._end + value.nbytes > self.most:
+                self.full = True
+                return tensor
+            self._at[tensor.digest] = self._end
+            self._file.write(np.ascontiguousarray(value).tobytes())
+            self._end += value.nbytes
+        nans = int(np.isnan(value).sum()) if jnp.issubdtype(value.dtype, jnp.inexact) else 0
+        return Tensor(name, tensor.dtype, tensor.shape, tensor.digest, self._at[tensor.digest], nans)
+
+    def parameter(self, name: str, value: Array) -> Tensor:
+        """An array by its digest, and by one that is the same in any order of its numbers. It is not written."""
+        tensor = identified(name, value)
+        if tensor.digest not in self._numbers:
+            self._numbers[tensor.digest] = f"{tensor.dtype}{value.size}:{_scattered(value):x}"
+        return replace(tensor, numbers=self._numbers[tensor.digest])
+
+    def close(self) -> None:
+        """No more comes."""
+        self._file.close()
+
+
+def identified(name: str, value: Array) -> Tensor:
+    """An array by its digest alone."""
+    head = f"{dtype_name(value)}{value.shape}".encode()
+    digest = hashlib.blake2b(head + np.ascontiguousarray(value).tobytes(), digest_size=20).hexdigest()
+    return Tensor(name, dtype_name(value), tuple(map(int, value.shape)), digest)
+
+
+def _scattered(value: Array) -> int:
+    """The sum of the scattered bits of each number: https://prng.di.unimi.it/splitmix64.c scatters so."""
+    width = value.dtype.itemsize
+    words = np.ascontiguousarray(value).reshape(-1).view(np.dtype(f"u{min(width, 8)}"))
+    total = 0
+    for start in range(0, words.size, _CHUNK):
+        bits = words[start : start + _CHUNK].astype(np.uint64)
+        if width > 8:  # two words, of which the second may be that of another number
+            bits = bits[::2] * np.uint64(0x9E3779B97F4A7C15) + bits[1::2]
+        bits += np.uint64(0x9E3779B97F4A7C15)
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
+        bits ^= bits >> np.uint64(31)
+        total += int(bits.sum(dtype=np.uint64))
+    return total % (1 << 64)
+
+
+def kept(path: str, tensor: Tensor) -> Array:
+    """The array that was kept in the file `path`, as the disk has it."""
+    size = int(np.prod(tensor.shape, dtype=np.int64))
+    dtype = jnp.dtype(tensor.dtype)
+    if size == 0:
+        return np.zeros(tensor.shape, dtype)
+    return np.memmap(path, dtype, "r", tensor.at, (size,)).reshape(tensor.shape)

@@ -1,0 +1,145 @@
+"""Functions that a module holds in its fields: each call of one is a stage."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import functools
+import sys
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
+
+from shapecheck.evaluate.frameworks.called_fields import only_called
+from shapecheck.evaluate.probes.describe_value import is_array
+from shapecheck.evaluate.stages.stage_recorder import StageWatch
+from shapecheck.evaluate.stages.stage_records import Step, arguments, described, function_name
+from shapecheck.model import OtherValue, TreeValue, Value
+
+_CONTAINERS = (list, tuple, dict)
+
+
+class Held:
+    """A function as its module calls it. It equals the function, is an instance of its class, and is copied as that."""
+
+    def __init__(self, watch: StageWatch, function: Callable[..., Any], path: str) -> None:
+        self._watch, self._function, self._path = watch, function, path
+        functools.update_wrapper(self, function)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        """What `isinstance` goes by."""
+        return type(self._function)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call it, as a stage if it is given arrays."""
+        function, name = self._function, function_name(self._function)
+        given = tuple((n, described(value)) for n, value in arguments(function, args, kwargs))
+        top = self._watch.top()
+        if (top is not None and top.part is self) or not any(_has_arrays(value) for _, value in given):
+            return function(*args, **kwargs)
+        source = self._watch.origin(function, name)
+        return self._watch.run(Step(name, name, None, source, self._path, input=given), function, args, kwargs)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return self._function
+
+    def __reduce__(self) -> Any:
+        return (_itself, (self._function,))
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self._function == (other._function if type(other) is Held else other))
+
+    def __hash__(self) -> int:
+        return hash(self._function)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["_function"], name)
+
+
+def _itself(function: Any) -> Any:
+    return function
+
+
+def watched_functions(watch: StageWatch, module: Any) -> Any:
+    """The module of the stage that begins, with its functions watched; the same module if it has none.
+
+    Only functions with which the module does nothing but call them: JAX and users know some by their identity.
+    """
+    changed = _functions_of(watch, module)
+    if not changed:
+        return module
+    other = copy.copy(module)
+    for name, value in changed.items():
+        object.__setattr__(other, name, value)  # modules are frozen
+    return other
+
+
+@contextlib.contextmanager
+def watching_functions(watch: StageWatch, module: Any, known: Collection[str] = ()) -> Iterator[None]:
+    """As `watched_functions`, for a module that may change itself: meanwhile it has other functions.
+
+    Those in the `known` fields are only called, whatever its source looks like.
+    """
+    own = vars(module)
+    changed = _functions_of(watch, module, known)
+    before = {name: own[name] for name in changed}
+    own.update(changed)
+    try:
+        yield
+    finally:
+        own.update({name: value for name, value in before.items() if own.get(name) is changed[name]})
+
+
+def _functions_of(watch: StageWatch, module: Any, known: Collection[str] = ()) -> dict[str, Any]:
+    """The fields of the stage's module that hold functions, with these watched."""
+    stage = watch.top()
+    fields = {name: value for name, value in vars(module).items() if _may_hold_functions(value)}
+    if stage is None or not fields:
+        return {}
+    cls: Any = type(module)
+    called = known or only_called(cls)
+    return dict(_changed(watch, {name: fields[name] for name in fields if name in called}, stage.path))
+
+
+def _changed(watch: StageWatch, fields: dict[str, Any], path: str) -> Iterator[tuple[str, Any]]:
+    for name, value in fields.items():
+        found = _watched(watch, value, f"{path}.{name}".lstrip("."))
+        if found is not value:
+            yield name, found
+
+
+def _watched(watch: StageWatch, value: Any, path: str) -> Any:
+    if type(value) in (list, tuple, *_of_nnx("List")):
+        parts = [_watched(watch, part, f"{path}[{index}]") for index, part in enumerate(value)]
+        made = tuple if type(value) is tuple else list
+        return made(parts) if any(a is not b for a, b in zip(parts, value, strict=True)) else value
+    if type(value) in (dict, *_of_nnx("Dict")):
+        place = "{}[{!r}]" if type(value) is dict else "{}.{}"
+        named = {key: _watched(watch, part, place.format(path, key)) for key, part in value.items()}
+        return named if any(named[key] is not part for key, part in value.items()) else value
+    return Held(watch, value, path) if _is_function(value) else value
+
+
+def _may_hold_functions(value: Any) -> bool:
+    return type(value) in (*_CONTAINERS, *_of_nnx("List", "Dict")) or _is_function(value)
+
+
+def _of_nnx(*names: str) -> tuple[type, ...]:
+    """Containers of modules in Flax's nnx, which may hold functions beside them."""
+    nnx: Any = sys.modules.get("flax.nnx")
+    found = (getattr(nnx, name, None) for name in names)
+    return tuple(each for each in found if each is not None)
+
+
+def _is_function(value: Any) -> bool:
+    """Whether it is a function in any dress: jitted, partial, with derivatives of its own. No module, no class."""
+    if not callable(value) or isinstance(value, type) or type(value) is Held or is_array(value):
+        return False
+    return isinstance(value, functools.partial) or (hasattr(value, "__name__") and hasattr(value, "__module__"))
+
+
+def _has_arrays(value: Value) -> bool:
+    """Whether it is an array, or a plain container of some: no model, no state of one."""
+    if isinstance(value, TreeValue):
+        return value.kind not in ("node", "operator") and any(map(_has_arrays, value.children))
+    return not isinstance(value, OtherValue)

@@ -1,0 +1,103 @@
+"""Single evaluations of an entry: each is begun afresh, and kept if it fails."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+
+import jax
+
+from shapecheck.evaluate.inputs.clear_caches import forget
+from shapecheck.evaluate.inputs.failure_reasons import explain, is_own, message_of
+from shapecheck.evaluate.inputs.size_assignment import SMALLEST, UnknownSizeError
+from shapecheck.evaluate.inputs.trial import Outcome, Prepared, Recipe, Trial
+from shapecheck.evaluate.limits import TimeLimitError
+from shapecheck.evaluate.probes.recorder import Recorder
+
+_MOST_GUESSES = 16
+_GUESSING = 1.5  # seconds
+_GUESSES = ("rank", "value")  # kinds of assumptions of which little follows
+_UNBOUND_AXIS = re.compile(r"unbound axis name:? '?(\w+)")
+
+
+class Attempts:
+    """Runs one entry as trials say, `complete` as long as neither `seconds` nor its number of attempts are over."""
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        recorder: Recorder,
+        seconds: float,
+        renewed: Callable[[], AbstractContextManager[None]] | None,
+    ) -> None:
+        self.recipe, self.recorder = recipe, recorder
+        self.renewed = renewed or self._renewed
+        self.seconds = min(recipe.seconds, seconds)
+        self.tried = 0
+        self.complete = True
+        self._most = recipe.attempts
+        self._guessing = False
+        self._started = time.monotonic()
+        self.axes: list[str] = []
+
+    def exhausted(self) -> bool:
+        """Whether no more is to be tried."""
+        # A guess is worth little: what it shows can only confirm.
+        most, seconds = self._most, self.seconds
+        if self._guessing:
+            most, seconds = min(most, _MOST_GUESSES), min(seconds, _GUESSING)
+        if self.tried > most or time.monotonic() > self._started + seconds:
+            self.complete = False
+        return not self.complete
+
+    def allow(self, further: int) -> None:
+        """Let so many more attempts be made, and no more."""
+        self._most = min(self._most, self.tried + further)
+
+    @contextlib.contextmanager
+    def _renewed(self) -> Iterator[None]:
+        forget()
+        yield
+
+    def run(self, trial: Trial) -> Outcome:
+        """Run once, without what JAX has in its caches: a function traced before would not be seen again."""
+        with self.renewed(), self.recorder.watch.attempt():
+            return self._once(trial)
+
+    def _once(self, trial: Trial) -> Outcome:
+        self.tried += 1
+        self.recorder.begin()
+        prepared: Prepared | None = None
+        try:
+            prepared = self.recipe.prepare(trial)
+            self._guessing = any(a.provenance == "invented" and a.kind in _GUESSES for a in prepared.assumptions)
+            under(self.axes, prepared.call)
+        except TimeLimitError:
+            raise
+        except BaseException as error:  # the user's code may raise anything, and JAX in computing a size
+            if (
+                is_own(error)
+                or self.recorder.is_interrupted(error)
+                or (prepared is None and isinstance(error, UnknownSizeError))
+            ):
+                raise
+            axis = _UNBOUND_AXIS.search(message_of(error)) if isinstance(error, NameError) else None
+            if axis is not None and axis.group(1) not in self.axes:
+                self.axes.append(axis.group(1))
+                return self._once(trial)
+            if self.recorder.watch.retry():
+                return self._once(trial)
+            failure = explain(error, self.recorder)
+            self.recorder.interrupt(error)
+            return Outcome(trial, self.recorder.finish(), prepared, failure, self.recorder.watch.finish())
+        return Outcome(trial, self.recorder.finish(), prepared, None, self.recorder.watch.finish())
+
+
+def under(axes: Sequence[str], call: Callable[[], None]) -> None:
+    """Call under named axes, which collectives such as those of batch norm need around them."""
+    for axis in axes:
+        call = jax.vmap(call, axis_name=axis, axis_size=SMALLEST)
+    call()

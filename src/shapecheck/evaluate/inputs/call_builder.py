@@ -1,0 +1,308 @@
+"""How each kind of entry is run: models, functions and methods, examples written by the user."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+import jax
+
+from shapecheck.evaluate.inputs import abstract_call
+from shapecheck.evaluate.inputs.construct_models import Instance, Models
+from shapecheck.evaluate.inputs.entries import is_model, module_class, modules_in, nearest, unwrapped
+from shapecheck.evaluate.inputs.init_unbound import initialised, inside, is_outside
+from shapecheck.evaluate.inputs.lazy_call import Deferred
+from shapecheck.evaluate.inputs.loosen_ties import sizes_of
+from shapecheck.evaluate.inputs.nested_arguments import heads
+from shapecheck.evaluate.inputs.own_signature import without_cache
+from shapecheck.evaluate.inputs.reached_models import reached
+from shapecheck.evaluate.inputs.signature_facts import (
+    annotated_original,
+    bound,
+    code_integers,
+    constants_of,
+    inner_function,
+    integers_of,
+    lacking,
+    ranks_of,
+    says_nothing,
+    specs_of,
+    wants_state,
+    with_state,
+)
+from shapecheck.evaluate.inputs.size_assignment import Assignment
+from shapecheck.evaluate.inputs.synthesis import Synthesis
+from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
+from shapecheck.evaluate.inputs.ties import Signature, Written
+from shapecheck.evaluate.inputs.trial import Apart, Prepared, Recipe, Trial
+from shapecheck.evaluate.inputs.user_examples import (
+    ExampleError,
+    Shape,
+    check_fit,
+    check_names,
+    fitted,
+    placeholders,
+    public_names,
+    read_argument,
+    shapes_in,
+)
+from shapecheck.evaluate.probes.recorder import Kept, Recorder
+from shapecheck.model import Assumption
+from shapecheck.worker.rpc import ConfiguredExample
+
+
+class Kitchen:
+    """Makes recipes for calls of functions, and of the methods of `models`."""
+
+    def __init__(self, recorder: Recorder, models: Models) -> None:
+        self.recorder, self.models = recorder, models
+
+    def model(self, cls: type) -> Recipe:
+        """Construct `cls` with synthesised arguments and call it as its parameters are described."""
+        return self.method(cls, cls.__call__)
+
+    def method(self, cls: type, function: Any, init: Mapping[str, Any] | None = None) -> Recipe:
+        """Construct `cls`, from `init` as far as it goes, and call its method `function`."""
+        function = inner_function(function)
+        if getattr(function, "__isabstractmethod__", False):
+            raise CannotSynthesiseError(f"{function.__qualname__} is abstract")
+        if inspect.isabstract(cls):
+            cls = next(iter(self.models.subclasses(cls)), cls)
+        if init:
+            check_names(cls, heads(init))
+        described = annotated_original(cls, function)
+        return self._call(
+            described,
+            self._method(function),
+            lambda construction, invention: self.models.instance(cls, construction, init, invention),
+        )
+
+    def bound(self, model: Any, method: str = "__call__") -> Recipe:
+        """Call a method of a model that exists, which may hold abstract arrays."""
+        function = inner_function(getattr(type(model), method))
+        described = annotated_original(type(model), function)
+        return self._call(described, self._method(function), lambda *_: (model, integers_of(model), None))
+
+    def function(self, function: Any) -> Recipe:
+        """Call a plain function (or static method) alone."""
+        function = inner_function(function)
+        return self._call(function, self._function(function))
+
+    def example(self, function: Callable[[], Any]) -> Recipe:
+        """Evaluate a function of the user's that returns `(callable, *args)`."""
+        found = placeholders(function)
+        specs = [spec for _, spec, _ in found]
+        if specs and self.models.made.own is not None:
+            self._own({}, abstract_call.build(Deferred(function, (), {})))
+
+        def prepare(trial: Trial) -> Prepared:
+            assignment = self._assignment(trial, {}, specs)
+            arrays = {str(i): assignment.array(spec, dtype, "") for i, spec, dtype in found}
+
+            def call(given: Mapping[str, Any]) -> None:
+                target, *args = function()
+                owner = getattr(target, "__self__", target)  # the model whose method it is, or itself
+                self._stages_of(owner)
+                for variables in self.recorder.constructions.variables(owner):
+                    integers.update({n: v for n, v in variables.items() if type(v) is int})
+                integers.update(integers_of(owner))
+                self._function(without_cache(target))(*(given.get(str(i), a) for i, a in enumerate(args)))
+
+            return Prepared(lambda: self._run(call, arrays), assignment.chosen(), integers, apart=self._apart())
+
+        integers: dict[str, int] = {}  # known once the example has made its model
+        written = tuple(Written(str(index), spec) for index, spec, _ in found)
+        return Recipe(prepare, symbolic=bool(specs), ranks=ranks_of(specs), signature=Signature(written))
+
+    def configured(self, example: ConfiguredExample, target: Any) -> Recipe:
+        """A `[[tool.shapecheck.example]]` table, applied to the object that its `call` names."""
+        function = target
+        known: dict[str, int] = dict(self.models.pinned)
+        first: tuple[Any, ...] = ()
+        built = Kept()
+        if example.init is not None and not isinstance(target, type):
+            raise ExampleError(f"init is for classes, and {example.call!r} names none")
+        if isinstance(target, type):
+            check_names(target, heads(example.init or {}))
+            start = len(self.recorder.calls)
+            instance, chosen = self.models.given(target, example.init or {})
+            built = self.recorder.since(start)
+            known = {**chosen, **known}
+            name = example.method or "__call__"
+            function = getattr(target, name, None)
+            if function is None:
+                raise ExampleError(f"{target.__name__} has no method {name!r}{nearest(name, public_names(target))}")
+            first = (instance,)
+        elif is_model(target):
+            function, first = getattr(type(target), example.method or "__call__"), (target,)
+            known = {**integers_of(target), **known}
+        arguments, named = list(example.args), dict(example.kwargs)
+        if not example.read:
+            arguments, named = read_argument(arguments), read_argument(named)
+        rest, others = fitted(function, [*first, *arguments], named, example.likewise)
+        arguments, named = [*arguments, *rest], {**named, **others}
+        told = bound(function, [*first, *arguments], named)
+        made = {"state": None} if first and "state" not in told and wants_state(function, first[0]) else {}
+        check_fit(function, [*first, *arguments], {**made, **named}, whole=not example.fill)
+        missing = lacking(function, {**told, **made}) if example.fill else []
+        described = self.models.described(function) if missing else {}
+        specs = [shape.spec for shape in shapes_in([arguments, named])]
+        specs += specs_of(function, described) if missing else []
+        invoke = self._method(function) if first else self._function(function)
+        self._own(known, first, arguments, named)
+
+        def prepare(trial: Trial) -> Prepared:
+            assignment = self._assignment(trial, known, specs)
+            self.recorder.again(built)
+
+            def make(leaf: Any) -> Any:
+                return assignment.array(leaf.spec, leaf.dtype, "") if isinstance(leaf, Shape) else leaf
+
+            args, kwargs = jax.tree_util.tree_map(make, (arguments, named))
+            if missing:
+                kwargs.update(self._synthesis(assignment).only(missing, function, described))
+            call = functools.partial(self._run, invoke, *first, *args, **kwargs)
+            return Prepared(call, assignment.chosen(), known, apart=self._apart())
+
+        written = tuple(Written(str(index), spec) for index, spec in enumerate(specs))
+        claims = self.models.claimed(function)
+        return Recipe(
+            prepare, symbolic=bool(specs), ranks=ranks_of(specs), signature=Signature(written, claims, function)
+        )
+
+    def construct(self, cls: type) -> Recipe:
+        """Construct `cls`, for what its constructor shows."""
+
+        def prepare(trial: Trial) -> Prepared:
+            deferred, synthesis = self.models.constructor(cls, {}, trial.construction, trial.invention)
+            call = functools.partial(self._run, lambda instance: None, deferred)
+            return Prepared(call, assumptions=_inventions([synthesis]))
+
+        return Recipe(prepare, symbolic=False, certain=False, constructions=self.models.constructions)
+
+    def _run(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> None:
+        """Call `function` abstractly, as the watch would have it; inside of Haiku's transform if it asks for one."""
+        evaluate = self.recorder.watch.evaluate
+        try:
+            abstract_call.run_by(evaluate, function, *args, **kwargs)
+        except ValueError as error:
+            if not is_outside(error):
+                raise
+            abstract_call.run_by(inside(evaluate), function, *args, **kwargs)
+
+    def _function(self, function: Any) -> Callable[..., None]:
+        """A call of a function: models that it is given, or reaches, are known by the names that it has for them."""
+
+        def invoke(*args: Any, **kwargs: Any) -> None:
+            self.recorder.watch.know("", unwrapped(function))  # of vmap(model), filter_jit(model)
+            for name, value in {**reached(function), **bound(function, args, kwargs)}.items():
+                self.recorder.watch.know(name, value)
+            self.recorder.watch.function(function)(*args, **kwargs)
+
+        return invoke
+
+    def _method(self, function: Any) -> Callable[..., None]:
+        """A call of a method with its model as first argument: stages get their paths, states are made."""
+
+        def invoke(model: Any, *args: Any, **kwargs: Any) -> None:
+            self._stages_of(model)
+            given = with_state(function, model, args, kwargs)
+            for name, value in list(bound(function, [model, *args], given).items())[1:]:
+                self.recorder.watch.know(name, value)
+            self.recorder.watch.method(initialised(function))(model, *args, **given)
+
+        return invoke
+
+    def _stages_of(self, model: Any) -> None:
+        self.recorder.stages = {}
+        base = module_class()
+        for path, module in modules_in(model, "", base) if base is not None else ():
+            self.recorder.stages.setdefault(id(module), path)
+        self.recorder.watch.know("", model)
+
+    def _call(self, function: Any, invoke: Any, instance: Callable[[int, int], Instance] | None = None) -> Recipe:
+        described = self.models.described(function)
+        specs = specs_of(function, described)
+        vague = any(map(says_nothing, specs))
+        constants = constants_of(function, specs, [d.spec for d in described.values()])
+        divisors = code_integers(function)
+
+        def prepare(trial: Trial) -> Prepared:
+            model, known, construction = None, dict[str, int](), None
+            if instance is not None:
+                model, known, construction = instance(trial.construction, trial.invention)
+            self._own(known, model)
+            first = () if instance is None else (model,)
+            assignment = self._assignment(trial, {**constants, **known, **self.models.pinned}, specs, divisors)
+            synthesis = self._synthesis(assignment, trial.invention)
+            synthesis.integers.chosen.update(known)
+            given = {"state": None} if first and wants_state(function, model) else {}
+            args, kwargs = synthesis.arguments(function, described, given, skip=len(first))
+            call = functools.partial(self._run, invoke, *first, *args, **kwargs)
+            made = [synthesis, *filter(None, [construction])]
+            chosen = synthesis.integers.chosen
+            return Prepared(
+                call,
+                assignment.chosen(),
+                {**chosen, **synthesis.made_up, **known},
+                frozenset(lacking(function, known)) & chosen.keys() - known.keys(),
+                assumptions=_inventions(made, assignment.fixed()),
+                shared=assignment.shared(construction.assignment) if construction is not None else (),
+                apart=self._apart(),
+            )
+
+        written = [Written(d.parameter, d.spec, formal=False) for d in described.values()]
+        written += [Written("", spec) for spec in specs_of(function, {})]
+        return Recipe(
+            prepare,
+            relations=instance is None,
+            signature=Signature(tuple(written), self.models.claimed(function), function),
+            certain=not any(d.vague for d in described.values()) and not vague,
+            constructions=(0,) if instance is None else self.models.constructions,
+            ranks=ranks_of(specs),
+            varies=True,
+        )
+
+    def _own(self, known: Mapping[str, int], *values: Any) -> None:
+        """Note the sizes of a model, and of what is given to it, if others shall differ."""
+        if self.models.made.own is not None:
+            self.models.made.own.update(known.values(), sizes_of(values))
+
+    def _apart(self) -> Apart:
+        return Apart(frozenset(self.models.made.own or ()), self.models.made.dims)
+
+    def _synthesis(self, assignment: Assignment, invention: int = 0) -> Synthesis:
+        return self.models.synthesis(assignment, self.models.constructions[0], invention)
+
+    def _assignment(
+        self, trial: Trial, known: Mapping[str, int], specs: Sequence[str], divisors: Sequence[int] = ()
+    ) -> Assignment:
+        return Assignment(
+            trial.mode,
+            known,
+            specs,
+            trial.substitution,
+            trial.variant,
+            trial.rank,
+            self.models.made,
+            (*divisors, *known.values()),
+        )
+
+
+def _inventions(made: Iterable[Synthesis], fixed: Collection[int] = ()) -> tuple[Assumption, ...]:
+    """What was made up for a call: values of which nothing says the shape, dtypes, and sizes inside of instances.
+
+    Sizes that are `fixed`, since dims were tied to them, are as good as given.
+    """
+    found: dict[Assumption, None] = {}
+    for synthesis in made:
+        for (kind, name), value in synthesis.values.inventions.items():
+            found[Assumption(kind, name, value, "invented")] = None
+        for name in synthesis.assignment.guessed_dtypes:
+            found[Assumption("dtype", name, "", "invented")] = None
+        for name, size in synthesis.made_up.items():
+            if size not in fixed:
+                found[Assumption("size", name, str(size), "invented")] = None
+    return tuple(found)

@@ -1,0 +1,130 @@
+"""Models, constructed with arguments that the user gave or that are made up."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from shapecheck.evaluate.inputs import abstract_call
+from shapecheck.evaluate.inputs.failure_reasons import describe_error, is_own
+from shapecheck.evaluate.inputs.init_unbound import haiku_class
+from shapecheck.evaluate.inputs.lazy_call import Deferred
+from shapecheck.evaluate.inputs.made_integers import CONSTRUCTIONS
+from shapecheck.evaluate.inputs.random_keys import Keys
+from shapecheck.evaluate.inputs.signature_facts import Descriptions, integers_of, only_integers, specs_of
+from shapecheck.evaluate.inputs.size_assignment import CONSTRUCTOR_VARIANT, Assignment, Made
+from shapecheck.evaluate.inputs.synthesis import Synthesis
+from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
+from shapecheck.evaluate.inputs.user_examples import ExampleError
+from shapecheck.evaluate.limits import TimeLimitError
+from shapecheck.evaluate.probes.recorder import Kept, Recorder
+
+Instance = tuple[Any, dict[str, int], Synthesis | None]
+"""A model with abstract arrays, the integers known of it, and how its constructor's arguments were made up."""
+
+
+class Models:
+    """Constructs models, and keeps them. `pinned` are sizes from the configuration, `made` what is made up.
+
+    `described` tells what comments say of parameters and fields, `claimed` which names the claims of a function use,
+    `subclasses` which classes stand for an abstract one.
+    With `build`, models are made by that, with values; else abstractly, without any.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        pinned: Mapping[str, int],
+        described: Callable[[Any], Descriptions],
+        subclasses: Callable[[type], Sequence[type]],
+        made: Made | None = None,
+        constructions: tuple[int, ...] = CONSTRUCTIONS,
+        build: Callable[[Deferred], Any] | None = None,
+        claimed: Callable[[Any], tuple[frozenset[str], ...]] = lambda function: (),
+    ) -> None:
+        self.build, self.has_values = build or abstract_call.build, build is not None
+        self.pinned, self.described, self.claimed, self.subclasses = pinned, described, claimed, subclasses
+        self.made, self.constructions = made or Made(), constructions
+        self.keys = Keys()
+        self._recorder = recorder
+        self._kept: dict[tuple[type, int, int], tuple[Any, dict[str, int], Kept]] = {}
+        self._made: dict[tuple[type, int, int], Synthesis] = {}
+        self._chosen: dict[int, dict[str, int]] = {}
+
+    def instance(
+        self, cls: type, construction: int, init: Mapping[str, Any] | None = None, invention: int = 0
+    ) -> Instance:
+        """An abstract instance of `cls`, one of Haiku's yet to be made. What its construction showed is kept."""
+        if issubclass(cls, haiku_class() or ()):
+            deferred, synthesis = self.constructor(cls, init or {}, construction, invention)
+            return deferred, {**synthesis.integers.known, **only_integers(init or {})}, synthesis
+        key = (cls, construction, invention)
+        if key not in self._kept:
+            start = len(self._recorder.calls)
+            model, known = self._construct(cls, init or {}, construction, invention)
+            self._kept[key] = model, known, self._recorder.since(start)
+        else:
+            self._recorder.again(self._kept[key][2])
+        return (*self._kept[key][:2], self._made[key])
+
+    def given(self, cls: type, init: Mapping[str, Any]) -> tuple[Any, dict[str, int]]:
+        """An abstract instance with the arguments that the user gave, the others made up, and its integers."""
+        problem: CannotSynthesiseError | None = None
+        for construction in self.constructions:
+            try:
+                return self._construct(cls, init, construction)
+            except CannotSynthesiseError as error:
+                problem = problem or error
+        raise ExampleError(str(problem)) from problem
+
+    def constructor(
+        self, cls: type, init: Mapping[str, Any], construction: int, invention: int = 0
+    ) -> tuple[Deferred, Synthesis]:
+        """A construction that is yet to happen."""
+        if inspect.isabstract(cls):
+            raise CannotSynthesiseError(f"{cls.__name__} is abstract")
+        self.made.chosen.clear()  # of a construction that came to nothing
+        return self.call(cls, init, construction, invention)
+
+    def call(
+        self, function: Any, init: Mapping[str, Any], construction: int, invention: int = 0
+    ) -> tuple[Deferred, Synthesis]:
+        """A call of what makes a model, a class or a factory, that is yet to happen."""
+        sizes = Assignment("sized", self.pinned, specs_of(function, {}), variant=CONSTRUCTOR_VARIANT, made=self.made)
+        synthesis = self.synthesis(sizes, construction, invention)
+        args, kwargs = synthesis.arguments(function, {}, init, constructing=True)
+        return Deferred(function, args, kwargs), synthesis
+
+    def synthesis(self, assignment: Assignment, variant: int, invention: int = 0) -> Synthesis:
+        """What makes arguments under an assignment of sizes."""
+        return Synthesis(
+            assignment,
+            variant=variant,
+            invention=invention,
+            pinned=self.pinned,
+            subclasses=self.subclasses,
+            described=self.described,
+            keys=self.keys,
+        )
+
+    def recall(self, construction: int) -> None:
+        """Let those be the sizes that were made up which were so for this construction, the latest if it is unknown."""
+        self.made.chosen = self._chosen.get(construction, self.made.chosen)
+
+    def _construct(
+        self, cls: type, init: Mapping[str, Any], construction: int, invention: int = 0
+    ) -> tuple[Any, dict[str, int]]:
+        deferred, synthesis = self.constructor(cls, init, construction, invention)
+        try:
+            model = self.build(deferred)
+        except TimeLimitError:
+            raise
+        except BaseException as error:  # the user's constructor may raise anything
+            if is_own(error) or self._recorder.is_interrupted(error):
+                raise
+            text = describe_error(error)
+            raise CannotSynthesiseError(f"constructing {cls.__name__} with made-up arguments raised {text}") from None
+        self._made[cls, construction, invention] = synthesis
+        self._chosen[construction] = dict(self.made.chosen)
+        return model, {**synthesis.integers.known, **integers_of(model), **only_integers(init)}

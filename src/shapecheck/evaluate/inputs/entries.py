@@ -1,0 +1,245 @@
+"""What can be evaluated in the imported modules: examples, whole models, functions and methods with claims."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import inspect
+import sys
+from collections.abc import Iterator, Sequence
+from types import CellType, CodeType, FunctionType, ModuleType
+from typing import Any
+
+from shapecheck.evaluate.inputs.own_signature import with_own_signature
+from shapecheck.evaluate.inputs.runtime_annotations import own_annotations
+from shapecheck.model import Scope
+from shapecheck.worker.rpc import EntryPlan, ModulePlan
+
+_INSIDE = 100  # objects that are looked through for a function
+_EMPTY = CellType()
+
+
+def module_class() -> type | None:
+    """`equinox.Module`, if the user's code has imported equinox."""
+    equinox = sys.modules.get("equinox")
+    return getattr(equinox, "Module", None)
+
+
+def nnx_class() -> type | None:
+    """`flax.nnx.Module`, if the user's code has imported it."""
+    return getattr(sys.modules.get("flax.nnx"), "Module", None)
+
+
+def model_classes() -> tuple[type, ...]:
+    """The classes of modules that are called with arrays, of the frameworks that the user's code has imported."""
+    linen = getattr(sys.modules.get("flax.linen"), "Module", None)
+    return tuple(cls for cls in (module_class(), nnx_class(), linen) if cls is not None)
+
+
+def is_plumbing(cls: type) -> bool:
+    """Whether a module is one of those that Equinox makes of functions: bound methods, `filter_vmap(f)`."""
+    return cls.__module__.startswith("equinox.") and not cls.__module__.startswith("equinox.nn.")
+
+
+def is_model(value: Any) -> bool:
+    """Whether it is a module of a framework, and not a function in the dress of one."""
+    return isinstance(value, model_classes()) and not is_plumbing(type(value))
+
+
+def modules_in(root: Any, path: str, base: type) -> Iterator[tuple[str, Any]]:
+    """All modules of the class `base` with their paths, such as `blocks[3].attn`, the outer ones first."""
+    todo: list[tuple[str, Any]] = [(path, root)]
+    while todo:
+        where, value = todo.pop()
+        if isinstance(value, base):
+            yield where, value
+            inner = [(f"{where}.{name}".lstrip("."), part) for name, part in vars(value).items()]
+        elif isinstance(value, (list, tuple)):
+            names = getattr(value, "_fields", None)
+            steps = [f".{name}" for name in names] if names else [f"[{index}]" for index in range(len(value))]
+            inner = [(f"{where}{step}", part) for step, part in zip(steps, value, strict=True)]
+        elif isinstance(value, dict):
+            inner = [(f"{where}[{key!r}]", part) for key, part in value.items()]
+        else:
+            continue
+        todo += reversed(inner)
+
+
+def examples(plan: ModulePlan, module: ModuleType) -> Iterator[EntryPlan]:
+    """Functions under `@shapecheck.example`."""
+    for name, value in list(vars(module).items()):
+        # Statically: there are objects that have every attribute, and others that import a package to look.
+        if inspect.getattr_static(value, "__shapecheck_example__", False) is not True:
+            continue
+        if value.__module__ == module.__name__:
+            line = unwrapped(value).__code__.co_firstlineno
+            yield EntryPlan(f"example:{plan.path}:{name}", f"{plan.name}:{name}", "example", plan.path, line, None)
+
+
+def models(plan: ModulePlan, module: ModuleType) -> Iterator[tuple[EntryPlan, type]]:
+    """Concrete Equinox modules that this file defines and that can be called."""
+    base = module_class()
+    if base is None:
+        return
+    for scope in plan.scopes:
+        if scope.kind != "class":
+            continue
+        cls = resolve(module, plan.scopes, scope)
+        if isinstance(cls, type) and issubclass(cls, base) and not inspect.isabstract(cls) and _own_call(cls):
+            line = scope.position.line if scope.position else 1
+            target = f"{plan.name}:{scope.qualname}"
+            yield EntryPlan(f"model:{plan.path}:{scope.qualname}", target, "model", plan.path, line, scope.index), cls
+
+
+def functions(plan: ModulePlan, module: ModuleType) -> Iterator[EntryPlan]:
+    """Functions and methods with claims, or around some, that can be reached from the module by name."""
+    wanted: set[int] = set()
+    for index in plan.claimed:
+        outermost = outermost_function(plan.scopes, index)
+        if outermost is not None:
+            wanted.add(outermost)
+        elif plan.scopes[index].kind == "class":
+            wanted.update(s.index for s in plan.scopes if s.parent == index and s.qualname.endswith(".__init__"))
+            wanted.update(_makers(plan, module, plan.scopes[index].qualname.rpartition(".")[2]))
+    for index in sorted(wanted):
+        scope = plan.scopes[index]
+        if resolve(module, plan.scopes, scope) is not None:
+            line = scope.position.line if scope.position else 1
+            key = f"function:{plan.path}:{scope.qualname}"
+            yield EntryPlan(key, f"{plan.name}:{scope.qualname}", "function", plan.path, line, index)
+
+
+def resolve(module: ModuleType, scopes: Sequence[Scope], scope: Scope) -> Any:
+    """The object that `scope` defines, a function as its own `def` says what it takes.
+
+    None if it is nested in a function, deleted, or replaced by something else.
+    """
+    names: list[str] = []
+    current: Scope | None = scope
+    while current is not None and current.kind != "module":
+        if current is not scope and current.kind == "function":
+            return None
+        names.insert(0, current.qualname.rpartition(".")[2])
+        current = scopes[current.parent] if current.parent is not None else None
+    value: Any = module
+    for name in names:
+        value = member(value, name)
+        if value is None:
+            return None
+    return with_own_signature(value, names[-1]) if scope.kind == "function" else value
+
+
+def member(holder: Any, name: str) -> Any:
+    """What stands in a module or class under a name; None if there is nothing.
+
+    Looking at it runs no code: a property is the property. Flax's linen has descriptors of its own around these.
+    """
+    value = inspect.getattr_static(holder, name, None)
+    around = getattr(sys.modules.get("flax.linen.module"), "DescriptorWrapper", ())
+    return vars(value).get("wrapped", value) if isinstance(value, around) else value
+
+
+def owner_class(module: ModuleType, scopes: Sequence[Scope], scope: Scope) -> type | None:
+    """The class whose method `scope` is."""
+    if scope.parent is None or scopes[scope.parent].kind != "class":
+        return None
+    cls = resolve(module, scopes, scopes[scope.parent])
+    return cls if isinstance(cls, type) else None
+
+
+def unheld(classes: Sequence[tuple[EntryPlan, type]]) -> list[tuple[EntryPlan, type]]:
+    """The classes that no other one holds come first, then the rest: parts are reached through their wholes."""
+    held: dict[str, set[str]] = {}
+    for _, cls in classes:
+        names = _mentioned(cls)
+        for other in names:
+            held.setdefault(other, set()).add(cls.__qualname__)
+
+    def is_held(cls: type) -> bool:
+        return bool(held.get(cls.__name__, set()) - {cls.__qualname__})
+
+    wholes = [(entry, cls) for entry, cls in classes if not is_held(cls)]
+    parts = [(dataclasses.replace(entry, whole=False), cls) for entry, cls in classes if is_held(cls)]
+    return [*wholes, *parts]
+
+
+def _mentioned(cls: type) -> set[str]:
+    """Names of classes in the annotations and in the constructor's code of `cls`."""
+    names: set[str] = set()
+    for annotation in own_annotations(cls).values():
+        text = annotation if isinstance(annotation, str) else repr(annotation)
+        names.update("".join(c if c.isalnum() or c == "_" else " " for c in text).split())
+    init = vars(cls).get("__init__")
+    code = code_of(init)
+    if code is not None:
+        names.update(_code_names(code))
+    return names
+
+
+def unwrapped(function: Any) -> Any:
+    """The function under decorators; an object that claims to wrap itself as it is."""
+    try:
+        return inspect.unwrap(function)
+    except ValueError:
+        return function
+
+
+def written(value: Any, qualname: str) -> Any:
+    """The function of this name inside of what a decorator made of it, as `haiku.transform` does; None if not there."""
+    todo, seen = [value], set[int]()
+    while todo and len(seen) < _INSIDE:
+        each = todo.pop(0)
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        if isinstance(each, tuple):
+            todo += each
+        elif isinstance(each, FunctionType):
+            if each.__qualname__ == qualname:
+                return each
+            todo += [cell.cell_contents for cell in each.__closure__ or () if cell != _EMPTY]
+    return None
+
+
+def code_of(function: Any) -> CodeType | None:
+    """The code of a function under its decorators, None for anything that has none."""
+    code = getattr(unwrapped(function), "__code__", None) if callable(function) else None
+    return code if isinstance(code, CodeType) else None
+
+
+def _code_names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _code_names(constant)
+
+
+def _makers(plan: ModulePlan, module: ModuleType, name: str) -> Iterator[int]:
+    """The functions of a module whose code mentions a class: they may construct it."""
+    for scope in plan.scopes:
+        if scope.kind == "function" and scope.parent is not None and plan.scopes[scope.parent].kind == "module":
+            function = resolve(module, plan.scopes, scope)
+            code = code_of(function)
+            if code is not None and name in _code_names(code):
+                yield scope.index
+
+
+def _own_call(cls: type) -> bool:
+    return any("__call__" in vars(c) for c in cls.__mro__ if c.__module__.split(".")[0] != "equinox" or c is cls)
+
+
+def outermost_function(scopes: Sequence[Scope], index: int) -> int | None:
+    """The function that no other function is around, among those around a scope and itself."""
+    found: int | None = None
+    current: int | None = index
+    while current is not None:
+        if scopes[current].kind == "function":
+            found = current
+        current = scopes[current].parent
+    return found
+
+
+def nearest(name: str, known: Sequence[str]) -> str:
+    """ "; did you mean 'x'?", or nothing."""
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""

@@ -1,0 +1,47 @@
+"""Calls that wait for the abstract evaluation, and the functions that stand in for the user's."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from shapecheck.evaluate.probes.describe_value import is_array
+
+
+def promised(value: Any, *args: Any, **kwargs: Any) -> Any:
+    """What a callable returns whose annotation says the shape."""
+    return jax.tree_util.tree_map(lambda s: jnp.zeros(s.shape, s.dtype), value)
+
+
+def activation(x: Any, *args: Any, **kwargs: Any) -> Any:
+    """What stands in for a callable: it keeps shapes, and takes whatever it is given."""
+    return jnp.tanh(x) if is_array(x) and jnp.issubdtype(x.dtype, jnp.inexact) else x
+
+
+def reduction(x: Any, *args: Any, **kwargs: Any) -> Any:
+    """What stands in for a callable in another invention: it takes the last axis away."""
+    return jnp.sum(x, axis=-1) if is_array(x) and x.ndim else x
+
+
+@dataclasses.dataclass
+class Deferred:
+    """A call to be made inside the abstract evaluation: its arguments may be abstract arrays or deferred themselves."""
+
+    function: Callable[..., Any]
+    args: Sequence[Any]
+    kwargs: Mapping[str, Any]
+
+
+def force(value: Any) -> Any:
+    """Make every deferred call in `value`."""
+    if isinstance(value, Deferred):
+        return value.function(*(force(a) for a in value.args), **{k: force(v) for k, v in value.kwargs.items()})
+    if type(value) in (list, tuple):
+        return type(value)(force(v) for v in value)
+    if type(value) is dict:
+        return {k: force(v) for k, v in value.items()}
+    return value

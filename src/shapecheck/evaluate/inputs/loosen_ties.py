@@ -1,0 +1,62 @@
+"""Free sizes that differ from all sizes of a model, where that goes: `seq=32` beside `d_model=32` would mislead."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
+
+import jax
+
+from shapecheck.evaluate.inputs.size_assignment import Substitution
+from shapecheck.evaluate.inputs.trial import Apart, Outcome, Trial
+from shapecheck.evaluate.probes.describe_value import is_array
+
+
+def sizes_of(*values: Any) -> set[int]:
+    """The sizes of all arrays in these values."""
+    arrays = (leaf for leaf in jax.tree_util.tree_leaves(values) if is_array(leaf))
+    return {size for array in arrays for size in array.shape if isinstance(size, int)}
+
+
+def untied(found: Outcome, attempt: Callable[[Trial], Outcome]) -> Outcome:
+    """What `found` shows, with another number for each name that was tied to a size of the model without need."""
+    apart = found.prepared.apart if found.prepared is not None else Apart()
+    for name, text in found.trial.substitution.ties:
+        ties = dict(found.trial.substitution.ties)
+        taken = {*apart.own, *(int(t) for t in ties.values() if t.isdigit())}
+        if not text.isdigit() or int(text) not in apart.own or apart.before.get(name) == int(text):
+            continue
+        for size in dict.fromkeys([*filter(None, [apart.before.get(name)]), *_others(int(text), taken)]):
+            substitution = Substitution(tuple((n, str(size) if n == name else t) for n, t in ties.items()))
+            other = attempt(dataclasses.replace(found.trial, substitution=substitution))
+            if other.ok:
+                found = other
+                break
+    return found
+
+
+def limited(tied: Outcome, attempt: Callable[[Trial], Outcome]) -> Outcome | None:
+    """What `tied` shows with a smaller number for each that a name was tied to: that was only an upper limit, then."""
+    prepared = tied.prepared
+    ties = dict(tied.trial.substitution.ties)
+    if prepared is None or not ties or not all(text.isdigit() for text in ties.values()):
+        return None
+    taken = {*prepared.integers.values(), *prepared.own, *(int(text) for text in ties.values())}
+    smaller: dict[str, str] = {}
+    for name, text in ties.items():
+        size = next(_others(int(text), taken), None)
+        if size is None:
+            return None
+        taken.add(size)
+        smaller[name] = str(size)
+    other = attempt(dataclasses.replace(tied.trial, substitution=Substitution(tuple(smaller.items()))))
+    return other if other.ok else None
+
+
+def _others(size: int, taken: Collection[int]) -> Iterator[int]:
+    """Numbers in place of this one: smaller, as most limits are upper ones, those first that divide well."""
+    for step in (64, 16, 8, 1):
+        free = (n for n in range((size - 1) // step * step, 2, -step) if n not in taken)
+        yield from itertools.islice(free, 1)

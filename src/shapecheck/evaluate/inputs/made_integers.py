@@ -1,0 +1,69 @@
+"""Integers for constructors, and for whatever else takes sizes as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from shapecheck.evaluate.inputs import name_hints
+from shapecheck.evaluate.inputs.size_assignment import Made
+
+ALL_EQUAL: Final = 2
+DEFAULTS_KEPT: Final = 1
+OVER_NONE: Final = 3
+CONSTRUCTIONS: Final = (0, DEFAULTS_KEPT, OVER_NONE, ALL_EQUAL)
+"""How integers of constructors are chosen, in the order of trying: 0 distinct sizes even over defaults, 1 defaults
+kept, 3 as 0 but with sizes for integers that default to None, 2 all plain sizes equal."""
+
+DEFAULTS_FIRST: Final = (DEFAULTS_KEPT, 0, OVER_NONE, ALL_EQUAL)
+"""The same for what is to be shown as it is: integers that have defaults keep them if that goes."""
+
+
+class Integers:
+    """Chooses integers in one of the ways above, and notes each in `chosen` under its parameter's name.
+
+    Another `invention` has other sizes: what is the same for both does not depend on them. `kept` are defaults. What a
+    constructor takes is noted in `made` with its place: inside of the parameter `inside`.
+    """
+
+    def __init__(self, made: Made, variant: int, pinned: Mapping[str, int], invention: int = 0) -> None:
+        self.variant, self.pinned, self.invention = variant, pinned, invention
+        self.chosen: dict[str, int] = {}
+        self.kept: dict[str, int] = {}
+        self.constructs = False
+        self.inside: list[str] = []
+        self._made = made
+        self._used: set[int] = set()
+
+    @property
+    def known(self) -> dict[str, int]:
+        """All, by the names of parameters."""
+        return {**self.kept, **self.chosen}
+
+    def choose(self, name: str) -> int:
+        """A size for the integer `name`: pinned, particular to the name, or distinct from all others."""
+        if name in self.pinned:
+            size = self.pinned[name]
+        elif name in self.chosen:
+            size = self.chosen[name]
+        else:
+            size = self._made.chosen[name] = self._made_up(name)
+            if self.constructs:
+                self._made.places[name] = ".".join([*self.inside, name])
+        self.chosen.setdefault(name, size)
+        return size
+
+    def _made_up(self, name: str) -> int:
+        if self.variant in (0, DEFAULTS_KEPT) and name in self._made.integers and not self.invention:
+            return self._made.integers[name]
+        particular = name_hints.particular_size(name, self.invention)
+        if particular is not None:
+            return particular
+        sizes = name_hints.ODD_SIZES if self.invention else name_hints.CONSTRUCTOR_SIZES
+        if self.variant == ALL_EQUAL:
+            return sizes[0]
+        taken = {*self._used, *self._made.integers.values()}
+        free = [s for s in sizes if s not in taken]
+        size = free[0] if free else sizes[-1] + 16 * len(self._used)
+        self._used.add(size)
+        return size

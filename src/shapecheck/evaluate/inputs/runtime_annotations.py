@@ -1,0 +1,130 @@
+"""What annotations say, at run time: resolved, and sorted by kind."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import sys
+import types
+import typing
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from shapecheck.evaluate.inputs.typing_imports import typing_names
+from shapecheck.shapes import SpecError, is_kauldron, jaxtyping_class, jaxtyping_text
+
+MISSING = inspect.Parameter.empty
+"""There is no annotation, or none that can be resolved; there is no default."""
+
+_SILENT = (None, MISSING, Any, "Any")
+
+
+def signature_of(function: Any) -> inspect.Signature:
+    """The parameters of a function or class: where a metaclass hides them, as Flax's do, those of `__init__`.
+
+    Raises TypeError or ValueError where they cannot be read.
+    """
+    found = inspect.signature(function)
+    if isinstance(function, type) and type(function) is not type:
+        kinds = {p.kind for p in found.parameters.values()}
+        if kinds == {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}:
+            own = inspect.signature(inspect.getattr_static(function, "__init__"))
+            return own.replace(parameters=list(own.parameters.values())[1:])
+    return found
+
+
+def annotation_of(function: Any, name: str, raw: Any) -> Any:
+    """The annotation, resolved if it is a string; left out if it cannot be."""
+    if isinstance(function, type):
+        for cls in function.__mro__:
+            init = vars(cls).get("__init__")
+            if init is not None and getattr(init, "__annotations__", {}).get(name) not in _SILENT:
+                return annotation_of(init, name, init.__annotations__[name])
+            if name in (annotations := own_annotations(cls)):
+                # Of a field with a converter the signature says what the converter takes: often anything.
+                told = annotations[name] if raw in _SILENT else raw
+                return _resolve(told, vars(sys.modules.get(cls.__module__, typing)), vars(cls))
+    try:
+        inner = inspect.unwrap(function) if callable(function) else function
+    except ValueError:  # an object that claims to wrap itself
+        inner = function
+    inner = getattr(inner, "__func__", inner)
+    return _resolve(raw, getattr(inner, "__globals__", {}), {})
+
+
+def own_annotations(cls: type) -> Mapping[str, Any]:
+    """What the body of a class annotates itself. `type`, above metaclasses, has a descriptor there."""
+    try:
+        return inspect.get_annotations(cls)
+    except Exception:  # Python 3.14 evaluates them only now, and the names may not be there
+        return {}
+
+
+def _resolve(raw: Any, module: Mapping[str, Any], members: Mapping[str, Any]) -> Any:
+    if not isinstance(raw, (str, typing.ForwardRef)):
+        return raw
+    holder = types.SimpleNamespace(__annotations__={"it": raw})
+    try:
+        return typing.get_type_hints(holder, dict(module), dict(members), include_extras=True)["it"]
+    except NameError:
+        hidden = typing_names(str(module.get("__name__", "")))
+        if hidden and not hidden.keys() <= module.keys():
+            return _resolve(raw, {**hidden, **module}, members)
+        return MISSING
+    except (TypeError, SyntaxError, AttributeError):
+        return MISSING
+
+
+def preference(member: Any) -> tuple[bool, bool, bool]:
+    """The order in which the members of a union are tried: arrays first, floating ones before integers."""
+    found = array_type(member)
+    whole = found is not None and found.dtype.startswith(("Int", "UInt", "Bool"))
+    return member is type(None), not is_array_type(member), whole
+
+
+def is_config(cls: type) -> bool:
+    """Whether a class only holds settings, so that its integers speak for themselves."""
+    return dataclasses.is_dataclass(cls) and not any("__call__" in vars(c) for c in cls.__mro__)
+
+
+def is_plain_array(annotation: Any) -> bool:
+    """Whether an annotation says that there is an array, and nothing of its shape."""
+    return annotation in (jax.Array, np.ndarray)
+
+
+def admits_integer(annotation: Any) -> bool:
+    """Whether an integer is among what an annotation admits."""
+    return annotation is int or int in typing.get_args(annotation)
+
+
+class ArrayType(NamedTuple):
+    """What a type of arrays says: the shape in jaxtyping's notation, and jaxtyping's class of dtypes."""
+
+    shape: str
+    dtype: str
+
+
+def array_type(annotation: Any) -> ArrayType | None:
+    """What an annotation says that is an array type of jaxtyping, or of kauldron; None if it is none."""
+    if not isinstance(annotation, type):
+        return None
+    if isinstance(text := getattr(annotation, "dim_str", None), str) and hasattr(annotation, "dtypes"):
+        return ArrayType(text, vars(annotation)["dtype"].__name__)
+    origin, text = type(annotation).__module__, getattr(annotation, "shape_spec", None)
+    if not is_kauldron(origin) or not isinstance(text, str):
+        return None
+    dtype = jaxtyping_class(origin, annotation.__name__.partition("[")[0])
+    try:
+        return ArrayType(jaxtyping_text(text), dtype) if dtype is not None else None
+    except SpecError:
+        return None
+
+
+def is_array_type(annotation: Any) -> bool:
+    """Whether an annotation is an array type, or holds one."""
+    if array_type(annotation) is not None:
+        return True
+    return any(is_array_type(a) for a in typing.get_args(annotation) if isinstance(a, type) or typing.get_args(a))

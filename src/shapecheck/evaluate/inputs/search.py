@@ -1,0 +1,447 @@
+"""One entry, run until it is known what it shows: with numbers, with symbols, with other constructions and inventions.
+
+Numbers come first, with sizes that are all different. Where these do not evaluate, dims are tied to each other or to
+sizes of the model: by what explains a tie, and then by anything, to see what the code would need. What runs only under
+a tie that nothing explains is shown by the untied runs, which fail, with the tie in their failure.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from shapecheck.evaluate.inputs import loosen_ties
+from shapecheck.evaluate.inputs.attempts import Attempts
+from shapecheck.evaluate.inputs.made_integers import ALL_EQUAL
+from shapecheck.evaluate.inputs.size_assignment import DIVISIBLE, DIVISIBLE_TOO, SQUARES, Substitution, substitutions
+from shapecheck.evaluate.inputs.suggest_ties import compared, proposals
+from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
+from shapecheck.evaluate.inputs.ties import Tie, explained
+from shapecheck.evaluate.inputs.trial import Outcome, Recipe, Trial
+from shapecheck.evaluate.probes.recorder import Recorder
+from shapecheck.model import Assumption, Evaluation
+from shapecheck.worker.rpc import EntryPlan
+
+_MOST_TIES = 6
+_SPECIAL = (DIVISIBLE, DIVISIBLE_TOO, SQUARES)
+_VARIANTS = (0, 1, 2, *_SPECIAL)
+# What a failure says that other sizes may mend: such as divide evenly, or have a root.
+_DIVIDING = re.compile(r"reshape|divi|multiple|split|partition|rearrange|evenly|power|square|root|equal", re.IGNORECASE)
+_FURTHER = 60  # attempts at ties that nothing explains: they only name what the code would need
+_LEAST_FAILURES = 2  # assignments of different sizes that must fail alike
+_UNVERIFIED = ("template", "compare")  # what is shown as it is: any sizes that go will do
+
+
+@dataclass(frozen=True)
+class Found:
+    """What one construction showed: outcomes that went to their end; or those that did not, all untied.
+
+    `requires` is a tie that nothing explains and under which `tied` went to its end.
+    """
+
+    ok: tuple[Outcome, ...] = ()
+    failed: tuple[Outcome, ...] = ()
+    requires: Assumption | None = None
+    tied: tuple[Outcome, ...] = ()
+
+
+class Search:
+    """Runs one entry until its evaluations are known."""
+
+    def __init__(
+        self,
+        entry: EntryPlan,
+        recipe: Recipe,
+        recorder: Recorder,
+        seconds: float = math.inf,
+        renewed: Callable[[], AbstractContextManager[None]] | None = None,
+    ) -> None:
+        self.entry, self.recipe = entry, recipe
+        self.attempts = Attempts(recipe, recorder, seconds, renewed)
+        self.shown: Outcome | None = None  # the latest of the evaluations
+        self._accuses = entry.origin not in _UNVERIFIED
+
+    def evaluate(self) -> tuple[Evaluation, ...]:
+        """All evaluations that say something of the entry: symbolic and sized where both go, else what stopped them.
+
+        Raises CannotSynthesiseError if the model cannot be constructed in any way.
+        """
+        problem: CannotSynthesiseError | None = None
+        first: Found | None = None
+        for construction in self.recipe.constructions:
+            try:
+                found = self._constructed(construction)
+            except CannotSynthesiseError as error:
+                problem = error  # the last construction came the furthest
+                continue
+            if found.ok and first is not None and self._is_mix_up(first, found.ok[0]):
+                break
+            if found.ok:
+                return tuple(self._result(outcome) for outcome in found.ok)
+            first = first or found
+        if first is None:
+            if problem is not None:
+                raise problem
+            return ()
+        return self._stopped(first)
+
+    def numbers(self) -> Trial | None:
+        """The first trial with numbers that evaluates, or that comes to where it needs values; None if none does.
+
+        Raises CannotSynthesiseError as `evaluate` does.
+        """
+        problem: CannotSynthesiseError | None = None
+        first: Found | None = None
+        for construction in self.recipe.constructions:
+            try:
+                found = self._sized(Trial("sized", construction=construction))
+            except CannotSynthesiseError as error:
+                problem = error
+                continue
+            if found.ok:
+                return found.ok[0].trial
+            if any(map(_needs_values, found.failed)):
+                return found.failed[0].trial
+            first = first or found
+        if first is None and problem is not None:
+            raise problem
+        further = self._further(first) if first is not None else None
+        return further.tied[0].trial if further is not None and further.tied else None
+
+    def _constructed(self, construction: int) -> Found:
+        found = self._sized(Trial("sized", construction=construction))
+        if not found.ok and not self._accuses:
+            further = self._further(found)
+            found = Found(ok=further.tied) if further.tied else found
+        if not found.ok:
+            return found
+        first = found.ok[0]
+        symbolic = [outcome for outcome in self._symbolic(first) if outcome.ok]
+        if self.attempts.exhausted():  # a large model: one look has to do
+            return Found(ok=(*symbolic, first))
+        again = self._again(found.ok)
+        if not again and _has_free_names(first):
+            first = _by_chance(first)
+        runs = [first, *again]
+        ranks = self._other_ranks(first)
+        if any(not outcome.ok for outcome in ranks):  # what is seen is seen for that number of axes
+            axes = Assumption("rank", "variadic dims", f"{first.trial.rank} axes", "written")
+            symbolic, runs = ([_assuming(each, axes) for each in some] for some in (symbolic, runs))
+        others = [outcome for outcome in ranks if outcome.ok]
+        return Found(ok=(*symbolic, *runs, *self._named_elsewhere(runs), *others))
+
+    def _sized(self, start: Trial) -> Found:
+        """The first run with numbers that goes to its end, untied if that goes, else under ties that are explained."""
+        failed: list[Outcome] = []
+        for rank in self.recipe.ranks:
+            if failed and self.attempts.exhausted():
+                break
+            for variant in _VARIANTS if rank == self.recipe.ranks[0] else (0, 2):
+                if variant in _SPECIAL and not any(map(_may_divide, failed)):
+                    break
+                outcome = self.attempts.run(dataclasses.replace(start, rank=rank, variant=variant))
+                if outcome.ok:
+                    return Found(ok=self._untied(outcome))
+                if _needs_values(outcome):  # other sizes do not help
+                    return Found(failed=(outcome, *failed))
+                failed.append(outcome)
+                if not _has_free_names(outcome) or self.attempts.exhausted():
+                    break
+        deepest = max(failed, key=lambda outcome: outcome.depth)
+        if not _has_free_names(deepest):
+            return Found(failed=tuple(failed))
+        tied = self._tied(deepest, self._is_explained)
+        if tied.ok:
+            return Found(ok=self._untied(tied))
+        if _needs_values(tied):
+            return Found(failed=(tied,))
+        if tied.trial.substitution == deepest.trial.substitution:
+            return Found(failed=tuple(failed))
+        # Explained ties have led further: what fails there is what fails.
+        again = (self.attempts.run(dataclasses.replace(tied.trial, variant=variant)) for variant in (0, 1, 2))
+        return Found(failed=tuple(outcome for outcome in again if not outcome.ok) or (tied,))
+
+    def _symbolic(self, sized: Outcome) -> Iterator[Outcome]:
+        """The same with symbols. That JAX cannot go on with them is no matter where numbers do."""
+        if self.recipe.symbolic:
+            yield self.attempts.run(dataclasses.replace(sized.trial, mode="symbolic", variant=0))
+
+    def _again(self, found: Sequence[Outcome]) -> tuple[Outcome, ...]:
+        """A second run with other numbers, and another invention if anything was invented."""
+        first = found[0]
+        invents = (first.has_invented() and self._accuses) or self._has_other_integers(first)
+        if not _has_free_names(first) and not invents:
+            return ()
+        tried = {first.trial.variant}
+        for invention in (1, 0) if invents else (0,):
+            for variant in (1, 0, 2, DIVISIBLE, DIVISIBLE_TOO):
+                trial = dataclasses.replace(first.trial, variant=variant, invention=invention)
+                if variant in tried and not invention:
+                    continue
+                other = self._attempted(self._as_tied(trial, first))
+                if other is not None and other.ok:
+                    return (other,)
+                if self.attempts.exhausted():
+                    return ()
+        return ()
+
+    def _attempted(self, trial: Trial) -> Outcome | None:
+        """A run of another invention, for which there may be no model."""
+        try:
+            return self.attempts.run(trial)
+        except CannotSynthesiseError:
+            return None
+
+    def _has_other_integers(self, outcome: Outcome) -> bool:
+        """Whether integers of a constructor or of the call were made up, so that others can be."""
+        varies = self.recipe.varies and self._accuses  # what is shown as it is has one construction
+        return varies and outcome.prepared is not None and bool(outcome.prepared.integers)
+
+    def _as_tied(self, trial: Trial, first: Outcome) -> Trial:
+        """A trial of another invention: sizes that names were tied to are others there."""
+        if trial.invention == first.trial.invention or not first.trial.substitution.ties:
+            return trial
+        try:
+            prepared = self.recipe.prepare(trial)
+        except CannotSynthesiseError:
+            return trial
+        before = first.prepared.integers if first.prepared is not None else {}
+        ties = []
+        for name, text in first.trial.substitution.ties:
+            named = [each for each, size in before.items() if str(size) == text and each in prepared.integers]
+            ties.append((name, str(prepared.integers[named[0]]) if named else text))
+        return dataclasses.replace(trial, substitution=Substitution(tuple(ties)))
+
+    def _named_elsewhere(self, seen: Sequence[Outcome]) -> tuple[Outcome, ...]:
+        """Free names that the class or the code gives a size after all: what holds with that size is not false.
+
+        Dims may have one size for a whole class, of the constructor's arrays too; and a local integer may have the
+        name of a dim (`P = self.num_outputs`). Integers that follow the free sizes, `h // 2` in a callee, are none.
+        """
+        first = seen[0]
+        if first.prepared is None:
+            return ()
+        ties = dict(first.trial.substitution.ties)
+        lasting = set.intersection(*(set(_local_integers(outcome)) for outcome in seen))
+        integers = {name: str(first.prepared.integers.get(meaning, meaning)) for name, meaning in sorted(lasting)}
+        shared = tuple((n, size) for n, size in {**dict(first.prepared.shared), **integers}.items() if n not in ties)
+        if not shared:
+            return ()
+        substitution = Substitution((*first.trial.substitution.ties, *shared))
+        outcome = self.attempts.run(dataclasses.replace(first.trial, substitution=substitution))
+        return (outcome,) if outcome.ok else ()
+
+    def _other_ranks(self, first: Outcome) -> tuple[Outcome, ...]:
+        """The same with none and two axes for variadic dims: a claim holds for each number of them, or not at all."""
+        others = (rank for rank in (2, 0) if len(self.recipe.ranks) > 1 and rank != first.trial.rank)
+        return tuple(self.attempts.run(dataclasses.replace(first.trial, rank=rank)) for rank in others)
+
+    def _untied(self, found: Outcome) -> tuple[Outcome, ...]:
+        return (loosen_ties.untied(found, self.attempts.run),)
+
+    def _tied(self, outcome: Outcome, admits: Callable[[Tie, Outcome], bool]) -> Outcome:
+        """The run under the first ties that let it go to its end, or come to where it needs values; else the furthest.
+
+        First what JAX says does not fit is tied, one pair of sizes after the other, as long as that leads further.
+        """
+        first = outcome
+        for _ in range(_MOST_TIES):
+            for tie in proposals(outcome):
+                if not admits(tie, outcome):
+                    continue
+                found = self._with(outcome.trial, tie)
+                if found.ok or _needs_values(found):
+                    return found
+                if self.attempts.exhausted():
+                    return outcome
+                if found.depth > outcome.depth or (found.depth == outcome.depth and found.place > outcome.place):
+                    outcome = found
+                    break
+            else:
+                break
+        prepared = first.prepared
+        if prepared is None:
+            return outcome
+        names = tuple(name for name, _ in prepared.chosen)
+        for substitution in substitutions(names, prepared.known(), relations=self.recipe.relations):
+            if self.attempts.exhausted():
+                break
+            if all(admits(tie, first) for tie in substitution.ties):
+                found = self.attempts.run(dataclasses.replace(first.trial, substitution=substitution))
+                if found.ok or _needs_values(found):
+                    return found
+        return outcome
+
+    def _with(self, trial: Trial, tie: Tie) -> Outcome:
+        substitution = Substitution((*trial.substitution.ties, tie))
+        return self.attempts.run(dataclasses.replace(trial, substitution=substitution))
+
+    def _is_explained(self, tie: Tie, outcome: Outcome) -> bool:
+        return self._explained(tie, outcome).provenance != "invented"
+
+    def _explained(self, tie: Tie, outcome: Outcome) -> Assumption:
+        if outcome.prepared is None:
+            return Assumption("tie", *tie, "invented")
+        return explained(tie, self.recipe.signature, outcome.prepared.sizes())
+
+    def _is_mix_up(self, first: Found, other: Outcome) -> bool:
+        """Whether sizes that happen to be equal in another construction are what an error of distinct ones is about.
+
+        That they fit where they are equal does not excuse a mix-up of two that the claims tell apart.
+        """
+        if self._shape_error(first) is None:
+            return False
+        if other.trial.construction == ALL_EQUAL and self.entry.whole:
+            return True
+        sizes = other.prepared.integers if other.prepared is not None else {}
+        for outcome in first.failed[:1]:
+            for left, right in compared(outcome):
+                if left in sizes and sizes[left] == sizes.get(right) and self.recipe.signature.names_both(left, right):
+                    return True
+        return False
+
+    def _shape_error(self, found: Found) -> Outcome | None:
+        """The attempt to show for a shape error of the code itself: every untied run raised one, on the same line."""
+        failed = found.failed
+        if not failed or not self.attempts.complete or not self.recipe.certain:
+            return None
+        if any(o.failure is None or o.failure.kind != "shape" or o.has_guessed_rank() for o in failed):
+            return None
+        return failed[0] if len({o.place for o in failed}) == 1 and failed[0].place[0] else None
+
+    def _errors(self, found: Found) -> tuple[Outcome, ...]:
+        """The runs that show a shape error of the code: it stays on its line, whatever the sizes and inventions are."""
+        error = self._shape_error(found)
+        if error is None:
+            return ()
+        if not self._accuses:
+            return (error,)
+        if not error.has_invented() and self.recipe.constructions == (0,):
+            return found.failed[:_LEAST_FAILURES]
+        other = self._attempted(dataclasses.replace(error.trial, variant=1, invention=1))
+        if other is None or other.failure is None or other.failure.kind != "shape" or other.place != error.place:
+            return ()
+        return error, other
+
+    def _further(self, found: Found) -> Found:
+        """The tie under which the code runs after all, though nothing explains it."""
+        if not found.failed:
+            return found
+        deepest = max(found.failed, key=lambda outcome: outcome.depth)
+        if not _has_free_names(deepest):
+            return found
+        self.attempts.allow(_FURTHER)
+        tied = self._tied(deepest, lambda tie, outcome: True)
+        if not tied.ok:
+            return found
+        bare = loosen_ties.limited(tied, self.attempts.run)
+        if bare is not None:
+            return dataclasses.replace(found, tied=(bare,))
+        ties = (self._explained(tie, tied) for tie in tied.trial.substitution.ties)
+        requires = next((each for each in ties if each.provenance == "invented"), None)
+        return dataclasses.replace(found, requires=requires, tied=(tied,))
+
+    def _stopped(self, found: Found) -> tuple[Evaluation, ...]:
+        """What to show of an entry that does not evaluate: a shape error if it is one of the code, else the reason."""
+        if any(map(_needs_values, found.failed)):
+            return (self._result(found.failed[0]),)
+        errors = self._errors(found)
+        further = self._further(found) if errors else found
+        if further.tied and further.requires is None:  # sizes under some limit, and no tie
+            return tuple(self._result(outcome) for outcome in (*further.tied, *self._again(further.tied)))
+        if errors and (further.requires is not None or self.entry.origin != "seen"):
+            requires = f"{further.requires.subject} = {further.requires.value}" if further.requires else ""
+            failed = [self._as_error(outcome, requires) for outcome in errors]
+            return tuple(self._result(outcome) for outcome in (*failed, *further.tied))
+        deepest = max(found.failed, key=lambda outcome: outcome.depth)
+        if deepest.failure is not None and deepest.failure.kind == "shape":
+            deepest = dataclasses.replace(deepest, failure=dataclasses.replace(deepest.failure, kind="other"))
+        return (self._result(deepest),)
+
+    @staticmethod
+    def _as_error(outcome: Outcome, requires: str) -> Outcome:
+        failure = outcome.failure
+        return dataclasses.replace(
+            outcome, failure=dataclasses.replace(failure, requires=requires) if failure is not None else None
+        )
+
+    def _result(self, outcome: Outcome) -> Evaluation:
+        failure, entry, prepared = outcome.failure, self.entry, outcome.prepared
+        self.shown = outcome
+        return Evaluation(
+            entry.target,
+            entry.origin,
+            entry.path,
+            entry.line,
+            # Sizes of the constructor that are all equal are one case, whatever the other dims are.
+            "sized" if outcome.trial.construction == ALL_EQUAL else outcome.trial.mode,
+            "ok" if failure is None else "stopped",
+            failure.message if failure is not None else "",
+            outcome.calls,
+            failure,
+            prepared.chosen if prepared is not None else (),
+            self.attempts.tried,
+            tuple(dict.fromkeys(self._assumptions(outcome))),
+            tuple(sorted(self.recipe.signature.features())),
+            outcome.trial.rank,
+            outcome.stages,
+        )
+
+    def _assumptions(self, outcome: Outcome) -> Iterator[Assumption]:
+        yield from self.recipe.lasting
+        if outcome.prepared is None:
+            return
+        yield from outcome.prepared.assumptions
+        yield from (self._explained(tie, outcome) for tie in outcome.trial.substitution.ties)
+        if outcome.trial.construction == ALL_EQUAL:
+            yield Assumption("size", "the constructor's integers", "all equal", "invented")
+        if outcome.trial.variant == SQUARES:
+            yield Assumption("size", "free dims", "powers of four", "invented")
+
+
+def _may_divide(outcome: Outcome) -> bool:
+    """Whether the code may take only sizes of a special kind: JAX says so, or a check of the user's own failed."""
+    failure = outcome.failure
+    if failure is None or outcome.has_guessed_rank():
+        return False
+    return failure.kind == "other" or _DIVIDING.search(failure.message) is not None
+
+
+def _by_chance(found: Outcome) -> Outcome:
+    """A run with sizes that evaluate once and never again: they fit by chance, and prove nothing."""
+    sizes = ", ".join(f"{name}={size}" for name, size in found.prepared.chosen) if found.prepared is not None else ""
+    return _assuming(found, Assumption("size", "free dims", sizes, "invented"))
+
+
+def _assuming(found: Outcome, assumption: Assumption) -> Outcome:
+    if found.prepared is None:
+        return found
+    assumptions = (*found.prepared.assumptions, assumption)
+    return dataclasses.replace(found, prepared=dataclasses.replace(found.prepared, assumptions=assumptions))
+
+
+def _has_free_names(outcome: Outcome) -> bool:
+    return outcome.prepared is not None and bool(outcome.prepared.chosen or outcome.trial.substitution.ties)
+
+
+def _local_integers(outcome: Outcome) -> Iterator[tuple[str, str]]:
+    """The free names of an outcome that local integers have too: each with its size, or the model's integer it is.
+
+    None of those that were made up here for the dims themselves.
+    """
+    if outcome.prepared is None:
+        return
+    free = dict(outcome.prepared.chosen)
+    named = {str(size): name for name, size in reversed(list(outcome.prepared.integers.items()))}
+    for each in itertools.chain.from_iterable(o.names for call in outcome.calls for o in call.observations):
+        if each.name in free and each.size.isdigit() and each.size not in free.values():
+            yield each.name, named.get(each.size, each.size)
+
+
+def _needs_values(outcome: Outcome) -> bool:
+    return outcome.failure is not None and outcome.failure.kind == "value"

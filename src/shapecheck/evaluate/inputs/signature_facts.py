@@ -1,0 +1,185 @@
+"""What functions and models tell of themselves: specs in signatures, sizes, and whether they want a state."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from types import CodeType
+from typing import Any
+
+import jax
+
+from shapecheck.evaluate.inputs.runtime_annotations import annotation_of, array_type, is_plain_array
+from shapecheck.evaluate.inputs.size_assignment import free_names
+from shapecheck.evaluate.probes.describe_value import is_array
+from shapecheck.shapes import AnyDims, Bindings, SpecError, match, parse_spec
+from shapecheck.worker.rpc import Described
+
+_LARGEST_DIVISOR = 512
+
+Descriptions = Mapping[str, Described]
+
+
+def annotated_original(cls: type, function: Any) -> Any:
+    """The method itself; or, if it has no annotations, the one it overrides that has them for the same parameters."""
+    parameters = list(inspect.signature(function).parameters)
+    if not getattr(function, "__annotations__", {}):
+        for base in cls.__mro__:
+            original = getattr(base, getattr(function, "__name__", ""), None)
+            if (
+                inspect.isfunction(original)
+                and original.__annotations__
+                and list(inspect.signature(original).parameters) == parameters
+            ):
+                return original
+    return function
+
+
+def inner_function(function: Any) -> Any:
+    """The function inside the decorators of JAX and Equinox: under `vmap`, its annotations speak of one example."""
+    while hasattr(function, "__wrapped__"):
+        module = getattr(function, "__globals__", {}).get("__name__", type(function).__module__)
+        if str(module).split(".", 1)[0] not in ("jax", "jaxlib", "equinox"):
+            break
+        function = function.__wrapped__
+    return function
+
+
+def ranks_of(specs: Sequence[str]) -> tuple[int, ...]:
+    """How many axes to try for variadic dims."""
+    return (1, 2, 0, 3) if any(parse_spec(s).rank() is None for s in specs) else (1,)
+
+
+def specs_of(function: Any, described: Descriptions) -> list[str]:
+    """The spec texts that the parameters' annotations and descriptions hold."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return [d.spec for d in described.values()]
+    specs = [described[name].spec for name in parameters if name in described]
+    for name, parameter in parameters.items():
+        annotation = annotation_of(function, name, parameter.annotation)
+        specs += _annotated(annotation)
+        if name not in described and parameter.default is parameter.empty and is_plain_array(annotation):
+            specs.append(f"*{name}")
+    return specs
+
+
+def says_nothing(text: str) -> bool:
+    """Whether a spec is `...` alone: how many axes there are to be is anybody's guess."""
+    dims = parse_spec(text).dims
+    return len(dims) == 1 and isinstance(dims[0], AnyDims)
+
+
+def constants_of(function: Any, specs: Sequence[str], described: Sequence[str]) -> dict[str, int]:
+    """The module's integers that the specs mean: any name of a comment, and names inside expressions of annotations.
+
+    A plain name of an annotation is no variable, whatever the module holds under that name.
+    """
+    module = getattr(inspect.unwrap(function), "__globals__", {})
+    plain = {name for text in specs if text not in described for name in parse_spec(text).free_names()}
+    return {n: module[n] for n in free_names(specs) if n not in plain and type(module.get(n)) is int}
+
+
+def code_integers(function: Any) -> tuple[int, ...]:
+    """The integers that the code of a function writes: it may divide sizes by them."""
+    found: list[int] = []
+    todo = [getattr(inspect.unwrap(function), "__code__", None)]
+    while todo:
+        code = todo.pop()
+        for constant in getattr(code, "co_consts", ()):
+            if type(constant) is int:
+                found.append(constant)
+            elif isinstance(constant, CodeType):
+                todo.append(constant)
+    return tuple(n for n in dict.fromkeys(found) if 2 < n <= _LARGEST_DIVISOR)
+
+
+def _annotated(annotation: Any) -> Iterator[str]:
+    found = array_type(annotation)
+    if found is not None:
+        yield found.shape
+    for argument in getattr(annotation, "__args__", ()) or ():
+        yield from _annotated(argument)
+    leaf = getattr(annotation, "leaftype", None)
+    if leaf is not None:
+        yield from _annotated(leaf)
+
+
+def integers_of(model: Any) -> dict[str, int]:
+    """The integer fields of an instance, and those of its configs."""
+    found: dict[str, int] = {}
+    for name, value in getattr(model, "__dict__", {}).items():
+        if type(value) is int:
+            found[name] = value
+        elif not is_array(value) and name.lstrip("_").endswith(("config", "cfg", "args", "hparams")):
+            found = {**{k: v for k, v in getattr(value, "__dict__", {}).items() if type(v) is int}, **found}
+    return found
+
+
+def field_sizes(instance: Any) -> dict[str, int]:
+    """The sizes of an instance's arrays, by the names that the annotations of its class's fields have for them."""
+    cls = type(instance)
+    memo = Bindings()
+    for base in cls.__mro__ if instance is not None else ():
+        for name, raw in vars(base).get("__annotations__", {}).items():
+            found = array_type(annotation_of(cls, name, raw))
+            value = getattr(instance, "__dict__", {}).get(name)
+            if found is None or value is None or not is_array(value):
+                continue
+            if not all(isinstance(d, int) for d in value.shape):
+                continue
+            try:
+                memo = match(parse_spec(found.shape), tuple((d,) for d in value.shape), memo).bindings
+            except SpecError:  # jaxtyping takes more than can be evaluated
+                continue
+    return {name: size[0] for name, size in memo.single.items() if name.isidentifier()}
+
+
+def only_integers(init: Mapping[str, Any]) -> dict[str, int]:
+    """The integers among given arguments; `cfg.depth` is known as `depth`, if nothing else is."""
+    found = {k: v for k, v in init.items() if type(v) is int}
+    last = [name.rpartition(".")[2] for name in found]
+    return {k.rpartition(".")[2]: v for k, v in found.items() if last.count(k.rpartition(".")[2]) == 1 or "." not in k}
+
+
+def wants_state(function: Any, model: Any) -> bool:
+    """Whether a method takes the state of a stateful Equinox model."""
+    equinox = sys.modules.get("equinox")
+    if equinox is None or "state" not in inspect.signature(function).parameters:
+        return False
+    index: type = equinox.nn.StateIndex
+    leaves = jax.tree_util.tree_leaves(model, is_leaf=lambda x: isinstance(x, index))
+    return any(isinstance(leaf, index) for leaf in leaves)
+
+
+def bound(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments, which may be some of all, by the names of parameters; none if they do not fit."""
+    try:
+        return dict(inspect.signature(function).bind_partial(*args, **kwargs).arguments)
+    except (TypeError, ValueError):
+        return {}
+
+
+def lacking(function: Any, given: Mapping[str, Any]) -> list[str]:
+    """The parameters that have neither an argument nor a default."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):  # built in, and silent about them
+        return []
+    return [
+        name
+        for name, parameter in parameters.items()
+        if name not in given
+        and parameter.default is parameter.empty
+        and parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+    ]
+
+
+def with_state(function: Any, model: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """`state` for a stateful Equinox model, made inside the trace."""
+    if bound(function, (model, *args), kwargs).get("state") is None and wants_state(function, model):
+        equinox: Any = sys.modules["equinox"]
+        return {**kwargs, "state": equinox.nn.State(model)}
+    return kwargs

@@ -1,0 +1,318 @@
+"""Sizes for the free dims of one attempt: symbolic variables of `jax.export`, or distinct unlikely numbers."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import export
+
+from shapecheck.evaluate.inputs import name_hints
+from shapecheck.model import Mode
+from shapecheck.shapes import (
+    AnyDim,
+    AnyDims,
+    FixedDim,
+    NamedDim,
+    Spec,
+    SymbolicDim,
+    VariadicDim,
+    parse_spec,
+)
+from shapecheck.shapes.expressions import Binary, Braced, Call, Expression, Int, Name, Unary
+
+# Free dims lie in this range. The bounds let JAX decide what would otherwise be inconclusive (`x[:3]`, `h - 2 >= 0`,
+# a table of 1024 positions cut to the length of the sequence), and `== 1` soundly.
+SMALLEST, LARGEST = 8, 1024
+
+# Numbers for free dims: primes that the constructor's sizes do not have, times what heads, patches and halves divide.
+# No two pools share a number: a claim that holds because two sizes are equal by chance would count as verified.
+SIZE_VARIANTS: tuple[tuple[int, ...], ...] = (
+    tuple(4 * p for p in (17, 19, 23, 29, 31, 59, 61, 67, 71, 73, 79, 83)),
+    tuple(4 * p for p in (53, 47, 43, 41, 37, 101, 97, 89, 103, 107, 109, 113)),
+    (976, 784, 880, 560, 400, *(8 * p for p in (67, 71, 73, 79, 83, 89, 97))),
+    tuple(4 * p for p in (127, 131, 137, 139, 149, 151, 157, 163, 167, 173, 179, 181)),
+)
+CONSTRUCTOR_VARIANT = 3
+"""The pool for arrays that are given to constructors."""
+
+DIVISIBLE, DIVISIBLE_TOO, SQUARES = 4, 5, 6
+"""More pools, for code that takes only some sizes: multiples of all that it may divide by, and powers of four."""
+
+_PRIMES = (5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103)
+_DIVIDES = 240  # what is divided by in any case: 3 and 4, and the first integers that are made up, 48 and 80
+_LARGEST_MULTIPLE = 5040
+
+_BINARY: Mapping[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.floordiv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "**": operator.pow,
+}
+_DTYPES = {
+    "Float": "float32",
+    "Inexact": "float32",
+    "Real": "float32",
+    "Num": "float32",
+    "Shaped": "float32",
+    "Int": "int32",
+    "Integer": "int32",
+    "UInt": "uint32",
+    "Complex": "complex64",
+}
+
+
+# What leaves the kind of number open.
+_OPEN_DTYPES = frozenset({"", "Shaped", "Num", "Real", "Inexact"})
+
+
+class UnknownSizeError(Exception):
+    """A spec says a size in terms of something that is not known before the call."""
+
+
+@dataclass(frozen=True)
+class Substitution:
+    """Free names that this attempt ties together: name -> a size, or text over other names such as "2*half"."""
+
+    ties: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name}={text}" for name, text in self.ties)
+
+
+_INDEPENDENT = Substitution()
+
+
+@dataclass
+class Made:
+    """Numbers that nobody gave. Where an earlier evaluation had some, they are taken again: what is made up for a
+    name shall not depend on which other names there are. `chosen` are the `integers` of this one, `places` where a
+    constructor takes them: `cfg.depth`. `own` are sizes of the model, which others shall not have; None where that does
+    not matter.
+    """
+
+    integers: Mapping[str, int] = field(default_factory=dict)
+    dims: Mapping[str, int] = field(default_factory=dict)
+    chosen: dict[str, int] = field(default_factory=dict)
+    places: dict[str, str] = field(default_factory=dict)
+    own: set[int] | None = None
+
+
+class Assignment:
+    """What each dim name stands for in one attempt.
+
+    `known` are sizes told by the constructor, by fields or by the configuration; all other names are free. Names are
+    handed out as they are met, so `prepare` must have seen the specs before symbols are asked for.
+    """
+
+    def __init__(
+        self,
+        mode: Mode,
+        known: Mapping[str, int],
+        specs: Iterable[str],
+        substitution: Substitution = _INDEPENDENT,
+        variant: int = 0,
+        rank: int = 1,
+        made: Made | None = None,
+        divisors: Iterable[int] = (),
+    ) -> None:
+        self.mode = mode
+        self.made = made or Made()
+        self.known = dict(known)
+        self.ties = dict(substitution.ties)
+        self.variadic_rank = rank
+        self.guessed_dtypes: list[str] = []  # arrays whose dtype could as well be another
+        self._sizes: dict[str, Any] = {}
+        self._told: set[int] = set()
+        self.used: dict[str, Any] = {}
+        free = [n for n in free_names(specs) if n not in self.known]
+        self.free = tuple(n for n in free if n not in self.ties)
+        if mode == "symbolic":
+            self._sizes.update(_symbols([*free, *_anonymous()]))
+        else:
+            before = self.made.dims if variant == 0 else {}
+            taken = {*before.values(), *(self.made.own or ())}
+            pool = [size for size in _pool(variant, divisors) if size not in taken]
+            names = [n for n in (*self.free, *_anonymous()) if n not in before]
+            self._sizes.update({n: pool[i % len(pool)] + 16 * (i // len(pool)) for i, n in enumerate(names)})
+            self._sizes.update(before)
+        self._anonymous = iter(_anonymous()[3:])  # the first three are the axes of variadic dims
+
+    def know(self, name: str, size: int) -> None:
+        """Fix a name that was free until now."""
+        self.known[name] = size
+        self._told.add(size)
+
+    def shared(self, constructor: Assignment) -> tuple[tuple[str, str], ...]:
+        """The free names that arrays given to the constructor have too, with the sizes that they had there."""
+        used = ((n, constructor.used.get(n)) for n in self.free if n not in self.known)
+        return tuple((n, str(size)) for n, size in used if type(size) is int)
+
+    def fixed(self) -> set[int]:
+        """The numbers that dims were tied to."""
+        return {int(text) for text in self.ties.values() if text.isdigit()} | self._told
+
+    def size(self, name: str) -> Any:
+        """The size of a name: an int or a symbolic dim. Raises UnknownSizeError."""
+        self.used[name] = size = self._size(name)
+        return size
+
+    def _size(self, name: str) -> Any:
+        if name in self.known:
+            return self.known[name]
+        if name in self.ties:
+            return evaluate(parse_spec(f"({self.ties[name]})").dims[0], self.size)
+        if name in self._sizes:
+            return self._sizes[name]
+        last = name.rpartition(".")[2]
+        if last in self.known:
+            return self.known[last]
+        if not name.isidentifier():
+            raise UnknownSizeError(f"the size of {name} is not known before the call")
+        self._sizes[name] = self._sizes[next(self._anonymous, "dim9")]
+        return self._sizes[name]
+
+    def array(self, spec: str, dtype: str, name: str) -> jax.ShapeDtypeStruct:
+        """An abstract array as `spec` describes it; `dtype` is a jaxtyping name or ""."""
+        dims: list[Any] = []
+        for dim in parse_spec(spec).dims:
+            if isinstance(dim, AnyDims):
+                dims += [self._sizes[f"dim{i}"] for i in range(self.variadic_rank)]
+            elif isinstance(dim, VariadicDim):
+                dims += [self.size(f"{dim.name}{i}") for i in range(self.variadic_rank)]
+            elif isinstance(dim, AnyDim):
+                dims.append(self._sizes[next(self._anonymous, "dim9")])
+            else:
+                dims.append(evaluate(dim, self.size))
+        if dtype in ("Key", "PRNGKeyArray"):
+            return jax.ShapeDtypeStruct(tuple(dims), self.key(typed=True).dtype)
+        if dtype in _OPEN_DTYPES:
+            self.guessed_dtypes.append(name)
+        return jax.ShapeDtypeStruct(tuple(dims), jnp.dtype(concrete_dtype(dtype, name)))
+
+    def key(self, *, typed: bool) -> jax.ShapeDtypeStruct:
+        """An abstract random key: new style if the annotation says so, else the `uint32[2]` of `PRNGKey`."""
+        if typed:
+            key: jax.ShapeDtypeStruct = jax.eval_shape(jax.random.key, jax.ShapeDtypeStruct((), jnp.uint32))
+            return key
+        return jax.ShapeDtypeStruct((2,), jnp.uint32)
+
+    def chosen(self) -> tuple[tuple[str, str], ...]:
+        """What was chosen for each name that arrays were made of, as text for messages."""
+        free = [(n, str(self._sizes[n])) for n in self.free if n in self.used and n not in self.known]
+        return tuple(free + [(n, t) for n, t in self.ties.items() if n not in self.known])
+
+
+def free_names(specs: Iterable[str]) -> list[str]:
+    """The names that stand in the specs, variadic ones with the number of their axis."""
+    names: dict[str, None] = {}
+    for text in specs:
+        spec: Spec = parse_spec(text)
+        variadic = set(spec.variadic_names())
+        for name in spec.names():
+            if "." not in name and "(" not in name and "[" not in name:
+                names.update(dict.fromkeys([f"{name}{i}" for i in range(3)] if name in variadic else [name]))
+    return list(names)
+
+
+def concrete_dtype(dtype: str, name: str) -> str:
+    """A dtype that the jaxtyping name admits; "" goes by the parameter's name."""
+    if not dtype:
+        return name_hints.array_dtype(name)
+    return _DTYPES.get(dtype, dtype.lower())
+
+
+def evaluate(dim: Any, size: Callable[[str], Any]) -> Any:
+    """The size of a single dim, as an int or a symbolic dim."""
+    if isinstance(dim, FixedDim):
+        return dim.size
+    if isinstance(dim, NamedDim):
+        return size(dim.name)
+    if isinstance(dim, SymbolicDim):
+        return _compute(dim.expression, size)
+    raise UnknownSizeError(f"{dim} is not one axis")
+
+
+def _compute(expression: Expression, size: Callable[[str], Any]) -> Any:
+    if isinstance(expression, Int):
+        return expression.value
+    if isinstance(expression, Name):
+        return size(expression.text)
+    if isinstance(expression, Braced):
+        return _compute(expression.inner, size)
+    if isinstance(expression, Unary) and expression.operator == "-":
+        return -_compute(expression.operand, size)
+    if isinstance(expression, Binary) and expression.operator in _BINARY:
+        return _BINARY[expression.operator](_compute(expression.left, size), _compute(expression.right, size))
+    if isinstance(expression, Call) and expression.function in ("max", "min"):
+        pick: Callable[..., Any] = max if expression.function == "max" else min
+        return pick(*(_compute(a, size) for a in expression.arguments))
+    raise UnknownSizeError(f"{expression} cannot be computed before the call")
+
+
+def substitutions(names: Sequence[str], sizes: Sequence[int], *, relations: bool) -> Iterator[Substitution]:
+    """Ties to try when independent names do not evaluate: the most general first.
+
+    With `sizes` of a constructor: each name one of them, then pairs of names. With `relations`: two names equal, one
+    twice, half, or one more than the other.
+    """
+    if relations:
+        for a, b in itertools.combinations(names, 2):
+            yield Substitution(((b, a),))
+        for a, b in itertools.permutations(names, 2):
+            yield from (Substitution(((b, f"{text.format(a)}"),)) for text in ("2*{}", "{}+1", "{}-1"))
+        if len(names) > 2:
+            equal = tuple((n, names[0]) for n in names[1:])
+            yield Substitution(equal)
+            for name, _ in equal:
+                yield from (
+                    Substitution(tuple((n, text if n == name else names[0]) for n, _ in equal))
+                    for text in (f"2*{names[0]}", f"{names[0]}+1", f"{names[0]}//2")
+                )
+    for name in names:
+        yield from (Substitution(((name, str(size)),)) for size in sizes)
+    for a, b in itertools.combinations(names, 2):
+        for first, second in itertools.product(sizes, repeat=2):
+            yield Substitution(((a, str(first)), (b, str(second))))
+
+
+def _pool(variant: int, divisors: Iterable[int]) -> tuple[int, ...]:
+    """The numbers of a variant; `divisors` are those that the code may divide sizes by."""
+    if variant == SQUARES:
+        return (64, 256, 1024, 16, 4096, 144, 400, 576, 900, 1600)  # no larger: NumPy may make matrices of them
+    if variant not in (DIVISIBLE, DIVISIBLE_TOO):
+        return SIZE_VARIANTS[variant % len(SIZE_VARIANTS)]
+    multiple = _DIVIDES
+    for divisor in sorted({d for d in divisors if d > 2}):
+        together = math.lcm(multiple, divisor)
+        multiple = together if together <= _LARGEST_MULTIPLE else multiple
+    primes = (*_PRIMES[6::-1], *_PRIMES[7:]) if variant == DIVISIBLE_TOO else _PRIMES
+    return tuple(multiple * prime for prime in primes)
+
+
+def _anonymous() -> list[str]:
+    return [f"dim{i}" for i in range(10)]
+
+
+def _symbols(names: Sequence[str]) -> dict[str, Any]:
+    """A symbolic dim for each name, all of one scope. Names that JAX cannot read are spelled so that it can."""
+    spelled: dict[str, str] = {}
+    for name in names:
+        text = re.sub(r"\W", "_", name.replace("'", "_prime"))
+        while text in spelled.values() or text in ("mod", "floordiv", "max", "min"):
+            text += "_"
+        spelled[name] = text
+    bounds = [f"{t} >= {SMALLEST}" for t in spelled.values()] + [f"{t} <= {LARGEST}" for t in spelled.values()]
+    scope = export.SymbolicScope(bounds)
+    dims = export.symbolic_shape(", ".join(spelled.values()), scope=scope)
+    return dict(zip(spelled, dims, strict=False))

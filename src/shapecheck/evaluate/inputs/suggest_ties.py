@@ -1,0 +1,94 @@
+"""What a shape error of JAX suggests: which free name to tie to which size."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+
+from shapecheck.evaluate.inputs.trial import Outcome
+
+_WORD = re.compile(r"\d+\*[^\W\d]\w*|[^\W\d]\w*|(?<![/.])\d+")
+_MOST = 12
+_LARGEST_FIXED = 4096  # larger numbers of a message are no sizes of one axis: products, addresses, bugs' numbers
+
+
+def proposals(outcome: Outcome) -> list[tuple[str, str]]:
+    """Ties to try after a failure: a free name of its message with each size and each other free name there.
+
+    The message of a symbolic run has names, that of a sized one the numbers that stand for them.
+    """
+    failure, prepared = outcome.failure, outcome.prepared
+    if failure is None or prepared is None or failure.kind == "value":
+        return []
+    free = {text: name for name, text in prepared.chosen}
+    words = list(dict.fromkeys(w for text in _texts(outcome) for w in _WORD.findall(text)))
+    names = [w for w in words if w in free]
+    known = prepared.known()
+    # Two is the size of points in a plane, but of random keys too, which nobody means.
+    least = 3 if any(array.startswith("uint32[2") for _, array in failure.arrays) else 2
+    sizes = [w for w in words if w not in free and w.isdigit() and int(w) in known]
+    fixed = [w for w in words if w not in free and w.isdigit() and w not in sizes and least <= int(w) <= _LARGEST_FIXED]
+    multiples = [w for w in words if "*" in w and w.partition("*")[2] in free]
+    multiples += [f"{factor}*{text}" for w in fixed for text in free for factor in _factors(w, text)]
+    return list(dict.fromkeys(_pairs(free, names, sizes, fixed, multiples)))[:_MOST]
+
+
+def compared(outcome: Outcome) -> Iterator[tuple[str, str]]:
+    """The pairs of integers, by name, whose sizes stand beside each other in the message of a failure."""
+    if outcome.failure is None or outcome.prepared is None:
+        return
+    words = dict.fromkeys(w for text in _texts(outcome) for w in _WORD.findall(text) if w.isdigit())
+    named = [[n for n, size in outcome.prepared.integers.items() if str(size) == word] for word in words]
+    for left, right in itertools.combinations(filter(None, named), 2):
+        yield from itertools.product(left, right)
+
+
+def _texts(outcome: Outcome) -> Iterator[str]:
+    if outcome.failure is not None:
+        yield outcome.failure.message
+        yield from (text for _, text in outcome.failure.arrays)
+
+
+def _pairs(
+    free: dict[str, str], names: list[str], sizes: list[str], fixed: list[str], multiples: list[str]
+) -> Iterator[tuple[str, str]]:
+    for name in names:
+        yield from ((free[name], size) for size in sizes)
+    for multiple in multiples:  # 48 and 16*channels
+        number, _, inner = multiple.partition("*")
+        parts = [divmod(int(size), int(number)) for size in (*sizes, *fixed) if not _is_multiple(size, multiple)]
+        yield from ((free[inner], str(part)) for part, rest in parts if not rest and part > 1)
+    for index, name in enumerate(names):
+        yield from ((free[other], free[name]) for other in names[index + 1 :])
+    for name in names:
+        for multiple in multiples:
+            number, _, inner = multiple.partition("*")
+            if inner != name:
+                yield free[name], f"{number}*{free[inner]}"
+    for name, size in itertools.product(names, fixed):
+        yield from ((free[name], relation) for relation in _relations(int(size), free) if free[name] not in relation)
+    for name in names:
+        yield from ((free[name], size) for size in fixed)
+
+
+def _is_multiple(size: str, multiple: str) -> bool:
+    """Whether a number is the very one that was taken for a multiple."""
+    number, _, inner = multiple.partition("*")
+    return inner.isdigit() and int(size) == int(number) * int(inner)
+
+
+def _factors(number: str, size: str) -> Iterator[int]:
+    """How many times a number is the size of a free name, where that is a number too."""
+    if size.isdigit() and int(number) % int(size) == 0 and int(number) > int(size):
+        yield int(number) // int(size)
+
+
+def _relations(size: int, free: Mapping[str, str]) -> Iterator[str]:
+    """How a number follows from the size of a free name: one more or less, twice, half."""
+    for text, name in free.items():
+        if text.isdigit():
+            other = int(text)
+            forms = {other + 1: "{}+1", other - 1: "{}-1", 2 * other: "2*{}", other // 2: "{}//2"}
+            if size in forms:
+                yield forms[size].format(name)

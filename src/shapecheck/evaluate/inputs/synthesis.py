@@ -1,0 +1,236 @@
+"""Arguments made from annotations, names and defaults, for constructors and calls."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from shapecheck.evaluate.inputs import name_hints
+from shapecheck.evaluate.inputs.lazy_call import Deferred
+from shapecheck.evaluate.inputs.made_integers import DEFAULTS_KEPT, OVER_NONE, Integers
+from shapecheck.evaluate.inputs.nested_arguments import cannot, classes_in, default_with, heads, parted
+from shapecheck.evaluate.inputs.random_keys import Keys, admits_key
+from shapecheck.evaluate.inputs.runtime_annotations import (
+    MISSING,
+    admits_integer,
+    annotation_of,
+    array_type,
+    is_array_type,
+    is_config,
+    signature_of,
+)
+from shapecheck.evaluate.inputs.size_assignment import Assignment
+from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError, Values
+from shapecheck.evaluate.inputs.user_examples import check_names
+from shapecheck.worker.rpc import Described
+
+_DEPTH = 6
+
+
+class Synthesis:
+    """Makes arguments under one assignment of sizes. `variant` says how integers are chosen (`CONSTRUCTIONS`).
+
+    Another `invention` has other integers, and other values in place of what nothing describes.
+
+    `described` tells what comments say of the fields of a class, whose instance an argument may be.
+    """
+
+    def __init__(
+        self,
+        assignment: Assignment,
+        *,
+        variant: int = 0,
+        invention: int = 0,
+        pinned: Mapping[str, int] = types.MappingProxyType({}),
+        subclasses: Callable[[type], Sequence[type]] = lambda cls: (),
+        described: Callable[[type], Mapping[str, Described]] = lambda cls: {},
+        keys: Keys | None = None,
+    ) -> None:
+        self.assignment = assignment
+        self.subclasses, self.described = subclasses, described
+        self.integers = Integers(assignment.made, variant, pinned, invention)
+        self.keys = keys or Keys()
+        self.values = Values(assignment, self.integers, self._instance, self.keys)
+        self.made_up: dict[str, int] = {}  # sizes inside of modules that nobody gave: `model.width`
+        self._building: list[type] = []
+
+    def arguments(
+        self,
+        function: Callable[..., Any],
+        described: Mapping[str, Described] = types.MappingProxyType({}),
+        given: Mapping[str, Any] = types.MappingProxyType({}),
+        *,
+        skip: int = 0,
+        constructing: bool = False,
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """Arguments for `function`: `described` gives spec and dtype of arrays told by comments or docstrings.
+
+        Those that are `given` may be arguments of others: `cfg.depth` of `cfg`. Raises CannotSynthesiseError for the
+        first parameter that nothing explains, ExampleError for a given one that is not there.
+        """
+        given, inner = parted(given)
+        positional: list[Any] = []
+        named: dict[str, Any] = {}
+        parameters = list(_signature(function).parameters.values())[skip:]
+        problems: list[CannotSynthesiseError] = []
+        if not self._building:
+            self.integers.constructs = constructing
+        self._tie_integers(function, parameters, given, constructing)
+        for parameter in parameters:
+            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+                continue
+            if parameter.name in given and parameter.kind is not parameter.POSITIONAL_ONLY:
+                named[parameter.name] = given[parameter.name]
+                continue
+            try:
+                if parameter.name in inner:
+                    value = self._with(function, parameter, inner[parameter.name])
+                else:
+                    value = self._argument(function, parameter, described.get(parameter.name), constructing)
+            except CannotSynthesiseError as error:
+                own = [f"{parameter.name}.{name}" for name in error.parameters] or [parameter.name]
+                problems.append(CannotSynthesiseError(str(error), tuple(own), constructing=constructing))
+                continue
+            if value is MISSING:
+                continue
+            by_name = dataclasses.is_dataclass(function) and parameter.kind is not parameter.POSITIONAL_ONLY
+            if parameter.kind is parameter.KEYWORD_ONLY or by_name:  # chex's dataclasses take names alone
+                named[parameter.name] = value
+            elif len(positional) == _index(function, parameter.name, skip):
+                positional.append(value)
+            else:
+                named[parameter.name] = value
+        if problems:
+            names = tuple(name for problem in problems for name in problem.parameters)
+            raise CannotSynthesiseError(str(problems[0]), names, constructing=constructing)
+        return positional, named
+
+    def _with(self, function: Any, parameter: inspect.Parameter, given: Mapping[str, Any]) -> Any:
+        """An argument of whose own arguments some are given: its default, else an instance of its class."""
+        name, default = parameter.name, parameter.default
+        value = default_with(default, given)
+        if value is not None:
+            return value
+        classes = classes_in(annotation_of(function, name, parameter.annotation)) or classes_in(type(default))
+        if not classes:
+            raise cannot(name, given)
+        return self._instance(classes[0], name, given)
+
+    def only(
+        self, names: Sequence[str], function: Callable[..., Any], described: Mapping[str, Described]
+    ) -> dict[str, Any]:
+        """Arguments for these parameters alone. Raises CannotSynthesiseError as `arguments` does."""
+        parameters = _signature(function).parameters
+        return {n: self._argument(function, parameters[n], described.get(n), constructing=False) for n in names}
+
+    def _tie_integers(
+        self, function: Any, parameters: Sequence[inspect.Parameter], given: Mapping[str, Any], constructing: bool
+    ) -> None:
+        """An integer parameter that is named as a dim is the size of that dim."""
+        for parameter in parameters:
+            name = parameter.name
+            if name not in self.assignment.free or annotation_of(function, name, parameter.annotation) is not int:
+                continue
+            size = given[name] if name in given else self._argument(function, parameter, None, constructing)
+            size = parameter.default if size is MISSING else size
+            if type(size) is int:
+                self.assignment.know(name, size)
+
+    def _argument(
+        self, function: Any, parameter: inspect.Parameter, described: Described | None, constructing: bool
+    ) -> Any:
+        name, default = parameter.name, parameter.default
+        annotation = annotation_of(function, name, parameter.annotation)
+        variant = self.integers.variant
+        if default is not MISSING:
+            if default is None and described is None and name_hints.is_key(name) and admits_key(annotation):
+                self.keys.optional = True
+                return MISSING if self.keys.choice == "left out" else self.values.key(annotation, name)
+            # A size-like integer gets a distinct size even where it has a default, which could hide a mix-up.
+            plain = isinstance(default, int) and not isinstance(default, bool) and name_hints.may_replace(name)
+            if type(default) is int:
+                self.integers.kept.setdefault(name, default)
+            if name in self.integers.pinned or (constructing and variant != DEFAULTS_KEPT and plain):
+                return self.integers.choose(name)
+            if not (constructing and variant == OVER_NONE and default is None and admits_integer(annotation)):
+                return MISSING
+            return self.integers.choose(name)
+        if described is not None and (not is_array_type(annotation) or _is_open(annotation)):
+            return self._described(annotation, name, described)
+        try:
+            return self.values.value(annotation, name, constructing=constructing)
+        except CannotSynthesiseError:
+            if default is not MISSING:
+                return MISSING
+            raise
+
+    def _described(self, annotation: Any, name: str, described: Described) -> Any:
+        """The array that a comment or docstring describes, or an instance of a class whose arrays all are like it."""
+        found = array_type(annotation)
+        if found is not None:
+            return self.assignment.array(described.spec, described.dtype or found.dtype, name)
+        for cls in classes_in(annotation):
+            try:
+                with self.values.alike(described):
+                    return self._instance(cls, name)
+            except CannotSynthesiseError:
+                # What follows from an array in the place of such an instance proves nothing.
+                self.values.invent("value", name, "an array")
+        return self.assignment.array(described.spec, described.dtype, name)
+
+    def _instance(self, cls: type, name: str, given: Mapping[str, Any] = types.MappingProxyType({})) -> Any:
+        """An instance of the user's class (a config, a sub-module), its arguments made the same way."""
+        check_names(cls, heads(given))
+        if cls.__module__.split(".", 1)[0] in ("builtins", "typing", "jax", "jaxlib", "numpy", "collections"):
+            raise CannotSynthesiseError(f"no value can be made for `{name}: {cls.__name__}`")
+        if cls in self._building or len(self._building) >= _DEPTH:
+            raise CannotSynthesiseError(f"`{name}: {cls.__name__}` holds itself")
+        if inspect.isabstract(cls) or getattr(cls, "_is_protocol", False):
+            return self._concrete(cls, name, given)
+        self._building.append(cls)
+        self.integers.inside.append(name)
+        chosen = self.integers.chosen
+        before = set(chosen)
+        try:
+            told = self.described(cls)
+            positional, named = self.arguments(cls, told, given, constructing=True)
+            if told:  # a stack of them is called the same: that proves nothing against a claim
+                self.values.invent("value", name, f"one {cls.__name__}")
+            if not is_config(cls):
+                sizes = sorted(each for each in chosen.keys() - before if not name_hints.is_fixed(each))
+                self.made_up.update({f"{name}.{each}": chosen[each] for each in sizes})
+            return Deferred(cls, positional, named)
+        except CannotSynthesiseError as error:
+            raise CannotSynthesiseError(f"`{name}: {cls.__name__}`: {error}", error.parameters) from None
+        finally:
+            self._building.pop()
+            self.integers.inside.pop()
+
+    def _concrete(self, cls: type, name: str, given: Mapping[str, Any]) -> Any:
+        for candidate in self.subclasses(cls):
+            if not inspect.isabstract(candidate):
+                try:
+                    return self._instance(candidate, name, given)
+                except CannotSynthesiseError:
+                    continue
+        raise CannotSynthesiseError(f"`{name}: {cls.__name__}` is abstract")
+
+
+def _is_open(annotation: Any) -> bool:
+    """Whether an array type leaves all axes open: `...`, of which a docstring may say more."""
+    found = array_type(annotation)
+    return found is not None and found.shape.strip() == "..."
+
+
+def _signature(function: Callable[..., Any]) -> inspect.Signature:
+    try:
+        return signature_of(function)
+    except (TypeError, ValueError) as error:
+        raise CannotSynthesiseError(f"its parameters cannot be read ({error})") from None
+
+
+def _index(function: Callable[..., Any], name: str, skip: int) -> int:
+    return list(_signature(function).parameters).index(name) - skip

@@ -1,0 +1,212 @@
+"""Values made from annotations and names."""
+
+from __future__ import annotations
+
+import collections.abc
+import contextlib
+import enum
+import functools
+import sys
+import types
+import typing
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal, Union
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from shapecheck.evaluate.inputs import name_hints
+from shapecheck.evaluate.inputs.lazy_call import Deferred, activation, promised, reduction
+from shapecheck.evaluate.inputs.made_integers import Integers
+from shapecheck.evaluate.inputs.random_keys import Keys, key_types
+from shapecheck.evaluate.inputs.runtime_annotations import (
+    MISSING,
+    array_type,
+    is_array_type,
+    is_plain_array,
+    preference,
+)
+from shapecheck.evaluate.inputs.size_assignment import Assignment
+from shapecheck.model.assumption import AssumptionKind
+from shapecheck.worker.rpc import Described
+
+
+def _axes(count: int) -> str:
+    return f"{count} axis" if count == 1 else f"{count} axes"
+
+
+class CannotSynthesiseError(Exception):
+    """No value can be made for a parameter; the text says which, and why.
+
+    `parameters` are all of that function, `cfg.depth` if it is one of `cfg`; a constructor has them if `constructing`.
+    """
+
+    def __init__(self, text: str, parameters: tuple[str, ...] = (), *, constructing: bool = False) -> None:
+        super().__init__(text)
+        self.parameters, self.constructing = parameters, constructing
+
+
+class Values:
+    """Makes values of annotated types: arrays under one assignment of sizes, objects of classes by `instance`.
+
+    `inventions` are those of which nothing says the shape. Another invention has others in their place, so that what
+    depends on them shows.
+    """
+
+    def __init__(
+        self, assignment: Assignment, integers: Integers, instance: Callable[[type, str], Any], keys: Keys
+    ) -> None:
+        self.assignment, self.integers, self._instance, self.keys = assignment, integers, instance, keys
+        self.inventions: dict[tuple[AssumptionKind, str], str] = {}
+        self._leaf: Described | None = None
+
+    @contextlib.contextmanager
+    def alike(self, described: Described) -> Iterator[None]:
+        """Let plain arrays be as `described` meanwhile: they are the leaves of an instance, which share its shape."""
+        before, self._leaf = self._leaf, described
+        try:
+            yield
+        finally:
+            self._leaf = before
+
+    def invent(self, kind: AssumptionKind, name: str, value: str) -> None:
+        """Note that a value was made up, of which nothing says the shape."""
+        self.inventions[kind, name] = value
+
+    def value(self, annotation: Any, name: str, *, constructing: bool = False) -> Any:
+        """A value of the annotated type, by type first and then by name."""
+        origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+        if annotation in (MISSING, Any):
+            return self._by_name(name, constructing)
+        if origin is typing.Annotated or origin in (typing.Final, typing.ClassVar):
+            return self.value(arguments[0], name)
+        if isinstance(annotation, typing.TypeVar):
+            return self.value(annotation.__bound__ or (annotation.__constraints__ or (Any,))[0], name)
+        if origin in (Union, types.UnionType):
+            return self.key(annotation, name) if all(key_types(annotation)) else self._union(arguments, name)
+        if origin is Literal:
+            return arguments[0]
+        if (array := array_type(annotation)) is not None:
+            return self.assignment.array(array.shape, array.dtype, name)
+        if origin in (tuple, list, collections.abc.Sequence, collections.abc.Iterable, collections.abc.Collection):
+            return self._sequence(origin, arguments, name)
+        if origin in (dict, collections.abc.Mapping) and len(arguments) == 2 and arguments[0] is str:
+            return {"a": self.value(arguments[1], name)}
+        if origin is collections.abc.Callable or annotation in (Callable, collections.abc.Callable):
+            return self._callable(arguments, name)
+        if annotation is type(None) or annotation is None:
+            return None
+        if annotation is collections.abc.Hashable and name.endswith("axis_name"):
+            return "batch"
+        return self._plain(annotation if origin is None else origin, name)
+
+    def _callable(self, arguments: Sequence[Any], name: str) -> Callable[..., Any]:
+        """A function that gives what its annotation promises, else one that keeps shapes."""
+        if len(arguments) == 2 and is_array_type(arguments[1]):
+            try:
+                return functools.partial(promised, self.value(arguments[1], name))
+            except CannotSynthesiseError:
+                pass
+        if name_hints.is_activation(name):
+            return activation
+        # What it does to shapes is made up: what follows from it proves nothing against a claim.
+        reduces = bool(self.integers.invention)
+        self.invent("value", name, "a function that reduces an axis" if reduces else "a function that keeps shapes")
+        return reduction if reduces else activation
+
+    def _plain(self, annotation: Any, name: str) -> Any:
+        label = getattr(annotation, "__name__", str(annotation))
+        if annotation is bool:
+            return False
+        if annotation in (int, np.integer):
+            return self.integers.choose(name)
+        if annotation is float:
+            return 0.5
+        if isinstance(annotation, type) and issubclass(annotation, enum.Enum):
+            return next(iter(annotation))
+        if label == "Rngs" and isinstance(annotation, type) and annotation.__module__.startswith("flax."):
+            return Deferred(annotation, [0], {})
+        if label in ("PRNGKeyArray", "KeyArray") or name_hints.is_key(name):
+            return self.key(annotation, name)
+        if label in ("DTypeLike", "DType", "dtype"):
+            return jnp.float32
+        if any(c.__name__ == "PyTree" for c in getattr(annotation, "__mro__", ())):
+            return self._pytree(annotation, name)
+        if annotation is str:
+            raise CannotSynthesiseError(f"`{name}: str` has no default")
+        if isinstance(annotation, type) and annotation not in (jax.Array, np.ndarray, object):
+            return self._instance(annotation, name)
+        if is_plain_array(annotation):
+            return self._plain_array((), name)
+        raise CannotSynthesiseError(f"nothing says the shape of `{name}`")
+
+    def _by_name(self, name: str, constructing: bool) -> Any:
+        nnx: Any = sys.modules.get("flax.nnx")
+        if constructing and name == "rngs" and nnx is not None:
+            return Deferred(nnx.Rngs, [0], {})
+        if name_hints.is_key(name):
+            return self.key(MISSING, name)
+        if name_hints.flag(name) is not None:
+            flag = name_hints.flag(name) is not bool(self.integers.invention)
+            self.invent("value", name, str(flag))  # `train` may be data
+            return flag
+        if name_hints.is_count(name) or (constructing and name_hints.is_size_like(name) and len(name) > 1):
+            return self.integers.choose(name)
+        raise CannotSynthesiseError(f"`{name}` has no annotation, and no comment or docstring describes it")
+
+    def _pytree(self, annotation: Any, name: str) -> Any:
+        leaf = getattr(annotation, "leaftype", Any)
+        if name == "args":  # by the custom of differential equation and optimisation libraries
+            return None
+        try:
+            return self.value(leaf, name)
+        except CannotSynthesiseError:
+            # Any pytree will do, so one array; but what follows from its shape proves nothing against a claim.
+            axes = 1 + bool(self.integers.invention)
+            self.invent("rank", name, _axes(axes))
+            return self.assignment.array(" ".join("_" * axes), "Float", name)
+
+    def _union(self, members: Sequence[Any], name: str) -> Any:
+        if any(is_plain_array(m) for m in members):
+            return self._plain_array(members, name)
+        if type(None) in members and not any(is_array_type(m) for m in members):
+            return None
+        problem: CannotSynthesiseError | None = None
+        for member in sorted(members, key=preference):
+            try:
+                return self.value(member, name)
+            except CannotSynthesiseError as error:
+                problem = problem or error
+        raise problem or CannotSynthesiseError(f"`{name}` is an empty union")
+
+    def _plain_array(self, members: Sequence[Any], name: str) -> Any:
+        """An array that nothing describes: a number where that may stand for it, else one of a guessed rank.
+
+        What follows from the guess may confirm a claim, and proves nothing against it.
+        """
+        if self._leaf is not None:
+            return self.assignment.array(self._leaf.spec, self._leaf.dtype, name)
+        axes = self.assignment.variadic_rank + bool(self.integers.invention)
+        if (float in members or int in members) and not self.integers.invention:
+            self.invent("rank", name, "a number")
+            return 0.5 if float in members else self.integers.choose(name)
+        self.invent("rank", name, _axes(axes))
+        return self.assignment.array(" ".join(f"{name}{index}" for index in range(axes)), "", name)
+
+    def _sequence(self, origin: Any, arguments: Sequence[Any], name: str) -> Any:
+        if origin is tuple and arguments and Ellipsis not in arguments:
+            return tuple(self.value(a, f"{name}") for a in arguments)
+        element = arguments[0] if arguments else Any
+        values = [self.value(element, name), self.value(element, name)]
+        return values if origin is list else tuple(values)
+
+    def key(self, annotation: Any, name: str) -> Any:
+        """A random key, or several, as the annotation says; of its kind if it says that."""
+        new, old = key_types(annotation)
+        self.keys.open |= (new is None) == (old is None)
+        other = self.keys.choice == "other kind"
+        told = (old if other else new) or new or old
+        if told is None:
+            return self.assignment.key(typed=other)
+        return self.assignment.array(told.shape, told.dtype, name)

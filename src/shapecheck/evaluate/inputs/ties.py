@@ -1,0 +1,165 @@
+"""Ties between sizes: what explains them, and with it how far a run that needs one can be relied on.
+
+`x: "time d"` may run only where `time` equals the number of heads. A tie is explained by a relation that the source
+writes, by a namesake, or as an alias: the feature axis of an argument has the size of the model's own axis that it
+meets, under another name. Two names of one signature, an extent and a constructor's integer, or a size that the same
+array has already, are told apart by the claims: a tie of these is one that nothing explains, and a finding.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from shapecheck.evaluate.inputs.namesakes import are_namesakes, is_extent, is_of_models, words
+from shapecheck.model import Assumption
+from shapecheck.shapes import FixedDim, NamedDim, parse_spec
+
+Tie = tuple[str, str]
+"""A free name, and what it is made equal to: a size, another name, or an expression over names."""
+
+_RELATING = frozenset(["half", "double", "twice", "quarter", "third", "minus", "plus", "prev", "next", "total", "both"])
+_NAME = re.compile(r"[^\W\d]\w*")
+
+
+@dataclass(frozen=True)
+class Written:
+    """What is written of one array argument. `formal` is an annotation, and no comment or docstring."""
+
+    parameter: str
+    spec: str
+    formal: bool = True
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What is written of a call: its arrays, the names that each claim of its scope uses, and the function itself."""
+
+    arrays: tuple[Written, ...] = ()
+    claims: tuple[frozenset[str], ...] = ()
+    function: Any = None
+
+    def features(self) -> frozenset[str]:
+        """The names of feature axes: the last one of some array, or the channels before two others, and no extent."""
+        return frozenset(name for array in self.arrays for name in _feature_axes(parse_spec(array.spec).dims))
+
+    def tells_apart(self, first: str, second: str) -> bool:
+        """Whether one claim names both."""
+        return any(first in names and second in names for names in self._all())
+
+    def uses(self, name: str) -> bool:
+        """Whether some claim uses the name."""
+        return any(name in names for names in self._all())
+
+    def names_both(self, first: str, second: str) -> bool:
+        """Whether the claims of this scope use both names, or names that go for them."""
+        used = {name for names in self._all() for name in names}
+        return all(any(are_namesakes(name, each) for name in used) for each in (first, second)) and first != second
+
+    def is_formal(self, name: str) -> bool:
+        """Whether an annotation uses the name."""
+        return any(array.formal and name in parse_spec(array.spec).names() for array in self.arrays)
+
+    def _all(self) -> Iterator[frozenset[str]]:
+        yield from self.claims
+        for array in self.arrays:
+            yield frozenset(parse_spec(array.spec).names())
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The sizes of one trial: those `chosen` for free names, and integers by name, of models and of the call itself.
+
+    `own` are the sizes of arrays that were given with the call, and stay.
+    """
+
+    chosen: Mapping[str, str]
+    integers: Mapping[str, int] = field(default_factory=dict)
+    arguments: frozenset[str] = frozenset()
+    own: frozenset[int] = frozenset()
+
+    def named(self, size: int) -> list[str]:
+        """The integers of this size."""
+        return [name for name, value in self.integers.items() if value == size]
+
+
+def explained(tie: Tie, signature: Signature, sizes: Sizes) -> Assumption:
+    """The tie as an assumption, with what explains it; it is `invented` if nothing does."""
+    name, text = tie
+    if text.isdigit():
+        return _to_size(name, int(text), signature, sizes)
+    if text.isidentifier():
+        written = signature.is_formal(name) and signature.is_formal(text)
+        namesake = not written and not signature.tells_apart(name, text) and are_namesakes(name, text)
+        return Assumption("tie", name, text, "namesake" if namesake else "invented")
+    related = [name, *_NAME.findall(text)]
+    is_said = any(_says_relation(each) for each in related) or bool(_computed(signature.function) & set(related))
+    return Assumption("tie", name, text, "written" if is_said else "invented")
+
+
+def _to_size(name: str, size: int, signature: Signature, sizes: Sizes) -> Assumption:
+    named = sizes.named(size)
+    argument = next((each for each in named if each in sizes.arguments and not is_of_models(each)), None)
+    if argument is not None and not signature.uses(argument):
+        # No claim says what the integer is: its caller lets it follow the arrays.
+        return Assumption("tie", name, argument, "written")
+    apart = next((each for each in named if signature.tells_apart(name, each) or each == argument), None)
+    if apart is not None:
+        return Assumption("tie", name, apart, "invented")
+    namesake = next((each for each in named if are_namesakes(name, each)), None)
+    if namesake is not None:
+        return Assumption("tie", name, namesake, "namesake")
+    shown = named[0] if named else str(size)
+    if not named and size in sizes.own:  # an array that was given with the call has this extent too
+        return Assumption("tie", name, shown, "alias")
+    is_alias = name in signature.features() and not _stands_beside(name, size, signature, sizes)
+    return Assumption("tie", name, shown, "alias" if is_alias else "invented")
+
+
+def _stands_beside(name: str, size: int, signature: Signature, sizes: Sizes) -> bool:
+    """Whether an array with this axis has another of that size already."""
+    for array in signature.arrays:
+        dims = parse_spec(array.spec).dims
+        if not any(isinstance(dim, NamedDim) and dim.name == name for dim in dims):
+            continue
+        for dim in dims:
+            other = dim.name if isinstance(dim, NamedDim) else ""
+            value = (
+                str(dim.size)
+                if isinstance(dim, FixedDim)
+                else sizes.chosen.get(other, str(sizes.integers.get(other, "")))
+            )
+            if other != name and value == str(size):
+                return True
+    return False
+
+
+def _feature_axes(dims: Sequence[object]) -> Iterator[str]:
+    last = dims[-1] if dims else None
+    if isinstance(last, NamedDim) and not is_extent(last.name):
+        yield last.name
+    channels = dims[-3] if len(dims) >= 3 else None
+    if isinstance(channels, NamedDim) and any(word.startswith("c") for word in words(channels.name)):
+        yield channels.name
+
+
+def _says_relation(name: str) -> bool:
+    return bool(_RELATING & set(words(name))) or name[-1:].isdigit()
+
+
+def _computed(function: Callable[..., Any] | None) -> frozenset[str]:
+    """The variables of a function that are computed of others: `half = d // 2`."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function))) if function is not None else None
+    except (OSError, TypeError, SyntaxError, ValueError):
+        return frozenset()
+    found: set[str] = set()
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp):
+            found.update(target.id for target in node.targets if isinstance(target, ast.Name))
+    return frozenset(found)

@@ -1,0 +1,127 @@
+"""What a search is made of: a trial to make, a recipe that makes it, and the outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from shapecheck.evaluate.inputs.size_assignment import Substitution
+from shapecheck.evaluate.inputs.ties import Signature, Sizes
+from shapecheck.model import Assumption, Call, Failure, Mode, Stage
+
+INDEPENDENT = Substitution()
+"""No free name is tied to anything."""
+
+Chosen = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One way to run an entry.
+
+    It has `rank` axes for each variadic dim, the constructor's integers by `construction`, and by `invention` what
+    nothing describes.
+    """
+
+    mode: Mode
+    substitution: Substitution = INDEPENDENT
+    variant: int = 0
+    construction: int = 0
+    rank: int = 1
+    invention: int = 0
+
+
+@dataclass(frozen=True)
+class Apart:
+    """Sizes of a model's `own`, which free names shall not have; and those that names had `before`, which stay."""
+
+    own: frozenset[int] = frozenset()
+    before: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """An entry made ready for one trial.
+
+    `chosen` are the sizes of its free names, `integers` those of its model and its arguments by name, `arguments` the
+    names of the latter. `own` are the sizes of arrays that are given and stay. `assumptions` are what was made up;
+    `shared` are ties of free names to the sizes that they had in the constructor.
+    """
+
+    call: Callable[[], None]
+    chosen: Chosen = ()
+    integers: Mapping[str, int] = field(default_factory=dict)
+    arguments: frozenset[str] = frozenset()
+    own: frozenset[int] = frozenset()
+    assumptions: tuple[Assumption, ...] = ()
+    shared: Chosen = ()
+    apart: Apart = Apart()
+
+    def sizes(self) -> Sizes:
+        """All sizes of the trial."""
+        return Sizes(dict(self.chosen), self.integers, self.arguments, self.own)
+
+    def known(self) -> tuple[int, ...]:
+        """The sizes that a free name may be tied to."""
+        return tuple(dict.fromkeys(size for size in self.integers.values() if size > 2))
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How an entry is run under a trial, and what the search may vary.
+
+    `relations` lets free names be tied to each other blindly. The `signature` has what is written of the arguments,
+    which explains ties; it is `certain` if each array among them is described by one plain shape, so that a shape error
+    is one of the code. Assumptions that hold for each trial are `lasting`.
+    If it `varies`, another invention has other integers. The search ends after so many `attempts`, or
+    `seconds`.
+    """
+
+    prepare: Callable[[Trial], Prepared]
+    relations: bool = False
+    signature: Signature = field(default_factory=Signature)
+    certain: bool = True
+    symbolic: bool = True
+    constructions: tuple[int, ...] = (0,)
+    ranks: tuple[int, ...] = (1,)
+    lasting: tuple[Assumption, ...] = ()
+    varies: bool = False
+    attempts: int = 240
+    seconds: float = 20.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one attempt showed."""
+
+    trial: Trial
+    calls: tuple[Call, ...]
+    prepared: Prepared | None
+    failure: Failure | None
+    stages: tuple[Stage, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether it ran to its end."""
+        return self.failure is None
+
+    @property
+    def depth(self) -> int:
+        """How far it came."""
+        return sum(len(c.observations) for c in self.calls)
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """The line of the user's code on which it ended."""
+        frame = self.failure.frame if self.failure is not None else None
+        return (frame.path, frame.line) if frame is not None else ("", 0)
+
+    def has_invented(self) -> bool:
+        """Whether something that no one describes was made up, so that another invention may show something else."""
+        found = self.prepared.assumptions if self.prepared is not None else ()
+        return any(each.provenance == "invented" and each.kind not in ("dtype", "follows") for each in found)
+
+    def has_guessed_rank(self) -> bool:
+        """Whether nothing says how many axes some array has."""
+        found = self.prepared.assumptions if self.prepared is not None else ()
+        return any(each.provenance == "invented" and each.kind == "rank" for each in found)

@@ -1,0 +1,91 @@
+"""What constructors were given: the sizes that a class's comments name, though no instance keeps them.
+
+`self.w = Linear(d_model, 3)` leaves no `d_model` behind, and yet `# (seq, d_model)` in a method of that class means
+the argument. So the sizes among a constructor's variables are noted for each instance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True)
+class Construction:
+    """One constructor's sizes and configs by variable: its arguments, and what it computed of them."""
+
+    instance: Any
+    scope: tuple[str, int]
+    variables: Mapping[str, Any]
+
+
+class Known(Protocol):
+    """What is known of constructions."""
+
+    def note(self, construction: Construction) -> None:
+        """Note a constructor's variables, in place of those at its start."""
+
+    def kept(self) -> Sequence[Construction]:
+        """All of them, so that another evaluation can take them over."""
+
+    def variables(self, instance: Any) -> Sequence[Mapping[str, Any]]:
+        """What the constructor of `instance` had, or of those like it."""
+
+    def own(self, instance: Any) -> Sequence[Mapping[str, Any]]:
+        """What the constructor of this very instance had; nothing if JAX has rebuilt it."""
+
+
+class Constructions:
+    """All constructions of the evaluation under way."""
+
+    def __init__(self) -> None:
+        self._all: dict[tuple[int, tuple[str, int]], Construction] = {}
+        self._by_type: dict[type, list[Construction]] = {}
+
+    def note(self, construction: Construction) -> None:
+        """Note a constructor's variables, in place of those at its start."""
+        self._all[id(construction.instance), construction.scope] = construction
+        self._by_type = {}
+
+    def kept(self) -> Sequence[Construction]:
+        """All of them, so that another evaluation can take them over."""
+        return tuple(self._all.values())
+
+    def variables(self, instance: Any) -> Sequence[Mapping[str, Any]]:
+        """What the constructor of `instance` had.
+
+        Instances are rebuilt on their way through JAX's transformations. Then it is what the constructors of
+        instances like it had, or, where vmap and scan have changed the parameters' shapes, of any of its class.
+        """
+        found = self._alike(instance)
+        same = [c for c in found if c.instance is instance]
+        if not same and len({id(c.instance) for c in found}) > 1:
+            looks = _looks(instance)
+            same = [c for c in found if _looks(c.instance) == looks]
+        return [c.variables for c in same or found]
+
+    def own(self, instance: Any) -> Sequence[Mapping[str, Any]]:
+        """What the constructor of this very instance had; nothing if JAX has rebuilt it."""
+        return [c.variables for c in self._alike(instance) if c.instance is instance]
+
+    def _alike(self, instance: Any) -> Sequence[Construction]:
+        if not self._by_type:
+            # By the type at the end of construction: Equinox constructs an instance of a subclass first.
+            for construction in self._all.values():
+                self._by_type.setdefault(type(construction.instance), []).append(construction)
+        return self._by_type.get(type(instance), [])
+
+
+def _looks(instance: Any) -> object:
+    """Structure and shapes of an instance's parts; instances of one look were given the same sizes."""
+    import jax  # noqa: PLC0415 - a program that is watched decides itself when JAX is loaded
+
+    from shapecheck.evaluate.probes.describe_value import is_array  # noqa: PLC0415 - likewise
+
+    try:
+        leaves, structure = jax.tree_util.tree_flatten(instance)
+        # Static fields are part of the structure, and the user's classes compare them.
+        return str(structure), tuple(str(leaf.shape) if is_array(leaf) else str(type(leaf)) for leaf in leaves)
+    except Exception:  # the user's own flattening or printing
+        return None

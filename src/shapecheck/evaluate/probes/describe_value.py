@@ -1,0 +1,112 @@
+"""Runtime values -> plain observed values: dtype and shape of arrays, the structure of containers, never data."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import jax
+import numpy as np
+from jax import export
+
+from shapecheck.evaluate.probes.vmap_axes import mapped_axes
+from shapecheck.model import ArrayValue, OtherValue, TreeValue, Value
+
+_LEAF_LIMIT = 2000  # a claim about a pytree of more leaves than this is about a whole model: not looked into
+
+_OF_OPERATORS = ("named_shape", "as_matrix", "to_dense", "todense")
+
+
+def is_size(value: Any) -> bool:
+    """Whether `value` can be a dim: a Python or numpy integer or a symbolic dim, no bool."""
+    if isinstance(value, (int, np.integer)):
+        return not isinstance(value, bool)
+    return export.is_symbolic_dim(value)
+
+
+def is_array(value: object) -> bool:
+    """Whether `value` is an array, tracer, or abstract array."""
+    return isinstance(value, (jax.Array, np.ndarray, np.generic, jax.ShapeDtypeStruct))
+
+
+def describe(value: object, hidden: Callable[[], tuple[str, ...]] = tuple) -> Value:
+    """The plain form of `value`; array data is never touched.
+
+    `hidden` tells what mapped axes a tracer may have which it does not show.
+    """
+    return _describe(value, [_LEAF_LIMIT], hidden)
+
+
+def _describe(value: Any, budget: list[int], hidden: Callable[[], tuple[str, ...]]) -> Value:
+    budget[0] -= 1
+    if is_array(value):
+        unseen = hidden() if isinstance(value, jax.core.Tracer) else ()
+        return ArrayValue(dtype_name(value), tuple(str(d) for d in value.shape), mapped_axes(value), unseen)
+    if isinstance(value, (bool, int, float, complex)):
+        return OtherValue(type(value).__name__, str(value))
+    if export.is_symbolic_dim(value):
+        return OtherValue("int", str(value))
+    if value is None or budget[0] <= 0:
+        return OtherValue(type(value).__name__)
+    children = _children(value)
+    if children is None:
+        return OtherValue(type(value).__name__)
+    kind, keys, parts = children
+    if kind == "node" and has_axes_of_its_own(value, parts):
+        kind = "operator"
+    return TreeValue(kind, type(value).__name__, tuple(keys), tuple(_describe(p, budget, hidden) for p in parts))
+
+
+def has_axes_of_its_own(value: Any, parts: list[Any]) -> bool:
+    """Whether an object stands for an array whose axes are others than those of the arrays that it holds.
+
+    An operator (of lineax, cola, ...) may hold the diagonal of a matrix; the axes of named arrays (of haliax, penzai,
+    coordax, ...) have names instead of an order. Nobody can tell what a tuple of sizes says of these.
+    """
+    try:
+        if any(hasattr(type(value), name) for name in _OF_OPERATORS):
+            return True
+        axes = getattr(value, "axes", None) or getattr(value, "dims", None)
+        if isinstance(axes, tuple) and axes and all(isinstance(getattr(a, "name", a), str) for a in axes):
+            return True
+        shape = getattr(value, "shape", None)
+    except Exception:  # of a class of others': a property may do anything
+        return False
+    arrays = [part for part in parts if is_array(part)]
+    return bool(arrays) and _is_shape(shape) and all(array.shape != shape for array in arrays)
+
+
+def _is_shape(value: object) -> bool:
+    return isinstance(value, tuple) and all(map(is_size, value))
+
+
+def _children(value: Any) -> tuple[str, Iterable[str], list[Any]] | None:
+    """The kind, keys and parts of a container one level down; None for a leaf."""
+    if isinstance(value, tuple):
+        fields = getattr(value, "_fields", None)
+        return ("node", fields, list(value)) if fields else ("tuple", map(str, range(len(value))), list(value))
+    if isinstance(value, list):
+        return "list", map(str, range(len(value))), value
+    if isinstance(value, dict):
+        return "dict", map(str, value), list(value.values())
+    try:
+        leaves, structure = jax.tree_util.tree_flatten(value, is_leaf=lambda x: x is not value)
+    except Exception:  # of a class of others': Equinox's `State` is not to be looked at once there is a newer one
+        return None
+    is_leaf = jax.tree_util.treedef_is_leaf(structure) and len(leaves) == 1 and leaves[0] is value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        names = [f.name for f in dataclasses.fields(value) if hasattr(value, f.name)]
+        if not is_leaf:  # what a static field holds, an abstract array perhaps, is no part of the pytree
+            parts = {id(leaf) for leaf in leaves}
+            names = [name for name in names if id(getattr(value, name)) in parts]
+        return "node", names, [getattr(value, n) for n in names]
+    if is_leaf:
+        return None
+    return "node", map(str, range(len(leaves))), leaves
+
+
+def dtype_name(value: Any) -> str:
+    """The dtype's full name as JAX prints it: "float32", "bfloat16", "key<fry>"."""
+    dtype = value.dtype
+    return str(getattr(dtype, "name", None) or dtype)

@@ -1,0 +1,200 @@
+"""Import of the user's modules in the worker: under the user's names, probed on the way in, each once."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from types import CodeType, ModuleType
+
+from shapecheck.evaluate.global_state import GlobalState
+from shapecheck.evaluate.probes import disable_typecheckers
+from shapecheck.evaluate.probes.ast_probes import HANDLE, instrument
+from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
+from shapecheck.evaluate.probes.recorder import Recorder
+from shapecheck.evaluate.probes.tolerate_concrete import STEP, Steps, with_steps
+from shapecheck.worker.rpc import ModulePlan
+
+
+class WorkerEndedError(ImportError):
+    """Raised in place of a module whose import ended an earlier worker process."""
+
+
+class Importer(importlib.abc.MetaPathFinder):
+    """Finds modules as Python does, and compiles the planned ones with probes.
+
+    Several import roots may hold modules of one name (`a/model.py` and `b/model.py`). Only one root is active at a
+    time: its folder stands first on `sys.path`, and modules of other roots that it would shadow are put aside.
+    """
+
+    def __init__(
+        self,
+        plans: Sequence[ModulePlan],
+        recorder: Recorder,
+        culprits: Mapping[str, str],
+        announce: Callable[[str], None],
+        global_state: GlobalState,
+    ) -> None:
+        self.plans: dict[str, ModulePlan] = {p.file: p for p in plans}
+        self.recorder = recorder
+        self.culprits = culprits
+        self.announce = announce
+        self.global_state = global_state
+        self.loaded: dict[str, ModuleType] = {}  # by file
+        self.executing: list[str] = []
+        self.aside: dict[str, dict[str, ModuleType]] = {}
+        self.ran: set[tuple[str, int]] = set()  # (path, scope) of functions that ran while modules were imported
+        self.cwd = os.getcwd()
+        self.steps: Steps | None = None
+        self.tests: tuple[str, ...] = ()  # folders and files of tests, resolved, whose statements are stepped over
+        self.root = ""
+        self.tops: dict[str, set[str]] = {}
+        for plan in plans:
+            self.tops.setdefault(plan.root, set()).add(plan.name.split(".", 1)[0])
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """The standard path search, with the loader changed for planned files."""
+        spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
+        if spec is None or spec.origin is None or not isinstance(spec.loader, importlib.machinery.SourceFileLoader):
+            return None
+        file = os.path.realpath(spec.origin)
+        plan = self.plans.get(file)
+        if plan is None and not self.is_test(file):
+            return None
+        spec.loader = ProbingLoader(fullname, spec.origin, plan or self.unclaimed(file, fullname), self)
+        return spec
+
+    def is_test(self, file: str) -> bool:
+        """Whether a file (resolved) is one of tests, or stands beside them."""
+        return any(file == test or file.startswith(test + os.sep) for test in self.tests)
+
+    def unclaimed(self, file: str, name: str) -> ModulePlan:
+        """A file that claims nothing that is checked: a test."""
+        return ModulePlan(file, self.shown(file), "", name, (), ())
+
+    def shown(self, file: str) -> str:
+        """The path as reports show it."""
+        file = os.path.realpath(file)
+        known = self.plans.get(file)
+        if known is not None:
+            return known.path
+        return os.path.relpath(file, self.cwd) if file.startswith(self.cwd + os.sep) else file
+
+    def add_root(self, root: str) -> None:
+        """Let modules of `root` be imported too, without another root's giving way."""
+        self.root = root
+        if root in sys.path:
+            sys.path.remove(root)
+        sys.path.insert(0, root)
+
+    def load(self, plan: ModulePlan) -> ModuleType:
+        """Import the module of `plan`, once; raises whatever its import raises."""
+        known = self.loaded.get(plan.file)
+        if known is not None:
+            return known
+        self.activate(plan.root)
+        module: ModuleType | None = None
+        try:
+            module = importlib.import_module(plan.name)
+        except ModuleNotFoundError as error:
+            # A name that cannot be imported (`v1.2.py`, a script without ending, a file not saved yet) is no reason.
+            if error.name is None or not f"{plan.name}.".startswith(f"{error.name}."):
+                raise
+        if module is None or plan.file not in self.loaded:
+            # The name leads nowhere, or elsewhere (an installed package, an unusual layout): load by location.
+            module = self._load_from_file(plan)
+        return self.loaded.get(plan.file, module)
+
+    def _load_from_file(self, plan: ModulePlan) -> ModuleType:
+        name = plan.name if plan.name not in sys.modules else f"_shapecheck_{len(self.loaded)}_{plan.name}"
+        spec = importlib.util.spec_from_file_location(
+            name, plan.file, loader=ProbingLoader(name, plan.file, plan, self)
+        )
+        if spec is None or spec.loader is None:
+            raise ImportError(f"no module can be made of {plan.path}")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            sys.modules.pop(name, None)
+            raise
+        return module
+
+    def activate(self, root: str) -> None:
+        """Make `root` the active one; it stays so, as its modules may import more while they run."""
+        if root == self.root:
+            return
+        self._put_aside(root)
+        with self.global_state.lasting():
+            self.add_root(root)
+        importlib.invalidate_caches()
+
+    def _put_aside(self, root: str) -> None:
+        """Take modules of other roots out of `sys.modules` where `root` has its own of that name."""
+        mine = self.tops.get(root, set())
+        for name, module in list(sys.modules.items()):
+            file = getattr(module, "__file__", None)
+            plan = self.plans.get(os.path.realpath(file)) if isinstance(file, str) else None
+            if plan is not None and plan.root != root and name.split(".", 1)[0] in mine:
+                self.aside.setdefault(plan.root, {})[name] = sys.modules.pop(name)
+        sys.modules.update(self.aside.pop(root, {}))
+
+
+class ProbingLoader(importlib.machinery.SourceFileLoader):
+    """Compiles one planned file with its probes."""
+
+    def __init__(self, fullname: str, path: str, plan: ModulePlan, importer: Importer) -> None:
+        super().__init__(fullname, path)
+        self.plan = plan
+        self.importer = importer
+
+    def get_source(self, fullname: str) -> str | None:
+        """The text as it was compiled."""
+        if not self.plan.source:
+            return super().get_source(fullname)
+        return importlib.util.decode_source(self.plan.source.encode("latin-1"))
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        """Compile the source with probes around the planned sites."""
+        source = self.plan.source.encode("latin-1") or self.get_data(self.path)
+        tree = instrument(source, self.plan.file, self.plan.scopes, self.plan.sites)
+        if self.importer.steps is not None and self.importer.is_test(self.plan.file):
+            tree = with_steps(tree)
+        code: CodeType = compile(tree, self.plan.file, "exec", dont_inherit=True)
+        return code
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the module body; remember which file is running, so that a crash can be laid at its door."""
+        importer = self.importer
+        if self.plan.file in importer.culprits:
+            raise WorkerEndedError(importer.culprits[self.plan.file])
+        probe = ModuleProbe(importer.recorder, self.plan.path, self.plan.scopes, self.plan.sites)
+        setattr(module, HANDLE, probe)
+        if importer.steps is not None:
+            setattr(module, STEP, importer.steps)
+        importer.recorder.paths.setdefault(self.plan.file, self.plan.path)
+        importer.loaded[self.plan.file] = module
+        importer.executing.append(self.plan.path)
+        importer.announce(self.plan.path)
+        recorder = importer.recorder
+        before, recorder.touched = recorder.touched, set()
+        try:
+            with importer.global_state.lasting():
+                super().exec_module(module)
+        except BaseException:
+            importer.loaded.pop(self.plan.file, None)
+            raise
+        finally:
+            disable_typecheckers.stand_aside_where_loaded()
+            # What the import ran, all evaluations lean on, and not just the one that happened to import it.
+            importer.ran |= {(path, scope) for path, scope in recorder.touched if scope}
+            recorder.touched = before
+            importer.executing.pop()
+            importer.announce(importer.executing[-1] if importer.executing else "")

@@ -1,0 +1,266 @@
+"""The handle that an instrumented module knows as `__shapecheck__`: what its probes call."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from types import FrameType, GeneratorType
+from typing import Any
+
+import jax
+
+from shapecheck.evaluate.probes.constructor_arguments import Construction
+from shapecheck.evaluate.probes.describe_value import describe, is_array, is_size
+from shapecheck.evaluate.probes.recorder import Opened, Recorder
+from shapecheck.evaluate.probes.tracer_origin import Formatted, described, traced_by
+from shapecheck.evaluate.probes.visible_sizes import sizes_among, visible
+from shapecheck.evaluate.probes.vmap_axes import Surroundings
+from shapecheck.model import Named, Observation, Scope, Site
+
+_ITEM_LIMIT = 64
+_CALL_LIMIT = 20_000  # calls kept of one evaluation; beyond it a Python loop repeats itself
+
+
+class ModuleProbe:
+    """What the probes of one module call while the user's code runs.
+
+    A module may share its variables with other code, as the cells of a notebook do. Then claims mean only those that
+    are `mentioned` in its own code: what another cell has left behind is none of its business.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        path: str,
+        scopes: Sequence[Scope],
+        sites: Sequence[Site],
+        mentioned: frozenset[str] | None = None,
+    ) -> None:
+        self.mentioned = mentioned
+        self.recorder, self.path, self.scopes, self.sites = recorder, path, scopes, sites
+        self.surroundings = Surroundings()
+        self.parameters: dict[int, list[Site]] = {}
+        self.returns: dict[int, Site] = {}
+        self.field_sites: dict[int, list[Site]] = {}
+        for site in sites:
+            if site.kind == "param":
+                self.parameters.setdefault(site.scope, []).append(site)
+            elif site.kind == "return":
+                self.returns[site.scope] = site
+            elif site.kind == "field":
+                self.field_sites.setdefault(site.scope, []).append(site)
+
+    def enter(self, scope: int, outer: Opened | None) -> Opened:
+        """Open a call of `scope` and observe its parameters."""
+        frame = sys._getframe(1)
+        opened = self._open(scope, outer)
+        opened.caller = self.recorder.frame(frame.f_back)
+        variables = frame.f_locals
+        owner = self.scopes[scope].parameters[:1]
+        if owner == ("self",):
+            opened.stage = self.recorder.stages.get(id(variables.get("self")), "")
+        for site in self.parameters.get(scope, ()):
+            if site.name in variables:
+                self._note(opened, site, variables[site.name], frame)
+        if self.recorder.on_enter is not None and self.recorder.active:
+            self.recorder.on_enter(self, scope, frame)
+        self.recorder.listener.entered(opened)
+        return opened
+
+    def failed(self, opened: Opened) -> None:
+        """Note that a call ends with an error, the one that is handled now."""
+        opened.failed = True
+        error = sys.exc_info()[1]
+        if error is not None:
+            self.recorder.listener.failed(opened, error)
+
+    def leave(self, opened: Opened) -> None:
+        """Note that a call is over."""
+        if not opened.failed:
+            self.recorder.listener.left(opened)
+
+    def touch(self, scope: int) -> None:
+        """Note that a function without sites ran."""
+        self.recorder.touched.add((self.path, scope))
+
+    def value(self, opened: Opened | None, site: int, value: Any) -> Any:
+        """Observe an expression's value, and pass it on."""
+        if opened is not None:
+            if isinstance(value, GeneratorType) and value.gi_code.co_name == "<genexpr>":
+                # `q, k, v = (f(x) for x in y)`: look at what it yields, and yield that again.
+                items = list(itertools.islice(value, _ITEM_LIMIT))
+                self._note(opened, self.sites[site], items, sys._getframe(1))
+                items = self.recorder.listener.observed(opened, self.sites[site], items)
+                return itertools.chain(items, value)
+            self._note(opened, self.sites[site], value, sys._getframe(1))
+            return self.recorder.listener.observed(opened, self.sites[site], value)
+        return value
+
+    def shown(self, opened: Opened | None, site: int, value: Any) -> Any:
+        """Observe what a print is about to make text of, and pass it on."""
+        recorder = self.recorder
+        if opened is not None and recorder.active and recorder.keeps:
+            found = Observation(site, described(value), traced=traced_by(value, sys._getframe(1)))
+            if found not in opened.observations:
+                opened.observations.append(found)
+            if self.sites[site].part is not None and isinstance(value, jax.core.Tracer):
+                return Formatted(value)
+        return value
+
+    def returned(self, opened: Opened | None, value: Any) -> Any:
+        """Observe what a function returns, and pass it on."""
+        if opened is not None:
+            site = self.returns[opened.scope]
+            self._note(opened, site, value, sys._getframe(1))
+            return self.recorder.listener.observed(opened, site, value)
+        return value
+
+    def named(self, opened: Opened | None, site: int) -> bool:
+        """Observe a variable or attribute chain, if it has a value at this point; whether it shall have another."""
+        if opened is None:
+            return False
+        frame = sys._getframe(1)
+        first, *rest = self.sites[site].name.split(".")
+        variables = frame.f_locals
+        if first not in variables:
+            variables = frame.f_globals
+        if first not in variables:
+            return False
+        value = variables[first]
+        for attribute in rest:
+            if not hasattr(value, attribute):
+                return False
+            value = getattr(value, attribute)
+        self._note(opened, self.sites[site], value, frame)
+        result = self.recorder.listener.observed(opened, self.sites[site], value)
+        if result is value:
+            return False
+        opened.instead = result
+        return True
+
+    def kept(self, value: Any, *probes: Any) -> Any:
+        """The value of an expression, behind which probes have done their work."""
+        return value
+
+    def taken(self, opened: Opened) -> Any:
+        """The value that a variable shall have in place of what was observed."""
+        value, opened.instead = opened.instead, None
+        return value
+
+    def constructing(self, scope: int) -> None:
+        """Note the sizes that a constructor has: called at its start, and at its end.
+
+        A variable that it binds more than once means one of several sizes, and nobody can say which.
+        """
+        variables = sys._getframe(1).f_locals
+        owner = self.scopes[scope].parameters[0]
+        if owner in variables:
+            changing = {name for name in self.scopes[scope].rebound if is_size(variables.get(name))}
+            sizes = {name: value for name, value in sizes_among(variables).items() if name not in changing}
+            construction = Construction(variables[owner], (self.path, scope), sizes)
+            self.recorder.constructions.note(construction)
+
+    def fields(self, scope: int, outer: Opened | None) -> Callable[[Any], Any]:
+        """A class decorator that observes the fields of each instance when its construction ends."""
+
+        def decorate(cls: Any) -> Any:
+            if not isinstance(cls, type):
+                return cls
+            name = "__new__" if issubclass(cls, tuple) else "__init__"
+            original = getattr(cls, name)
+
+            @functools.wraps(original)
+            def construct(first: Any, *args: Any, **kwargs: Any) -> Any:
+                result = original(first, *args, **kwargs)
+                self._fields(scope, outer, result if name == "__new__" else first, sys._getframe(1))
+                return result
+
+            setattr(cls, name, construct)
+            self._constants(scope, outer, cls, sys._getframe(1))
+            return cls
+
+        return decorate
+
+    def _fields(self, scope: int, outer: Opened | None, instance: Any, frame: FrameType) -> None:
+        if _rebuilt(frame):
+            return
+        opened = self._open(scope, outer)
+        opened.caller = self.recorder.frame(frame)
+        for site in self.field_sites[scope]:
+            if hasattr(instance, site.name):
+                names = visible(site.names, {"self": instance, **_members(instance)}, {})
+                value = describe(getattr(instance, site.name), self._hidden(opened, frame))
+                opened.observations.append(Observation(site.index, value, names))
+        self.recorder.listener.left(opened)
+
+    def _constants(self, scope: int, outer: Opened | None, cls: type, frame: FrameType) -> None:
+        """Observe the arrays that the class itself holds, and its instances share."""
+        own = vars(cls)
+        sites = [s for s in self.field_sites[scope] if is_array(own.get(s.name))]
+        if sites:
+            opened = self._open(scope, outer)
+            for site in sites:
+                names = visible(site.names, own, self._variables(frame)[1])
+                opened.observations.append(Observation(site.index, describe(own[site.name]), names))
+
+    def _open(self, scope: int, outer: Opened | None) -> Opened:
+        recorder = self.recorder
+        recorder.touched.add((self.path, scope))
+        if outer is not None and outer.run != recorder.run and recorder.keeps:
+            # The enclosing call belongs to an earlier evaluation (a factory's): take its bindings along.
+            outer.run = recorder.run
+            recorder.calls.append(outer)
+        recorder.count += 1
+        opened = Opened(self, scope, recorder.count, outer)
+        if recorder.active and recorder.keeps and len(recorder.calls) < _CALL_LIMIT:
+            recorder.calls.append(opened)
+        return opened
+
+    def _note(self, opened: Opened, site: Site, value: Any, frame: FrameType) -> None:
+        if not self.recorder.active:
+            return
+        names: tuple[Named, ...] = ()
+        if site.names:
+            parameters = self.scopes[site.scope].parameters
+            names = visible(site.names, *self._variables(frame), self.recorder.constructions, parameters)
+        opened.observations.append(Observation(site.index, describe(value, self._hidden(opened, frame)), names))
+
+    def _hidden(self, opened: Opened, frame: FrameType) -> Callable[[], tuple[str, ...]]:
+        """What tells, if it is asked, which axes of vmap no value of a call shows."""
+
+        def hidden() -> tuple[str, ...]:
+            if opened.hidden is None:
+                opened.hidden = self.surroundings.hidden_axes(frame)
+            return opened.hidden
+
+        return hidden
+
+    def _variables(self, frame: FrameType) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        """The variables of a frame that claims may mean: its own, and those of the module."""
+        if self.mentioned is None:
+            return frame.f_locals, frame.f_globals
+        shared = {name: frame.f_globals[name] for name in self.mentioned if name in frame.f_globals}
+        return shared if frame.f_locals is frame.f_globals else frame.f_locals, shared
+
+
+def _members(instance: Any) -> dict[str, Any]:
+    try:
+        return dict(vars(instance))
+    except TypeError:  # namedtuples and slotted classes have no __dict__
+        return {n: getattr(instance, n) for n in getattr(type(instance), "_fields", ())}
+
+
+def _rebuilt(frame: FrameType | None) -> bool:
+    """Whether JAX builds the instance (unflattening a pytree), and not the user's code."""
+    while frame is not None:
+        module = str(frame.f_globals.get("__name__", ""))
+        top = module.split(".", 1)[0]
+        if top in ("jax", "jaxlib"):
+            return True
+        # Between the constructor and its caller stand our wrapper and the metaclass or generated code.
+        if module != __name__ and top not in ("equinox", "dataclasses", "flax", "chex"):
+            return False
+        frame = frame.f_back
+    return False

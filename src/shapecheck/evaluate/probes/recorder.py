@@ -1,0 +1,225 @@
+"""What was observed while the user's code ran, call by call."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Protocol
+
+from shapecheck.evaluate.probes.constructor_arguments import Construction, Constructions, Known
+from shapecheck.model import Call, Frame, Observation, Scope, Site, Stage
+
+if TYPE_CHECKING:
+    from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
+
+
+class Probed(Protocol):
+    """What calls know of the module that they belong to."""
+
+    recorder: Recorder
+    path: str
+    scopes: Sequence[Scope]
+    sites: Sequence[Site]
+
+
+class Opened:
+    """One call of one scope, while it runs."""
+
+    def __init__(self, probe: Probed, scope: int, number: int, outer: Opened | None) -> None:
+        self.probe, self.scope, self.number, self.outer = probe, scope, number, outer
+        self.observations: list[Observation] = []
+        self.caller: Frame | None = None
+        self.stage = ""
+        self.failed = False
+        self.complete = True  # nothing has ended it half-way
+        self.hidden: tuple[str, ...] | None = None  # the axes of vmap that its values may have and do not show
+        self.run = probe.recorder.run
+        self.instead: Any = None  # what the variable that is observed shall hold
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A part of an evaluation, which others can take in: the construction of a model that is used again."""
+
+    calls: Sequence[Opened] = ()
+    constructions: Sequence[Construction] = ()
+
+
+class Watch:
+    """Notes the stages of models; this one notes none."""
+
+    def begin(self) -> None:
+        """Forget what ran: another evaluation starts."""
+
+    def evaluate(self, function: Callable[..., Any], *args: Any) -> None:
+        """Evaluate `function(*args)` abstractly."""
+        import jax  # noqa: PLC0415 - a program that is watched decides itself when JAX is loaded
+
+        jax.eval_shape(function, *args)
+
+    def know(self, name: str, model: Any) -> None:
+        """What is called from outside may be a part of `model`, which is known as `name`."""
+
+    def method(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """`function`, whose first argument is a model, as a stage of its own."""
+        return function
+
+    def function(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """`function`, as a stage if nothing inside of it is one."""
+        return function
+
+    def attempt(self) -> AbstractContextManager[None]:
+        """Around each evaluation."""
+        return contextlib.nullcontext()
+
+    def retry(self) -> bool:
+        """Whether an evaluation that failed is worth another run, without what saves time; that is now off."""
+        return False
+
+    def finish(self) -> tuple[Stage, ...]:
+        """The stages that ran to their end since `begin`."""
+        return ()
+
+
+class Listener:
+    """Hears of each observation as it is made; this one does nothing about it."""
+
+    def entered(self, opened: Opened) -> None:
+        """A call has begun, and its parameters were observed."""
+
+    def observed(self, opened: Opened, site: Site, value: Any) -> Any:
+        """A value was observed, in the latest of the call's observations. The code goes on with what is returned."""
+        return value
+
+    def failed(self, opened: Opened, error: BaseException) -> None:
+        """A call ends with an error."""
+
+    def left(self, opened: Opened) -> None:
+        """A call is over, without an error."""
+
+
+class Recorder:
+    """All calls of the evaluation under way. `paths` maps the user's absolute file names to those in messages.
+
+    In a process of the user's, Ctrl-C `interrupts` it; in the worker that exception can only be the code's own. There
+    no file is known before, and `named` gives the paths of those that turn out to be the user's. With a `listener`,
+    who does with them what there is to do, no calls are kept.
+    """
+
+    def __init__(
+        self,
+        paths: Mapping[str, str],
+        *,
+        interrupts: bool = False,
+        named: Callable[[str], str | None] = lambda file: None,
+        listener: Listener | None = None,
+    ) -> None:
+        self.paths, self._interrupts, self._named = dict(paths), interrupts, named
+        self.listener = listener or Listener()
+        self.keeps = listener is None
+        self.calls: list[Opened] = []
+        self.run = 0
+        self.count = 0
+        self.stages: dict[int, str] = {}
+        self.constructions: Known = Constructions()
+        self.touched: set[tuple[str, int]] = set()  # (path, scope) of all functions that ran since it was emptied
+        self.active = True
+        self.watch = Watch()
+        self.on_enter: Callable[[ModuleProbe, int, FrameType], None] | None = None
+
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """Observe nothing meanwhile."""
+        before, self.active = self.active, False
+        try:
+            yield
+        finally:
+            self.active = before
+
+    def meet(self, file: str) -> None:
+        """Learn whether a file of whose code something ran is the user's."""
+        path = self._named(file) if file not in self.paths else None
+        if path is not None:
+            self.paths[file] = path
+
+    def is_interrupted(self, error: BaseException) -> bool:
+        """Whether the user has pressed Ctrl-C."""
+        return self._interrupts and isinstance(error, KeyboardInterrupt)
+
+    def begin(self) -> None:
+        """Forget the calls so far: a new evaluation starts."""
+        self.calls = []
+        self.stages = {}
+        self.constructions = Constructions()
+        self.run += 1
+        self.watch.begin()
+
+    def since(self, start: int) -> Kept:
+        """What happened after the first `start` calls."""
+        return Kept(self.calls[start:], self.constructions.kept())
+
+    def again(self, kept: Kept) -> None:
+        """Take a part of an earlier evaluation into this one."""
+        for opened in kept.calls:
+            opened.run = self.run
+        self.calls += kept.calls
+        for construction in kept.constructions:
+            self.constructions.note(construction)
+
+    def finish(self) -> tuple[Call, ...]:
+        """The calls since `begin`, equal ones once."""
+        seen: dict[object, int] = {}
+        numbers: dict[int, int] = {}
+        result: list[Call] = []
+        for opened in self.calls:
+            parent = numbers.get(opened.outer.number) if opened.outer is not None else None
+            observations = tuple(opened.observations)
+            key = (opened.probe.path, opened.scope, parent, observations, opened.complete)
+            if key in seen:
+                numbers[opened.number] = seen[key]
+                continue
+            seen[key] = numbers[opened.number] = opened.number
+            result.append(
+                Call(
+                    opened.probe.path,
+                    opened.scope,
+                    opened.number,
+                    parent,
+                    observations,
+                    opened.caller,
+                    opened.stage,
+                    opened.complete,
+                )
+            )
+        return tuple(result)
+
+    def interrupt(self, error: BaseException) -> None:
+        """Note which calls did not come to their end: those that `error` came through on its way out."""
+        trace = error.__traceback__
+        while trace is not None:
+            code, variables = trace.tb_frame.f_code, trace.tb_frame.f_locals
+            for name in (*code.co_varnames, *code.co_cellvars):
+                opened = variables.get(name) if name.startswith("__sc_") else None
+                if isinstance(opened, Opened):
+                    opened.complete = False
+            trace = trace.tb_next
+
+    def frame(self, frame: FrameType | None) -> Frame | None:
+        """The nearest frame of the user's code, from `frame` outwards."""
+        while frame is not None:
+            path = self.paths.get(frame.f_code.co_filename)
+            if path is not None:
+                return Frame(path, frame.f_lineno, function_name(frame))
+            frame = frame.f_back
+        return None
+
+
+def function_name(frame: FrameType) -> str:
+    """`Class.method` as far as the frame tells (the qualified name where Python has it)."""
+    code = frame.f_code
+    if not hasattr(code, "co_qualname") and "self" in code.co_varnames[:1]:  # Python 3.10
+        return f"{type(frame.f_locals.get('self')).__name__}.{code.co_name}"
+    return str(getattr(code, "co_qualname", code.co_name)).replace("<locals>.", "")

@@ -1,0 +1,229 @@
+"""Tests evaluated abstractly: statements that only a real run can execute are stepped over.
+
+Inside the functions of a test file, in effect,
+
+    assert jnp.allclose(y, 1)           try: assert jnp.allclose(y, 1)
+                                        except BaseException:
+                                            if not __shapecheck_step__.over("assert"): raise
+
+and likewise for expression statements such as `np.testing.assert_allclose(y, z)`. A block that expects an error
+(`with pytest.raises(...)`) is not observed, since what it does is wrong on purpose, and it may find none. Neither is
+what led to an exception in the body of a `try` that has handlers for it.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable, Sequence
+from typing import Literal, TypeVar
+
+from shapecheck.evaluate.probes.recorder import Recorder
+
+STEP = "__shapecheck_step__"
+
+Kind = Literal["assert", "expression", "raises"]
+
+_EXPECTING = frozenset(
+    [
+        "raises",
+        "warns",
+        "deprecated_call",
+        "assertRaises",
+        "assertRaisesRegex",
+        "assertRaisesWithLiteralMatch",
+        "assertRaisesWithPredicateMatch",
+        "assertWarns",
+        "assertWarnsRegex",
+        "assertLogs",
+        "assertNoLogs",
+        "RaisesExc",
+        "RaisesGroup",
+        "suppress",
+    ]
+)
+# The types of what such calls return: `@pytest.mark.parametrize("outcome", [nullcontext(), pytest.raises(TypeError)])`.
+_OUTCOMES = frozenset(
+    [
+        "RaisesContext",  # before pytest 8.4
+        "RaisesExc",
+        "RaisesGroup",
+        "WarningsChecker",
+        "_AssertRaisesContext",
+        "_AssertWarnsContext",
+        "suppress",
+    ]
+)
+
+
+class Steps:
+    """The handle that a test module knows as `__shapecheck_step__`."""
+
+    def __init__(self, recorder: Recorder, kind_of: Callable[[BaseException], str]) -> None:
+        self.recorder, self._kind_of = recorder, kind_of
+        self.abstract = False  # a test for real steps over nothing
+        self.count = 0
+        self._expecting: list[bool] = []  # of each block around, whether it expects an error
+        self._attempts: list[int] = []  # of each `try` around, how many calls there were before
+
+    def reset(self, *, abstract: bool) -> None:
+        """A test begins."""
+        self.abstract, self.count = abstract, 0
+        self._expecting, self._attempts = [], []
+        self.recorder.active = True
+
+    def over(self, kind: Kind) -> bool:
+        """Whether the exception under way comes from evaluating abstractly, so that the statement is passed over."""
+        error = sys.exc_info()[1]
+        passed = self.abstract and error is not None and self._is_ours(kind, error)
+        if passed and error is not None:
+            self.recorder.interrupt(error)
+        self.count += passed
+        return passed
+
+    def _is_ours(self, kind: Kind, error: BaseException) -> bool:
+        if kind == "raises":
+            # What was expected did not come: pytest's own Failed is no Exception.
+            expecting = bool(self._expecting) and self._expecting[-1]
+            return expecting and (type(error).__name__ == "Failed" or self._asks_for_values(error))
+        if not isinstance(error, Exception):
+            return False
+        # Other errors of an assertion come from looking into what is abstract; but shapes are what we are after.
+        return self._asks_for_values(error) or (kind == "assert" and self._kind_of(error) != "shape")
+
+    def _asks_for_values(self, error: BaseException) -> bool:
+        return isinstance(error, AssertionError) or self._kind_of(error) == "value"
+
+    def expect(self, begins: bool, *managers: object) -> None:
+        """A block that expects an error begins or ends; with `managers`, one that does if they do."""
+        if begins:
+            self._expecting.append(not managers or any(type(m).__name__ in _OUTCOMES for m in managers))
+        elif self._expecting:
+            self._expecting.pop()
+        if self.abstract:
+            self.recorder.active = not any(self._expecting)
+
+    def attempt(self, begins: bool) -> None:
+        """The body of a `try` begins or ends."""
+        if begins:
+            self._attempts.append(len(self.recorder.calls))
+        elif self._attempts:
+            self._attempts.pop()
+
+    def withdraw(self) -> None:
+        """The body of a `try` raised what somebody is prepared for: forget what it did."""
+        if self.abstract and self._attempts:
+            del self.recorder.calls[self._attempts[-1] :]
+
+
+def with_steps(tree: ast.Module, *, everywhere: bool = False) -> ast.Module:
+    """Wrap the statements of all functions in `tree`, or all statements: those of a script."""
+    wrapped: ast.Module = _Wrapper(everywhere).visit(tree)
+    return ast.fix_missing_locations(wrapped)
+
+
+_Function = TypeVar("_Function", ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+class _Wrapper(ast.NodeTransformer):
+    """One walk over one module. Statements outside of functions run on import, where nothing is abstract."""
+
+    def __init__(self, everywhere: bool) -> None:
+        self.depth = int(everywhere)
+        self.tests = not everywhere
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        """Go into a function."""
+        return self._function(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AsyncFunctionDef:
+        """Go into a function."""
+        return self._function(node)
+
+    def _function(self, node: _Function) -> _Function:
+        self.depth += 1
+        self.generic_visit(node)
+        self.depth -= 1
+        return node
+
+    def visit_Assert(self, node: ast.Assert) -> ast.stmt:
+        """An assertion may look at values."""
+        return _wrapped(node, "assert") if self.depth else node
+
+    def visit_Expr(self, node: ast.Expr) -> ast.stmt:
+        """So may a statement that is there for its effect alone."""
+        if not self.depth or isinstance(node.value, ast.Constant) or _suspends(node):
+            return node
+        if isinstance(node.value, ast.Call) and len(node.value.args) > 1 and _expects(node.value):
+            return _wrapped(node, "raises")  # self.assertRaises(ValueError, f, x)
+        # A probe is no statement of the user's.
+        if isinstance(node.value, ast.Call) and _name(node.value).startswith("__shapecheck"):
+            return node
+        asserts = isinstance(node.value, ast.Call) and _name(node.value).rpartition(".")[2].startswith("assert")
+        return _wrapped(node, "assert" if asserts else "expression")
+
+    def visit_With(self, node: ast.With) -> ast.stmt:
+        """`with pytest.raises(...)`."""
+        self.generic_visit(node)
+        if not self.depth or _suspends(node):
+            return node
+        managers = [item.context_expr for item in node.items]
+        if any(isinstance(manager, ast.Call) and _expects(manager) for manager in managers):
+            return _wrapped(node, "raises")
+        names = [manager for manager in managers if isinstance(manager, ast.Name)]
+        return _wrapped(node, "raises", names) if names else node
+
+    def visit_Try(self, node: ast.Try) -> ast.stmt:
+        """`try: f(wrong)`, `except TypeError: pass`. In scripts, handlers are there for accidents."""
+        self.generic_visit(node)
+        if self.depth and self.tests and node.handlers and not any(map(_suspends, node.body)):
+            begin, end = ast.Expr(_call("attempt", True)), ast.Expr(_call("attempt", False))
+            withdrawing: list[ast.stmt] = [ast.Expr(_call("withdraw")), ast.Raise()]
+            handler = ast.ExceptHandler(ast.Name("BaseException", ast.Load()), None, withdrawing)
+            node.body = [_located(ast.Try([begin, *node.body], [handler], [], [end]), node.body[0])]
+        return node
+
+
+def _wrapped(node: ast.stmt, kind: Kind, managers: Sequence[ast.Name] = ()) -> ast.stmt:
+    asked = ast.UnaryOp(ast.Not(), _call("over", kind))
+    handler = ast.ExceptHandler(ast.Name("BaseException", ast.Load()), None, [ast.If(asked, [ast.Raise()], [])])
+    body: list[ast.stmt] = [node]
+    final: list[ast.stmt] = []
+    if kind == "raises":
+        named = [ast.Name(manager.id, ast.Load()) for manager in managers]
+        body.insert(0, ast.Expr(_call("expect", True, *named)))
+        final.append(ast.Expr(_call("expect", False)))
+    return _located(ast.Try(body, [handler], [], final), node)
+
+
+def _located(made: ast.stmt, node: ast.stmt) -> ast.stmt:
+    """What was made, where it is not the user's own, at the place of `node`."""
+    for part in ast.walk(made):
+        if not hasattr(part, "lineno"):
+            ast.copy_location(part, node)
+    return made
+
+
+def _call(method: str, *arguments: Kind | bool | ast.expr) -> ast.Call:
+    function = ast.Attribute(ast.Name(STEP, ast.Load()), method, ast.Load())
+    return ast.Call(function, [a if isinstance(a, ast.expr) else ast.Constant(a) for a in arguments], [])
+
+
+def _expects(call: ast.Call) -> bool:
+    return _name(call).rpartition(".")[2] in _EXPECTING
+
+
+def _name(call: ast.Call) -> str:
+    names: list[str] = []
+    node: ast.expr = call.func
+    while isinstance(node, ast.Attribute):
+        names.append(node.attr)
+        node = node.value
+    if isinstance(node, ast.Name):
+        names.append(node.id)
+    return ".".join(reversed(names))
+
+
+def _suspends(node: ast.stmt) -> bool:
+    """Whether control leaves in the middle: what comes back through a `yield` is not this statement's."""
+    return any(isinstance(part, (ast.Yield, ast.YieldFrom, ast.Await)) for part in ast.walk(node))

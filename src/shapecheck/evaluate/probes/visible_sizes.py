@@ -1,0 +1,196 @@
+"""Which integers a name in a claim may mean at a point of the user's code."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from shapecheck.evaluate.probes.constructor_arguments import Known
+from shapecheck.evaluate.probes.describe_value import is_array, is_size
+from shapecheck.model import Named
+
+_HEAD = re.compile(r"[^\W\d]\w*")
+_COUNTERS = 2  # a local number up to this may count or switch something
+_STEP = re.compile(r"\.([^\W\d]\w*)|\[(-?\d+)\]")
+_CONFIGS = frozenset(
+    [
+        "args",
+        "cfg",
+        "conf",
+        "config",
+        "configuration",
+        "hparams",
+        "hps",
+        "hp",
+        "hyperparameters",
+        "opts",
+        "options",
+        "params",
+        "settings",
+        "spec",
+    ]
+)
+
+
+def visible(
+    names: Sequence[str],
+    variables: Mapping[str, Any],
+    module: Mapping[str, Any],
+    constructions: Known | None = None,
+    parameters: Sequence[str] = (),
+) -> tuple[Named, ...]:
+    """The sizes that `names` have here: locals and closure, `self` and its configs, local configs, the module.
+
+    The nearest binding wins, but for local numbers so small that they may be counters or switches. A name that means
+    nothing here may be a field of the one record among the `parameters` that has it, or a variable of the constructor
+    of `self`.
+    """
+    result: list[Named] = []
+    for name in names:
+        found = list(_sizes(name, _own(name, variables)))
+        if not any(map(_is_telling, found)):
+            found += _sizes(name, _held(name, variables))
+            if _head(name) not in variables:
+                found += _sizes(name, _own(name, module))
+        if not found:
+            found = list(_sizes(name, _of_records(name, variables, parameters)))
+        if not found and constructions is not None and "self" in variables:
+            owner = variables["self"]
+            for space in constructions.variables(owner):
+                inside = f"in {type(owner).__name__}.__init__"
+                candidates = itertools.chain(_own(name, space), _held(name, space))
+                found += [replace(n, source=f"{n.source} {inside}") for n in _sizes(name, candidates)]
+        result += dict.fromkeys(found)
+    return tuple(result)
+
+
+def sizes_among(variables: Mapping[str, Any]) -> dict[str, Any]:
+    """Those variables that a claim may mean: integers, and configs that may hold some."""
+    return {
+        name: value for name, value in variables.items() if is_size(value) or (_is_config(name) and not is_array(value))
+    }
+
+
+def _sizes(name: str, candidates: Iterable[tuple[str, Any]]) -> Iterator[Named]:
+    found = (Named(name, str(value), source) for source, value in candidates if is_size(value))
+    return (named for named in found if named.size != "0" and not named.size.startswith("-"))  # which no axis has
+
+
+def _is_telling(named: Named) -> bool:
+    """Whether a local number can hardly be anything but a size."""
+    return not named.size.isdigit() or int(named.size) > _COUNTERS
+
+
+def _head(name: str) -> str:
+    """The variable in `n`, `x.shape[0]`, `self.n`; of `len(x)` that is x."""
+    found = _HEAD.match(name.removeprefix("len("))
+    return found.group() if found is not None else ""
+
+
+def _own(name: str, space: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """What the variables of one space say: `n`, `x.shape[0]`, `len(x)`."""
+    if name.startswith("len("):
+        yield from _lengths(_own(name[4:-1], space))
+    elif (head := _head(name)) in space:
+        yield from _follow(name, space[head], name[len(head) :])
+
+
+def _held(name: str, variables: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """What `self` has under this name, and configs."""
+    if name.startswith("len("):
+        yield from _lengths(_held(name[4:-1], variables))
+    if not name.isidentifier():
+        return
+    for source, holder in _holders(variables.get("self"), variables):
+        value = _attribute(holder, name)
+        if value is not None:
+            yield f"{source}.{name}", value
+
+
+def _of_records(name: str, variables: Mapping[str, Any], parameters: Sequence[str]) -> Iterator[tuple[str, Any]]:
+    """What the one record among the parameters has under this name: of two nobody can say which is meant."""
+    if not name.isidentifier():
+        return
+    holders = ((key, variables[key]) for key in parameters if key in variables and key != "self")
+    # A model's sizes mean nothing outside of it, unless a name is made for just that: `code_dim`, and not `dim`.
+    found = [(k, v) for k, v in holders if _is_record(v) and ("_" in name.strip("_") or not callable(v))]
+    sizes = [(f"{key}.{name}", value) for key, record in found if is_size(value := _attribute(record, name))]
+    if len(sizes) == 1:
+        yield from sizes
+
+
+def _is_record(value: Any) -> bool:
+    """Whether a value only holds others, by name."""
+    named = isinstance(value, tuple) and hasattr(type(value), "_fields")
+    return (named or dataclasses.is_dataclass(value)) and not isinstance(value, type)
+
+
+def _holders(owner: Any, variables: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    if owner is not None:
+        yield "self", owner
+        for key, value in _attributes(owner):
+            if _is_config(key):
+                yield f"self.{key}", value
+    for key, value in variables.items():
+        if _is_config(key):
+            yield key, value
+
+
+def _is_config(name: str) -> bool:
+    return name.lstrip("_") in _CONFIGS or name.lstrip("_").endswith("config")
+
+
+def _attributes(owner: Any) -> list[tuple[str, Any]]:
+    return list(getattr(owner, "__dict__", {}).items())
+
+
+def _attribute(holder: Any, name: str) -> Any:
+    """Plain attributes and class constants only: no property of the user's runs."""
+    if isinstance(holder, Mapping):
+        return holder.get(name)
+    members = getattr(holder, "__dict__", {})
+    if name in members:
+        return members[name]
+    for cls in type(holder).__mro__:
+        if name in getattr(cls, "_fields", ()):  # before the class itself, which has a descriptor of that name
+            return getattr(holder, name)
+        if name in vars(cls):
+            return vars(cls)[name]
+    return None
+
+
+def _follow(source: str, value: Any, rest: str) -> Iterator[tuple[str, Any]]:
+    """Walk `.attribute` and `[index]` steps; array data is never indexed."""
+    position = 0
+    while position < len(rest):
+        step = _STEP.match(rest, position)
+        if step is None:
+            return
+        position = step.end()
+        if step.group(1) is not None:
+            if is_array(value) and step.group(1) not in ("shape", "ndim", "size"):
+                return
+            value = _shape_or_attribute(value, step.group(1))
+        elif isinstance(value, (tuple, list)) and -len(value) <= int(step.group(2)) < len(value):
+            value = value[int(step.group(2))]
+        else:
+            return
+    yield source, value
+
+
+def _shape_or_attribute(value: Any, name: str) -> Any:
+    if is_array(value):
+        return getattr(value, name)
+    return _attribute(value, name)
+
+
+def _lengths(candidates: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    return ((f"len({source})", _length(value)) for source, value in candidates if hasattr(value, "__len__"))
+
+
+def _length(value: Any) -> Any:
+    return value.shape[0] if is_array(value) and value.shape else len(value)

@@ -1,0 +1,103 @@
+"""A process that has imported JAX and nothing of the user's, from which workers are forked.
+
+Importing JAX takes most of a worker's start. Each forked worker is a process of its own all the same: what the user's
+code does in one, to JAX's settings or to the process itself, no other one sees.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import warnings
+from collections.abc import Iterator, Sequence
+
+_MESSAGE = 1 << 16  # bytes, more than any path has
+_PIPES = 3
+
+
+def fork_workers(number: int) -> bool:
+    """Fork one at each request on the socket with this `number`, until the other end is closed.
+
+    True in each of the workers, whose pipes and working directory are then as asked; False in the end.
+    """
+    from shapecheck.evaluate.session import worker_session  # noqa: F401, PLC0415 - and with it JAX, once for all
+
+    with socket.socket(fileno=number) as parent:
+        parent.set_inheritable(False)
+        wake, ended = _alarm()
+        _send(parent, ready=True)
+        while True:
+            waiting, _, _ = select.select([parent.fileno(), ended], [], [])
+            if ended in waiting:
+                os.read(ended, _MESSAGE)
+                for pid, status in _ended():
+                    _send(parent, ended=pid, status=status)
+            if parent.fileno() not in waiting:
+                continue
+            message, pipes, _, _ = socket.recv_fds(parent, _MESSAGE, _PIPES)
+            if not message:
+                return False
+            pid = _fork()
+            if not pid:
+                signal.set_wakeup_fd(-1)
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                for descriptor in (wake, ended):
+                    os.close(descriptor)
+                _become(pipes, json.loads(message)["cwd"])
+                return True
+            for pipe in pipes:
+                os.close(pipe)
+            _send(parent, forked=pid)
+
+
+def _alarm() -> tuple[int, int]:
+    """A pipe, its end to write first, that has something to read when a child has ended."""
+    ended, wake = os.pipe()
+    for end in (ended, wake):
+        os.set_blocking(end, False)
+    signal.set_wakeup_fd(wake)
+    signal.signal(signal.SIGCHLD, lambda number, frame: None)  # else it would not wake anybody
+    return wake, ended
+
+
+def _ended() -> Iterator[tuple[int, int]]:
+    """The children that have ended since it was asked last, with their exit statuses."""
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if not pid:
+            return
+        yield pid, os.waitstatus_to_exitcode(status)
+
+
+def _fork() -> int:
+    with warnings.catch_warnings():
+        # numpy has threads, which it ends and starts again around a fork. JAX has none before it computes.
+        warnings.simplefilter("ignore")
+        pid = os.fork()
+    try:
+        os.setpgid(pid, pid)  # by both, so that neither can be too early
+    except OSError:
+        if not pid:
+            raise
+    return pid
+
+
+def _become(pipes: Sequence[int], folder: str) -> None:
+    """In the child: stdin, stdout and stderr are these pipes."""
+    for number, pipe in enumerate(pipes):
+        os.dup2(pipe, number)
+        os.close(pipe)
+    os.chdir(folder)
+
+
+def _send(parent: socket.socket, **message: int) -> None:
+    try:
+        parent.send(json.dumps(message).encode())
+    except OSError:
+        os._exit(0)  # nobody is there any more

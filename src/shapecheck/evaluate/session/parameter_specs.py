@@ -1,0 +1,68 @@
+"""What comments and docstrings say of the parameters of a function, and of the fields of a class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from shapecheck.evaluate.inputs import entries
+from shapecheck.evaluate.inputs.signature_facts import Descriptions
+from shapecheck.evaluate.probes.probe_importer import Importer
+from shapecheck.evaluate.probes.recorder import Recorder
+from shapecheck.worker.rpc import Described, ModulePlan
+
+
+class Describing:
+    """Looks up, by the object itself, what the plans have of the source. `plans` are by path."""
+
+    def __init__(self, importer: Importer, recorder: Recorder, plans: Mapping[str, ModulePlan]) -> None:
+        self._importer, self._recorder, self._plans = importer, recorder, plans
+
+    def __call__(self, what: Any) -> Descriptions:
+        """The descriptions of a function's parameters, or of those of a class that its fields name."""
+        found = self._of_class(what) if isinstance(what, type) else self.scope_of(what)
+        if found is None:
+            return {}
+        path, scope = found
+        result: dict[str, Described] = {}
+        for description in self._plans[path].described:
+            if description.scope == scope:
+                result.setdefault(description.parameter, description)
+        return result
+
+    def claimed(self, function: Any) -> tuple[frozenset[str], ...]:
+        """The names that each claim uses of a function, of those inside of it, and of its class."""
+        found = self.scope_of(function)
+        if found is None:
+            return ()
+        plan, scope = self._plans[found[0]], found[1]
+        parent = plan.scopes[scope].parent
+        inside = {scope}
+        for each in plan.scopes:  # parents stand before what is inside of them
+            if each.parent in inside:
+                inside.add(each.index)
+        if parent is not None and plan.scopes[parent].kind == "class":
+            inside.add(parent)
+        return tuple(frozenset(names) for index, names in plan.names if index in inside)
+
+    def scope_of(self, function: Any) -> tuple[str, int] | None:
+        """The path and the planned scope that a function object comes from."""
+        inner = entries.unwrapped(function)
+        inner = getattr(inner, "__func__", inner)
+        code = getattr(inner, "__code__", None)
+        if code is None:
+            return None
+        path = self._recorder.paths.get(code.co_filename)
+        return self._scope(path, "function", getattr(inner, "__qualname__", "")) if path is not None else None
+
+    def _of_class(self, cls: type) -> tuple[str, int] | None:
+        names = ((path, self._importer.loaded.get(plan.file)) for path, plan in self._plans.items())
+        path = next((path for path, module in names if module is not None and module.__name__ == cls.__module__), None)
+        return self._scope(path, "class", cls.__qualname__) if path is not None else None
+
+    def _scope(self, path: str, kind: str, qualname: str) -> tuple[str, int] | None:
+        name = qualname.replace(".<locals>", "")
+        for scope in self._plans[path].scopes if path in self._plans else ():
+            if scope.kind == kind and scope.qualname.replace(".<locals>", "") == name:
+                return path, scope.index
+        return None

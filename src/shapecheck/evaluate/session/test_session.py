@@ -1,0 +1,127 @@
+"""What the worker does with the user's tests: collect them, then run one after the other as the parent asks."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import jax
+
+from shapecheck.evaluate.global_state import CONFIGURATIONS, write
+from shapecheck.evaluate.inputs.failure_reasons import kind_of
+from shapecheck.evaluate.probes.probe_importer import Importer
+from shapecheck.evaluate.probes.recorder import Recorder
+from shapecheck.evaluate.probes.tolerate_concrete import Steps
+from shapecheck.evaluate.suites.generalise import Generaliser
+from shapecheck.evaluate.suites.read_only_disk import read_only
+from shapecheck.evaluate.suites.scratch_folder import playground
+from shapecheck.worker.rpc import Part, TestLimits, TestPlan, TestResult
+
+if TYPE_CHECKING:
+    import pytest
+
+
+class Suite:
+    """The tests of one worker. pytest is the user's own, and imported only if there are tests."""
+
+    def __init__(self, importer: Importer, recorder: Recorder, generaliser: Generaliser) -> None:
+        self.importer, self.recorder, self.generaliser = importer, recorder, generaliser
+        self.steps = Steps(recorder, kind_of)
+        self.items: dict[str, pytest.Item] = {}
+        self.plans: dict[str, TestPlan] = {}
+        self.playground = self.scratch = self.home = ""
+        self._begun = False
+
+    def collect(
+        self,
+        tests: Sequence[str],
+        scratch: str,
+        limits: TestLimits,
+        part: Part | None,
+        serve: Callable[[Mapping[str, Any]], None],
+    ) -> dict[str, Any]:
+        """Collect (only a part), and `serve` from inside pytest's run; else the answer is an error."""
+        try:
+            from shapecheck.evaluate.suites import collect_tests, jax_settings  # noqa: PLC0415
+            from shapecheck.evaluate.suites.run_test import Runner  # noqa: PLC0415
+        except ImportError as error:
+            return {"error": f"pytest cannot be imported: {error}"}
+        self.runner = Runner(self.recorder, self.steps, limits.test, self.importer.global_state)
+        self._activate(tests)
+        home = os.getcwd()
+        self.scratch, self.home = scratch, home
+        self.playground = playground(home, os.path.join(scratch, "here"))
+        shown = self.importer.shown
+        before = jax_settings.settings()
+        self.recorder.touched = set()
+
+        def ready(items: Sequence[pytest.Item], problems: Sequence[str], *, whole: bool) -> None:
+            for item in items:
+                if hasattr(item, "runtest") and item.nodeid not in self.items:
+                    self.items[item.nodeid] = item
+                    self.plans[item.nodeid] = collect_tests.plan_of(item, shown)
+            self.importer.ran |= {each for each in self.recorder.touched if each[1]}  # in hooks of conftest files
+            jax_settings.put_back(part.settings if part is not None else {})
+            left = jax_settings.changed(before)
+            found = {"tests": tuple(self.plans.values()), "problems": tuple(problems)}
+            serve({**found, "settings": left, "ran": self.ran(), "whole": whole})
+
+        try:
+            only = None if part is None else part.files
+            collected = collect_tests.collect(tests, scratch, limits, only, self.importer.global_state, ready)
+        except collect_tests.CollectionError as error:
+            return {"error": str(error)}
+        finally:
+            os.chdir(home)
+        return {"tests": (), "problems": tuple(collected.problems), "whole": collected.whole}
+
+    def ran(self) -> tuple[tuple[str, str], ...]:
+        """The functions that ran on import, by path and name."""
+        scopes = {plan.path: plan.scopes for plan in self.importer.plans.values()}
+        return tuple(sorted({(path, scopes[path][scope].qualname) for path, scope in self.importer.ran}))
+
+    def run(self, key: str) -> TestResult:
+        """Run one collected test, in a folder where it can leave what it likes."""
+        plan = self.plans.get(key)
+        if plan is None:
+            return TestResult(key, "stopped", "pytest did not collect it again: its name depends on chance")
+        os.chdir(self.playground)
+        with self.importer.global_state.preserved():
+            return self._run(key, plan)
+
+    def _run(self, key: str, plan: TestPlan) -> TestResult:
+        self.recorder.touched = set()
+        self.generaliser.begin()
+        try:
+            with read_only(self.scratch, self._project()):
+                ran = self.runner.run(self.items[key], plan.path, plan.line)
+        finally:
+            self.generaliser.end()
+        if not self._begun:
+            self._begun = True
+            with contextlib.suppress(Exception):  # a device that cannot be used: the tests will tell
+                jax.devices()  # whether a later test uses them first must not matter to the others
+        touched = set(self.recorder.touched)
+        if ran.evaluation is None:
+            return TestResult(key, ran.status, ran.reason, touched=tuple(sorted(touched)))
+        calls = self.generaliser.calls()
+        stepped = self.steps.count
+        # What was called is evaluated again as the test would call it: in its precision, say.
+        write(self.runner.changed, CONFIGURATIONS)
+        again = self.generaliser.evaluate()
+        touched |= self.recorder.touched
+        return TestResult(key, ran.status, ran.reason, stepped, (ran.evaluation,), calls, again, tuple(sorted(touched)))
+
+    def _project(self) -> list[str]:
+        return [self.home, *{plan.root for plan in self.importer.plans.values() if plan.root}]
+
+    def _activate(self, tests: Sequence[str]) -> None:
+        importer = self.importer
+        importer.steps = self.steps
+        importer.tests = tuple(os.path.realpath(t.partition("::")[0]) for t in tests)
+        roots = Counter(plan.root for plan in importer.plans.values())
+        for root, _ in roots.most_common()[::-1]:
+            importer.add_root(root)

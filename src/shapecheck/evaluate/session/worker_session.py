@@ -1,0 +1,315 @@
+"""What the worker can do for its parent: import a module, list entries, evaluate one."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import platform
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import jax
+
+from shapecheck.evaluate.global_state import GlobalState
+from shapecheck.evaluate.inputs import entries
+from shapecheck.evaluate.inputs.call_builder import Kitchen
+from shapecheck.evaluate.inputs.construct_models import Models
+from shapecheck.evaluate.inputs.failure_reasons import describe_error, is_own, line_in
+from shapecheck.evaluate.inputs.own_signature import with_own_signature
+from shapecheck.evaluate.inputs.retry_keys import with_keys
+from shapecheck.evaluate.inputs.search import Search
+from shapecheck.evaluate.inputs.size_assignment import UnknownSizeError
+from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
+from shapecheck.evaluate.inputs.trial import Recipe
+from shapecheck.evaluate.inputs.user_examples import ExampleError
+from shapecheck.evaluate.limits import TimeLimitError
+from shapecheck.evaluate.probes import disable_typecheckers
+from shapecheck.evaluate.probes.probe_importer import Importer, WorkerEndedError
+from shapecheck.evaluate.probes.recorder import Recorder, Watch
+from shapecheck.evaluate.session import standard_streams
+from shapecheck.evaluate.session.comparison_session import Comparisons
+from shapecheck.evaluate.session.parameter_specs import Describing
+from shapecheck.evaluate.session.resolve_target import named
+from shapecheck.evaluate.session.template_session import Templates
+from shapecheck.evaluate.session.test_session import Suite
+from shapecheck.evaluate.stages.observe_once import Repeats
+from shapecheck.evaluate.suites.generalise import Generaliser
+from shapecheck.evaluate.suites.jax_settings import changed
+from shapecheck.evaluate.suites.jax_settings import settings as settings_now
+from shapecheck.evaluate.suites.run_script import run_script
+from shapecheck.model import Compared, Evaluation, Failure
+from shapecheck.worker.rpc import ConfiguredExample, EntryPlan, ModulePlan, Part, TestLimits, TestResult
+
+_OLDEST_JAX = (0, 5)
+
+
+class TooOldError(Exception):
+    """The user's JAX has no sound symbolic shapes."""
+
+
+class Session:
+    """The state of one worker: the import hook, the recorder, and what can be evaluated."""
+
+    def __init__(
+        self,
+        plans: Sequence[ModulePlan],
+        settings: Mapping[str, Any],
+        culprits: Mapping[str, str],
+        send: Callable[[Mapping[str, Any]], None],
+        serve: Callable[[str], None] = lambda end: None,
+    ) -> None:
+        if tuple(int(p) for p in jax.__version__.split(".")[:2]) < _OLDEST_JAX:
+            raise TooOldError(f"its JAX is {jax.__version__}, and 0.5 or newer is needed")
+        # Whole tracebacks: the user's own line must be found among JAX's frames.
+        jax.config.update("jax_traceback_filtering", "off")
+        disable_typecheckers.stand_aside()
+        self.recorder = Recorder({p.file: p.path for p in plans})
+        self.global_state = GlobalState()
+        self.plans = {p.path: p for p in plans}
+        self.importer = Importer(
+            plans,
+            self.recorder,
+            culprits,
+            lambda path: send({"event": "executing", "path": path}),
+            self.global_state,
+        )
+        self._send, self._serve = send, serve
+        self._before = settings_now()
+        self._described = Describing(self.importer, self.recorder, self.plans)
+        self._generaliser = Generaliser(
+            self.importer, self.recorder, self._described, settings.get("sizes", {}), self._described.claimed
+        )
+        self._suite = Suite(self.importer, self.recorder, self._generaliser)
+        self.settings = settings
+        self.entries: dict[str, EntryPlan] = {}
+        self.classes: dict[str, type] = {}
+        models = Models(
+            self.recorder,
+            settings.get("sizes", {}),
+            self._described,
+            self._subclasses,
+            claimed=self._described.claimed,
+        )
+        self._kitchen = Kitchen(self.recorder, models)
+        self._templates = Templates(self.importer, self.recorder, settings, self._described, self._subclasses)
+        self._comparisons = Comparisons(self.importer, self.recorder, settings, self._described, self._subclasses)
+        self._repeats = Repeats(self.recorder)
+        sys.meta_path.insert(0, self.importer)
+        sys.path.append(os.getcwd())
+        # What a script beside a package imports is the package, and not its checkout's folder of the same name.
+        sys.path += sorted({p.root for p in plans if "." in p.name} - set(sys.path))
+
+    def versions(self) -> dict[str, str]:
+        """Who evaluates: for messages and, later, cache keys."""
+        return {"python": platform.python_version(), "jax": jax.__version__, "executable": sys.executable}
+
+    def load_module(self, path: str) -> dict[str, Any]:
+        """Import one planned file. What its body observed (module-level claims) comes back as an evaluation."""
+        plan = self.plans[path]
+        cwd = os.getcwd()
+        self.recorder.begin()
+        try:
+            self.importer.load(plan)
+        except TimeLimitError:
+            raise
+        except BaseException as error:  # a module body may raise anything
+            if is_own(error) and not isinstance(error, WorkerEndedError):
+                raise
+            line = line_in(error, plan.file)
+            return {"error": describe_error(error), "kind": "import", "line": line}
+        finally:
+            if os.getcwd() != cwd:
+                os.chdir(cwd)
+            standard_streams.renew()
+        calls = self.recorder.finish()
+        if not any(c.observations for c in calls):
+            return {"evaluation": None}
+        return {"evaluation": Evaluation(plan.name, "module", path, 1, "sized", "ok", "", calls)}
+
+    def list_entries(self) -> tuple[EntryPlan, ...]:
+        """All entries of what was imported: examples, then models (wholes before parts), then functions."""
+        examples: list[EntryPlan] = []
+        models: list[tuple[EntryPlan, type]] = []
+        functions: list[EntryPlan] = []
+        for file, module in list(self.importer.loaded.items()):
+            plan = self.importer.plans.get(file)
+            if plan is None:  # a test
+                continue
+            examples += entries.examples(plan, module)
+            models += entries.models(plan, module)
+            functions += entries.functions(plan, module)
+        ordered = [entry for entry, _ in entries.unheld(models)]
+        self.classes = {entry.key: cls for entry, cls in models}
+        modelled = {(e.path, f"{e.target.partition(':')[2]}.__call__") for e in ordered}
+        functions = [f for f in functions if (f.path, f.target.partition(":")[2]) not in modelled]
+        result = tuple(map(self._with_body, (*self._configured(), *examples, *ordered, *functions)))
+        self.entries = {e.key: e for e in result}
+        return result
+
+    def collect_tests(
+        self, tests: Sequence[str], scratch: str, limits: TestLimits, part: Part | None = None
+    ) -> dict[str, Any]:
+        """Collect tests, perhaps only a part of them.
+
+        The answer comes from inside pytest's run, which lasts until the parent says `end_tests`.
+        """
+
+        def serve(answer: Mapping[str, Any]) -> None:
+            self._send({"result": answer})
+            self._serve("end_tests")
+
+        return self._suite.collect(tests, scratch, limits, part, serve)
+
+    def run_test(self, key: str) -> TestResult:
+        """Run one test."""
+        return self._suite.run(key)
+
+    def files(self) -> dict[str, Any]:
+        """The project's files that were imported, those whose functions ran meanwhile, and where packages lie."""
+        sites = sorted({p for p in sys.path if os.path.basename(p) in ("site-packages", "dist-packages")})
+        outside = (*sites, os.path.dirname(os.__file__), os.path.dirname(os.path.dirname(os.path.dirname(__file__))))
+        files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+        loaded = {os.path.realpath(f) for f in files if isinstance(f, str) and f.endswith(".py")}
+        planned = {plan.file for plan in self.plans.values()}
+        own = sorted(f for f in loaded if f in planned or not f.startswith(tuple(o + os.sep for o in outside)))
+        return {"loaded": own, "ran": sorted({path for path, _ in self.importer.ran}), "sites": sites}
+
+    def imported(self) -> dict[str, Any]:
+        """The functions that ran while modules were imported, and the settings of JAX that this has changed."""
+        return {"ran": self._suite.ran(), "settings": changed(self._before)}
+
+    def evaluate(self, key: str, seconds: float) -> tuple[tuple[Evaluation, ...], tuple[tuple[str, int], ...]]:
+        """Run one entry, in not many more than `seconds`: its evaluations, and which functions ran in any of them."""
+        self.recorder.touched = set()
+        with self.global_state.preserved():
+            runs = self._run(self.entries[key], seconds)
+        return runs, tuple(sorted(self.recorder.touched))
+
+    def template(
+        self, given: ConfiguredExample, seconds: float, *, flops: bool = False
+    ) -> tuple[Evaluation, ...] | dict[str, Any]:
+        """Evaluate what `given` calls, with its stages; the answer is an error that the user can mend."""
+        return self._templates.evaluate(given, seconds, flops=flops)
+
+    def made(self) -> tuple[dict[str, int], dict[str, str]]:
+        """The integers that were made up for the template, and where constructors take them."""
+        return self._templates.made()
+
+    def collect(self, given: ConfiguredExample, seconds: float, **asked: Any) -> dict[str, Any]:
+        """Run what `given` calls, with values, and keep what its stages give; or an error that the user can mend."""
+        return self._comparisons.collect(given, seconds, **asked)
+
+    def compared(self, **sides: Any) -> Compared | dict[str, str]:
+        """Compare two models that were collected, here and elsewhere; or an error that the user can mend."""
+        return self._comparisons.compared(**sides)
+
+    def _run(self, entry: EntryPlan, seconds: float) -> tuple[Evaluation, ...]:
+        plan = self.plans.get(entry.path)
+        if plan is not None:
+            self.importer.activate(plan.root)
+        try:
+            if entry.origin == "script":
+                return self._script(entry)
+            recipe = self._recipe(entry)
+            with self._repeats as self.recorder.watch:
+                search = functools.partial(Search, entry, recipe, self.recorder)
+                with self._generaliser.coincidences(entry.body) as apart:
+                    found = with_keys(self._kitchen.models.keys, lambda left: search(left).evaluate(), seconds)
+            return (*found, *apart)
+        except (CannotSynthesiseError, UnknownSizeError) as error:
+            return (self._failed(entry, str(error)),)
+        except ExampleError as error:
+            return (self._failed(entry, f"example: {error}"),)
+        finally:
+            self.recorder.watch = Watch()
+
+    def _script(self, entry: EntryPlan) -> tuple[Evaluation, ...]:
+        example = self._example(entry)
+        limit = float(self.settings.get("script_limit", 10.0))
+        self._generaliser.renew()
+        self._generaliser.begin()
+        try:
+            ran = run_script(entry, example.script, example.argv, limit, self.importer, self._suite.steps)
+        finally:
+            self._generaliser.end()
+        return (ran, *(again for _, runs in self._generaliser.evaluate() for again in runs))
+
+    def _recipe(self, entry: EntryPlan) -> Recipe:
+        if entry.origin == "config":
+            example = self._example(entry)
+            try:
+                target = named(example.call, self.importer)
+            except ExampleError as error:
+                raise ExampleError(f"call = {example.call!r}: {error}") from None
+            return self._kitchen.configured(example, target)
+        plan = self.plans[entry.path]
+        module = self.importer.loaded[plan.file]
+        if entry.origin == "example":
+            return self._kitchen.example(vars(module)[entry.target.partition(":")[2]])
+        if entry.origin == "model":
+            cls = self.classes[entry.key]
+            return self._kitchen.method(cls, with_own_signature(cls.__call__, "__call__"))
+        scope = plan.scopes[entry.scope or 0]
+        function = entries.resolve(module, plan.scopes, scope)
+        owner = entries.owner_class(module, plan.scopes, scope)
+        if isinstance(function, staticmethod):
+            return self._kitchen.function(function.__func__)
+        if isinstance(function, classmethod) and owner is not None:
+            return self._kitchen.function(function.__get__(None, owner))
+        if isinstance(function, property):
+            function = function.fget
+        if isinstance(function, functools.cached_property):
+            function = function.func
+        if type(function).__module__.startswith("equinox.") and owner is not None and not callable(function):
+            function = function.__get__(None, owner)  # before 0.13, methods stand in their class inside a descriptor
+        if not callable(function):
+            kind = type(function).__name__
+            function = entries.written(function, scope.qualname)
+            if function is None:
+                raise CannotSynthesiseError(f"{scope.qualname} is of type {kind}, not a function")
+        if owner is None:
+            return self._kitchen.function(function)
+        if scope.qualname.endswith(".__init__"):
+            return self._kitchen.construct(owner)
+        return self._kitchen.method(owner, function)
+
+    def _with_body(self, entry: EntryPlan) -> EntryPlan:
+        """The entry with the function that it runs."""
+        if entry.origin == "model":
+            return replace(entry, body=self._described.scope_of(self.classes[entry.key].__call__))
+        return replace(entry, body=(entry.path, entry.scope) if entry.scope is not None else None)
+
+    def _subclasses(self, cls: type) -> list[type]:
+        """Concrete subclasses, those of the checked files first."""
+        found: list[type] = []
+        todo: list[type] = list(type.__subclasses__(cls))
+        while todo:
+            item = todo.pop(0)
+            if item not in found:
+                found.append(item)
+                todo += type.__subclasses__(item)
+        names = {m.__name__ for m in self.importer.loaded.values()}
+        return sorted((c for c in found if not inspect.isabstract(c)), key=lambda c: c.__module__ not in names)
+
+    def _configured(self) -> list[EntryPlan]:
+        examples: Sequence[ConfiguredExample] = self.settings.get("examples", ())
+        file = self.settings.get("config_file", "")
+        return [
+            EntryPlan(f"config:{index}", f"example {index + 1} ({e.call or e.script})", origin, file, 1, None)
+            for index, e in enumerate(examples)
+            for origin in ["script" if e.script else "config"]
+        ]
+
+    def _example(self, entry: EntryPlan) -> ConfiguredExample:
+        example: ConfiguredExample = self.settings["examples"][int(entry.key.partition(":")[2])]
+        return example
+
+    @staticmethod
+    def _failed(entry: EntryPlan, reason: str) -> Evaluation:
+        failure = Failure("other", reason, None)
+        return Evaluation(
+            entry.target, entry.origin, entry.path, entry.line, "symbolic", "failed", reason, (), failure, tried=0
+        )

@@ -1,0 +1,147 @@
+"""What each stage of an evaluation costs, as the jaxpr of the evaluation tells.
+
+Every stage runs in a named scope with its number, and JAX notes with each equation in which scopes it came about. It
+notes so of the equations of derivatives too: `transpose(jvp(...))` stands around the scope of what they derive from.
+The equations of a jaxpr inside of another, a loop's body or a jitted function, know only the scopes inside of it (in
+JAX 0.5 to 0.12), and belong to the stages of the outer equation besides. `eqn.source_info` is JAX's own: where it is
+not there, all counts for the whole.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from jax import export
+
+from shapecheck.evaluate.stages.operation_cost import Flops, dearer, is_counted, operations
+
+_SCOPE = re.compile(r"shapecheck#(\d+)")
+
+
+def scope_name(number: int) -> str:
+    """The name of the scope in which the stage with this number runs."""
+    return f"shapecheck#{number}"
+
+
+@dataclass
+class _Part:
+    """What a piece of an evaluation costs in all, and each stage inside of it.
+
+    A stage is known by its number and the jaxpr that it came about in: from its caches JAX puts one jaxpr into several
+    equations, and what the stage costs is what one of them does. Jaxprs of derivatives are others, and add to it.
+    """
+
+    flops: Flops = 0
+    inside: dict[tuple[int, int], _Part] = field(default_factory=dict)
+
+    def times(self, number: Any) -> _Part:
+        return _Part(self.flops * number, {key: part.times(number) for key, part in self.inside.items()})
+
+    def of(self, number: int) -> list[_Part]:
+        return [part for (other, _), part in self.inside.items() if other == number]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a stage costs: its share in a jaxpr and in those of its derivatives. `anywhere` has all stages' shares."""
+
+    parts: Sequence[_Part]
+    anywhere: Mapping[int, Sequence[_Part]]
+
+    @property
+    def flops(self) -> int | str:
+        """The number of operations, as text where free sizes enter."""
+        found = sum(part.flops for part in self.parts)
+        return str(found) if export.is_symbolic_dim(found) else int(found)
+
+    def stage(self, number: int) -> Cost:
+        """What the stage with this number costs, which ran inside of this one."""
+        found = [each for part in self.parts for each in part.of(number)]
+        return Cost(found or self.anywhere.get(number, ()), self.anywhere)
+
+
+def cost(jaxpr: Any) -> Cost:
+    """What a whole evaluation costs: loops as often as they run, of branches the dearest, `while` loops one turn."""
+    whole = _counted(jaxpr, {})
+    anywhere: dict[int, Sequence[_Part]] = {}
+    todo = [whole]
+    for part in todo:  # which grows
+        for number, _ in part.inside:
+            anywhere.setdefault(number, part.of(number))
+        todo += part.inside.values()
+    return Cost([whole], anywhere)
+
+
+def _counted(jaxpr: Any, known: dict[int, _Part]) -> _Part:
+    """What a jaxpr costs. `known` has those that were counted before."""
+    jaxpr = getattr(jaxpr, "jaxpr", jaxpr)  # a closed one
+    home = id(jaxpr)
+    if home not in known:
+        whole = _Part()
+        for equation in jaxpr.eqns:
+            found = _equation(equation, known)
+            part = whole
+            part.flops += found.flops
+            for number in _stages(equation):
+                part = part.inside.setdefault((number, home), _Part())
+                part.flops += found.flops
+            for key, inner in found.inside.items():
+                part.inside.setdefault(key, inner)
+        known[home] = whole
+    return known[home]
+
+
+def _equation(equation: Any, known: dict[int, _Part]) -> _Part:
+    name, params = equation.primitive.name, equation.params
+    if is_counted(name):
+        return _Part(operations(equation))
+    parts = [_counted(jaxpr, known) for jaxpr in _jaxprs(name, params)]
+    flops = sum(part.flops for part in parts)
+    if name == "cond":
+        flops = 0
+        for part in parts:
+            flops = dearer(flops, part.flops)
+    whole = _Part(flops)
+    for part in parts:
+        for key, inner in part.inside.items():
+            whole.inside.setdefault(key, inner)
+    times = _times(name, params)
+    return whole if isinstance(times, int) and times == 1 else whole.times(times)
+
+
+def _jaxprs(name: str, params: Mapping[str, Any]) -> Iterator[Any]:
+    """Those inside of an equation, whatever its primitive calls them."""
+    if name == "custom_linear_solve":  # whose others tell how to solve and to derive it
+        params = {"solve": params["jaxprs"].solve}
+    for value in params.values():
+        for each in value if isinstance(value, (tuple, list)) else (value,):
+            if hasattr(each, "eqns"):
+                yield each
+
+
+def _times(name: str, params: Mapping[str, Any]) -> Any:
+    """How often what is inside of an equation runs: on how many devices, too."""
+    if name == "scan":
+        return params["length"]
+    if name == "shard_map":
+        return getattr(params["mesh"], "size", 1)
+    if name == "xla_pmap":
+        return params["global_axis_size"]
+    if name == "pallas_call":
+        grid = getattr(params.get("grid_mapping"), "grid", ())
+        return math.prod(size for size in grid if isinstance(size, int))
+    return 1
+
+
+def _stages(equation: Any) -> list[int]:
+    """The numbers of the stages around an equation in its jaxpr, outermost first."""
+    found: list[int] = []
+    for text in _SCOPE.findall(str(getattr(equation.source_info, "name_stack", ""))):
+        number = int(text)
+        # That of a recomputation starts anew from the outermost scope; no stage is inside of itself.
+        found = [*found[: found.index(number)], number] if number in found else [*found, number]
+    return found

@@ -1,0 +1,236 @@
+"""Depth for free: a stage that repeats an earlier one is not evaluated again, nor is the construction of a module.
+
+From the second time on, a stage is called through `jax.jit`, whose cache goes by the shapes, dtypes and weak types of
+its arrays; one jitted function stands for one class with one static structure. So vmap, grad, scan and their kin treat
+the call as JAX treats any jitted function. Where such a boundary could matter, a stage is evaluated each time: if it
+has arrays with values, a `State`, static parts that cannot be compared, functions that hold tracers, or effects.
+
+Modules are constructed so from the third time on, if the first two came out alike: what makes something of its own
+each time, as the index of a state is, never does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+import jax
+import numpy as np
+
+from shapecheck.evaluate.inputs.failure_reasons import is_own
+
+Signature = tuple[tuple[tuple[Any, ...], str, bool], ...]
+
+
+class ApartError(Exception):
+    """A call has to be made each time: it has effects, or arguments or results that JAX cannot take apart."""
+
+
+class Split:
+    """The arguments of one call: its tracers, and all the rest, which is static."""
+
+    def __init__(self, value: Any) -> None:
+        """Raises ApartError for what JAX cannot take apart, such as a dict whose keys have no order."""
+        try:
+            leaves, self.tree = jax.tree_util.tree_flatten(value)
+        except (ValueError, TypeError) as error:
+            raise ApartError from error
+        self.is_tracer = tuple(isinstance(leaf, jax.core.Tracer) for leaf in leaves)
+        self.tracers = [leaf for leaf, traced in zip(leaves, self.is_tracer, strict=True) if traced]
+        self.static = tuple(None if traced else leaf for leaf, traced in zip(leaves, self.is_tracer, strict=True))
+
+    def whole(self, tracers: Sequence[Any]) -> Any:
+        """The value, with other tracers."""
+        left = iter(tracers)
+        leaves = [next(left) if traced else leaf for leaf, traced in zip(self.static, self.is_tracer, strict=True)]
+        return jax.tree_util.tree_unflatten(self.tree, leaves)
+
+    def key(self) -> Hashable:
+        """What is equal for calls that differ in their tracers only; None where that cannot be known."""
+        if not all(map(_is_plain, self.static)):
+            return None
+        key = (self.tree, self.is_tracer, tuple((type(leaf), leaf) for leaf in self.static))
+        try:
+            hash(key)
+        except TypeError:
+            return None
+        except Exception as error:  # static parts may be anything
+            _raise_own(error)
+            return None
+        return key
+
+    def signature(self) -> Signature:
+        """The shapes, dtypes and weak types of the tracers."""
+        return _signature(self.tracers)
+
+
+class Once:
+    """Remembers which calls were made, for one evaluation."""
+
+    def __init__(
+        self,
+        plainly: int = 1,
+        quiet: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext,
+    ) -> None:
+        """So many calls are made `plainly` at first. What is traced again, for its boundary, is so under `quiet()`."""
+        self._plainly, self._quiet = plainly, quiet
+        self.under: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext  # around the boundaries
+        self.off, self.used = False, False  # whether it is switched off, and whether it has saved a call
+        self._times: Counter[Hashable] = Counter()
+        self._seen: set[Hashable] = set()
+        self._apart: set[Hashable] = set()  # those for which a boundary would matter
+        self._jitted: dict[Hashable, Any] = {}
+        self._results: dict[Hashable, tuple[Split, list[tuple[bool, int]]]] = {}
+        self._made: dict[Hashable, Hashable] = {}  # what the first construction came to
+
+    def call(
+        self,
+        function: Callable[..., Any],
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        *,
+        forget: Callable[[], None] = lambda: None,
+        tell: Callable[[Sequence[Any]], Hashable] = lambda tracers: None,
+    ) -> tuple[Any, Hashable]:
+        """The result of `function(*args, **kwargs)`, and the call's key (None if it is unlike any other).
+
+        Where it has to begin again, it calls `forget` before. What is to be told apart in calls that JAX cannot tell
+        apart, `tell` gives for their tracers.
+        """
+        try:
+            given = Split((list(args), dict(kwargs)))
+        except ApartError:
+            return function(*args, **kwargs), None
+        static = given.key()
+        key: Hashable = None
+        if static is not None and not _has_state((args, kwargs)):
+            key = ((function, static), given.signature(), tell(given.tracers))
+        if key is None or key in self._apart:
+            return function(*args, **kwargs), key
+        self._times[key] += 1
+        if self._times[key] <= self._plainly or self.off:
+            result = function(*args, **kwargs)
+            if self._has_changed(args, kwargs, static):
+                self._apart.add(key)
+            return result, key
+        try:
+            return self.repeated(function, given, (function, static)), key
+        except Exception as error:  # whatever the user's code raises
+            # The boundary may be to blame: where it is not, the call raises the same again.
+            _raise_own(error)
+            self._apart.add(key)
+            forget()
+            return function(*args, **kwargs), key
+
+    @staticmethod
+    def _has_changed(args: Sequence[Any], kwargs: Mapping[str, Any], static: Hashable) -> bool:
+        """Whether a call has put something into what it was given."""
+        try:
+            return Split((list(args), dict(kwargs))).key() != static
+        except ApartError:
+            return True
+
+    def make(self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """The result of `function(*args, **kwargs)`, a construction."""
+        try:
+            given = Split((list(args), dict(kwargs)))
+        except ApartError:
+            return function(*args, **kwargs)
+        static = given.key()
+        key = None if static is None or not given.tracers else ((function, static), given.signature())
+        if key is None or key in self._apart or self.off:
+            return function(*args, **kwargs)
+        if key in self._seen:
+            try:
+                return self.repeated(function, given, (function, static))
+            except Exception as error:  # as in `call`
+                _raise_own(error)
+                self._apart.add(key)
+                return function(*args, **kwargs)
+        result = function(*args, **kwargs)
+        try:
+            made = Split(result)
+        except ApartError:
+            self._apart.add(key)
+            return result
+        form = (made.key(), made.signature())
+        if form[0] is None or self._made.setdefault(key, form) != form:
+            self._apart.add(key)
+        elif self._made[key] is not form:
+            self._seen.add(key)
+        return result
+
+    def repeated(self, function: Callable[..., Any], given: Split, static: Hashable) -> Any:
+        """The result of a call by way of `jax.jit`, which knows it from before."""
+        self.used = True
+        key = static, given.signature()
+        if static not in self._jitted:
+
+            def traced(tracers: Sequence[Any]) -> Sequence[Any]:
+                args, kwargs = given.whole(tracers)
+                with self._quiet():
+                    result = Split(function(*args, **kwargs))
+                # What was given comes back itself, and what stands in two places remains one.
+                places = {id(tracer): index for index, tracer in enumerate(tracers)}
+                new = {id(tracer): tracer for tracer in result.tracers if id(tracer) not in places}
+                numbers = {name: index for index, name in enumerate(new)}
+                sources = [(id(t) in places, {**numbers, **places}[id(t)]) for t in result.tracers]
+                self._results[static, _signature(tracers)] = result, sources
+                return list(new.values())
+
+            self._jitted[static] = jax.jit(traced)
+        jitted = self._jitted[static]
+        if key not in self._results:
+            with self.under():
+                effects = jitted.trace(given.tracers).jaxpr.effects
+            if effects:
+                raise ApartError("it has effects")
+        with self.under():
+            new = jitted(given.tracers)
+        result, sources = self._results[key]
+        return result.whole([given.tracers[index] if own else new[index] for own, index in sources])
+
+
+def _raise_own(error: Exception) -> None:
+    """Raise what is a bug of ours: nothing is to blame for it but the code here."""
+    if is_own(error) and not isinstance(error, ApartError):
+        raise error
+
+
+def _signature(tracers: Sequence[Any]) -> Signature:
+    return tuple((tuple(t.shape), str(t.dtype), bool(getattr(t, "weak_type", False))) for t in tracers)
+
+
+def _is_plain(leaf: Any) -> bool:
+    """Whether a static leaf has no arrays, and no function with tracers in its closure, and cannot change.
+
+    What is equal only to itself may be an object that holds something else from call to call; functions do not.
+    """
+    if isinstance(leaf, (jax.Array, np.ndarray, np.generic)):
+        return False
+    hashing: Any = type(leaf).__hash__
+    if hashing is object.__hash__ and not callable(leaf) and leaf is not None:
+        return False
+    cells = getattr(leaf, "__closure__", None) or ()
+    return not any(isinstance(_inside(cell), jax.core.Tracer) for cell in cells)
+
+
+def _inside(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # not filled yet
+        return None
+
+
+def is_state(value: Any) -> bool:
+    """Whether it is a `State` of Equinox's."""
+    equinox: Any = sys.modules.get("equinox")
+    return equinox is not None and isinstance(value, equinox.nn.State)
+
+
+def _has_state(value: Any) -> bool:
+    return any(map(is_state, jax.tree_util.tree_leaves(value, is_leaf=is_state)))

@@ -1,0 +1,58 @@
+"""Where stages lie: in the models that are known, and in the stages around them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from shapecheck.evaluate.stages.model_paths import Anatomy, parameters
+from shapecheck.evaluate.stages.stage_records import Running
+
+
+class Places:
+    """The models that are known by a name, and how often each place in them was taken."""
+
+    def __init__(self) -> None:
+        self.roots: list[Anatomy] = []
+        self._taken: Counter[str] = Counter()
+
+    def know(self, name: str, model: Any) -> None:
+        """What is called from outside may be a part of this."""
+        anatomy = Anatomy(model, name)
+        if anatomy.modules:
+            self.roots.append(anatomy)
+
+    def have(self, place: str) -> bool:
+        """Whether a known model has a part there."""
+        return any(place in root.modules for root in self.roots)
+
+    def find(self, part: Any, around: Sequence[Running], sizes: Sequence[str]) -> str:
+        """Where `part` lies, which runs inside of the stages `around` it, mapped over axes of these sizes."""
+        holders = [(each.anatomy, each.taken) for each in reversed(around) if each.anatomy is not None]
+        holders += [(anatomy, self._taken) for anatomy in self.roots]
+        # The part itself, anywhere, is better than one like it nearby.
+        for anatomy, taken in holders:
+            found = anatomy.place(part)
+            if found is not None:
+                taken[found] += 1
+                return found
+        for holder in reversed(around):
+            like = holder.anatomy.alike(part, holder.taken, sizes) if holder.anatomy is not None else None
+            if like is not None:
+                holder.taken[like[2]] += 1
+                return like[2]
+        likely = [like for a in self.roots if (like := a.alike(part, self._taken, sizes)) is not None]
+        if likely:
+            found = min(likely, key=lambda rank: rank[:2])[2]
+            self._taken[found] += 1
+            return found
+        above = around[-1].path if around else ""
+        return f"{above}.{type(part).__name__}()".lstrip(".")
+
+    def count(self, stage: Running) -> tuple[int, int]:
+        """What the part holds as it lies in its model: under `vmap` and `scan`, that which ran has a share of it."""
+        for anatomy in self.roots:
+            if stage.lies in anatomy.modules:
+                return parameters(anatomy.modules[stage.lies])
+        return stage.held or parameters(stage.part)

@@ -1,0 +1,301 @@
+"""The stages of an evaluation: every step of a model that its framework shows, nested, with its place in the model."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import itertools
+import sys
+import threading
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from types import FrameType, TracebackType
+from typing import Any
+
+import jax
+
+from shapecheck.evaluate.probes.recorder import Watch
+from shapecheck.evaluate.stages import stage_records
+from shapecheck.evaluate.stages.jax_transforms import around, is_jitted, is_traced, renewed
+from shapecheck.evaluate.stages.model_paths import Anatomy, is_module, parameters
+from shapecheck.evaluate.stages.stacked_parameters import Stacks
+from shapecheck.evaluate.stages.stage_cost import Cost, cost, scope_name
+from shapecheck.evaluate.stages.stage_memo import Once
+from shapecheck.evaluate.stages.stage_places import Places
+from shapecheck.evaluate.stages.stage_records import Label, Running, Step
+from shapecheck.model import Frame, Stage
+
+_numbers = itertools.count()
+
+Framework = Callable[["StageWatch"], contextlib.AbstractContextManager[None]]
+Runner = Callable[[Running, Callable[..., Any], Sequence[Any], Mapping[str, Any]], Any]
+Parameter = Callable[[str, Any], Any]
+
+_scope = jax.named_scope  # as it is while nobody watches
+
+
+class StageWatch(Watch):
+    """While it is entered, the steps that the `frameworks` show are noted. `show` gives files' paths in messages.
+
+    With `flops` it is counted what each costs. With a `runner`, which is handed each stage and runs it, this watches
+    a program that computes: nothing is noted, and nothing left out. `parameter` is handed, and gives back, each
+    parameter that a stage takes out of what its framework holds for it.
+    """
+
+    def __init__(
+        self,
+        frameworks: Sequence[Framework],
+        show: Callable[[str], str],
+        *,
+        flops: bool = False,
+        runner: Runner | None = None,
+        parameter: Parameter | None = None,
+    ) -> None:
+        self._frameworks, self._show, self.flops = frameworks, show, flops
+        self.runner, self.parameter = runner, parameter
+        self._thread = 0
+        self._name = ""  # of the attempt, to JAX
+        self._renewals: contextlib.ExitStack | None = None  # during an attempt
+        self._plain = False
+        self.stacks = Stacks(self.is_mine)
+        self.traced = False  # whether there were stages that JAX may recall
+        self._entered = contextlib.ExitStack()
+        self._wrap: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = []
+        self._kinds: dict[Hashable, int] = {}  # of whole models
+        self.begin()
+
+    def __enter__(self) -> StageWatch:
+        self._thread, self._plain = threading.get_ident(), False
+        with contextlib.ExitStack() as stack:
+            if self.runner is None:
+                stack.enter_context(self.stacks.noticed())
+            for framework in self._frameworks:
+                stack.enter_context(framework(self))
+            self._entered = stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._wrap, self._thread = [], 0
+        self._entered.close()
+
+    def begin(self) -> None:
+        """Forget what ran: another evaluation starts."""
+        self._stack: list[Running] = []
+        self._top: list[Running] = []
+        self._places = Places()
+        self._once = Once()
+        self._once.off = self._plain
+        self._by_key: dict[Hashable, Running] = {}
+        self._whole: Step | None = None
+        self._labels: dict[int, tuple[Any, Label]] = {}
+        self._numbers = itertools.count()
+        self._cost: Cost | None = None
+
+    def evaluate(self, function: Callable[..., Any], *args: Any) -> None:
+        """Evaluate `function(*args)` abstractly, and count what it costs, if that is asked for."""
+        if self.flops:
+            self._cost = cost(jax.make_jaxpr(function)(*args))
+        else:
+            super().evaluate(function, *args)
+
+    def know(self, name: str, model: Any) -> None:
+        """What is called from outside may be a part of this, which is known as `name`."""
+        if not self._stack:
+            self._top = []  # what ran while it was constructed is no stage of it
+        self._places.know(name, model)
+
+    def wrap(self, wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+        """Let `method` make stages by `wrapper`."""
+        self._wrap.append(wrapper)
+
+    def method(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """`function`, whose first argument is a model, as a stage of its own."""
+        for wrapper in self._wrap:
+            function = wrapper(function)
+        return function
+
+    def function(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """`function`, as a stage if nothing inside of it is one."""
+
+        def whole(*args: Any, **kwargs: Any) -> Any:
+            name = stage_records.function_name(function)
+            given = tuple(
+                (n, stage_records.described(value)) for n, value in stage_records.arguments(function, args, kwargs)
+            )
+            self._whole = Step(name, name, None, self.origin(function, name), "", input=given)
+            return self.run(self._whole, function, args, kwargs)
+
+        return whole
+
+    @contextlib.contextmanager
+    def attempt(self, name: str = "") -> Iterator[None]:
+        """Around each evaluation: what JAX recalls is what it traced meanwhile, or in attempts of the same `name`."""
+        self._name = name or f"attempt-{next(_numbers)}"
+        try:
+            with contextlib.ExitStack() as self._renewals:
+                self._renewals.enter_context(renewed(self._name))
+                yield
+        finally:
+            self._renewals = None
+
+    def retry(self) -> bool:
+        """Whether an evaluation failed that left calls out: it runs once more, and no other will leave out any."""
+        again = self._once.used and not self._plain
+        self._plain = self._plain or again
+        return again
+
+    def finish(self) -> tuple[Stage, ...]:
+        """The stages that ran to their end since `begin`."""
+        whole = self._top[0] if len(self._top) == 1 else None
+        top = whole.children if whole is not None and whole.step is self._whole and whole.children else self._top
+        return tuple(stage_records.stages(top, self._count, self._cost))
+
+    def top(self) -> Running | None:
+        """The innermost stage that is under way."""
+        return self._stack[-1] if self._stack and self.is_mine() else None
+
+    def is_mine(self) -> bool:
+        """Whether this is the thread that is watched. Others may call the same classes meanwhile."""
+        return threading.get_ident() == self._thread
+
+    def expect(self, part: Any, label: Label) -> None:
+        """The next run of `part` has this label."""
+        self._labels[id(part)] = part, label
+
+    def expected(self, part: Any) -> Label | None:
+        """The label of the run of `part` that begins now."""
+        found = self._labels.pop(id(part), None)
+        return found[1] if found is not None and found[0] is part else None
+
+    def origin(self, function: Any, name: str) -> Frame | None:
+        """Where a function is written."""
+        return stage_records.origin(function, name, self._show)
+
+    def line(self, frame: FrameType) -> Frame:
+        """The line that `frame` is at."""
+        return Frame(stage_records.shown(frame.f_code.co_filename, self._show), frame.f_lineno, frame.f_code.co_name)
+
+    def run(
+        self,
+        step: Step,
+        function: Callable[..., Any],
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+        *,
+        once: bool = False,
+    ) -> Any:
+        """The result of `function(*args, **kwargs)`, which is the stage `step`.
+
+        With `once`, what was evaluated already with equal arguments is not evaluated again.
+        """
+        if not self.is_mine():
+            return function(*args, **(kwargs or {}))
+        stage = self.open(step, sys._getframe(1))
+        if self.runner is not None:
+            try:
+                with self._apart(stage):
+                    return self.runner(stage, function, args, kwargs or {})
+            finally:
+                self.close(stage)
+                self._siblings().clear()
+        key: Hashable = None
+        try:
+            if once:
+                result, key = self._once.call(function, args, kwargs or {}, forget=stage.forget)
+            else:
+                result = function(*args, **(kwargs or {}))
+        finally:
+            self.close(stage)
+        stage.output = stage_records.described(result)
+        self._recall(stage, key)
+        return result
+
+    def open(self, step: Step, frame: FrameType | None) -> Running:
+        """A stage begins, called from `frame`."""
+        stage = self._opened(step, frame)
+        self._stack.append(stage)
+        if self.flops:
+            stage.scope = _scope(scope_name(stage.number))
+            stage.scope.__enter__()
+        return stage
+
+    def close(self, stage: Running) -> None:
+        """It is over. One without an output did not come to its end."""
+        while self._stack:
+            ended = self._stack.pop()
+            ended.scope.__exit__(None, None, None)
+            if ended is stage:
+                break
+        self.traced |= stage.traced
+        if stage.traced and self._renewals is not None:
+            # A jitted function, or the body of a loop: when it is called with another module like this one, JAX
+            # shall not recall what it traced here.
+            self._renewals.enter_context(renewed())  # until the attempt is over
+            self._once.under = functools.partial(renewed, self._name)
+
+    def make(self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """The result of a construction, which is not run again if it repeats earlier ones."""
+        if self.runner is not None or not self.is_mine():
+            return function(*args, **kwargs)
+        return self._once.make(function, args, kwargs)
+
+    def rebuilt(self, part: Any) -> None:
+        """The innermost stage runs with `part`: JAX may have rebuilt it, and so those inside of it."""
+        stage = self.top()
+        if stage is not None and stage.part is not part:
+            stage.part, stage.anatomy = part, Anatomy(part, stage.lies)
+
+    def _apart(self, stage: Running) -> contextlib.AbstractContextManager[None]:
+        """Around a whole model: what JAX traced inside of one of another kind has the names that parts have there."""
+        if len(self._stack) > 1 or stage.anatomy is None:
+            return contextlib.nullcontext()
+        kind = tuple((place, type(part)) for place, part in stage.anatomy.modules.items())
+        number = self._kinds.setdefault(kind, len(self._kinds))
+        return renewed(f"model-{number}") if number else contextlib.nullcontext()
+
+    def _recall(self, stage: Running, key: Hashable) -> None:
+        """What ran inside an equal stage ran inside this one, if JAX had no need to look again.
+
+        The latest into which JAX looked is the one that it has in its caches.
+        """
+        if key is None:
+            return
+        if stage.children:
+            self._by_key[key] = stage
+            return
+        earlier = self._by_key.setdefault(key, stage)
+        stage.children = [child.moved(earlier.path, stage.path) for child in earlier.children]
+
+    def _opened(self, step: Step, frame: FrameType | None) -> Running:
+        parent, siblings = self.top(), self._siblings()
+        found = around(frame, lambda f: f.f_code is StageWatch.run.__code__)
+        stage_records.drop_retraced(siblings, found)
+        lies = step.path
+        if lies is None and parent is None and self.runner is not None and not self._places.roots:
+            lies = ""  # a program calls whole models
+        elif lies is None and is_module(step.part):
+            lies = self._places.find(step.part, self._stack, [each.size for each in found])
+        path = lies or ""
+        if step.label is not None:
+            path = f"{parent.path}.{step.label.name}".lstrip(".") if parent is not None else step.label.name
+        lies = path if lies is None else lies
+        anatomy = Anatomy(step.part, lies) if is_module(step.part) else None
+        stage = Running(next(self._numbers), step, lies, path, found, anatomy)
+        if anatomy is not None and self.runner is None and not self._places.have(lies):
+            stage.held = parameters(step.part, self.stacks.whole)  # now: afterwards nobody knows of what it is a slice
+        siblings.append(stage)
+        stage.traced = is_traced(frame, lambda f: f.f_code in (StageWatch.run.__code__, Once.repeated.__code__))
+        stage.jitted = parent is not None and is_jitted(frame, lambda f: f.f_code is StageWatch.run.__code__)
+        return stage
+
+    def _siblings(self) -> list[Running]:
+        parent = self.top()
+        return parent.children if parent is not None else self._top
+
+    def _count(self, stage: Running) -> tuple[int, int]:
+        if stage.step.count is not None:
+            return stage.step.count()
+        if not is_module(stage.part):
+            return 0, 0
+        return self._places.count(stage)

@@ -1,0 +1,219 @@
+"""A stage while it runs, and what it comes to."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import dataclasses
+import functools
+import inspect
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from shapecheck.evaluate.probes.describe_value import describe
+from shapecheck.evaluate.stages.jax_transforms import Around
+from shapecheck.evaluate.stages.model_paths import Anatomy, is_module
+from shapecheck.evaluate.stages.stage_cost import Cost
+from shapecheck.model import ArrayValue, Frame, Stage, TreeValue, Value
+
+Given = tuple[tuple[str, Value], ...]
+
+_COMPREHENSION = re.compile(r"^<\w+>\.")  # around a function, in the names that Python before 3.12 gives
+_OURS = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "")
+
+
+@dataclass(frozen=True)
+class Label:
+    """What a staged model says of one of its steps: its name, its owner's type, what acts on the state after it."""
+
+    name: str
+    owner: str
+    intervenors: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Step:
+    """What is about to run: a part of a model, or a function.
+
+    `path` is where it lies, absolute, if its framework says so; else it is found by the `part` itself. `count` gives
+    the numbers of its parameters and their bytes, when all has run. A `first` run is one that makes the parameters,
+    a `trial` one that only tells a framework what the real one, which follows, will give.
+    """
+
+    type: str
+    callable: str
+    part: Any
+    source: Frame | None = None
+    path: str | None = None
+    label: Label | None = None
+    input: Given = ()
+    state: Given = ()
+    count: Callable[[], tuple[int, int]] | None = None
+    first: bool = False
+    trial: bool = False
+
+
+class Running:
+    """A stage while it runs. `lies` is the place of its part in the model, `path` the name of that, or its label's.
+
+    Copies share a `number`: what ran inside of a stage, and so inside of an equal one that JAX did not look at again.
+    """
+
+    def __init__(
+        self, number: int, step: Step, lies: str, path: str, around: Sequence[Around], anatomy: Anatomy | None
+    ) -> None:
+        self.number = number
+        self.step, self.lies, self.path, self.around, self.anatomy = step, lies, path, around, anatomy
+        self.scope: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
+        self.part = step.part  # as it is now: JAX may have rebuilt it
+        self.held: tuple[int, int] | None = None  # its parameters and their bytes, if it is no part of a known model
+        self.output: Value | None = None  # of a stage that came to its end
+        self.children: list[Running] = []
+        self.traced = False  # JAX may recall what it saw of it, and not call it again
+        self.jitted = False  # it is called by a function inside of another stage that is compiled, maybe for many
+        self.taken: Counter[str] = Counter()  # calls of each place, by this stage
+
+    def forget(self) -> None:
+        """It begins again."""
+        self.children.clear()
+        self.taken.clear()
+
+    def moved(self, old: str, new: str) -> Running:
+        """The same, inside of another stage: with `new` in place of the beginning `old` of its path."""
+        other = copy.copy(self)
+        other.path, other.lies = _moved(self.path, old, new), _moved(self.lies, old, new)
+        other.children = [child.moved(old, new) for child in self.children]
+        return other
+
+
+def _moved(path: str, old: str, new: str) -> str:
+    if path == old:
+        return new
+    inside = path.startswith(f"{old}.") if old else True
+    return f"{new}.{path.removeprefix(f'{old}.')}".strip(".") if inside else path
+
+
+def names(around: Sequence[Running], stage: Running) -> list[str]:
+    """The paths that a stage inside of those `around` it may have: its own, and of what JAX does not tell from it.
+
+    A jitted function is traced once, and then runs for all modules that are alike.
+    """
+    shared = next((each for each in (*around, stage) if each.jitted), None)
+    anatomy = next((each.anatomy for each in around if each.anatomy is not None), None)
+    if shared is None or anatomy is None or not is_module(shared.step.part):
+        return [stage.path]
+    others = [place for place in anatomy.equals(shared.step.part) if place != shared.lies]
+    return [stage.path, *(_moved(stage.path, shared.path, other) for other in others)]
+
+
+def drop_retraced(siblings: list[Running], found: Sequence[Around]) -> None:
+    """JAX may trace the body of a loop several times: the last time counts. The branches of a `cond` are two."""
+    for depth, each in enumerate(found):
+        if each.is_loop:
+            siblings[:] = [s for s in siblings if not _is_earlier(s.around[depth : depth + 1], each)]
+
+
+def _is_earlier(around: Sequence[Around], loop: Around) -> bool:
+    """Whether the same loop is there, with its body traced another time."""
+    return any(each.frame is loop.frame and each.inside is not loop.inside for each in around)
+
+
+def stages(
+    found: Sequence[Running], count: Callable[[Running], tuple[int, int]], cost: Cost | None = None
+) -> Iterator[Stage]:
+    """Those that came to their end; `count` gives the parameters that each holds, `cost` what all together cost.
+
+    Where a model is run for its parameters first, and then with them, the second time counts.
+    """
+    ended = [(run, run.output) for run in found if run.output is not None and not run.step.trial]
+    if not all(running.step.first for running, _ in ended):
+        ended = [(running, output) for running, output in ended if not running.step.first]
+    calls: Counter[str] = Counter()
+    for running, output in ended:
+        step = running.step
+        number, size = count(running)
+        own = cost.stage(running.number) if cost is not None else None
+        yield Stage(
+            running.path,
+            step.type,
+            step.label.name if step.label is not None else running.path.rpartition(".")[2],
+            step.callable,
+            calls[running.path],
+            tuple(each.text for each in running.around),
+            step.input,
+            step.state,
+            output,
+            number,
+            size,
+            step.source,
+            tuple(stages(running.children, count, own)),
+            step.label.owner if step.label is not None else "",
+            step.label.intervenors if step.label is not None else (),
+            own.flops if own is not None else None,
+        )
+        calls[running.path] += 1
+
+
+def described(value: Any) -> Value:
+    """What a stage sees of a value: not the axes over which it is mapped."""
+    return _unmapped(describe(value))
+
+
+def _unmapped(value: Value) -> Value:
+    if isinstance(value, TreeValue):
+        return dataclasses.replace(value, children=tuple(map(_unmapped, value.children)))
+    return dataclasses.replace(value, mapped=()) if isinstance(value, ArrayValue) and value.mapped else value
+
+
+def arguments(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> Iterator[tuple[str, Any]]:
+    """The arguments with the names of their parameters; those that are None are left out."""
+    found: dict[str, Any] = {}
+    try:
+        signature = inspect.signature(function)
+        for name, value in signature.bind(*args, **kwargs).arguments.items():
+            kind = signature.parameters[name].kind
+            if kind is inspect.Parameter.VAR_POSITIONAL:
+                found.update({f"{name}[{index}]": part for index, part in enumerate(value)})
+            else:
+                found.update(value if kind is inspect.Parameter.VAR_KEYWORD else {name: value})
+    except (TypeError, ValueError):
+        found = {**{f"[{index}]": part for index, part in enumerate(args)}, **kwargs}
+    yield from ((name, value) for name, value in found.items() if value is not None)
+
+
+def origin(function: Any, name: str, show: Callable[[str], str]) -> Frame | None:
+    """Where a function is written; `show` gives the path of a file in messages."""
+    try:
+        code = getattr(inspect.unwrap(function), "__code__", None)
+    except ValueError:  # it claims to wrap itself
+        return None
+    if code is None or code.co_filename.startswith(_OURS):
+        return None
+    return Frame(shown(code.co_filename, show), code.co_firstlineno, name)
+
+
+def shown(file: str, show: Callable[[str], str]) -> str:
+    """The path of a file: that of an installed one is the same on all machines."""
+    return show(file).rpartition(f"site-packages{os.sep}")[2]
+
+
+def short(cls: type) -> str:
+    """The name of a class, as far as the reader knows it."""
+    return cls.__qualname__.rpartition("<locals>.")[2]
+
+
+def function_name(function: Any) -> str:
+    """What a function is called: `relu`, `partial(gelu)`, `<lambda>`; a bound method `Mechanics.step`."""
+    method = getattr(function, "__func__", None)
+    if method is not None:
+        return f"{short(type(function.__self__))}.{method.__name__}"
+    if isinstance(function, functools.partial):
+        return f"partial({function_name(function.func)})"
+    name = str(getattr(function, "__qualname__", None) or getattr(function, "__name__", type(function).__name__))
+    return _COMPREHENSION.sub("", name.rpartition("<locals>.")[2])

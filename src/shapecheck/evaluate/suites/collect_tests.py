@@ -1,0 +1,252 @@
+"""Collection by pytest itself, in the worker: with the user's pytest, configuration, plugins and conftest files."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any, Protocol
+
+import jax
+import pytest
+
+from shapecheck.evaluate.global_state import GlobalState
+from shapecheck.evaluate.inputs.entries import code_of
+from shapecheck.evaluate.inputs.failure_reasons import describe_error
+from shapecheck.evaluate.limits import TimeLimitError, time_limit
+from shapecheck.worker.rpc import TestLimits, TestPlan
+
+# What plugins that are installed must leave undone: another process, a report, a clock or an order of their own.
+_QUIET: Mapping[str, Sequence[str]] = {
+    "xdist": ("-n", "0"),
+    "pytest_cov": ("--no-cov",),
+    "jaxtyping": ("--jaxtyping-packages=",),
+    "benchmark": ("--benchmark-disable",),
+    "timeout": ("--timeout=0",),
+    "randomly": ("-p", "no:randomly"),
+    "random_order": ("-p", "no:random_order"),
+    "rerunfailures": ("--reruns=0",),
+    "typeguard": ("--typeguard-packages=",),
+    "hypothesispytest": ("--hypothesis-seed=0",),  # the same sizes in each run
+}
+
+
+_LEAST = 0.1  # seconds that the import of a file gets which is begun at all
+
+
+class CollectionError(Exception):
+    """pytest cannot collect; the text is what it says."""
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What went wrong with files, and whether there was time for all of them."""
+
+    problems: Sequence[str]
+    whole: bool
+
+
+class Serve(Protocol):
+    """Takes the tests, what went wrong with files, and whether there was time for all of them."""
+
+    def __call__(self, items: Sequence[pytest.Item], problems: Sequence[str], *, whole: bool) -> None:
+        """Return when no test is wanted any more."""
+
+
+def collect(
+    paths: Sequence[str],
+    scratch: str,
+    limits: TestLimits,
+    only: Collection[str] | None,
+    global_state: GlobalState,
+    serve: Serve,
+) -> Collected:
+    """Collect the tests under `paths`, then `serve` them, and what went wrong with files, from inside pytest's run.
+
+    `scratch` is a folder for what pytest writes; `only` are the files to collect, absolute, None for all of them.
+    Raises CollectionError.
+    """
+    plugin = _Plugin(serve, limits, only, global_state)
+    os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = os.path.join(scratch, "hypothesis")
+    try:
+        status = pytest.main([*_arguments(scratch), *paths], plugins=[plugin])
+    except (Exception, SystemExit, KeyboardInterrupt) as error:  # of a plugin, a conftest file, or a closed stream
+        if not plugin.served:
+            raise CollectionError(f"pytest failed: {describe_error(error)}") from None
+        return plugin.collected()
+    if not plugin.served and status != pytest.ExitCode.NO_TESTS_COLLECTED:
+        reasons = "; ".join(plugin.problems) or "`pytest --collect-only` tells why"
+        raise CollectionError(f"pytest ended with exit status {int(status)}: {reasons}")
+    return plugin.collected()
+
+
+class _Plugin:
+    """Takes the place of pytest's own loop over the tests."""
+
+    def __init__(
+        self, serve: Serve, limits: TestLimits, only: Collection[str] | None, global_state: GlobalState
+    ) -> None:
+        self._serve, self._only, self._global_state = serve, only, global_state
+        self._each, self._end = limits.file, time.monotonic() + limits.collecting
+        self._late: list[str] = []
+        self.served = False
+        self.problems: list[str] = []
+
+    def collected(self) -> Collected:
+        """How it went."""
+        late = f"{self._late[0]}{f' and {len(self._late) - 1} more' if self._late[1:] else ''}" if self._late else ""
+        problems = [f"{late}: not collected, for the time for the whole run was over (--budget)"] if late else []
+        return Collected((*self.problems, *problems), not late)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Leave it to the parent which test runs when."""
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, 0)  # the time for collecting shall not end in the middle of a test
+        collected = self.collected()
+        self._serve(session.items, collected.problems, whole=collected.whole)
+        self.served = True
+        return True
+
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Leave out files that were named; the rootdir, and so the names of tests, stay those of all arguments."""
+        if self._only is not None:
+            session.config.args = [
+                arg for arg in session.config.args if not self._is_left_out(Path(arg.partition("::")[0]))
+            ]
+
+    def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
+        """Leave out files in folders."""
+        return True if self._is_left_out(collection_path) else None
+
+    def _is_left_out(self, path: Path) -> bool:
+        return (
+            self._only is not None
+            and path.name != "__init__.py"
+            and path.is_file()
+            and os.path.realpath(path) not in self._only
+        )
+
+    @pytest.hookimpl(specname="pytest_make_collect_report", tryfirst=True)
+    def pytest_leave_out_late(self, collector: pytest.Collector) -> pytest.CollectReport | None:
+        """Do not import files for which there is no time."""
+        if not isinstance(collector, pytest.Module) or time.monotonic() < self._end:
+            return None
+        self._late.append(collector.nodeid)
+        return pytest.CollectReport(collector.nodeid, "passed", None, [])
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_make_collect_report(self, collector: pytest.Collector) -> Iterator[None]:
+        """Give the import of a file no more time than there is."""
+        if not isinstance(collector, pytest.Module):
+            yield
+            return
+        with time_limit(max(min(self._each, self._end - time.monotonic()), _LEAST)):
+            yield
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Keep why a file could not be collected."""
+        if report.failed:
+            text = [line for line in str(report.longrepr).splitlines() if line.strip()] or ["could not be collected"]
+            reason = ([line for line in text if line.startswith("E ")] or text)[-1].removeprefix("E ").strip()
+            if reason.endswith(TimeLimitError.__name__):
+                if time.monotonic() >= self._end:
+                    self._late.append(report.nodeid)
+                    return
+                reason = "took too long (--timeout)"
+            elif reason.startswith("HINT:"):
+                reason = f"{text[0].strip()} {reason}"
+            self.problems.append(f"{report.nodeid or 'pytest'}: {reason}")
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Iterator[None]:
+        """Wider fixtures are made once, and used by many traces: they are made for real, outside of each.
+
+        What they set is for all tests that share them, until they end.
+        """
+        if fixturedef.scope == "function":
+            yield
+            return
+        endings: list[Callable[[], None]] = []
+
+        def ended() -> None:
+            while endings:
+                endings.pop()()
+
+        # Of what is put away, the last comes first: these two stand around all that the fixture itself puts away.
+        fixturedef.addfinalizer(ended)
+        with self._global_state.lasting(), jax.ensure_compile_time_eval():
+            yield
+        fixturedef.addfinalizer(lambda: endings.append(self._global_state.begin_lasting()))
+
+
+def _arguments(scratch: str) -> list[str]:
+    installed = {point.name for point in metadata.entry_points(group="pytest11")}
+    quiet = [argument for name, arguments in _QUIET.items() if name in installed for argument in arguments]
+    return [
+        "--assert=plain",  # test files are compiled by us
+        "--capture=no",  # the worker's output goes nowhere anyway, and a test may close what captures it
+        "-o",
+        f"cache_dir={os.path.join(scratch, 'cache')}",
+        f"--basetemp={os.path.join(scratch, 'temporary')}",
+        # Of several the last counts: nothing is written where the user's own options say.
+        f"--junitxml={os.path.join(scratch, 'junit.xml')}",
+        f"--log-file={os.path.join(scratch, 'log')}",
+        "--maxfail=0",
+        "--tb=native",  # the quickest to make, and nobody reads it
+        "-W",
+        "ignore",
+        *quiet,
+    ]
+
+
+def plan_of(item: pytest.Item, shown: Callable[[str], str]) -> TestPlan:
+    """What the parent needs to know of a test."""
+    path, line, _ = item.reportinfo()  # of an inherited test this is where it is written
+    names = tuple(sorted(_names(item)))
+    files = dict.fromkeys(map(os.path.realpath, (item.path, path, *_sources(item))))
+    prepares = any(hasattr(getattr(item, "module", None), name) for name in ("setUpModule", "setup_module"))
+    return TestPlan(item.nodeid, shown(str(path)), (line or 0) + 1, names, tuple(files), prepares)
+
+
+def _sources(item: pytest.Item) -> list[str]:
+    """The files that the test's module takes names from."""
+    values = list(vars(getattr(item, "module", object)).values())
+    modules = {getattr(value, "__module__", None) for value in values if not isinstance(value, ModuleType)}
+    found = [value for value in values if isinstance(value, ModuleType)]
+    found += [sys.modules[name] for name in modules if isinstance(name, str) and name in sys.modules]
+    files = {os.path.realpath(file) for module in found if isinstance(file := getattr(module, "__file__", None), str)}
+    return sorted(file for file in files if os.path.basename(file).startswith("test_") or file.endswith("_test.py"))
+
+
+def _names(item: pytest.Item) -> set[str]:
+    """The identifiers that a test uses, also through its fixtures and the helpers beside it."""
+    function = getattr(item, "function", None) or getattr(item, "obj", None)
+    space = vars(getattr(item, "module", None)) if hasattr(item, "module") else {}
+    fixtures = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
+    functions = [function, *(d.func for definitions in fixtures.values() for d in definitions)]
+    names: set[str] = set()
+    done: set[str] = set()
+    for own in filter(None, map(code_of, functions)):
+        names.update(_in_code(own))
+    while names - done:
+        name = (names - done).pop()
+        done.add(name)
+        helper = space.get(name)
+        # Of the test's own file only: those of the package are what is looked for.
+        if getattr(helper, "__module__", None) == space.get("__name__") and (code := code_of(helper)) is not None:
+            names.update(_in_code(code))
+    return names
+
+
+def _in_code(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _in_code(constant)

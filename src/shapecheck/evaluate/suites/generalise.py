@@ -1,0 +1,157 @@
+"""Functions with claims that a test or a script reached, evaluated again with free sizes."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from types import FrameType
+from typing import Any
+
+from shapecheck.evaluate.inputs import entries, replay
+from shapecheck.evaluate.inputs.search import Search
+from shapecheck.evaluate.inputs.signature_facts import integers_of
+from shapecheck.evaluate.inputs.size_assignment import UnknownSizeError
+from shapecheck.evaluate.limits import TimeLimitError
+from shapecheck.evaluate.probes.describe_value import is_size
+from shapecheck.evaluate.probes.probe_importer import Importer
+from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
+from shapecheck.evaluate.probes.recorder import Recorder
+from shapecheck.model import Evaluation
+from shapecheck.worker.rpc import TRIES, Described, EntryPlan, ModulePlan
+
+Key = tuple[str, int]
+
+
+class Generaliser:
+    """Remembers the first call of each function in a test, and evaluates it again when the test is over."""
+
+    def __init__(
+        self,
+        importer: Importer,
+        recorder: Recorder,
+        described: Callable[[Any], Mapping[str, Described]],
+        pinned: Mapping[str, int],
+        claimed: Callable[[Any], tuple[frozenset[str], ...]],
+    ) -> None:
+        self.importer, self.recorder, self.described, self.pinned = importer, recorder, described, pinned
+        self.claimed = claimed
+        self._plans = {plan.path: plan for plan in importer.plans.values()}
+        self._claimed = {
+            (plan.path, outermost)
+            for plan in importer.plans.values()
+            for index in plan.claimed
+            if (outermost := entries.outermost_function(plan.scopes, index)) is not None
+        }
+        self._left = set(self._claimed)
+        self._tried: Counter[Key] = Counter()
+        self._captured: dict[Key, replay.Seen] = {}
+        self._called: set[Key] = set()
+        self._apart: set[Key] = set()  # functions of which some call had different sizes for all names
+
+    def renew(self) -> None:
+        """Forget what was evaluated."""
+        self._left = set(self._claimed)
+        self._tried.clear()
+
+    def begin(self) -> None:
+        """A test begins: note which functions it calls."""
+        self._captured, self._called = {}, set()
+        self.recorder.on_enter = self._note
+
+    def end(self) -> None:
+        """The test is over."""
+        self.recorder.on_enter = None
+
+    @contextlib.contextmanager
+    def coincidences(self, body: Key | None) -> Iterator[list[Evaluation]]:
+        """Fill the list, when the block ends, with functions that it reached with too few different sizes.
+
+        Those are called with two names of one size wherever they are called: every self-attention does so. They are
+        evaluated alone, with these sizes apart; `body` is the function that was evaluated with free sizes itself.
+        """
+        found: list[Evaluation] = []
+        self._captured, self._apart = {}, {body} if body is not None else set()
+        self.recorder.on_enter = self._note_coincidence
+        try:
+            yield found
+        finally:
+            self.recorder.on_enter = None
+        for key in sorted(self._captured):
+            if key not in self._apart:
+                found += self._again(self._plans[key[0]], key[1], self._captured[key])
+        self._captured = {}
+
+    def _note_coincidence(self, probe: ModuleProbe, scope: int, frame: FrameType) -> None:
+        key = (probe.path, scope)
+        if key not in self._claimed or key in self._apart:
+            return
+        call = self._capture(probe, scope, frame)
+        if call is None or replay.is_symbolic(call):
+            return
+        if replay.coincides(call, self.described(call.function)):
+            self._captured.setdefault(key, call)
+        else:
+            self._apart.add(key)
+
+    def calls(self) -> tuple[Key, ...]:
+        """The functions with claims that the test called."""
+        return tuple(sorted(self._called))
+
+    def evaluate(self) -> tuple[tuple[Key, tuple[Evaluation, ...]], ...]:
+        """The evaluations of what the test called, as far as they came to an end; for each function once for all."""
+        found: list[tuple[Key, tuple[Evaluation, ...]]] = []
+        for key in sorted(self._called & self._left):
+            call = self._captured.get(key)
+            self._tried[key] += 1
+            results = self._again(self._plans[key[0]], key[1], call) if call is not None else ()
+            found.append((key, results))
+            if results or self._tried[key] >= TRIES:
+                self._left.discard(key)
+        self._captured = {}
+        return tuple(found)
+
+    def _again(self, plan: ModulePlan, scope: int, call: replay.Seen) -> tuple[Evaluation, ...]:
+        recipe = replay.recipe(call, self.described(call.function), self.pinned, self.claimed(call.function))
+        if recipe is None:
+            return ()
+        name = plan.scopes[scope].qualname
+        position = plan.scopes[scope].position
+        line = position.line if position is not None else 1
+        entry = EntryPlan(f"seen:{plan.path}:{name}", f"{plan.name}:{name}", "seen", plan.path, line, scope)
+        try:
+            results = Search(entry, recipe, self.recorder).evaluate()
+        except (UnknownSizeError, TimeLimitError):
+            return ()
+        # That a dim has the size of a parameter of the model's is no limit: models have numbers.
+        own = set(map(str, call.own_sizes()))
+        return tuple(
+            replace(result, sizes=tuple((n, s) for n, s in result.sizes if s not in own))
+            for result in results
+            if result.status == "ok" or (result.failure is not None and result.failure.requires)
+        )
+
+    def _note(self, probe: ModuleProbe, scope: int, frame: FrameType) -> None:
+        key = (probe.path, scope)
+        if key in self._claimed:
+            self._called.add(key)
+        if key not in self._left or key in self._captured:
+            return
+        call = self._capture(probe, scope, frame)
+        if call is not None:
+            self._captured[key] = call
+
+    def _capture(self, probe: ModuleProbe, scope: int, frame: FrameType) -> replay.Seen | None:
+        plan = self._plans[probe.path]
+        module = self.importer.loaded.get(plan.file)
+        function = entries.resolve(module, plan.scopes, plan.scopes[scope]) if module is not None else None
+        return replay.capture(function, frame, self._known(frame)) if function is not None else None
+
+    def _known(self, frame: FrameType) -> dict[str, int]:
+        owner = frame.f_locals.get("self")
+        if owner is None:
+            return {}
+        given = [dict(v) for v in self.recorder.constructions.variables(owner)[:1]]
+        sizes = {n: v for space in given for n, v in space.items() if is_size(v) and isinstance(v, int)}
+        return {**sizes, **integers_of(owner)}

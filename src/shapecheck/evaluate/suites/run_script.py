@@ -1,0 +1,106 @@
+"""A script that the user gave as an example: run as `__main__`, abstractly, for as long as its time allows."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any
+
+import jax
+
+from shapecheck.evaluate.inputs.clear_caches import forget
+from shapecheck.evaluate.inputs.failure_reasons import describe_error, explain, is_own
+from shapecheck.evaluate.inputs.user_examples import ExampleError
+from shapecheck.evaluate.limits import TimeLimitError, time_limit
+from shapecheck.evaluate.probes.ast_probes import HANDLE, instrument
+from shapecheck.evaluate.probes.probe_importer import Importer
+from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
+from shapecheck.evaluate.probes.recorder import Recorder
+from shapecheck.evaluate.probes.tolerate_concrete import STEP, Steps, with_steps
+from shapecheck.evaluate.suites.read_only_disk import read_only
+from shapecheck.evaluate.suites.scratch_folder import playground
+from shapecheck.model import Evaluation, Failure
+from shapecheck.worker.rpc import EntryPlan, ModulePlan
+
+
+def run_script(
+    entry: EntryPlan, file: str, argv: Sequence[str], limit: float, importer: Importer, steps: Steps
+) -> Evaluation:
+    """Run the script once under `jax.eval_shape`. What it showed until its end, or that of its time, counts.
+
+    Raises ExampleError if there is no such script, or it is no Python.
+    """
+    recorder = importer.recorder
+    plan = importer.plans.get(os.path.realpath(file)) or importer.unclaimed(os.path.realpath(file), "__main__")
+    recorder.paths.setdefault(plan.file, plan.path)
+    run = _main(plan, recorder, steps)
+    recorder.begin()
+    forget()
+    steps.reset(abstract=True)
+    importer.activate(plan.root or os.path.dirname(plan.file))
+    error = _guarded(run, [file, *argv], limit)
+    failure = _failure(error, recorder, limit)
+    status: Any = "ok" if failure is None else "stopped"
+    reason = failure.message if failure is not None else ""
+    return Evaluation(
+        entry.target, entry.origin, entry.path, entry.line, "sized", status, reason, recorder.finish(), failure
+    )
+
+
+def _main(plan: ModulePlan, recorder: Recorder, steps: Steps) -> Callable[[], None]:
+    """The script with its probes; its statements are stepped over as those of tests are, outside of functions too."""
+    try:
+        with open(plan.file, "rb") as stream:
+            source = stream.read()
+        tree = with_steps(instrument(source, plan.file, plan.scopes, plan.sites), everywhere=True)
+        code: Any = compile(tree, plan.file, "exec", dont_inherit=True)
+    except (OSError, SyntaxError, ValueError) as error:
+        raise ExampleError(f"script = {plan.path!r}: {describe_error(error)}") from None
+
+    def run() -> None:
+        module = ModuleType("__main__")
+        module.__file__ = plan.file
+        setattr(module, HANDLE, ModuleProbe(recorder, plan.path, plan.scopes, plan.sites))
+        setattr(module, STEP, steps)
+        before = sys.modules["__main__"]
+        sys.modules["__main__"] = module
+        try:
+            exec(code, vars(module))  # noqa: S102 - the user asks for this script to be run
+        finally:
+            sys.modules["__main__"] = before
+
+    return run
+
+
+def _guarded(run: Callable[[], None], argv: Sequence[str], limit: float) -> BaseException | None:
+    home, before = os.getcwd(), (sys.argv, list(sys.path))
+    with tempfile.TemporaryDirectory(prefix="shapecheck-", ignore_cleanup_errors=True) as folder:
+        try:
+            os.chdir(playground(home, os.path.join(folder, "here")))
+            sys.argv = list(argv)
+            sys.path.insert(0, os.path.dirname(argv[0]))
+            with time_limit(limit), read_only(folder, [home, os.path.dirname(os.path.abspath(argv[0]))]):
+                jax.eval_shape(run)
+        except SystemExit as error:
+            return None if error.code in (None, 0) else error
+        except BaseException as error:  # scripts may raise anything
+            if is_own(error) and not isinstance(error, TimeLimitError):
+                raise
+            return error
+        finally:
+            sys.argv, sys.path[:] = before
+            os.chdir(home)
+    return None
+
+
+def _failure(error: BaseException | None, recorder: Recorder, limit: float) -> Failure | None:
+    if error is None:
+        return None
+    if isinstance(error, TimeLimitError):
+        return Failure("other", f"it took longer than {limit:g} s (--test-timeout)", None)
+    failure = explain(error, recorder)
+    return failure if failure.kind != "other" else dataclasses.replace(failure, message=describe_error(error))

@@ -1,0 +1,146 @@
+"""One test, evaluated abstractly: its function-scoped fixtures and its body under one `jax.eval_shape`."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import unittest
+from collections.abc import Callable, Iterator
+from typing import Any, Literal
+
+import jax
+import pytest
+
+from shapecheck.evaluate.global_state import GlobalState, Snapshot, differences, snapshot
+from shapecheck.evaluate.inputs.clear_caches import forget
+from shapecheck.evaluate.inputs.failure_reasons import describe_error, explain, is_own, message_of, steady
+from shapecheck.evaluate.limits import TimeLimitError, time_limit
+from shapecheck.evaluate.probes.recorder import Recorder
+from shapecheck.evaluate.probes.tolerate_concrete import Steps
+from shapecheck.model import Evaluation, Failure
+
+
+@dataclasses.dataclass(frozen=True)
+class Ran:
+    """How a test ended. Without `evaluation` it was skipped at once."""
+
+    status: str
+    reason: str
+    evaluation: Evaluation | None = None
+
+
+class Runner:
+    """Runs tests one after the other, within `limit` seconds each.
+
+    `changed` is what the latest had changed when its body was over: it means what the body called.
+    """
+
+    def __init__(self, recorder: Recorder, steps: Steps, limit: float, global_state: GlobalState) -> None:
+        self.recorder, self.steps, self.limit, self.global_state = recorder, steps, limit, global_state
+        self.changed: Snapshot = {}
+
+    def run(self, item: pytest.Item, path: str, line: int) -> Ran:
+        """Evaluate a test abstractly; where that ends in a shape error, run it for real to see whether it is one."""
+        self.recorder.begin()
+        forget()
+        self.steps.reset(abstract=True)
+        error = self._abstractly(item)
+        failure = self._failure(error) if error is not None else None
+        if error is not None:
+            self.recorder.interrupt(error)
+        calls = self.recorder.finish()
+        skipped = error is not None and _is_skip(error)
+        if error is not None and skipped and not calls:
+            return Ran("skipped", steady(message_of(error)) or "skipped")
+        if failure is not None and failure.kind == "shape" and not self._fails_for_real(item, failure):
+            failure = dataclasses.replace(failure, kind="other")
+        status: Literal["ok", "stopped"] = "ok" if failure is None else "stopped"
+        reason = failure.message if failure is not None else ""
+        evaluation = Evaluation(item.nodeid, "test", path, line, "sized", status, reason, calls, failure)
+        return Ran("skipped" if skipped else status, reason, evaluation)
+
+    def _failure(self, error: BaseException) -> Failure:
+        if isinstance(error, TimeLimitError):
+            return Failure("other", f"it took longer than {self.limit:g} s (--test-timeout)", None)
+        failure = explain(error, self.recorder)
+        if failure.kind == "other":
+            failure = dataclasses.replace(failure, message=describe_error(error))
+        return failure
+
+    def _abstractly(self, item: pytest.Item) -> BaseException | None:
+        """Run under `jax.eval_shape`; returns what ended the test early."""
+        found: list[BaseException] = []
+        self.changed = {}
+
+        def body() -> None:
+            before = snapshot()
+            found.extend(_protocol(item, lambda: self.changed.update(differences(before, snapshot()))))
+
+        return self._guarded(item, lambda: jax.eval_shape(body), found)
+
+    def _fails_for_real(self, item: pytest.Item, failure: Failure) -> bool:
+        """Run the test once as pytest would; whether it ends in a shape error on the same line."""
+        if item.get_closest_marker("xfail") is not None:
+            return False
+        self.steps.reset(abstract=False)
+        found: list[BaseException] = []
+        forget()
+        with self.recorder.paused():
+            error = self._guarded(item, lambda: found.extend(_protocol(item)), found)
+        if error is None or isinstance(error, TimeLimitError):
+            return False
+        real = explain(error, self.recorder)
+        return real.kind == "shape" and real.frame == failure.frame
+
+    def _guarded(self, item: pytest.Item, run: Callable[[], Any], found: list[BaseException]) -> BaseException | None:
+        try:
+            with time_limit(self.limit):
+                with self.global_state.lasting():
+                    _renew(item)
+                with self.global_state.preserved():
+                    run()
+        except TimeLimitError as error:
+            return error
+        except BaseException as error:
+            if is_own(error):
+                raise
+            return found[0] if found else error
+        return found[0] if found else None
+
+
+def _renew(item: Any) -> None:
+    """End the fixtures of earlier tests that this one does not share, and make the test new if it ran before."""
+    with contextlib.suppress(Exception):  # how others' fixtures end says nothing of this test
+        item.session._setupstate.teardown_exact(item)
+    if hasattr(item, "_initrequest"):
+        item._initrequest()
+
+
+def _protocol(item: Any, ended: Callable[[], None] = lambda: None) -> Iterator[BaseException]:
+    """Setup, call and teardown, by pytest's own hooks and reports, so that marks and plugins have their say.
+
+    `ended` is called before the teardown.
+    """
+    for when in ("setup", "call"):
+        errors = _phase(item, when)
+        yield from errors
+        if errors:
+            break
+    ended()
+    # Only the test's own fixtures: wider ones serve the next test.
+    yield from _phase(item, "teardown", nextitem=item.parent)
+
+
+def _phase(item: Any, when: Any, **more: Any) -> list[BaseException]:
+    hook = getattr(item.ihook, f"pytest_runtest_{when}")
+    call = pytest.CallInfo.from_call(lambda: hook(item=item, **more), when, reraise=(TimeLimitError,))
+    item.ihook.pytest_runtest_makereport(item=item, call=call)
+    if call.excinfo is None:
+        return []
+    if isinstance(call.excinfo.value, TimeLimitError):  # unittest caught it
+        raise call.excinfo.value
+    return [call.excinfo.value]
+
+
+def _is_skip(error: BaseException) -> bool:
+    return isinstance(error, (pytest.skip.Exception, pytest.xfail.Exception, unittest.SkipTest))

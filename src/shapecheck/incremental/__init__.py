@@ -1,0 +1,25 @@
+"""What earlier runs found out, kept in a folder that anyone may delete at any time.
+
+`Store` keeps texts under names. Whether what a text was computed from is still the same is told by `content` for whole
+files, and by a `Graph` of their surfaces for the names that a piece of code can reach.
+"""
+
+from shapecheck.incremental.cache_store import Store, clean
+from shapecheck.incremental.content_hash import content
+from shapecheck.incremental.dependency_graph import Graph, Source
+from shapecheck.incremental.environment_key import environment, ourselves
+from shapecheck.incremental.graph_view import View
+from shapecheck.incremental.module_summary import Surface, surface
+
+__all__ = [
+    "Graph",
+    "Source",
+    "Store",
+    "Surface",
+    "View",
+    "clean",
+    "content",
+    "environment",
+    "ourselves",
+    "surface",
+]

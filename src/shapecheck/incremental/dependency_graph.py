@@ -1,0 +1,258 @@
+"""On which names of a project's files something leans, and whether any of them has changed.
+
+What is bound to a name can be reached in few ways: by that name in its own file, by importing it, as a part of a
+module that was imported, by way of a string, or through another value that is made from it. All of these stand in the
+text of what reaches it, so that following them finds whatever a piece of code can depend on, and more. Code that hands
+a module on leans on all its names, code that looks for modules by other means (`importlib`, `sys.modules`) on
+everything. A base class leads to its subclasses, which can be asked for.
+
+The statements that do more than bind names are the acts. They are taken in the order in which they run.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from shapecheck.incremental.import_order import Modules
+from shapecheck.incremental.module_summary import Step, Surface
+from shapecheck.incremental.name_references import Chain, Import, References
+
+_Place = tuple[str, str]  # a file and a name in it
+_EXISTS, _ALL, _TREE = "", "*", "**"  # in place of a name: the file itself, all its names, and those of what it imports
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file, the names that it may be imported by, and its surface. Of `outside` ones it matters what they use.
+
+    `told` are the names that its comments use.
+    """
+
+    file: str
+    names: tuple[Chain, ...]
+    surface: Surface
+    outside: bool = False
+    told: tuple[Chain, ...] = ()
+
+
+class Graph:
+    """Who leans on whom, among all names of some files."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self.surfaces = {source.file: source.surface for source in sources}
+        self.modules = Modules({each.file: each.names for each in sources if not each.outside})
+        self.numbers: dict[_Place, int] = {}
+        self._stems: dict[str, int] = {}
+        self.texts: list[str] = []
+        self._steps: dict[_Place, list[Step]] = {}
+        for source in sources:
+            if not source.outside:
+                self._enter(source)
+        self.everything = (1 << len(self.texts)) - 1
+        self.places = list(self.numbers)
+        self._reach = self._closed(self._direct())
+        self._comments = {source.file: References(set(source.told)) for source in sources}
+        self._files: dict[str, int] = {}
+
+    def of_file(self, file: str) -> int:
+        """All that the code of a file leans on, and its comments, as a set of numbers."""
+        if file not in self._files:
+            kinds = (self.surfaces[file].refers, self._comments[file]) if file in self.surfaces else ()
+            self._files[file] = functools.reduce(operator.or_, (self.of(file, each) for each in kinds), 0)
+        return self._files[file]
+
+    def of(self, file: str, refers: References) -> int:
+        """All that some code in a file leans on."""
+        direct = self._refer(file, refers)
+        return direct if direct == self.everything else self._spread(direct)
+
+    def of_step(self, file: str, step: Step) -> int:
+        """All that running a step looks at."""
+        direct = self._looks_at(file, step)
+        return direct if direct == self.everything else self._spread(direct)
+
+    def is_act(self, file: str, step: Step) -> bool:
+        """Whether a step acts, by itself or by what the bases of a class do."""
+        return step.acts or not all(self._is_tame(file, base, ()) for base in step.bases)
+
+    def _enter(self, source: Source) -> None:
+        for name in (_EXISTS, _ALL, _TREE):
+            self._number((source.file, name), "")
+        for chain in source.names:
+            self._stems[chain[-1]] = self._stems.get(chain[-1], 0) | self._bit(source.file, _EXISTS)
+        for step in source.surface.steps:
+            for name in step.names if not step.acts else ():
+                place = (source.file, name)
+                known = place in self.numbers
+                number = self._number(place, step.text)
+                self._steps.setdefault(place, []).append(step)
+                if known:
+                    self.texts[number] += f" {step.text}"
+                self._stems[name] = self._stems.get(name, 0) | 1 << number
+
+    def _number(self, place: _Place, text: str) -> int:
+        if place not in self.numbers:
+            self.numbers[place] = len(self.texts)
+            self.texts.append(text)
+        return self.numbers[place]
+
+    def _bit(self, file: str, name: str) -> int:
+        number = self.numbers.get((file, name))
+        return 0 if number is None else 1 << number
+
+    def _direct(self) -> list[int]:
+        direct = [0] * len(self.texts)
+        for (file, name), number in self.numbers.items():
+            if name == _ALL:
+                own = self._bit(file, _EXISTS)
+                stars = self.surfaces[file].stars
+                direct[number] = own | self._modules_of(file, stars, _ALL)
+            elif name == _TREE:
+                ran = [target for step in self.surfaces[file].steps for target in step.imports]
+                direct[number] = self._bit(file, _ALL) | self._modules_of(file, ran, _TREE)
+            elif name:
+                direct[self.numbers[(file, _ALL)]] |= 1 << number
+        for (file, _), steps in self._steps.items():
+            for step in steps:
+                self._connect(file, step, direct)
+        return direct
+
+    def _connect(self, file: str, step: Step, direct: list[int]) -> None:
+        leans = self._looks_at(file, step)
+        own = [self.numbers[(file, name)] for name in step.names]
+        for number in own:
+            direct[number] |= leans
+        bases = 0
+        for base in step.bases:
+            bases |= self._chain(file, base)
+        for number in bits(bases):
+            if self.places[number][1] not in (_EXISTS, _ALL, _TREE):  # a class knows those which are derived from it
+                for derived in own:
+                    direct[number] |= 1 << derived
+
+    def _looks_at(self, file: str, step: Step) -> int:
+        leans = self._refer(file, step.refers)
+        if not (step.refers.chains or step.refers.late):  # an import by itself
+            for target in step.imports:
+                leans |= self._import(file, target)
+        return leans
+
+    @staticmethod
+    def _closed(direct: list[int]) -> list[int]:
+        """What can be reached, in any number of steps."""
+        reach = [leans | 1 << number for number, leans in enumerate(direct)]
+        nexts = [list(bits(leans)) for leans in direct]
+        changed = True
+        while changed:
+            changed = False
+            for number in range(len(reach) - 1, -1, -1):
+                before = after = reach[number]
+                for other in nexts[number]:
+                    after |= reach[other]
+                if after != before:
+                    reach[number] = after
+                    changed = True
+        return reach
+
+    def _spread(self, direct: int) -> int:
+        found = direct
+        for number in bits(direct):
+            found |= self._reach[number]
+        return found
+
+    def _refer(self, file: str, refers: References) -> int:
+        if refers.blind:
+            return self.everything
+        found = self._bit(file, _ALL) if refers.own else 0
+        for chain in refers.chains:
+            found |= self._chain(file, chain)
+        for word in refers.words:
+            found |= self._chain(file, (word,))
+        for text in refers.quoted:
+            parts = tuple(text.split("."))
+            found |= self._stems.get(parts[-1], 0)
+            if len(parts) > 1:
+                found |= self._resolved(self.modules.find(file, 0, parts), parts, escapes=True)
+        for target in refers.late:
+            found |= self._modules_of(file, [target], _TREE) | self._import(file, target)
+        return found
+
+    def _chain(self, file: str, chain: Chain) -> int:
+        """What a name leads to, with the attributes that are looked up on it."""
+        surface = self.surfaces[file]
+        found = self._lookup(file, chain[0], ())
+        targets = surface.imports.get(chain[0], ())
+        for target in targets:
+            parts = (*target.module, *([target.name] if target.name else []), *chain[1:])
+            found |= self._resolved(self.modules.find(file, target.level, parts), parts, escapes=True)
+        if not targets and surface.stars:
+            for name in chain[1:]:  # of a module, perhaps, that came with all the names of another
+                found |= self._stems.get(name, 0)
+        return found
+
+    def _resolved(self, modules: Sequence[tuple[str, Chain]], parts: Chain, *, escapes: bool) -> int:
+        found = 0
+        for module, rest in modules:
+            found |= self._bit(module, _EXISTS)
+            if not rest and escapes:
+                found |= self._bit(module, _ALL)  # whoever has a module may look at any name in it
+            elif rest:
+                found |= self._lookup(module, rest[0], ())
+            for name in rest[1:]:
+                found |= self._stems.get(name, 0)
+        if not modules and parts and parts[0] in self.modules.tops:
+            for name in parts[1:]:
+                found |= self._stems.get(name, 0)
+        return found
+
+    def _import(self, file: str, target: Import) -> int:
+        parts = (*target.module, *([target.name] if target.name not in ("", "*") else []))
+        return self._resolved(self.modules.find(file, target.level, parts), parts, escapes=target.name == "*")
+
+    def _lookup(self, file: str, name: str, seen: tuple[str, ...]) -> int:
+        """What a module has under a name: of its own, or from where it takes all names."""
+        found = self._bit(file, name) if name not in (_ALL, _TREE) else 0
+        for target in self.surfaces[file].stars if file not in seen else ():
+            for module, rest in self.modules.find(file, target.level, target.module):
+                if not rest:
+                    found |= self._lookup(module, name, (*seen, file))
+        return found
+
+    def _modules_of(self, file: str, targets: Iterable[Import], kind: str) -> int:
+        found = 0
+        for target in targets:
+            for module in self.modules.loaded_by(file, target):
+                found |= self._bit(module, kind)
+        return found
+
+    def _is_tame(self, file: str, chain: Chain, seen: tuple[_Place, ...]) -> bool:
+        """Whether a class of the project, and all that it is derived from, leave alone what is derived from them."""
+        place = (file, chain[0])
+        if place in seen:
+            return False
+        steps = self._steps.get(place, [])
+        if steps and len(chain) == 1 and all(step.tame for step in steps):
+            return all(self._is_tame(file, base, (*seen, place)) for step in steps for base in step.bases)
+        targets = self.surfaces[file].imports.get(chain[0], ())
+        if len(targets) != 1 or any(step.refers.chains or step.refers.late for step in steps):
+            return False
+        parts = (*targets[0].module, *([targets[0].name] if targets[0].name else []), *chain[1:])
+        found = [
+            (module, rest)
+            for module, rest in self.modules.find(file, targets[0].level, parts)
+            if len(rest) == 1 or (module, *rest[:1]) in self.numbers
+        ]
+        return bool(found) and all(
+            len(rest) == 1 and self._is_tame(module, rest, (*seen, place)) for module, rest in found
+        )
+
+
+def bits(mask: int) -> Iterator[int]:
+    """The numbers of the bits that are set."""
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low

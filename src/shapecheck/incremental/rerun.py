@@ -1,0 +1,184 @@
+"""Runs that repeat an earlier one: the same report if nothing has changed, else only what the change concerns."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+
+from shapecheck import incremental
+from shapecheck.config import Config
+from shapecheck.model import Report, is_test_file
+from shapecheck.worker.cache_keys import Known
+from shapecheck.worker.result_cache import Memory
+from shapecheck.worker.rpc import ModulePlan, dump, load
+
+FOLDER = ".shapecheck_cache"
+_UNUSED = 30 * 24 * 3600.0  # seconds after which a result that no run asked for is put away
+# What shows only in how a report is told, and where it is kept, or how fast it comes.
+_OUTSIDE = frozenset({"output_format", "fail_on_unreached", "jobs", "root", "baseline", "cache"})
+_CONFIGURE = ("pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg", "conftest.py")
+
+
+class Rerun:
+    """One way to call the checker: paths and settings. `files` maps shown paths to the file and its bytes.
+
+    The files may be others at the next such run, and what is remembered of those that stay is of use.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        paths: Sequence[Path],
+        files: Mapping[str, tuple[Path, bytes]],
+        tests: Sequence[Path],
+        lock: Path | None = None,
+    ) -> None:
+        self.started = time.time_ns()
+        self.store = incremental.Store(config.root / FOLDER)
+        self.config, self.tests, self.lock = config, tests, lock
+        self._known = {os.path.realpath(file): incremental.content(data) for file, data in files.values()}
+        self._checked = frozenset(self._known)
+        self._bytes = {os.path.realpath(file): data for file, data in files.values()}
+        settings = {f.name: repr(getattr(config, f.name)) for f in dataclasses.fields(config) if f.name not in _OUTSIDE}
+        # Each version of ours has its own results, for their format changes with it.
+        called = [incremental.ourselves(), sorted({os.path.abspath(path) for path in paths}), os.getcwd(), settings]
+        self.name = hashlib.sha256(json.dumps(called).encode()).hexdigest()
+
+    def report(self) -> Report | None:
+        """The report of the last such run, if nothing that it depends on has changed since."""
+        text = self.store.get(f"{self.name}:report")
+        if text is None:
+            return None
+        try:
+            kept = load(text)
+            same = kept["state"] == self._state(kept["python"], kept["sites"], kept["files"])
+            return kept["report"] if same and isinstance(kept["report"], Report) else None
+        except (ValueError, KeyError, TypeError, RecursionError):  # another version's
+            return None
+
+    def memory(self, plans: Sequence[ModulePlan]) -> Memory:
+        """What is remembered of single entries."""
+        project = frozenset(plan.name.partition(".")[0] for plan in plans)
+        hashing = _Hashing(self._content, self._read, self._has_changed, project)
+        return Memory(self.store, self.name, hashing, plans, self._listing, self._surroundings)
+
+    def keep(
+        self, report: Report, memory: Memory, python: str, files: Iterable[str] = (), sites: Iterable[str] = ()
+    ) -> None:
+        """Remember the report of a run that is worth it: one that came to its end, of files that stayed the same.
+
+        It leans on `files` and `sites` too, which the lock's templates lean on.
+        """
+        cut = report.cut or (report.tests is not None and report.tests.cut)
+        loaded = {*memory.files.loaded, *files}
+        if cut or not memory.complete or self._has_changed(loaded):
+            return
+        shown = {finding.path for finding in report.findings}
+        slim = dataclasses.replace(report, sources=tuple(s for s in report.sources if s[0] in shown))
+        folders = sorted({*memory.files.sites, *sites})
+        state = self._state(python, folders, sorted(loaded))
+        value = {"python": python, "sites": folders, "files": sorted(loaded), "state": state, "report": slim}
+        self.store.put(f"{self.name}:report", dump(value))
+        self.store.prune(_UNUSED)
+
+    def _has_changed(self, loaded: Iterable[str]) -> bool:
+        """Whether a file was written while the run was under way: then nobody knows which text was evaluated."""
+        return any(_time(file) > self.started for file in {*self._checked, *loaded, *self._listing})
+
+    def _state(self, python: str, sites: Sequence[str], files: Sequence[str]) -> str:
+        parts = {
+            "environment": incremental.environment(python, sites),
+            "files": {file: self._content(file) for file in {*files, *self._checked}},
+            "tests": self._listing,
+            "surroundings": self._surroundings,
+            "lock": self._content(str(self.lock)) if self.lock is not None else "",
+            "baseline": self._content(str(self.config.baseline)) if self.config.baseline else "",
+        }
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+    @cached_property
+    def _listing(self) -> dict[str, str]:
+        """The files of tests, as pytest names them by default."""
+        return {file: self._content(file) for file in self._beside if is_test_file(file)}
+
+    @cached_property
+    def _surroundings(self) -> dict[str, str]:
+        """What else lies with the tests or configures them, and the scripts, which all run as the main module."""
+        found = [file for file in self._beside if not is_test_file(file)]
+        folders = {self.config.root, *(parent for test in self.tests for parent in Path(test).absolute().parents)}
+        found += [str(folder / name) for folder in folders for name in _CONFIGURE]
+        found += [os.path.realpath(example.script) for example in self.config.examples if example.script]
+        return {file: self._content(file) for file in sorted(found) if os.path.isfile(file)}
+
+    @cached_property
+    def _beside(self) -> list[str]:
+        found = {os.path.realpath(f) for test in self.tests for f in ([test] if test.is_file() else test.rglob("*.py"))}
+        return sorted(found)
+
+    def _content(self, file: str) -> str:
+        if file not in self._known:
+            try:
+                self._known[file] = incremental.content(Path(file).read_bytes())
+            except OSError:
+                self._known[file] = ""
+        return self._known[file]
+
+    def _read(self, file: str) -> bytes:
+        try:
+            return self._bytes[file] if file in self._bytes else Path(file).read_bytes()
+        except OSError:
+            return b""
+
+
+class _Hashing:
+    """Tells files and surroundings apart."""
+
+    def __init__(
+        self,
+        content: Callable[[str], str],
+        read: Callable[[str], bytes],
+        written: Callable[[Iterable[str]], bool],
+        project: frozenset[str],
+    ) -> None:
+        self.content, self.written, self.environment = content, written, incremental.environment
+        self._read, self._project = read, project
+        self._surfaces: dict[str, incremental.Surface] = {}
+        self._graphs: dict[tuple[Known, ...], incremental.Graph] = {}
+
+    def outline(self, file: Known) -> str:
+        """A hash of what running a file depends on, unless it calls its functions."""
+        return self._surface(file).outline
+
+    def mentions(self, files: Sequence[Known], names: frozenset[str]) -> str:
+        """A hash of which of these names the functions and classes of the files mention."""
+        found = [[sorted(each & names) for each in self._surface(file).mentions] for file in files]
+        return hashlib.sha256(json.dumps(found).encode()).hexdigest()
+
+    def view(self, files: Sequence[Known], roots: Sequence[str], always: Iterable[str]) -> incremental.View:
+        """The files as they are seen where `roots` are imported one after the other, and `always` may always run."""
+        key = tuple(files)
+        if key not in self._graphs:
+            sources = [
+                incremental.Source(file.file, file.names, self._surface(file), file.outside, file.told)
+                for file in files
+            ]
+            self._graphs[key] = incremental.Graph(sources)
+        return incremental.View(self._graphs[key], roots, always)
+
+    def _surface(self, file: Known) -> incremental.Surface:
+        if file.file not in self._surfaces:
+            self._surfaces[file.file] = incremental.surface(self._read(file.file), self._project, tests=file.test)
+        return self._surfaces[file.file]
+
+
+def _time(file: str) -> int:
+    try:
+        return os.stat(file).st_mtime_ns
+    except OSError:
+        return 0

@@ -1,0 +1,152 @@
+"""What a run tells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from shapecheck.model.assumption import Assumption
+from shapecheck.model.claim import Span
+from shapecheck.model.observation import Mode
+
+Severity = Literal["error", "warning", "note"]
+
+
+@dataclass(frozen=True)
+class Edit:
+    """Text to put in the place of a stretch of source."""
+
+    span: Span
+    replacement: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A rule's verdict at one place. `details` are the lines under the message; `bindings` name -> size.
+
+    All edits of the `fix` together make the finding go away, and leave what the program computes as it is.
+    """
+
+    code: str
+    severity: Severity
+    path: str
+    span: Span
+    message: str
+    details: tuple[str, ...] = ()
+    claimed: str = ""
+    observed: str = ""
+    bindings: tuple[tuple[str, str], ...] = ()
+    stage: str = ""
+    fix: tuple[Edit, ...] = ()
+
+
+@dataclass(frozen=True)
+class Unreached:
+    """A claim that evaluation did not get to, or not wholly, and why."""
+
+    path: str
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Summary:
+    """How the claims ended. total = verified + mismatched + tentative + unreached."""
+
+    total: int = 0
+    verified: int = 0
+    verified_for_all_sizes: int = 0
+    mismatched: int = 0
+    tentative: int = 0
+    unreached: int = 0
+    verified_loosely: int = 0  # some name is bound by nothing but the claim itself, so that any size would do
+    verified_on_alias: int = 0  # by runs alone in which a feature axis has the size of a model's under another name
+    verified_on_invention: int = 0  # by runs alone that rest on something invented
+
+
+@dataclass(frozen=True)
+class Resting:
+    """What a verified claim rests on that the user did not give."""
+
+    path: str
+    line: int
+    claim: str
+    assumptions: tuple[Assumption, ...]
+
+
+@dataclass(frozen=True)
+class EntryResult:
+    """What became of one entry, for the report."""
+
+    target: str
+    origin: str
+    mode: Mode
+    status: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class TestCounts:
+    """What became of the user's tests. `cut` were not evaluated for want of time; `problems` are pytest's."""
+
+    __test__ = False  # no test class of ours
+
+    collected: int = 0
+    ok: int = 0
+    stopped: int = 0
+    skipped: int = 0
+    cut: int = 0
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class LockCounts:
+    """The lock at `path`: how many of its templates were compared, their stages, and how often they differ.
+
+    `failed` are those that cannot be evaluated.
+    """
+
+    path: str
+    templates: int = 0
+    stages: int = 0
+    differences: int = 0
+    failed: int = 0
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How many functions there are outside of tests, and how many of them ran; likewise of those with claims."""
+
+    total: int = 0
+    reached: int = 0
+    claimed: int = 0
+    claimed_reached: int = 0
+    annotated: int = 0
+    annotated_reached: int = 0
+
+
+@dataclass(frozen=True)
+class Report:
+    """The result of a run: findings sorted by path, line, column, code.
+
+    `remedy` is an example to paste when nothing was verified.
+    """
+
+    findings: tuple[Finding, ...]
+    summary: Summary
+    unreached: tuple[Unreached, ...]
+    entries: tuple[EntryResult, ...]
+    files: int = 0
+    remedy: str = ""
+    suppressed: int = 0
+    baselined: int = 0
+    sources: tuple[tuple[str, tuple[str, ...]], ...] = ()  # path -> source lines, for excerpts
+    unparsed: int = 0  # files whose claims nobody could read, so that they are not counted either
+    python: str = ""  # the interpreter that evaluated, if one did
+    tests: TestCounts | None = None  # None: none were looked for, or found
+    cut: int = 0  # entries that the budget left out
+    functions: Reach = Reach()
+    broken: tuple[str, ...] = ()  # examples that are wrong by themselves, and what to change
+    resting: tuple[Resting, ...] = ()  # the verified claims that rest on assumptions
+    loose: tuple[Unreached, ...] = ()  # the claims that hold loosely, and the names that nothing binds
+    lock: LockCounts | None = None  # None: there is none for what was checked

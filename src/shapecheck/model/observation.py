@@ -1,0 +1,153 @@
+"""What evaluation shows: values at sites, call by call, and the stages of models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Union
+
+from shapecheck.model.assumption import Assumption
+
+Mode = Literal["symbolic", "sized"]
+
+
+@dataclass(frozen=True)
+class ArrayValue:
+    """An observed array: full dtype name, dims as text ("b", "48", "4*d"), sizes of mapped axes outermost first.
+
+    Around these there may be `hidden` ones: inside of a `jit` under `vmap`, no value shows which it has.
+    """
+
+    dtype: str
+    shape: tuple[str, ...]
+    mapped: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class TreeValue:
+    """An observed "tuple", "list", "dict" or "node" (dataclass, namedtuple, Module); `keys` name its parts."""
+
+    kind: str
+    type: str
+    keys: tuple[str, ...]
+    children: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class OtherValue:
+    """An observed value that is no array: its type's name, and the text of its number if it is a Python scalar."""
+
+    type: str
+    number: str = ""
+
+
+Value = Union[ArrayValue, TreeValue, OtherValue]  # noqa: UP007 - as above
+
+
+@dataclass(frozen=True)
+class Named:
+    """An integer visible at a site under a name that a claim uses; `source` says where: "b", "self.config.heads"."""
+
+    name: str
+    size: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Observation:
+    """The value at a site in one call. `site` is an index into `Module.sites`.
+
+    Of what a print shows, `traced` names the transformation (`jit`, `scan`) that traces it, in any run of this code.
+    """
+
+    site: int
+    value: Value
+    names: tuple[Named, ...] = ()
+    traced: str = ""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A line of the user's code, for messages."""
+
+    path: str
+    line: int
+    function: str
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of one scope: its observations in order. `parent` is the `number` of the enclosing function's call."""
+
+    path: str
+    scope: int
+    number: int
+    parent: int | None
+    observations: tuple[Observation, ...]
+    caller: Frame | None = None
+    stage: str = ""
+    complete: bool = True  # it went on to the end of the function: else its claims were only looked at half-way
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why an evaluation ended early: where in the user's code, what was raised, and the arrays on that line."""
+
+    kind: Literal["shape", "value", "other"]
+    message: str
+    frame: Frame | None
+    operation: str = ""
+    arrays: tuple[tuple[str, str], ...] = ()
+    fixed: bool = False  # the operands' dims are all numbers
+    requires: str = ""  # what lets the code run nevertheless, though nothing explains it: "time = n_heads"
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What one run of one entry showed. `status`: "ok", "stopped" (observations before the stop count), "failed"."""
+
+    target: str
+    origin: str  # "test", "seen" in one; "example", "config", "script"; "model", "function", "module"
+    path: str
+    line: int
+    mode: Mode
+    status: Literal["ok", "stopped", "failed"]
+    reason: str
+    calls: tuple[Call, ...]
+    failure: Failure | None = None
+    sizes: tuple[tuple[str, str], ...] = ()  # what was chosen for the free names, for messages
+    tried: int = 1  # assignments of sizes that were tried
+    assumptions: tuple[Assumption, ...] = ()  # what it uses and the user did not give
+    features: tuple[str, ...] = ()  # the free names of feature axes, which a model's integer may be another name of
+    rank: int = 1  # the number of axes of variadic dims: a claim has to hold for each
+    stages: tuple[Stage, ...] = ()  # where they were asked for
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A step of a model: one call of a part of it. `path` is where the part lies, "" for the whole.
+
+    `type` is the name of its class, or of its function. `call` counts the calls of that path from 0. `under` are JAX's
+    transformations between the stage above and this one, outermost first, with their sizes: `vmap(32)`. `input` and
+    `state` are arguments by name. `params` counts the inexact numbers that the part holds, `param_bytes` their bytes.
+    `owner` is the type of the model that has this as a step with a label of its own, `intervenors` are what acts on
+    the state after it. `flops` estimates the arithmetic operations, all that the whole runs of this stage, as
+    text where free sizes enter.
+    """
+
+    path: str
+    type: str
+    label: str
+    callable: str
+    call: int
+    under: tuple[str, ...]
+    input: tuple[tuple[str, Value], ...]
+    state: tuple[tuple[str, Value], ...]
+    output: Value
+    params: int
+    param_bytes: int
+    source: Frame | None
+    children: tuple[Stage, ...] = ()
+    owner: str = ""
+    intervenors: tuple[str, ...] = ()
+    flops: int | str | None = None  # None: not asked for

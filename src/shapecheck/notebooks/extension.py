@@ -1,0 +1,168 @@
+"""`%load_ext shapecheck`: checks in an IPython session, be it a notebook or a terminal.
+
+It works by what IPython has for extensions: https://ipython.readthedocs.io/en/stable/config/extensions/
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from types import TracebackType
+from typing import Any
+
+from shapecheck.notebooks.line_magic import read_line, told, usage
+from shapecheck.runtime.cell_transform import Cells
+from shapecheck.runtime.check_session import Session, forget_traces
+from shapecheck.runtime.errors import CheckError, NonFinite, ShapeMismatch
+from shapecheck.runtime.excepthook import without_ours
+from shapecheck.runtime.patch_functions import Swapped, has_probes
+from shapecheck.runtime.runtime_options import Options, from_environment
+from shapecheck.runtime.unchecked_functions import EARLIER, unchecked
+
+
+class Extension:
+    """The checks of one shell: cells that it runs, and files of the user's that it imports, from now on.
+
+    If the environment has asked for them, files that are imported already are checked too.
+    """
+
+    def __init__(self, shell: Any) -> None:
+        self.shell = shell
+        asked = from_environment(os.environ)
+        self._session = Session(asked or Options(os.getcwd()))
+        self._everything = asked is not None
+        self._cells = Cells(shell, self._session, self._cannot)
+        self._catching = self._loaded = False
+
+    def load(self) -> None:
+        """Begin."""
+        if self._loaded:  # by the environment, and by the user besides
+            return
+        self._loaded = True
+        shell, cells = self.shell, self._cells
+        shell.input_transformers_post.append(cells.note)
+        shell.ast_transformers.insert(0, cells)
+        shell.events.register("pre_run_cell", cells.begin)
+        shell.events.register("post_run_cell", cells.end)
+        shell.events.register("post_run_cell", self._look_back)
+
+        def shapecheck(line: str) -> None:
+            self._do(line)
+
+        shapecheck.__doc__ = usage()
+        shell.register_magic_function(shapecheck)
+        self._switch(on=True)
+        try:
+            if self._everything:
+                Swapped(self._session.probing)
+        except CheckError as error:
+            self._cannot(error)
+
+    def _look_back(self, result: Any) -> None:
+        """Tell of what has no checks, once the cell is over that has loaded us: its own functions have none."""
+        self.shell.events.unregister("post_run_cell", self._look_back)
+        try:
+            known = {cell.file for cell in self._cells.known}
+            if self._cells.on and unchecked(self.shell, known, self._session.asking):
+                sys.stderr.write(f"shapecheck: {EARLIER}\n")
+        except CheckError as error:
+            self._cannot(error)
+
+    def unload(self) -> None:
+        """End, and leave nothing behind but what functions need that have probes."""
+        self._loaded = False
+        shell, cells = self.shell, self._cells
+        self._switch(on=False)
+        shell.input_transformers_post.remove(cells.note)
+        cells.leave()
+        shell.events.unregister("pre_run_cell", cells.begin)
+        shell.events.unregister("post_run_cell", cells.end)
+        with contextlib.suppress(ValueError):  # it has been called
+            shell.events.unregister("post_run_cell", self._look_back)
+        shell.magics_manager.magics["line"].pop("shapecheck", None)
+
+    def _do(self, line: str) -> None:
+        """The magic."""
+        from IPython.core.error import UsageError  # noqa: PLC0415 - IPython calls this
+
+        try:
+            wanted = read_line(line, self._session.options)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+        if wanted is not None:
+            self._switch(on=wanted is not False)
+        if isinstance(wanted, Options):
+            self._change(wanted)
+        sys.stdout.write(f"shapecheck: {told(self._session.options) if self._cells.on else 'off'}\n")
+
+    def _change(self, options: Options) -> None:
+        try:
+            self._session.change(options)
+        finally:
+            forget_traces()
+            self._catch()
+        if options.prints:
+            Swapped(self._session.probing, self._cells.known, has_probes)
+
+    def _switch(self, *, on: bool) -> None:
+        if on == self._cells.on:
+            return
+        self._cells.on = on
+        if on:
+            self._session.start()
+            self._catch()
+        else:
+            self._let_go()
+            self._session.stop()
+            if self._session.watches:
+                forget_traces()
+
+    def _cannot(self, error: CheckError) -> None:
+        """Without our own process nothing can be checked. The notebook goes on."""
+        self._switch(on=False)
+        sys.stderr.write(f"shapecheck: {error}\nNothing is checked; `%shapecheck on` tries again.\n")
+
+    def _catch(self) -> None:
+        """Show what checks raise, not what JAX makes of it in a compiled function, and none of our frames."""
+        if not self.shell.custom_exceptions or self._catching:  # else somebody else shows errors
+            kinds = (Exception,) if self._session.watches else (ShapeMismatch, NonFinite)
+            self.shell.set_custom_exc(kinds, self._show)
+            self._catching = True
+
+    def _let_go(self) -> None:
+        if self._catching:
+            self.shell.set_custom_exc((), None)
+            self._catching = False
+
+    def _show(
+        self,
+        shell: Any,
+        kind: type[BaseException],
+        error: BaseException,
+        trace: TracebackType | None,
+        tb_offset: int | None = None,
+    ) -> None:
+        plain = self._session.failures.plain(error)
+        if isinstance(plain, (ShapeMismatch, NonFinite)):
+            trace = without_ours(trace)
+        shell.showtraceback((type(plain), plain, trace), tb_offset=tb_offset, running_compiled_code=True)
+
+
+class _Process:
+    """The extension of the shell of this process, which is kept for when it is loaded again."""
+
+    extension: Extension | None = None
+
+
+def load(shell: Any) -> None:
+    """Begin with the checks of a shell; functions that have some from before take part again."""
+    if _Process.extension is None or _Process.extension.shell is not shell:
+        _Process.extension = Extension(shell)
+    _Process.extension.load()
+
+
+def unload(shell: Any) -> None:
+    """End them."""
+    if _Process.extension is not None and _Process.extension.shell is shell:
+        _Process.extension.unload()

@@ -1,0 +1,120 @@
+"""Comments and docstrings as assertions: of values that turn out to be arrays, since they may be something else."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from shapecheck.model import Claim
+from shapecheck.rewrite.array_expressions import is_array
+from shapecheck.rewrite.claim_targets import Target
+from shapecheck.rewrite.edits import Insertion
+from shapecheck.rewrite.insertion_points import NoPlaceError
+from shapecheck.rewrite.jaxtyping_checks import AHEAD, OUTSIDE, Contracts
+from shapecheck.rewrite.rewrite_plan import File, Outcome
+from shapecheck.rewrite.shape_strings import Shape, UnclearError
+from shapecheck.shapes import parse_spec
+from shapecheck.syntax.scopes import Function
+
+# With 64 bits switched off JAX narrows the dtype, and that is not the comment's fault.
+_EITHER_WIDTH = {"Float64": "Float", "Int64": "Int", "UInt64": "UInt", "Complex128": "Complex"}
+_MAKES_SEVERAL = frozenset(["split", "array_split", "unstack", "meshgrid", "hsplit", "vsplit", "dsplit"])
+
+
+class Remarks:
+    """Writes the comments and docstrings of one file as code."""
+
+    def __init__(self, file: File, contracts: Contracts, outcome: Outcome) -> None:
+        self.file = file
+        self.contracts = contracts
+        self.outcome = outcome
+        remarks = [claim for claim in file.module.claims if claim.notation != "annotation"]
+        self.count = Counter(claim.scope for claim in remarks)
+        self.remarks = remarks
+
+    def run(self) -> None:
+        """All comments and docstrings of the file."""
+        done: set[int] = set()
+        for claim in self.remarks:
+            if claim.group is not None and claim.group in done:
+                continue
+            members = [claim]
+            if claim.group is not None:
+                done.add(claim.group)
+                members = [other for other in self.remarks if other.group == claim.group]
+            try:
+                self._claims(members)
+            except (NoPlaceError, UnclearError) as error:
+                self.outcome.leave(members, str(error))
+
+    def _claims(self, members: Sequence[Claim]) -> None:
+        claim = members[0]
+        if not all(each.sure for each in members):
+            raise UnclearError("it is tentative: perhaps it is no shape")
+        if any(each.readings for each in members):
+            raise UnclearError("it may mean several shapes")
+        if any(each.select for each in members):
+            raise UnclearError("it describes a part of a value")
+        target = self.file.targets.of(claim)
+        function = target.function
+        if not isinstance(function, Function):
+            raise NoPlaceError(OUTSIDE)
+        if any(each.sites != claim.sites for each in members):
+            raise UnclearError("its alternatives are about different values")
+        shapes = [self._shape(each, target, function) for each in members]
+        if len(shapes) > 1 and len({_rank(shape) for shape in shapes} - {None}) < len(shapes):
+            raise UnclearError("jaxtyping would take the first of its alternatives that fits, meant or not")
+        names = list(self._elements(claim, target))
+        if reason := self.contracts.refusal(function):
+            raise NoPlaceError(reason)
+        kinds = [self._kind(each, shape) for each, shape in zip(members, shapes, strict=True)]
+        kind = kinds[0] if len(kinds) == 1 else f"({', '.join(kinds)})"
+        rank = AHEAD if isinstance(target.statement, ast.Return) else 0
+        statement = target.statement
+        plain = isinstance(statement, ast.Assign) and target.name and is_array(statement.value, self.file.names)
+        unless = "" if plain else f"not isinstance({{}}, {self.file.needs.typing('Array')}) or "
+        texts = [f"assert {unless.format(name)}isinstance({name}, {kind})" for name in names]
+        self.contracts.insert(function, [Insertion(target.spot, text, rank) for text in texts])
+        self.outcome.checked += len(members)
+        self.outcome.partly += len(members) if any(shape.partly for shape in shapes) else 0
+
+    def _shape(self, claim: Claim, target: Target, function: Function) -> Shape:
+        signature = self.contracts.checked[id(function)]
+        entering = target.statement is function
+        inside = function.body[0] if entering else target.statement
+        spec = parse_spec(claim.spec)
+        return self.file.dims.shape(spec, signature, inside, self.count[claim.scope], entering=entering)
+
+    def _kind(self, claim: Claim, shape: Shape) -> str:
+        dtype = self.file.needs.typing(_EITHER_WIDTH.get(claim.dtype, claim.dtype) or "Shaped")
+        return f"{dtype}[{self.file.needs.typing('Array')}, {shape.literal}]"
+
+    def _elements(self, claim: Claim, target: Target) -> Iterator[str]:
+        """The variables that a claim describes: one, or each of those that a tuple of arrays is unpacked into."""
+        statement = target.statement
+        into = statement.targets[-1] if isinstance(statement, ast.Assign) else None
+        if not claim.each and target.name:
+            yield target.name
+        elif isinstance(statement, ast.Assign) and isinstance(into, ast.Tuple) and _is_several(statement.value):
+            for element in into.elts:
+                if not isinstance(element, ast.Name):
+                    raise UnclearError("it describes several values, of which not all have names")
+                yield element.id
+        else:
+            raise UnclearError("it may describe a value or each element of it")
+
+
+def _rank(shape: Shape) -> int | None:
+    """The number of axes, where it is fixed."""
+    axes = shape.text.split(" ")
+    return None if any(axis.startswith(("...", "*")) for axis in axes) else len(axes)
+
+
+def _is_several(value: ast.expr) -> bool:
+    """Whether an expression plainly gives several values, and not one array that is unpacked."""
+    if isinstance(value, ast.Call):
+        function = value.func
+        name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+        return name in _MAKES_SEVERAL
+    return isinstance(value, ast.Tuple | ast.List | ast.GeneratorExp | ast.ListComp)

@@ -1,0 +1,92 @@
+"""What one file claims, prepared for writing it as code, and what becomes of each claim."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from shapecheck.claims.annotation_names import Names, read_names
+from shapecheck.model import Claim, Module
+from shapecheck.rewrite.annotation_code import AnnotationCode
+from shapecheck.rewrite.claim_targets import Targets
+from shapecheck.rewrite.edits import Insertion
+from shapecheck.rewrite.inserted_imports import Needs
+from shapecheck.rewrite.insertion_points import Layout
+from shapecheck.rewrite.integer_variables import Integers
+from shapecheck.rewrite.shape_strings import DimReader
+from shapecheck.rewrite.signature_checks import Signature
+from shapecheck.syntax.scopes import Function, Tables, survey
+from shapecheck.syntax.source_text import Source
+
+
+@dataclass(frozen=True)
+class Options:
+    """What to insert; `prints` are patterns for variables. With `nan_only`, infinity passes."""
+
+    shapes: bool = False
+    numerics: bool = False
+    breakpoint: bool = False
+    prints: tuple[str, ...] = ()
+    nan_only: bool = False
+
+
+@dataclass(frozen=True)
+class Left:
+    """A claim (or value) for which nothing was inserted, and why. `what` is its notation, or "value"."""
+
+    line: int
+    what: str
+    reason: str
+
+
+@dataclass
+class Outcome:
+    """What becomes of the claims and values of one file."""
+
+    insertions: list[Insertion] = field(default_factory=list)
+    checked: int = 0  # claims that are checked whenever the program comes by
+    partly: int = 0  # of these, those with an axis that any size fits
+    already: int = 0  # claims of functions that the file itself has jaxtyped
+    values: int = 0  # values that are checked for being finite, stopped at, or printed
+    left: list[Left] = field(default_factory=list)
+
+    def leave(self, claims: Sequence[Claim], reason: str) -> None:
+        """Note that nothing checks these claims."""
+        self.left += [Left(claim.span.line, claim.notation, reason) for claim in claims]
+
+
+class File:
+    """One file with all that reads it. What it imports on line `above` or below comes too late for what is inserted."""
+
+    def __init__(self, module: Module, source: Source, tree: ast.Module, above: int) -> None:
+        self.module = module
+        self.source = source
+        self.tables: Tables = survey(tree)
+        classes = frozenset(scope.index for scope in self.tables.scopes if scope.kind == "class")
+        self.names: Names = read_names(self.tables.statements, classes)
+        self.layout = Layout(source, tree)
+        self.targets = Targets(module, self.layout, self.tables)
+        self.integers = Integers(self.layout)
+        self.dims = DimReader(self.layout, self.integers)
+        self.code = AnnotationCode(source, tree, self.names)
+        self.needs = Needs(self.layout, above)
+
+    def signatures(self) -> dict[int, Signature]:
+        """Each function, by the identity of its node, with the claims of its annotations."""
+        parameters: dict[int, dict[str, tuple[Claim, ...]]] = {}
+        returned: dict[int, tuple[Claim, ...]] = {}
+        for claim in self.module.claims:
+            site = self.module.sites[claim.sites[0]] if claim.sites else None
+            if claim.notation != "annotation" or site is None or claim.unread:
+                continue
+            if site.kind == "param":
+                found = parameters.setdefault(site.scope, {})
+                found[site.name] = (*found.get(site.name, ()), claim)
+            elif site.kind == "return":
+                returned[site.scope] = (*returned.get(site.scope, ()), claim)
+        return {
+            id(node): Signature(node, parameters.get(index, {}), returned.get(index, ()), self.names)
+            for index, node in enumerate(self.tables.nodes)
+            if isinstance(node, Function)
+        }

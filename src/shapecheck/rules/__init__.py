@@ -1,0 +1,34 @@
+"""Every rule, once: the docs, the SARIF metadata, config validation and the tests of the examples come from here."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from shapecheck.rules.claim_rules import WRITTEN
+from shapecheck.rules.debug_rules import DEBUGGING
+from shapecheck.rules.evaluation_rules import EVALUATION
+from shapecheck.rules.mismatch_rules import MISMATCHES
+from shapecheck.rules.rule import Rule
+from shapecheck.rules.template_rules import TEMPLATES
+
+__all__ = ["RULES", "Rule", "as_code", "nearest_code"]
+
+RULES: Final[Mapping[str, Rule]] = MappingProxyType(
+    {rule.code: rule for rule in (*WRITTEN, *MISMATCHES, *EVALUATION, *DEBUGGING, *TEMPLATES)}
+)
+
+
+def as_code(text: str) -> str | None:
+    """Return the code, or beginning of codes ("SC2"), that `text` is in any case or names (`comment-mismatch`)."""
+    code = text.upper()
+    if code.startswith("SC") and any(known.startswith(code) for known in RULES):
+        return code
+    return next((rule.code for rule in RULES.values() if rule.name == text.lower()), None)
+
+
+def nearest_code(text: str) -> str:
+    """Return the rule's code that `text` was probably meant to be."""
+    return difflib.get_close_matches(text.upper(), RULES, n=1, cutoff=0.0)[0]

@@ -1,0 +1,119 @@
+"""Each call held against its claims while the program runs: once for each combination of shapes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Hashable
+from typing import Any, Final
+
+from shapecheck.evaluate.probes.recorder import Listener, Opened
+from shapecheck.model import Call, Evaluation, Observation, Site
+from shapecheck.runtime.errors import ShapeMismatch, note
+from shapecheck.runtime.judge_client import Asking
+
+LOGGER: Final = logging.getLogger("shapecheck")
+_MOST = 50_000  # combinations of shapes that are remembered
+
+Tap = Callable[[Opened, Site, Any], Any]
+
+
+class Checking(Listener):
+    """Judges calls as they go, and raises ShapeMismatch for the first that contradicts a claim, or warns.
+
+    `prompt` has the sites of annotations, by path: what these say holds or not at once, while what comments mean
+    depends on all others of their scope. So they are judged at the end of a call, and of each turn of a loop.
+    """
+
+    def __init__(self, asking: Asking, tap: Tap | None = None, *, shapes: bool = True, warn: bool = False) -> None:
+        self.prompt: dict[str, frozenset[int]] = {}
+        self._asking = asking
+        self._judged: set[Hashable] = set()
+        self._told: set[str] = set()
+        self.do(tap, shapes=shapes, warn=warn)
+        self.off = False
+
+    def do(self, tap: Tap | None, *, shapes: bool, warn: bool) -> None:
+        """From now on, hold values against their claims if `shapes` says so, and let them through `tap`."""
+        self._tap, self._shapes, self._warn = tap, shapes, warn
+        self._judged.clear()  # what was told in one way is told in another
+        self._told.clear()
+
+    def entered(self, opened: Opened) -> None:
+        """The parameters' annotations can be judged."""
+        if self._shapes and opened.observations:
+            self._judge(opened, over=False)
+
+    def observed(self, opened: Opened, site: Site, value: Any) -> Any:
+        """An annotated value can be judged."""
+        if self.off:
+            return value
+        if self._shapes:
+            self._turn(opened, site)
+            if site.index in self.prompt.get(opened.probe.path, ()):
+                self._judge(opened, over=False)
+        return value if self._tap is None else self._tap(opened, site, value)
+
+    def left(self, opened: Opened) -> None:
+        """All can be judged."""
+        if self._shapes and opened.observations:
+            self._judge(opened, over=True)
+
+    def failed(self, opened: Opened, error: BaseException) -> None:
+        """An error of the program's own stays what it is, and has a note of what may explain it."""
+        own = isinstance(error, Exception) and not isinstance(error, ShapeMismatch)
+        if self._shapes and opened.observations and own:
+            for found in self._found(opened, over=True):
+                note(error, found["text"])
+
+    def _turn(self, opened: Opened, site: Site) -> None:
+        """Of a loop, keep the turn that is under way: names may mean another size in each."""
+        *earlier, latest = opened.observations
+        if all(each.site != site.index for each in earlier):
+            return
+        sites = opened.probe.sites
+        opened.observations[:] = earlier
+        self._judge(opened, over=True)
+        opened.observations[:] = [o for o in earlier if o.site != site.index and not _inside(sites[o.site], site)]
+        opened.observations.append(latest)
+
+    def _judge(self, opened: Opened, *, over: bool) -> None:
+        for found in self._found(opened, over=over):
+            if not self._warn:
+                self._judged.clear()  # whoever catches the error may come again
+                raise ShapeMismatch(found["text"], found["code"], found["path"], found["line"])
+            if found["text"] not in self._told:
+                self._told.add(found["text"])
+                LOGGER.warning("%s", found["text"])
+
+    def _found(self, opened: Opened, *, over: bool) -> list[dict[str, Any]]:
+        calls: list[Opened] = []
+        each: Opened | None = opened
+        while each is not None:
+            calls.append(each)
+            each = each.outer
+        key = (over, tuple((c.probe.path, c.scope, tuple(c.observations)) for c in calls))
+        if self.off or key in self._judged:
+            return []
+        if len(self._judged) >= _MOST:
+            self._judged.clear()
+        found = self._asking.judge(_evaluation(calls[::-1]), over=over)
+        self._judged.add(key)
+        return found
+
+
+def _inside(site: Site, of: Site) -> bool:
+    """Whether a site lies in the innermost loop around another."""
+    return bool(of.loop) and site.loop[: len(of.loop)] == of.loop
+
+
+def _evaluation(calls: list[Opened]) -> Evaluation:
+    first = calls[0]
+    found = []
+    for opened in calls:
+        observations: tuple[Observation, ...] = tuple(opened.observations)
+        parent = opened.outer.number if opened.outer is not None else None
+        found.append(
+            Call(opened.probe.path, opened.scope, opened.number, parent, observations, opened.caller, opened.stage)
+        )
+    line = first.caller.line if first.caller is not None else 1
+    return Evaluation("the running program", "run", first.probe.path, line, "sized", "ok", "", tuple(found))

@@ -1,0 +1,165 @@
+"""All checks of one process, switched on and off together."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from functools import cached_property
+from types import CodeType
+from typing import TYPE_CHECKING, Any
+
+from shapecheck.evaluate.probes.recorder import Opened
+from shapecheck.model import Site
+from shapecheck.runtime import import_hook
+from shapecheck.runtime.call_checks import Checking
+from shapecheck.runtime.excepthook import Failures, no_other_record, users_frame
+from shapecheck.runtime.judge_client import Asking
+from shapecheck.runtime.runtime_options import Options
+from shapecheck.runtime.sigint import putting_off
+from shapecheck.runtime.watched_names import Made, held
+
+if TYPE_CHECKING:
+    from shapecheck.evaluate.stages.stage_recorder import StageWatch
+    from shapecheck.runtime.stage_checks import Stages
+
+
+@contextlib.contextmanager
+def _debugging(*, nan_only: bool) -> Iterator[None]:
+    """JAX looks at each operation itself: https://docs.jax.dev/en/latest/debugging/flags.html."""
+    import jax  # noqa: PLC0415 - asked for by name
+
+    with jax.debug_nans(True), contextlib.nullcontext() if nan_only else jax.debug_infs(True):
+        yield
+
+
+def forget_traces() -> None:
+    """Let JAX trace functions anew: what is compiled has the checks of its time, or none."""
+    if "jax" in sys.modules:
+        import jax  # noqa: PLC0415 - only where the program has it
+
+        jax.clear_caches()
+
+
+class Session:
+    """Checks as `options` say, from `start` to `stop`. `asking` knows the claims."""
+
+    def __init__(self, options: Options, asking: Asking | None = None) -> None:
+        self.asking = asking or Asking(options.python)
+        self.checking = Checking(self.asking)
+        self.probing = import_hook.Probing(options.root, options.include, self.asking, self.checking)
+        self._do(options)
+        self.failures = Failures(self.probing)
+        self._finder = import_hook.Finder(self.probing, self._enter)
+        self._frameworks = contextlib.ExitStack()
+        self._entered: set[str] = set()
+
+    def _do(self, options: Options) -> None:
+        self.options = options
+        taps = bool({"outputs", "grads"} & set(options.numerics))
+        self.watches = bool(taps or options.prints or options.log)
+        self.checking.do(self._value if taps else None, shapes=options.shapes, warn=options.failing == "warn")
+        self.probing.look_for(options.root, options.include, options.prints, self._variable if options.prints else None)
+
+    def change(self, options: Options) -> None:
+        """Check as other options say, what has probes already as well. Raises what was not told yet."""
+        try:
+            self._let_go()
+        finally:
+            self._do(options)
+            self._listen()
+
+    def start(self) -> None:
+        """Put probes into whatever is imported from now on."""
+        self.checking.off = False
+        import_hook.install(self._finder)
+        self._listen()
+
+    def _listen(self) -> None:
+        if self.watches:
+            self._frameworks.enter_context(putting_off())
+        if "ops" in self.options.numerics and "jax" in sys.modules:  # else its variables say so
+            self._frameworks.enter_context(_debugging(nan_only=self.options.nan_only))
+        for name in sorted(import_hook.FRAMEWORKS & sys.modules.keys()):
+            self._enter(name)
+
+    def ignore_imports(self) -> None:
+        """Put probes into no more modules. Those that have some keep them."""
+        import_hook.uninstall(self._finder)
+
+    def stop(self) -> None:
+        """Put in no more. Modules that have probes keep them, and nobody listens."""
+        self.ignore_imports()
+        self.checking.off = True
+        try:
+            self._let_go()
+        finally:
+            self.asking.close()
+
+    def _let_go(self) -> None:
+        """Watch the frameworks' stages no more."""
+        self._frameworks.close()
+        self._entered.clear()
+        try:
+            self.wait()
+            if "jax" in sys.modules and self.watches:
+                self._stages.close()
+        finally:
+            for made in ("_stages", "_watch"):
+                self.__dict__.pop(made, None)
+
+    def wait(self) -> None:
+        """Wait for callbacks, so that nothing is lost. Raises what they find, unless somebody was told already."""
+        if "jax" not in sys.modules or not self.watches:
+            return
+        import jax  # noqa: PLC0415 - the program has it
+
+        try:
+            jax.effects_barrier()
+            self._stages.arrive()
+        except Exception as error:
+            self.failures.raise_unless_told(error)
+
+    def code(self, source: bytes, file: str, names: dict[str, Any]) -> CodeType:
+        """The code of a script, for a module with these names."""
+        tree = self.probing.tree(source, file, names) if self.probing.is_own(file) else None
+        code: CodeType = compile(source if tree is None else tree, file, "exec", dont_inherit=True)
+        return code
+
+    @cached_property
+    def _stages(self) -> Stages:
+        from shapecheck.runtime.stage_checks import Stages  # noqa: PLC0415 - it imports JAX
+
+        no_other_record()
+        return Stages(self.options, self.probing, self.failures.not_finite)
+
+    @cached_property
+    def _watch(self) -> StageWatch:
+        from shapecheck.evaluate.stages.stage_recorder import StageWatch  # noqa: PLC0415 - it imports JAX
+
+        parameter = self._stages.parameter if "grads" in self.options.numerics else None
+        watch = StageWatch((), self.probing.shown, runner=self._stages.run, parameter=parameter)
+        return self._frameworks.enter_context(watch)
+
+    def _value(self, opened: Opened, site: Site, value: Any) -> Any:
+        frame = users_frame(sys._getframe(1))
+        line, variables = (frame.f_lineno, frame.f_locals) if frame is not None else (0, {})
+        known = self.probing.operands[opened.probe.path]
+        made = known.returns.get(line) if site.kind == "return" else known.sites.get(site.index)
+        made = made or Made()
+        given = {name: held(variables, name) for name in made.names}
+        return self._stages.value(opened, site, value, given, line, made.meant)
+
+    def _variable(self, name: str, line: int, value: Any) -> Any:
+        if self.checking.off or "jax" not in sys.modules:
+            return value
+        return self._stages.variable(name, line, value)
+
+    def _enter(self, name: str) -> None:
+        """A framework has been loaded: watch its stages."""
+        if not self.watches or name in self._entered:
+            return
+        self._entered.add(name)
+        from shapecheck.evaluate import frameworks  # noqa: PLC0415 - it imports JAX
+
+        self._frameworks.enter_context(frameworks.BY_MODULE[name](self._watch))

@@ -1,0 +1,293 @@
+"""Imports of the user's modules, with probes put in on the way; the source stays as it is."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import contextlib
+import importlib.abc
+import importlib.machinery
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from types import CodeType, ModuleType
+from typing import Any, cast
+
+from shapecheck.evaluate.probes.ast_probes import HANDLE, instrument
+from shapecheck.evaluate.probes.recorder import Recorder
+from shapecheck.runtime import watched_names
+from shapecheck.runtime.call_checks import Checking
+from shapecheck.runtime.cell_source import Cell, with_handle
+from shapecheck.runtime.judge_client import Asking
+from shapecheck.runtime.lazy_probe import EarlyProbe
+from shapecheck.runtime.runtime_constructions import PassingConstructions
+from shapecheck.worker.rpc import ModulePlan, as_shown
+
+Watch = Callable[[str, int, Any], Any]
+
+FRAMEWORKS = frozenset({"equinox", "flax.nnx", "flax.linen", "haiku"})
+_PYTEST = "_pytest.assertion.rewrite"
+_INSTALLED = frozenset({"site-packages", "dist-packages"})
+_STANDARD = os.path.join(os.path.realpath(os.path.dirname(os.__file__)), "")
+_OURS = os.path.join(os.path.realpath(os.path.dirname(os.path.dirname(__file__))), "")
+
+
+class Probing:
+    """Puts probes into the user's files: those under `root`, if there is one, and in the packages `include`."""
+
+    def __init__(self, root: str, include: Sequence[str], asking: Asking, checking: Checking) -> None:
+        self._asking, self._checking = asking, checking
+        self.recorder = Recorder({}, listener=checking)
+        self.recorder.constructions = PassingConstructions()
+        self._plans: dict[str, list[tuple[bytes, ModulePlan | None]]] = {}  # of each text that a file had
+        self._plans_of_cells: dict[str, ModulePlan | None] = {}
+        self._cells: dict[str, str] = {}  # their names, by what Python calls their code
+        self.operands: dict[str, watched_names.Operands] = {}  # by path
+        self.look_for(root, include)
+
+    def look_for(
+        self, root: str, include: Sequence[str], globs: Sequence[str] = (), watch: Watch | None = None
+    ) -> None:
+        """From now on, these files are the user's, and variables that match `globs` are given to `watch`."""
+        self._root, self._include = os.path.realpath(root) if root else "", tuple(include)
+        self._globs, self._watch = tuple(globs), watch
+        self._own: dict[tuple[str, str], bool] = {}
+
+    def is_own(self, file: str, module: str = "") -> bool:
+        """Whether a file is the user's own, or was asked for."""
+        key = file, module
+        if key not in self._own:
+            self._own[key] = self._is_own(file, module)
+        return self._own[key]
+
+    def _is_own(self, file: str, module: str) -> bool:
+        if file in self._cells:
+            return True
+        if any(module == name or module.startswith(f"{name}.") for name in self._include):
+            return True
+        real = os.path.realpath(file)
+        if not self._root or not real.startswith(os.path.join(self._root, "")) or not os.path.isfile(real):
+            return False
+        if real.startswith((_STANDARD, _OURS)):
+            return False
+        folders = os.path.relpath(os.path.dirname(real), self._root).split(os.sep)
+        return not any(part in _INSTALLED or (part.startswith(".") and part != ".") for part in folders)
+
+    def tree(self, source: bytes, file: str, names: dict[str, Any]) -> ast.Module | None:
+        """The probed syntax tree of a file, for a module with these names; None if there is nothing to look at.
+
+        A file that has changed since it was loaded has a handle of its own, for the functions of before keep theirs.
+        """
+        plan, version = self._plan(file, source)
+        handle = f"__shapecheck_version_{version}__" if version else HANDLE
+        names[handle] = EarlyProbe(self.recorder, *((plan.path, plan.scopes, plan.sites) if plan else (file, (), ())))
+        if plan is None and self._watch is None:
+            return None
+        tree = self._probed(source, file, plan, names)
+        return with_handle(tree, handle) if version else tree
+
+    def _probed(self, source: bytes, file: str, plan: ModulePlan | None, names: dict[str, Any]) -> ast.Module:
+        # What the program prints, it prints.
+        sites = [site for site in plan.sites if site.kind != "shown"] if plan is not None else []
+        if plan is not None:
+            self.operands[plan.path] = watched_names.operands(source, sites)
+        tree = instrument(source, file, plan.scopes if plan else (), sites, leaving=True)
+        if self._watch is not None:
+            names[watched_names.HANDLE] = self._watch
+            tree = watched_names.watched(tree, self._globs)
+        return tree
+
+    def cell(self, cell: Cell, names: dict[str, Any]) -> ast.Module | None:
+        """The same of a notebook's cell, which is the user's own."""
+        if cell.file:
+            self._cells[cell.file] = as_shown(cell.name)
+            self._own.pop((cell.file, ""), None)
+            self.recorder.paths[cell.file] = as_shown(cell.name)
+        if cell.name not in self._plans_of_cells:
+            found = self._asking.read_cell(cell.name, cell.text, cell.before)
+            self._plans_of_cells[cell.name] = self._noted(found)
+        plan = self._plans_of_cells[cell.name]
+        if plan is None and self._watch is None:
+            return None
+        scopes, sites = (plan.scopes, plan.sites) if plan is not None else ((), ())
+        names[cell.handle] = EarlyProbe(self.recorder, cell.name, scopes, sites, cell.mentioned)
+        tree = self._probed(cell.text.encode(), cell.file, plan, names)
+        return cell.fitted(tree)
+
+    def shown(self, file: str) -> str:
+        """A file of the user's in messages; of a notebook's cell its name."""
+        return self._cells.get(file) or os.path.relpath(file)
+
+    def shares_variables(self, file: str, function: str) -> bool:
+        """Whether the variables of a frame are those of a whole notebook."""
+        return file in self._cells and function == "<module>"
+
+    def modules(self) -> Iterator[tuple[ModuleType, str]]:
+        """The user's own modules that are loaded, with their files."""
+        for name, module in list(sys.modules.items()):
+            file = getattr(module, "__file__", None)
+            if not isinstance(module, ModuleType) or not isinstance(file, str):
+                continue
+            if file.endswith(".py") and self.is_own(file, name):
+                yield module, file
+
+    def latest(self, file: str) -> bytes:
+        """The text of a file that was read last."""
+        versions = self._plans.get(os.path.realpath(file))
+        return versions[-1][0] if versions else b""
+
+    def _plan(self, file: str, source: bytes) -> tuple[ModulePlan | None, int]:
+        """What there is to observe in a file, and how often it had changed before."""
+        real = os.path.realpath(file)
+        versions = self._plans.setdefault(real, [])
+        for version, (text, plan) in enumerate(versions):
+            if text == source:
+                return plan, version
+        plan = self._noted(self._asking.read(real, source, len(versions)))
+        versions.append((source, plan))
+        if plan is not None:
+            self.recorder.paths[file] = self.recorder.paths[real] = as_shown(plan.path)
+        return plan, len(versions) - 1
+
+    def _noted(self, found: tuple[ModulePlan, frozenset[int]] | None) -> ModulePlan | None:
+        if found is None:
+            return None
+        self._checking.prompt[found[0].path] = found[1]
+        return found[0]
+
+
+class ProbingLoader(importlib.machinery.SourceFileLoader):
+    """Compiles one of the user's files with its probes, in the way of the loader that would else have done it.
+
+    No bytecode is written, and none is read.
+    """
+
+    def __init__(self, fullname: str, path: str, probing: Probing, inner: Any) -> None:
+        super().__init__(fullname, path)
+        self._probing, self._inner = probing, inner
+        self._code: CodeType | None = None
+        self.names: dict[str, Any] = {}  # what the module has to know before it runs
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        """The probed code. Transformations of other tools, such as jaxtyping's import hook, come on top."""
+        if self._code is not None:
+            return self._code
+        path = str(self.path)
+        source = self.get_data(path)
+        tree = self._probing.tree(source, path, self.names)
+        code: CodeType | None
+        if tree is None:
+            code = self._inner.get_code(fullname)
+        elif type(self._inner) is importlib.machinery.SourceFileLoader:
+            code = compile(tree, path, "exec", dont_inherit=True)
+        else:
+            with _parsed_as(path, tree):
+                code = self._inner.source_to_code(source, path)
+        return code
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the module."""
+        __tracebackhide__ = True  # by pytest, where it cannot be imported
+        self._code = self.get_code(module.__name__)
+        vars(module).update(self.names)
+        super().exec_module(module)
+
+
+class Finder(importlib.abc.MetaPathFinder):
+    """Lets the other finders find, and puts probes into what they found."""
+
+    def __init__(self, probing: Probing, loaded: Callable[[str], None]) -> None:
+        self.probing, self._loaded = probing, loaded
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """The spec that is found without us, with another loader if it is that of one of the user's files."""
+        for finder in list(sys.meta_path):
+            find = None if isinstance(finder, Finder) else getattr(finder, "find_spec", None)  # one of ours is enough
+            spec = find(fullname, path, target) if find is not None else None
+            if spec is not None:
+                return self._probed(spec, fullname)
+        return None
+
+    def invalidate_caches(self) -> None:
+        """There are none."""
+
+    def _probed(self, spec: importlib.machinery.ModuleSpec, fullname: str) -> importlib.machinery.ModuleSpec:
+        loader, file = spec.loader, spec.origin
+        if isinstance(loader, importlib.machinery.SourceFileLoader) and file is not None:
+            if fullname in FRAMEWORKS:
+                spec.loader = _Announcing(fullname, file, self._loaded)
+            elif self.probing.is_own(file, fullname):
+                spec.loader = ProbingLoader(fullname, file, self.probing, loader)
+        elif type(loader).__module__ == _PYTEST and file is not None and self.probing.is_own(file, fullname):
+            from shapecheck.runtime.pytest_loader import RewritingLoader  # noqa: PLC0415 - pytest is there
+
+            spec.loader = RewritingLoader(cast("Any", loader), file, self.probing)
+        return spec
+
+
+class _Announcing(importlib.machinery.SourceFileLoader):
+    """Says when a module has been loaded."""
+
+    def __init__(self, fullname: str, path: str, loaded: Callable[[str], None]) -> None:
+        super().__init__(fullname, path)
+        self._loaded = loaded
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the module, and say so."""
+        super().exec_module(module)
+        self._loaded(module.__name__)
+
+
+class FirstFinder(list[Any]):
+    """A `sys.meta_path` whose first finder stays the first: later import hooks are asked by it, and not before it."""
+
+    def insert(self, index: Any, finder: Any) -> None:
+        """Put a finder in, behind the first."""
+        first = bool(self) and isinstance(self[0], Finder) and not isinstance(finder, Finder)
+        super().insert(max(int(index), 1) if first and index >= 0 else index, finder)
+
+
+def install(finder: Finder) -> None:
+    """Let `finder` find all modules from now on."""
+    if isinstance(sys.meta_path, FirstFinder):
+        sys.meta_path.insert(0, finder)
+    else:
+        sys.meta_path = FirstFinder([finder, *sys.meta_path])
+
+
+def finders() -> list[Finder]:
+    """Those that find modules now, the latest first."""
+    return [each for each in sys.meta_path if isinstance(each, Finder)]
+
+
+def uninstall(finder: Finder) -> None:
+    """Find modules as before."""
+    if finder in sys.meta_path:
+        sys.meta_path.remove(finder)
+
+
+_compiling = threading.RLock()
+
+
+@contextlib.contextmanager
+def _parsed_as(path: str, tree: ast.Module) -> Iterator[None]:
+    """Meanwhile, who parses the file at `path` gets `tree`: the one thing that all import hooks have in common."""
+    compile_ = builtins.compile
+    thread = threading.get_ident()
+
+    def compiled(source: Any, filename: Any, mode: str, flags: int = 0, *args: Any, **kwargs: Any) -> Any:
+        ours = threading.get_ident() == thread and os.fspath(filename) == path
+        if ours and flags & ast.PyCF_ONLY_AST and not isinstance(source, ast.AST):
+            return tree
+        source = tree if ours and not isinstance(source, ast.AST) else source
+        return compile_(source, filename, mode, flags, *args, **kwargs)
+
+    with _compiling:
+        builtins.compile = compiled
+        try:
+            yield
+        finally:
+            builtins.compile = compile_

@@ -1,0 +1,99 @@
+"""Probes that wait for JAX: the program decides when it is loaded, and with which settings."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from shapecheck.evaluate.probes.recorder import Opened, Recorder
+from shapecheck.model import Scope, Site
+
+
+class EarlyProbe:
+    """The handle of a probed module, which becomes that of the recorder as soon as the program has JAX."""
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        path: str,
+        scopes: Sequence[Scope],
+        sites: Sequence[Site],
+        mentioned: frozenset[str] | None = None,
+    ) -> None:
+        self.recorder, self.path, self.scopes, self.sites = recorder, path, scopes, sites
+        self._mentioned = mentioned
+        self._before = _Before(self)
+        self._real: Any = None
+
+    def __getattr__(self, name: str) -> Any:
+        """A method of the handle; the user's frame calls it directly, as it expects."""
+        if self._real is None and _is_loaded("jax.numpy"):
+            from shapecheck.evaluate.probes.probe_runtime import ModuleProbe  # noqa: PLC0415 - it imports JAX
+
+            self._real = ModuleProbe(self.recorder, self.path, self.scopes, self.sites, self._mentioned)
+        if self._real is None:
+            return getattr(self._before, name)
+        method = getattr(self._real, name)
+        setattr(self, name, method)
+        return method
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A function of a notebook takes its variables along into another process, where nobody listens."""
+        return _silent, ()
+
+
+class _Before:
+    """Without JAX there is no array that could be observed."""
+
+    def __init__(self, probe: EarlyProbe) -> None:
+        self._probe = probe
+
+    def enter(self, scope: int, outer: Opened | None) -> Opened:
+        """Open a call."""
+        recorder = self._probe.recorder
+        recorder.count += 1
+        opened = Opened(self._probe, scope, recorder.count, outer)
+        opened.caller = recorder.frame(sys._getframe(1).f_back)
+        return opened
+
+    def failed(self, opened: Opened) -> None:
+        """A call ends with an error."""
+
+    def leave(self, opened: Opened) -> None:
+        """A call is over."""
+
+    def touch(self, scope: int) -> None:
+        """A function ran."""
+
+    def value(self, opened: Opened | None, site: int, value: Any) -> Any:
+        """An expression has a value."""
+        return value
+
+    def returned(self, opened: Opened | None, value: Any) -> Any:
+        """A function returns a value."""
+        return value
+
+    def named(self, opened: Opened | None, site: int) -> None:
+        """A variable has a value."""
+
+    def kept(self, value: Any, *probes: Any) -> Any:
+        """The value of an expression, behind which probes have done their work."""
+        return value
+
+    def constructing(self, scope: int) -> None:
+        """A constructor runs."""
+
+    def fields(self, scope: int, outer: Opened | None) -> Callable[[Any], Any]:
+        """A class is defined: one of no module of JAX's."""
+        return lambda cls: cls
+
+
+def _silent() -> _Before:
+    return _Before(EarlyProbe(Recorder({}), "", (), ()))
+
+
+def _is_loaded(name: str) -> bool:
+    """Whether a module is there, wholly."""
+    module = sys.modules.get(name)
+    return module is not None and not getattr(getattr(module, "__spec__", None), "_initializing", False)

@@ -1,0 +1,108 @@
+"""Checks from Python: for a stretch of a program, or for what is imported from now on."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+from types import ModuleType, TracebackType
+
+from shapecheck.evaluate.probes.ast_probes import HANDLE
+from shapecheck.runtime.check_session import Session, forget_traces
+from shapecheck.runtime.errors import note
+from shapecheck.runtime.import_hook import finders
+from shapecheck.runtime.patch_functions import Swapped
+from shapecheck.runtime.runtime_options import Options
+from shapecheck.runtime.unchecked_functions import known_cells, remind
+
+
+@contextlib.contextmanager
+def runtime_checks(options: Options) -> Iterator[None]:
+    """Check what runs meanwhile: modules that are loaded already, and those that will be."""
+    session = Session(options)
+    cells = known_cells()
+    remind({cell.file for cell in cells}, session.asking)
+    forget_traces()
+    session.start()
+    swapped = Swapped(session.probing, cells)
+    try:
+        yield
+    except Exception as error:
+        plain = session.failures.plain(error)
+        _explain(plain, session)
+        if plain is error:
+            raise
+        raise plain from None
+    finally:
+        swapped.undo()
+        _hand_on(session)
+        session.stop()
+        forget_traces()
+
+
+def _hand_on(session: Session) -> None:
+    """What was imported meanwhile has the probes of a session that ends: an import hook that goes on takes it."""
+
+    def is_its_own(module: ModuleType) -> bool:
+        return getattr(vars(module).get(HANDLE), "recorder", None) is session.probing.recorder
+
+    others = [finder.probing for finder in finders() if finder.probing is not session.probing]
+    for probing in others[:1]:
+        Swapped(probing, only=is_its_own)
+
+
+class ImportHook:
+    """Checks whatever is imported from now on; as a context manager, what is imported meanwhile."""
+
+    def __init__(self, options: Options) -> None:
+        self._session = Session(options)
+        self._session.start()
+
+    def __enter__(self) -> ImportHook:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.uninstall()
+
+    def uninstall(self) -> None:
+        """Check what is imported from now on no more; modules that have checks keep them."""
+        self._session.ignore_imports()
+
+
+def options_of(
+    packages: Sequence[str],
+    root: str | os.PathLike[str] | None,
+    *,
+    shapes: bool,
+    numerics: str | Sequence[str],
+    prints: str | Sequence[str],
+    log: str | os.PathLike[str] | None,
+    on_failure: str,
+    nan_only: bool,
+) -> Options:
+    """The options that these arguments mean; raises ValueError for what there is not."""
+    folder = os.path.abspath(root) if root is not None else "" if packages else os.getcwd()
+    path = os.path.abspath(log) if log is not None else ""
+    return Options(
+        folder,
+        shapes=shapes,
+        numerics=_tuple(numerics),
+        nan_only=nan_only,
+        prints=_tuple(prints),
+        log=path,
+        failing=on_failure,
+        include=tuple(packages),
+    )
+
+
+def _tuple(value: str | Sequence[str]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def _explain(error: BaseException, session: Session) -> None:
+    """Tell of the arrays in the user's frames."""
+    text = session.failures.arrays(error)
+    if text:
+        note(error, f"Arrays in these frames:\n{text}")

@@ -1,0 +1,214 @@
+"""What is done with each stage, and each claimed value, of a running program."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from multiprocessing import parent_process
+from types import FrameType
+from typing import Any
+
+import jax
+
+from shapecheck.evaluate.probes.recorder import Opened
+from shapecheck.evaluate.stages import stage_records
+from shapecheck.evaluate.stages.stage_records import Running
+from shapecheck.evaluate.stages.value_taps import arrays_in, has_identity, tap, tap_gradient
+from shapecheck.model import Site, Stage
+from shapecheck.runtime import numerics, stage_log
+from shapecheck.runtime.array_summary import short
+from shapecheck.runtime.breakpoint import opening
+from shapecheck.runtime.excepthook import Own
+from shapecheck.runtime.nonfinite_policy import LOGGER, Failed, Place, Raising, Telling
+from shapecheck.runtime.print_arrays import printing
+from shapecheck.runtime.print_globs import Globs
+from shapecheck.runtime.runtime_options import Options
+from shapecheck.syntax.intended_nonfinite import INFINITY, NAN
+from shapecheck.templates import log_records
+from shapecheck.worker.rpc import as_shown
+
+_MOST = 3  # paths beside the first that are told
+_GIVEN = 256  # arrays that a value may come from
+_NONE = numerics.Named((), ())
+
+
+class Stages:
+    """Puts taps on values as the options say. What is not finite, and raised, is noted in `found`."""
+
+    def __init__(self, options: Options, own: Own, found: list[str]) -> None:
+        self._options, self._own = options, own
+        self._raising = Raising(found)
+        self._telling = Telling(again=options.failing == "breakpoint")
+        self._failed: Failed = self._raising.found if options.failing == "raise" else self._telling.found
+        self._globs = Globs(options.prints)
+        self._running: list[Running] = []
+        self._titles: list[str] = []  # of those that are running
+        self._handler = stage_log.to_file(options.log) if options.log else None
+        self._after = opening(own.is_own) if options.failing == "breakpoint" else None
+        self._outputs, self._grads = "outputs" in options.numerics, "grads" in options.numerics
+        self._passing = frozenset([INFINITY] if options.nan_only else [])
+
+    def arrive(self) -> None:
+        """All is computed: raise what could not be raised before."""
+        self._raising.arrive()
+
+    def close(self) -> None:
+        """Write no more."""
+        self._telling.sum_up()
+        for text in self._globs.idle() if parent_process() is None else ():  # another process may have what is missing
+            LOGGER.warning("%s", text)
+        if self._handler is not None:
+            stage_log.LOGGER.removeHandler(self._handler)
+            self._handler.close()
+
+    def run(self, stage: Running, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Run a stage between taps."""
+        paths = stage_records.names(self._running, stage)
+        title = self._title(stage, paths)
+        if self._grads:
+            own = _names(stage, args, kwargs)
+            args = tuple(self._input(name, value, title) for name, value in zip(own, args, strict=True))
+            kwargs = {name: self._input(name, value, title) for name, value in kwargs.items()}
+        self._running.append(stage)
+        self._titles.append(title)
+        try:
+            result = function(*args, **kwargs)
+        finally:
+            self._running.pop()
+            self._titles.pop()
+        if self._outputs:
+            result = self._forward(result, _gave(title), _given(stage, args, kwargs), "output", self._passing)
+        result = self._printed(result, [*(path or stage.step.type for path in paths), stage.step.type], title)
+        found = arrays_in(result)
+        if self._options.log and found:
+            model = self._running[-1].step.type if self._running else stage.step.type
+            result = tap(
+                result, (), stage_log.recording(log_records.message(_ended(stage, paths, result), model), found[0].ndim)
+            )
+        return self._backward(result, f"the output of {title}") if self._grads else result
+
+    def value(
+        self, opened: Opened, site: Site, value: Any, given: Mapping[str, Any], line: int, meant: frozenset[str]
+    ) -> Any:
+        """A claimed value between taps, with the variables that it came from, and the NaN or infinity it is to hold."""
+        if site.kind not in ("value", "return", "name"):
+            return value
+        scope = opened.probe.scopes[opened.scope].qualname
+        stage = f", in stage {self._innermost()}" if self._running else ""
+        variable = site.name if site.kind == "name" else ""  # of several that have a value on this line
+        path = as_shown(opened.probe.path)
+        what = f"the value {f'of {variable} ' if variable else ''}at {path}:{line} in {scope}{stage}"
+        if self._outputs:
+            value = self._forward(value, f"{what} is not finite", given, variable or "output", self._passing | meant)
+        return self._backward(value, what) if self._grads else value
+
+    def _innermost(self) -> str:
+        *around, stage = self._running
+        return _either(stage_records.names(around, stage)) or stage.step.type
+
+    def variable(self, name: str, line: int, value: Any) -> Any:
+        """A variable that is to be printed."""
+        return self._printed(value, [name, name.rpartition(".")[2]], f"{name} (line {line})")
+
+    def parameter(self, name: str, value: Any) -> Any:
+        """A parameter that the innermost stage takes out of what holds it, and is not given."""
+        return self._input(name, value, self._titles[-1]) if self._titles else value
+
+    def _input(self, name: str, value: Any, title: str) -> Any:
+        def tapped(path: Any, leaf: Any) -> Any:
+            what = f"{name}{jax.tree_util.keystr(path)} of {title}"
+            return self._backward(leaf, what, "in the backward pass of this stage")
+
+        return jax.tree_util.tree_map_with_path(tapped, value, is_leaf=has_identity) if arrays_in(value) else value
+
+    def _forward(self, value: Any, title: str, given: Mapping[str, Any], name: str, passing: frozenset[str]) -> Any:
+        given = dict(_few(given))
+        parts = [numerics.named(name, each) for name, each in given.items()]
+        names = tuple(itertools.chain.from_iterable(part.names for part in parts))
+        ranks = tuple(itertools.chain.from_iterable(part.ranks for part in parts))
+        place = Place(title, tuple(map(_gave, self._titles)))
+        outs = numerics.named(name, value, has_identity)
+        ins = numerics.Named(names, ranks)
+        if passing >= {INFINITY, NAN}:
+            return value
+        sink = numerics.finite(place, outs, ins, self._failed, self._after, passing)
+        return tap(value, list(given.values()), sink)
+
+    def _backward(self, value: Any, what: str, where: str = "on the way back through what uses it") -> Any:
+        place = Place(f"the gradient with respect to {what} is not finite: it became so {where}", gradient=True)
+
+        def sink(leaf: Any) -> Any:
+            named = numerics.Named(("gradient",), (leaf.ndim,))
+            return numerics.finite(place, named, _NONE, self._failed, self._after, self._passing)
+
+        return tap_gradient(value, sink)
+
+    def _printed(self, value: Any, names: Sequence[str], title: str) -> Any:
+        plain, gradient = self._globs.wanted(names)
+        if plain:
+            paths = [f" {name}".rstrip() for name in numerics.named("", value, has_identity).names]
+            value = tap(value, (), printing(title, paths, [_dtype(array) for array in arrays_in(value)]))
+        if gradient:
+            value = tap_gradient(value, lambda leaf: printing(f"gradient of {title}", [""], [_dtype(leaf)]))
+        return value
+
+    def _title(self, stage: Running, paths: Sequence[str]) -> str:
+        step = stage.step
+        source = f" at {step.source.path}:{step.source.line}" if step.source is not None else ""
+        path = f"{_either(paths)} ({step.type}{source})" if stage.path else f"{step.type}{source}"
+        caller = self._caller(sys._getframe(1))
+        return f"stage {path}{caller}"
+
+    def _caller(self, frame: FrameType | None) -> str:
+        while frame is not None and not self._own.is_own(frame.f_code.co_filename):
+            frame = frame.f_back
+        return f", called at {self._own.shown(frame.f_code.co_filename)}:{frame.f_lineno}" if frame is not None else ""
+
+
+def _given(stage: Running, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """What a stage is given, by name; its own parameters last."""
+    given = dict(zip(_names(stage, args, kwargs), args, strict=True))
+    own = {"self": given.pop("self")} if "self" in given else {}
+    return {**given, **kwargs, **own}
+
+
+def _few(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """What has arrays, and not too many of them: each is kept until the value is looked at."""
+    count = 0
+    for name, value in given.items():
+        count += len(found := numerics.named(name, value).names)
+        if found and count <= _GIVEN:
+            yield name, value
+
+
+def _names(stage: Running, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
+    """What the arguments are called that a stage is given by position."""
+    own = ["self"] if args and type(args[0]) is type(stage.part) else []
+    names = [name for name, _ in stage.step.input if name not in kwargs]
+    if len(names) != len(args) - len(own):
+        names = [f"[{index}]" for index in range(len(args) - len(own))]
+    return [*own, *names]
+
+
+def _gave(title: str) -> str:
+    return f"{title} gave what is not finite"
+
+
+def _dtype(array: Any) -> str:
+    return short(array).partition("[")[0]
+
+
+def _ended(stage: Running, paths: Sequence[str], result: Any) -> Stage:
+    stage.output = stage_records.described(result)
+    ended = next(stage_records.stages([stage], lambda _: (0, 0)))
+    return dataclasses.replace(ended, path=_either(paths), label=_either(paths)) if len(paths) > 1 else ended
+
+
+def _either(paths: Sequence[str]) -> str:
+    """The paths that a stage may have: `a`, `a, b or c`."""
+    first, *others = paths
+    if len(others) > _MOST:
+        return f"{first} or one of {len(others)} like it"
+    return " or ".join(filter(None, [", ".join([first, *others[:-1]]), *others[-1:]]))

@@ -1,0 +1,76 @@
+"""Functions of a notebook's cells that claim something, and that nobody checks."""
+
+from __future__ import annotations
+
+import ast
+import gc
+import linecache
+import sys
+import types
+import warnings
+from collections.abc import Container, Sequence
+from typing import Any, Final
+
+from shapecheck.runtime.cell_names import meaning
+from shapecheck.runtime.cell_source import Cell
+from shapecheck.runtime.cell_transform import Cells
+from shapecheck.runtime.judge_client import Asking
+
+EARLIER: Final = (
+    "functions that are defined already are not checked, though there are claims in their cells: run these again"
+)
+_NEVER: Final = (
+    "shapecheck: functions that are defined in cells of this notebook are not checked. `%load_ext shapecheck`, before "
+    "they are defined, does that"
+)
+
+
+def shell_here() -> Any:
+    """The shell of IPython that runs this process; None if there is none."""
+    ipython: Any = sys.modules.get("IPython")
+    return ipython.get_ipython() if ipython is not None and hasattr(ipython, "get_ipython") else None
+
+
+def unchecked(shell: Any, known: Container[str], asking: Asking) -> bool:
+    """Whether there are functions whose cells claim something, of which none is `known`: what Python calls its code."""
+    for file in _files(shell.user_global_ns):
+        named = getattr(shell.compile, "format_code_name", lambda file: None)(file)
+        text = "".join(linecache.getlines(file))
+        if file in known or named is None or not text:
+            continue
+        try:
+            tree = ast.parse(text)
+        except (SyntaxError, ValueError):
+            continue
+        mentioned = frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
+        if asking.read_cell(f"{named[1]} before", text, meaning(text, mentioned, shell.user_ns)) is not None:
+            return True
+    return False
+
+
+class _Told:
+    """Once is enough."""
+
+    yet = False
+
+
+def remind(known: Container[str], asking: Asking) -> None:
+    """Say once in a process that cells are not checked, if there are any, and if it matters."""
+    shell = shell_here() if not _Told.yet else None
+    if shell is not None and unchecked(shell, known, asking):
+        _Told.yet = True
+        warnings.warn(_NEVER, stacklevel=4)
+
+
+def known_cells() -> Sequence[Cell]:
+    """The cells that have probes."""
+    found = [each for each in getattr(shell_here(), "ast_transformers", ()) if isinstance(each, Cells)]
+    return found[0].known if found else ()
+
+
+def _files(variables: dict[str, Any]) -> set[str]:
+    """What Python calls the code of the functions that share these variables."""
+    functions = (each for each in gc.get_objects() if type(each) is types.FunctionType)
+    own = (function for function in functions if function.__globals__ is variables)
+    # Since Python 3.13 a cell that runs is a function too.
+    return {function.__code__.co_filename for function in own if function.__name__ != "<module>"}

@@ -1,0 +1,152 @@
+"""Variables that shall be watched: their assignments, in the syntax tree of a file."""
+
+from __future__ import annotations
+
+import ast
+import fnmatch
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+from shapecheck.evaluate.probes.bound_names import assigned
+from shapecheck.model import Site
+from shapecheck.syntax.intended_nonfinite import meant
+
+HANDLE: Final = "__shapecheck_watch__"
+
+_Place = tuple[int, int, int, int]
+_Scope = TypeVar("_Scope", ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def watched(tree: ast.Module, globs: Sequence[str]) -> ast.Module:
+    """The tree with a call around what is assigned to names that match, as `x` or as `function.x`."""
+    changed: ast.Module = _Watching([glob.removeprefix("grad:") for glob in globs]).visit(tree)
+    return ast.fix_missing_locations(changed)
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a value is made of: variables and attributes of such (`self.layer`), and NaN or infinity if `meant`."""
+
+    names: tuple[str, ...] = ()
+    meant: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Operands:
+    """What values are made of: those of sites, and those that are returned on a line."""
+
+    sites: Mapping[int, Made]
+    returns: Mapping[int, Made]
+
+
+def operands(source: bytes, sites: Sequence[Site]) -> Operands:
+    """What the values of sites, and those that functions return, are made of."""
+    by_place: dict[_Place, list[Site]] = {}
+    for site in sites:
+        if (at := site.position) is not None:
+            by_place.setdefault((at.line, at.column, at.end_line, at.end_column), []).append(site)
+    found: dict[int, Made] = {}
+    returns: dict[int, Made] = {}
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Return) and node.value is not None:
+            returns[node.value.lineno] = Made(_unique(_names(node.value)), meant(node.value))
+        if not isinstance(node, (ast.expr, ast.stmt)):
+            continue
+        place = node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0
+        for site in by_place.get(place, ()):
+            if isinstance(node, ast.expr) and site.kind == "value":
+                found[site.index] = Made(_unique(_names(node)), meant(node))
+            elif isinstance(node, ast.stmt) and site.kind == "name":
+                found[site.index] = _before(node, site)
+    return Operands(found, returns)
+
+
+def _before(statement: ast.stmt, site: Site) -> Made:
+    """What a statement makes its variables of, as far as these are not what it has just assigned."""
+    value = statement.iter if isinstance(statement, (ast.For, ast.AsyncFor)) else getattr(statement, "value", None)
+    if site.when == "before" or not isinstance(value, ast.expr):
+        return Made()
+    return Made(_unique(name for name in _names(value) if name not in assigned(statement)), meant(value))
+
+
+def _unique(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))
+
+
+def _names(node: ast.AST) -> Iterator[str]:
+    """The variables and attributes inside of an expression; of `self.a.b` not those that it goes through."""
+    chain, below = [], node
+    while isinstance(below, ast.Attribute):
+        chain.append(below.attr)
+        below = below.value
+    if isinstance(below, ast.Name):
+        yield ".".join([below.id, *reversed(chain)])
+        return
+    for child in ast.iter_child_nodes(below):
+        yield from _names(child)
+
+
+def held(variables: Mapping[str, Any], chain: str) -> Any:
+    """What a variable has, or its attribute, if it is there without running any code of others; else None."""
+    first, *attributes = chain.split(".")
+    value = variables.get(first)
+    for attribute in attributes:
+        value = getattr(value, "__dict__", {}).get(attribute)
+    return value
+
+
+class _Watching(ast.NodeTransformer):
+    """One walk over one module."""
+
+    def __init__(self, globs: Sequence[str]) -> None:
+        self._globs = globs
+        self._scopes: list[str] = []
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        """Names inside of it begin with its own."""
+        return self._inside(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AsyncFunctionDef:
+        """Names inside of it begin with its own."""
+        return self._inside(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
+        """Names inside of it begin with its own."""
+        return self._inside(node)
+
+    def _inside(self, node: _Scope) -> _Scope:
+        self._scopes.append(node.name)
+        self.generic_visit(node)
+        self._scopes.pop()
+        return node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.Assign:
+        """`x = f(y)`."""
+        self.generic_visit(node)
+        for target in node.targets:
+            if isinstance(target, ast.Name):
+                node.value = self._watched(target, node.value)
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AnnAssign:
+        """`x: Array = f(y)`."""
+        self.generic_visit(node)
+        if node.value is not None and isinstance(node.target, ast.Name):
+            node.value = self._watched(node.target, node.value)
+        return node
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.NamedExpr:
+        """`(x := f(y))`."""
+        self.generic_visit(node)
+        node.value = self._watched(node.target, node.value)
+        return node
+
+    def _watched(self, target: ast.Name, value: ast.expr) -> ast.expr:
+        name = ".".join([*self._scopes, target.id])
+        if target.id.startswith("__sc_"):
+            return value
+        if not any(fnmatch.fnmatchcase(each, glob) for each in (name, target.id) for glob in self._globs):
+            return value
+        call = ast.Call(ast.Name(HANDLE, ast.Load()), [ast.Constant(name), ast.Constant(target.lineno), value], [])
+        return ast.copy_location(call, value)

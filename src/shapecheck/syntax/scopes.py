@@ -1,0 +1,260 @@
+"""One walk over the statements of a file: scopes, where statements stand, and which names hold what."""
+
+from __future__ import annotations
+
+import ast
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from shapecheck.model import Scope, ScopeKind
+from shapecheck.syntax.source_text import position_of
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_COMPOUND = (*_LOOPS, ast.If, ast.With, ast.AsyncWith, ast.Try, ast.TryStar, ast.Match, ast.ClassDef, Function)
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A statement with its surroundings. `place` counts statements in the order of the text."""
+
+    node: ast.stmt
+    scope: int
+    loop: tuple[int, ...]
+    place: int
+    block: int  # identifies the list of statements that it stands in
+    header_end: int  # the last line of the statement itself, without the statements inside it
+
+    @property
+    def compound(self) -> bool:
+        """Whether statements stand inside it."""
+        return isinstance(self.node, _COMPOUND)
+
+
+@dataclass
+class Tables:
+    """What the walk found. Filled by `survey`, then only read."""
+
+    scopes: list[Scope] = field(default_factory=list)
+    nodes: list[Function | ast.ClassDef | ast.Module] = field(default_factory=list)
+    statements: list[Placed] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)
+    scope_of: dict[tuple[int, int], int] = field(default_factory=dict)
+    assigned: defaultdict[int, dict[str, list[int]]] = field(default_factory=lambda: defaultdict(dict))
+
+    def at_or_before(self, line: int) -> Placed | None:
+        """The last statement that starts on or before a line."""
+        place = bisect_right(self.starts, line)
+        return self.statements[place - 1] if place else None
+
+    def after(self, line: int) -> Placed | None:
+        """The first statement that starts behind a line."""
+        place = bisect_right(self.starts, line)
+        return self.statements[place] if place < len(self.statements) else None
+
+    def block_from(self, statement: Placed) -> Iterator[Placed]:
+        """The statement and those that follow it in its block."""
+        for other in self.statements[statement.place :]:
+            if other.block == statement.block:
+                yield other
+            elif other.node.col_offset < statement.node.col_offset:
+                return
+
+    def assignments(self, scope: int, name: str) -> Sequence[int]:
+        """The places of the statements that assign a variable, or an attribute chain such as `self.w`, in a scope."""
+        return self.assigned[scope].get(name, ())
+
+    def next_assignment(self, scope: int, name: str, place: int) -> Placed | None:
+        """The first statement behind `place` that assigns the variable."""
+        places = self.assignments(scope, name)
+        index = bisect_left(places, place + 1)
+        return self.statements[places[index]] if index < len(places) else None
+
+    def assigns(self, statement: Placed, name: str) -> bool:
+        """Whether a statement, or one inside it that is of the same scope, assigns the variable."""
+        end = (statement.node.end_lineno or 0, statement.node.end_col_offset or 0)
+        places = self.assignments(statement.scope, name)
+        found = (
+            self.statements[places[index]] if (index := bisect_left(places, statement.place)) < len(places) else None
+        )
+        return found is not None and (found.node.lineno, found.node.col_offset) < end
+
+    def function_scope(self, scope: int) -> int:
+        """The nearest function or module: a class body runs in the scope around it."""
+        while self.scopes[scope].kind == "class":
+            scope = self.scopes[scope].parent or 0
+        return scope
+
+    def is_visible(self, scope: int, name: str) -> bool:
+        """Whether a parameter, a local or an attribute of `self` has this name in the scope or a function around it."""
+        if name.startswith("self."):
+            return self._is_attribute(scope, name)
+        current: int | None = scope
+        while current is not None:
+            if name in self.scopes[current].parameters or name in self.assigned[current]:
+                return self.scopes[current].kind != "class"
+            current = self.scopes[current].parent
+        return False
+
+    def _is_attribute(self, scope: int, name: str) -> bool:
+        """Whether a method of the class assigns `self.x`, or its body declares `x`."""
+        owner: int | None = scope
+        while owner is not None and self.scopes[owner].kind != "class":
+            owner = self.scopes[owner].parent
+        if owner is None or "self" not in self.scopes[scope].parameters:
+            return False
+        methods = (s.index for s in self.scopes[owner:] if s.parent == owner)
+        return name.removeprefix("self.") in self.assigned[owner] or any(name in self.assigned[m] for m in methods)
+
+
+@dataclass(frozen=True)
+class _Pending:
+    """A list of statements that is still to be walked."""
+
+    body: Sequence[ast.stmt]
+    scope: int
+    loop: tuple[int, ...]
+
+
+def survey(tree: ast.Module) -> Tables:
+    """Walk all statements of a file, in the order of the text."""
+    tables = Tables()
+    tables.scopes.append(Scope(0, "module", "<module>", None, None))
+    tables.nodes.append(tree)
+    # Explicit stack: an `elif` chain nests as deeply as it is long.
+    stack: list[Iterator[Placed]] = [_place(tables, _Pending(tree.body, 0, ()), 0)]
+    blocks = 0
+    while stack:
+        placed = next(stack[-1], None)
+        if placed is None:
+            stack.pop()
+            continue
+        _note_assignments(tables, placed)
+        inner = list(_bodies(tables, placed))
+        for pending in reversed(inner):
+            blocks += 1
+            stack.append(_place(tables, pending, blocks))
+    return tables
+
+
+def _place(tables: Tables, pending: _Pending, block: int) -> Iterator[Placed]:
+    for node in pending.body:
+        place = len(tables.statements)
+        placed = Placed(node, pending.scope, pending.loop, place, block, _header_end(node))
+        tables.statements.append(placed)
+        tables.starts.append(node.lineno)
+        yield placed
+
+
+def _header_end(node: ast.stmt) -> int:
+    if not isinstance(node, _COMPOUND):
+        return node.end_lineno or node.lineno
+    inner: list[ast.stmt] = [case.body[0] for case in node.cases] if isinstance(node, ast.Match) else node.body
+    first = inner[0]
+    decorators = getattr(first, "decorator_list", None)
+    line = decorators[0].lineno if decorators else first.lineno
+    return max(node.lineno, line - 1)
+
+
+def _bodies(tables: Tables, placed: Placed) -> Iterator[_Pending]:
+    """The lists of statements inside a statement, in the order of the text."""
+    node, scope, loop = placed.node, placed.scope, placed.loop
+    if isinstance(node, Function | ast.ClassDef):
+        yield _Pending(node.body, _open_scope(tables, node, scope), ())
+    elif isinstance(node, _COMPOUND):
+        inner = (*loop, node.lineno) if isinstance(node, _LOOPS) else loop
+        if isinstance(node, ast.Match):
+            for case in node.cases:
+                yield _Pending(case.body, scope, loop)
+            return
+        yield _Pending(node.body, scope, inner)
+        for handler in getattr(node, "handlers", ()):
+            yield _Pending(handler.body, scope, loop)
+        for name in ("orelse", "finalbody"):
+            if body := getattr(node, name, None):
+                yield _Pending(body, scope, loop)
+
+
+def _open_scope(tables: Tables, node: Function | ast.ClassDef, parent: int) -> int:
+    index = len(tables.scopes)
+    outer = tables.scopes[parent]
+    prefix = "" if outer.kind == "module" else f"{outer.qualname}."
+    kind: ScopeKind = "class" if isinstance(node, ast.ClassDef) else "function"
+    parameters = tuple(a.arg for a in arguments(node)) if isinstance(node, Function) else ()
+    tables.scopes.append(Scope(index, kind, prefix + node.name, parent, position_of(node), parameters))
+    tables.nodes.append(node)
+    tables.scope_of[node.lineno, node.col_offset] = index
+    return index
+
+
+def arguments(node: Function | ast.Lambda) -> list[ast.arg]:
+    """All parameters of a function, in the order of the text."""
+    args = node.args
+    starred = [args.vararg] if args.vararg else []
+    double = [args.kwarg] if args.kwarg else []
+    return [*args.posonlyargs, *args.args, *starred, *args.kwonlyargs, *double]
+
+
+def _note_assignments(tables: Tables, placed: Placed) -> None:
+    for target in targets(placed.node):
+        for name in target_names(target):
+            places = tables.assigned[placed.scope].setdefault(name, [])
+            if not places or places[-1] != placed.place:
+                places.append(placed.place)
+
+
+def targets(node: ast.stmt) -> list[ast.expr]:
+    """The expressions that a statement assigns to."""
+    if isinstance(node, ast.Assign):
+        return node.targets
+    if isinstance(node, ast.AnnAssign | ast.AugAssign | ast.For | ast.AsyncFor):
+        return [node.target]
+    if isinstance(node, ast.With | ast.AsyncWith):
+        return [item.optional_vars for item in node.items if item.optional_vars is not None]
+    return []
+
+
+def target_names(target: ast.expr) -> Iterator[str]:
+    """The variables and attribute chains that a target assigns, through tuples and stars."""
+    stack = [target]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Tuple | ast.List):
+            stack += reversed(node.elts)
+        elif isinstance(node, ast.Starred):
+            stack.append(node.value)
+        elif (name := dotted(node)) is not None:
+            yield name
+
+
+def dotted(node: ast.expr) -> str | None:
+    """The text of a variable or attribute chain, None for anything else."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return None
+    return ".".join([node.id, *reversed(parts)])
+
+
+def is_generator(node: Function) -> bool:
+    """Whether a `yield` stands in the function's own body."""
+    return any(isinstance(part, ast.Yield | ast.YieldFrom) for part in _own_nodes(node))
+
+
+def returned_values(node: Function) -> Iterator[ast.expr]:
+    """What the function's own `return` statements return."""
+    return (part.value for part in _own_nodes(node) if isinstance(part, ast.Return) and part.value is not None)
+
+
+def _own_nodes(node: Function) -> Iterator[ast.AST]:
+    """The nodes of a function's body, without those of functions and classes inside it."""
+    stack: list[ast.AST] = list(node.body)
+    while stack:
+        part = stack.pop()
+        yield part
+        if not isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            stack += ast.iter_child_nodes(part)

@@ -1,0 +1,193 @@
+"""From the bytes of a file to its text, lines, comments and syntax tree, whatever Python accepts."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import sys
+import tokenize
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from shapecheck.model import Position, Problem, Span
+
+_CONSEQUENCE = "so nothing in it is checked"
+
+
+@dataclass(frozen=True)
+class Comment:
+    """One comment: `line` from 1, `column` in characters from 0 (that of the `#`), `text` with the `#`.
+
+    `code` is what stands before it on its line; an own-line comment has only white space there.
+    """
+
+    line: int
+    column: int
+    text: str
+    code: str
+
+    @property
+    def own_line(self) -> bool:
+        """Whether the comment has its line for itself."""
+        return not self.code.strip()
+
+
+@dataclass(frozen=True)
+class Source:
+    """The text of one file and its syntax tree. `tree` is None where Python would not accept it: see `problem`."""
+
+    path: str
+    text: str
+    tree: ast.Module | None
+    problem: Problem | None = None
+
+    @cached_property
+    def lines(self) -> tuple[str, ...]:
+        """The lines as Python counts them, without their ends."""
+        return tuple(self.text.split("\n"))
+
+    @cached_property
+    def comments(self) -> tuple[Comment, ...]:
+        """Every comment, in order."""
+        return _comments(self)
+
+    def characters(self, line: int, column: int) -> int:
+        """The column in characters, from 1, of a column in UTF-8 bytes, from 0, as `ast` counts."""
+        if not 0 < line <= len(self.lines):
+            return column + 1
+        text = self.lines[line - 1]
+        if text.isascii():
+            return column + 1
+        return len(text.encode("utf-8", "surrogatepass")[:column].decode("utf-8", "ignore")) + 1
+
+    def span(self, node: ast.expr | ast.stmt | ast.arg) -> Span:
+        """The span of a syntax node, for people."""
+        position = position_of(node)
+        return Span(
+            position.line,
+            self.characters(position.line, position.column),
+            position.end_line,
+            self.characters(position.end_line, position.end_column),
+        )
+
+    def segment(self, node: ast.expr) -> str:
+        """The text of a syntax node, its lines joined by single spaces."""
+        span = self.span(node)
+        lines = [*self.lines[span.line - 1 : span.end_line]]
+        if not lines:
+            return ""
+        lines[-1] = lines[-1][: span.end_column - 1]
+        lines[0] = lines[0][span.column - 1 :]
+        return " ".join(line.strip() for line in lines)
+
+
+def position_of(node: ast.expr | ast.stmt | ast.arg) -> Position:
+    """Where a syntax node stands."""
+    return Position(node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or 0)
+
+
+def read_source(path: str, data: bytes) -> Source:
+    """Decode and parse a file."""
+    try:
+        text = _decode(data)
+    except (SyntaxError, LookupError, UnicodeError) as error:
+        text = data.decode("latin-1").replace("\r\n", "\n").replace("\r", "\n")
+        return Source(path, text, None, _note(1, 1, f"this file cannot be decoded, {_CONSEQUENCE}: {error}"))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of invalid escapes in other people's strings
+            return Source(path, text, ast.parse(text))
+    except SyntaxError as error:
+        return Source(path, text, None, _syntax_problem(error))
+    except ValueError as error:  # null bytes
+        return Source(path, text, None, _note(1, 1, f"this file cannot be parsed, {_CONSEQUENCE}: {error}"))
+    except (RecursionError, MemoryError):
+        return Source(path, text, None, _note(1, 1, f"this file nests too deeply for Python's parser, {_CONSEQUENCE}"))
+
+
+def _decode(data: bytes) -> str:
+    """The text with plain line ends; form feeds and the like stay what they are, since Python counts them as blanks."""
+    if data.isascii() and b"coding" not in data[:400]:
+        text = data.decode("ascii")
+    else:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        text = data.decode(encoding)
+        if not isinstance(text, str):  # a codec that is no text encoding
+            raise LookupError(f"{encoding} is no text encoding")
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def _note(line: int, column: int, message: str) -> Problem:
+    return Problem("", Span(line, column, line, column + 1), message)
+
+
+def _syntax_problem(error: SyntaxError) -> Problem:
+    ours = f"{sys.version_info.major}.{sys.version_info.minor}"
+    message = (
+        f"Python {ours} cannot parse this file, {_CONSEQUENCE}: {error.msg}. If its syntax is newer than "
+        f"Python {ours}, run shapecheck under a newer Python"
+    )
+    return _note(error.lineno or 1, max(error.offset or 1, 1), message)
+
+
+# In valid Python a `#` outside of a string begins a comment, and where a string ends does not depend on its prefix.
+# The quantifiers are possessive: on hostile input the scan stays linear.
+_STRINGS_AND_COMMENTS = re.compile(
+    r'"""(?:[^"\\]|\\.|"(?!""))*+"""'
+    r"|'''(?:[^'\\]|\\.|'(?!''))*+'''"
+    r'|"(?:[^"\\\n]|\\.)*+"'
+    r"|'(?:[^'\\\n]|\\.)*+'"
+    r"|(#[^\n]*+)",
+    re.DOTALL,
+)
+
+
+def _comments(source: Source) -> tuple[Comment, ...]:
+    if "#" not in source.text:
+        return ()
+    starts = _line_starts(source.text)
+    result: list[Comment] = []
+    line = 0
+    for match in _STRINGS_AND_COMMENTS.finditer(source.text):
+        if match.group(1) is None:
+            continue
+        while line < len(starts) and starts[line] <= match.start():
+            line += 1
+        begin = starts[line - 1]
+        result.append(Comment(line, match.start() - begin, match.group(1), source.text[begin : match.start()]))
+    if result and sys.version_info >= (3, 12) and _inside_template(source, result):
+        return _tokenized(source)
+    return tuple(result)
+
+
+def _line_starts(text: str) -> list[int]:
+    starts = [0]
+    found = text.find("\n")
+    while found >= 0:
+        starts.append(found + 1)
+        found = text.find("\n", found + 1)
+    return starts
+
+
+def _inside_template(source: Source, comments: Sequence[Comment]) -> bool:
+    """Whether a comment seems to stand inside an f-string, which since Python 3.12 may hold strings of its own."""
+    templates = [n for n in ast.walk(source.tree) if isinstance(n, ast.JoinedStr)] if source.tree is not None else []
+    if not templates:
+        return False
+    lines = {line for node in templates for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
+    return any(comment.line in lines for comment in comments)
+
+
+def _tokenized(source: Source) -> tuple[Comment, ...]:
+    result: list[Comment] = []
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(source.text).readline):
+            if token.type == tokenize.COMMENT:
+                row, column = token.start
+                result.append(Comment(row, column, token.string, token.line[:column]))
+    except (tokenize.TokenError, SyntaxError):
+        return tuple(result)
+    return tuple(result)

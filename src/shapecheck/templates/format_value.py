@@ -1,0 +1,136 @@
+"""Values as text: `f32[batch,seq,48]`, inside the structure of their pytree."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from shapecheck.model import ArrayValue, OtherValue, TreeValue, Value
+
+_SHORT = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u", "complex": "c"}
+_LONG = {short: full for full, short in _SHORT.items()}
+_PARTS = re.compile(r"(float|bfloat|int|uint|complex)(\d\w*)\Z")
+_ARRAY = re.compile(r"(?:(f|bf|i|u|c)(\d\w*)|(bool|key<\w+>))\[(.*)\]\Z", re.DOTALL)
+_INDENT = "  "
+_NONE = "NoneType"
+
+
+def array(value: ArrayValue) -> str:
+    """`f32[8]`, as jaxprs have it."""
+    found = _PARTS.match(value.dtype)
+    dtype = f"{_SHORT[found.group(1)]}{found.group(2)}" if found else value.dtype
+    return f"{dtype}[{','.join(value.shape)}]"
+
+
+def text(value: Value) -> str:
+    """One line."""
+    if not isinstance(value, TreeValue):
+        return array(value) if isinstance(value, ArrayValue) else value.number or kind(value)
+    opening, closing = _brackets(value)
+    inner = ", ".join(f"{name}{text(part)}" for name, part in zip(_names(value), value.children, strict=True))
+    return f"{opening}{inner}{',' if opening == '(' and len(value.children) == 1 else ''}{closing}"
+
+
+def kind(value: OtherValue) -> str:
+    """What a value is that is no array: its type; of None itself."""
+    return "None" if value.type == _NONE else value.type
+
+
+def brief(value: Value, width: int = 72) -> str:
+    """One line, in which parts have only their names and classes if it were wider than `width` otherwise."""
+    line = text(value)
+    if not isinstance(value, TreeValue) or len(line) <= width:
+        return line
+    line = text(replace(value, children=tuple(map(_elided, value.children))))
+    return line if len(line) <= width else text(_elided(value))
+
+
+def pretty(value: Value, width: int = 88) -> str:
+    """One line if that is not wider than `width`, else a line for each part, and so on inside of these."""
+    line = text(value)
+    if not isinstance(value, TreeValue) or len(line) <= width or not value.children:
+        return line
+    opening, closing = _brackets(value)
+    lines = [opening]
+    for name, part in zip(_names(value), value.children, strict=True):
+        lines.append(indented(f"{name}{pretty(part, width - len(_INDENT) - len(name) - 1)},"))
+    return "\n".join([*lines, closing])
+
+
+def indented(lines: str, depth: int = 1) -> str:
+    """The lines, further to the right."""
+    return "\n".join(_INDENT * depth + line for line in lines.split("\n"))
+
+
+def plain(value: Value) -> Any:
+    """The structure itself, with arrays as text, for JSON."""
+    if isinstance(value, TreeValue):
+        inner = [plain(part) for part in value.children]
+        return inner if value.kind in ("tuple", "list") else dict(zip(value.keys, inner, strict=True))
+    return text(value)
+
+
+def of_plain(found: Any) -> Value:
+    """The value of which `plain` makes this; where several do, lists rather than tuples, dicts rather than classes.
+
+    Raises ValueError for what `plain` never makes.
+    """
+    if isinstance(found, list):
+        return TreeValue("list", "list", tuple(map(str, range(len(found)))), tuple(map(of_plain, found)))
+    if isinstance(found, dict):
+        return TreeValue("dict", "dict", tuple(found), tuple(map(of_plain, found.values())))
+    if not isinstance(found, str):
+        raise ValueError(f"{found!r} is no shape")
+    match = _ARRAY.match(found)
+    if match is not None:
+        kind, bits, other, dims = match.groups()
+        return ArrayValue(other or _LONG[kind] + bits, tuple(_dims(dims)) if dims else ())
+    return OtherValue(*_number(found))
+
+
+def holds_arrays(value: Value) -> bool:
+    """Whether there is any array in it."""
+    if isinstance(value, TreeValue):
+        return any(map(holds_arrays, value.children))
+    return isinstance(value, ArrayValue)
+
+
+def _brackets(value: TreeValue) -> tuple[str, str]:
+    if value.kind in ("tuple", "list"):
+        return ("(", ")") if value.kind == "tuple" else ("[", "]")
+    return ("{", "}") if value.kind == "dict" else (f"{value.type}(", ")")
+
+
+def _elided(value: Value) -> Value:
+    return OtherValue("...".join(_brackets(value))) if isinstance(value, TreeValue) else value
+
+
+def _names(value: TreeValue) -> Sequence[str]:
+    """What stands in front of each part."""
+    return [""] * len(value.children) if value.kind in ("tuple", "list") else [f"{key}=" for key in value.keys]
+
+
+def _dims(found: str) -> Iterator[str]:
+    """The dims between the commas, of which those inside of `mod(a, b)` part none."""
+    start = depth = 0
+    for index, char in enumerate(found):
+        depth += (char == "(") - (char == ")")
+        if char == "," and depth == 0:
+            yield found[start:index]
+            start = index + 1
+    yield found[start:]
+
+
+def _number(found: str) -> tuple[str, str]:
+    """The name of a type and the text of a number of it, "" if there is none."""
+    if found in ("True", "False"):
+        return "bool", found
+    for kind in (int, float, complex):
+        try:
+            kind(found)
+        except ValueError:
+            continue
+        return kind.__name__, found
+    return _NONE if found == "None" else found, ""

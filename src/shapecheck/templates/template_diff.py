@@ -1,0 +1,145 @@
+"""How a template differs from the one that is kept: stage by stage, what was and what is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from shapecheck.templates.fold import Place, folded, lies_in
+from shapecheck.templates.locked_template import Locked, Shapes
+from shapecheck.templates.substitute import sized
+
+Kind = Literal["changed", "added", "removed"]
+_PARAMETERS = "number of parameters"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One thing that a stage shows, `input x` for example, as text."""
+
+    name: str
+    was: str
+    now: str
+
+
+@dataclass(frozen=True)
+class Drift:
+    """A stage, or several that differ alike. `parts` differ, the most telling first.
+
+    One that is `added` or `removed` has its `shapes`, and counts the stages `inside` of it, which are not told apart.
+    """
+
+    kind: Kind
+    place: Place
+    type: str
+    parts: tuple[Part, ...] = ()
+    shapes: str = ""
+    inside: int = 0
+
+
+_Told = tuple[Kind, str, tuple[Part, ...], str, int]
+
+
+def drift(was: Locked, now: Locked) -> list[Drift]:
+    """All differences, sorted by place; what repeats itself is told once.
+
+    Where only one of the two had to be evaluated for some size of a free dim, that is no difference.
+    """
+    sizes = {**was.making.dims, **now.making.dims}
+    before, after = sized(was, sizes).each(), sized(now, sizes).each()
+    found: dict[Place, _Told] = {}
+    for place in before.keys() & after.keys():
+        parts = tuple(_parts(before[place], after[place]))
+        if parts:
+            found[place] = "changed", after[place].type, parts, "", 0
+    for place, own, inside in _alone(before, after):
+        found[place] = "removed", own.type, (), _signature(own), inside
+    for place, own, inside in _alone(after, before):
+        found[place] = "added", own.type, (), _signature(own), inside
+    explained = {above for place, told in found.items() if _tells_params(told) for above in wholes(place.path)}
+    for place in [
+        place for place, told in found.items() if place.path in explained and _tells_params(told, alone=True)
+    ]:
+        del found[place]
+    return [Drift(kind, at, own, parts, text, more) for at, (kind, own, parts, text, more) in folded(found.items())]
+
+
+def _parts(was: Shapes, now: Shapes) -> Iterator[Part]:
+    if was.type != now.type:
+        yield Part("type", was.type, now.type)
+    yield from _values("output", was.output, now.output)
+    for kind, before, after in (("input", was.input, now.input), ("state", was.state, now.state)):
+        for name in dict.fromkeys([*before, *after]):
+            yield from _values(f"{kind} {name}", before.get(name), after.get(name))
+    if was.under != now.under:
+        yield Part("transformation", " ".join(was.under) or "none", " ".join(now.under) or "none")
+    if (was.params, was.bytes) != (now.params, now.bytes):
+        yield Part(_PARAMETERS, _held(was), _held(now))
+
+
+def _values(name: str, was: Any, now: Any) -> Iterator[Part]:
+    """The leaves that differ, where the structure is the same."""
+    if was == now:
+        return
+    if isinstance(was, Mapping) and isinstance(now, Mapping) and was.keys() == now.keys():
+        for key in was:
+            yield from _values(f"{name}.{key}", was[key], now[key])
+    elif isinstance(was, list) and isinstance(now, list) and len(was) == len(now):
+        for index, (before, after) in enumerate(zip(was, now, strict=True)):
+            yield from _values(f"{name}[{index}]", before, after)
+    else:
+        yield Part(name, text(was), text(now))
+
+
+def text(value: Any) -> str:
+    """Shapes on one line; None is what is not there."""
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{key}={text(part)}' for key, part in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(text, value))}]"
+    return "none" if value is None else str(value)
+
+
+def _signature(shapes: Shapes) -> str:
+    given = list(shapes.input.values())
+    before = text(given[0]) if len(given) == 1 else ", ".join(f"{n}={text(v)}" for n, v in shapes.input.items())
+    return f"{before or '()'} -> {text(shapes.output)}"
+
+
+def _held(shapes: Shapes) -> str:
+    return f"{shapes.params} ({shapes.bytes} bytes)"
+
+
+def _alone(some: Mapping[Place, Shapes], others: Mapping[Place, Shapes]) -> Iterator[tuple[Place, Shapes, int]]:
+    """The stages that only `some` has, with how many more there are inside: those are not told by themselves."""
+    alone = [place for place in some if place not in others]
+    outer = _outermost(alone)
+    for place in outer:
+        yield place, some[place], sum(lies_in(other.path, place.path) for other in alone if place.first == 1)
+
+
+def _outermost(places: Sequence[Place]) -> list[Place]:
+    paths = {place.path for place in places}
+    return [place for place in places if not any(above in paths for above in wholes(place.path))]
+
+
+def wholes(path: str) -> Iterator[str]:
+    """The paths of what a part is inside of, the outermost first."""
+    if path:
+        yield ""
+    for index, char in enumerate(path):
+        if char in ".[" and index:
+            yield path[:index]
+
+
+def _tells_params(told: _Told, *, alone: bool = False) -> bool:
+    """Whether a stage holds more or fewer parameters than before; with `alone`, whether it differs in nothing else.
+
+    One that a part of it explains is not told: a single layer would be told for each of those around it.
+    """
+    kind, _, parts, _, _ = told
+    if kind != "changed":
+        return not alone
+    names = {part.name for part in parts}
+    return names == {_PARAMETERS} if alone else _PARAMETERS in names

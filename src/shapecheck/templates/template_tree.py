@@ -1,0 +1,151 @@
+"""The template of a model: the tree of its stages."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from shapecheck.model import Evaluation, Stage
+from shapecheck.templates import format_value
+from shapecheck.templates.totals import added, holders
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Template:
+    """The stages of `target`, evaluated with the sizes `dims` of its free names (symbols have their own name).
+
+    `count` is the number of all stages of the model, of which a part may be left out; then those at the top of the
+    `whole` are kept too, for what all come to.
+    """
+
+    target: str
+    dims: tuple[tuple[str, str], ...]
+    stages: tuple[Stage, ...]
+    count: int
+    whole: tuple[Stage, ...] = ()
+
+    def __iter__(self) -> Iterator[Stage]:
+        """All stages, each before those inside of it."""
+        return _all(self.stages)
+
+    def __getitem__(self, path: str) -> Stage:
+        """The first call at `path`, `blocks[0].attn` for example; KeyError names the nearest if there is none."""
+        for stage in self:
+            if stage.path == path:
+                return stage
+        near = difflib.get_close_matches(path, dict.fromkeys(stage.path for stage in self), n=3)
+        raise KeyError(f"{path}; there is {', '.join(near)}" if near else path)
+
+    def __str__(self) -> str:
+        """The tree, as a terminal shows it."""
+        from shapecheck.templates.template_views import tree  # noqa: PLC0415 - which knows this class
+
+        return tree(self, color=False)
+
+    @property
+    def params(self) -> int:
+        """The numbers that the model holds."""
+        return sum(stage.params for stage in holders(self.whole or self.stages))
+
+    @property
+    def param_bytes(self) -> int:
+        """Their bytes."""
+        return sum(stage.param_bytes for stage in holders(self.whole or self.stages))
+
+    @property
+    def flops(self) -> int | str | None:
+        """An estimate of the operations of all, as text where free sizes enter; None if nobody asked for it."""
+        found = [stage.flops for stage in self.whole or self.stages if stage.flops is not None]
+        return added(found) if found else None
+
+    def to_json(self) -> str:
+        """The template as JSON text, version 1; shapes are text such as `f32[batch,48]` inside of pytrees."""
+        return json.dumps(
+            {
+                "version": VERSION,
+                "target": self.target,
+                "dims": dict(self.dims),
+                "total": {
+                    "stages": self.count,
+                    "params": self.params,
+                    "param_bytes": self.param_bytes,
+                    **({"flops": self.flops} if self.flops is not None else {}),
+                },
+                "stages": [_plain(stage) for stage in self.stages],
+            },
+            indent=2,
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Template:
+        """The template that `to_json` made this text of; raises ValueError for a text that is none.
+
+        What JSON does not tell is lost: tuples are lists, dataclasses dicts, and functions have the callable's name.
+        """
+        from shapecheck.templates.from_json import of_json  # noqa: PLC0415 - as above
+
+        return of_json(text)
+
+    def to_html(self) -> str:
+        """A page of its own that needs nothing else: a tree to fold and to search, in light and dark."""
+        from shapecheck.templates.html_page import html  # noqa: PLC0415 - as above
+
+        return html(self)
+
+    def _repr_html_(self) -> str:
+        """The page, inside of a notebook's cell."""
+        from shapecheck.templates.html_page import cell  # noqa: PLC0415 - as above
+
+        return cell(self)
+
+
+def _plain(stage: Stage) -> dict[str, Any]:
+    return {
+        "path": stage.path,
+        "type": stage.type,
+        "label": stage.label,
+        "callable": stage.callable,
+        "call": stage.call,
+        "under": list(stage.under),
+        "input": {name: format_value.plain(value) for name, value in stage.input},
+        "state": {name: format_value.plain(value) for name, value in stage.state},
+        "output": format_value.plain(stage.output),
+        "params": stage.params,
+        "param_bytes": stage.param_bytes,
+        "source": {"path": stage.source.path, "line": stage.source.line} if stage.source is not None else None,
+        **({"owner": stage.owner} if stage.owner else {}),
+        **({"intervenors": list(stage.intervenors)} if stage.intervenors else {}),
+        **({"flops": stage.flops} if stage.flops is not None else {}),
+        "children": [_plain(child) for child in stage.children],
+    }
+
+
+def of_runs(target: str, runs: Sequence[Evaluation]) -> Template:
+    """The template of the most general run that came to its end; raises ValueError if none did."""
+    best = next((run for run in runs if run.status == "ok"), None)
+    if best is None:
+        reasons = "; ".join(dict.fromkeys(f"{run.reason}{_at(run)}" for run in runs)) or "nothing was evaluated"
+        raise ValueError(f"{target} cannot be evaluated: {reasons}")
+    return Template(target, best.sizes, best.stages, sum(1 for _ in _all(best.stages)))
+
+
+def _at(run: Evaluation) -> str:
+    """The line of the user's code at which a run ended, and the arrays on it."""
+    if run.failure is None or run.failure.frame is None:
+        return ""
+    frame = run.failure.frame
+    arrays = ", ".join(f"{name}: {text}" for name, text in run.failure.arrays)
+    return f" ({frame.path}:{frame.line}, in {frame.function}{'; with ' * bool(arrays)}{arrays})"
+
+
+def _all(stages: Sequence[Stage]) -> Iterator[Stage]:
+    todo = list(stages[::-1])
+    while todo:
+        stage = todo.pop()
+        yield stage
+        todo += stage.children[::-1]

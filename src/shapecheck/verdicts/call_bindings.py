@@ -1,0 +1,197 @@
+"""One call of one scope: its annotations against what was observed, and what names meant in it."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+from shapecheck.model import Call, Claim, Module, Named, Observation
+from shapecheck.shapes import Bindings, Dim, NamedDim, Size, Spec, SymbolicDim, match, parse_spec
+from shapecheck.verdicts.claim_outcome import Bound, Mismatch, Outcomes, Reason, dtype_fits
+from shapecheck.verdicts.loop_turns import Turns
+from shapecheck.verdicts.numeric_samples import Samples
+from shapecheck.verdicts.select_arrays import NothingThereError, WrongStructureError, annotated, skeleton, subtree
+
+
+class CallReader:
+    """The names of one call. `outer` is the reader of the enclosing function's call, whose names comments may use.
+
+    `memo` holds what annotations bound, as jaxtyping has it; `fresh` what comments bound among themselves. `vague` are
+    words that docstrings use for the one axis of each of several parameters. What the function's `own` variables say
+    the calls around it cannot say.
+    """
+
+    def __init__(self, module: Module, call: Call, samples: Samples, outer: CallReader | None) -> None:
+        self.module, self.call, self.samples, self.outer = module, call, samples, outer
+        # A nested function reads the dims of the functions around it, as it reads their variables.
+        self.own = module.scopes[call.scope].sizes
+        self.memo: Bindings = outer.memo.without(self.own) if outer is not None else Bindings()
+        self.outcomes = Outcomes()
+        origins = outer.origins.items() if outer is not None else ()
+        self.origins: dict[str, Bound] = {name: origin for name, origin in origins if name not in self.own}
+        self.fresh: dict[str, Size] = {}
+        self.vague: frozenset[str] = frozenset()
+        self.fresh_origins: dict[str, Bound] = {}
+        self.seen: dict[int, list[Observation]] = defaultdict(list)
+        for observation in call.observations:
+            self.seen[observation.site].append(observation)
+        self.turns = Turns(module.sites, call.observations)
+
+    def claims(self) -> tuple[dict[int, Claim], dict[int, Claim]]:
+        """The observed claims by index: annotations that jaxtyping would check, and all the others.
+
+        Field annotations are among the others: jaxtyping does not check them, and they may use integer fields.
+        """
+        formal: dict[int, Claim] = {}
+        other: dict[int, Claim] = {}
+        for index, claim in enumerate(self.module.claims):
+            if any(s in self.seen for s in claim.sites):
+                is_field = self.module.sites[claim.sites[0]].kind == "field"
+                (formal if claim.notation == "annotation" and not is_field else other)[index] = claim
+        return formal, other
+
+    def spec(self, claim: Claim) -> Spec:
+        """What a comment claims: an expression that nothing can evaluate stands for one size, wherever it is written.
+
+        Where nothing says what H is, `H/2` in two comments is still the same size.
+        """
+        return self._closed(parse_spec(claim.spec))
+
+    def specs(self, claim: Claim) -> tuple[Spec, ...]:
+        """All readings of a comment, as `spec` has the first."""
+        return (self.spec(claim), *(self._closed(parse_spec(text)) for text in claim.readings))
+
+    def _closed(self, spec: Spec) -> Spec:
+        if not any(isinstance(dim, SymbolicDim) for dim in spec.dims):
+            return spec
+        return Spec(tuple(NamedDim(str(dim)) if self.open_names(dim) else dim for dim in spec.dims))
+
+    def open_names(self, dim: Dim) -> tuple[str, ...]:
+        """The names in an expression that nothing in this call says the size of."""
+        names = Spec((dim,)).names() if isinstance(dim, SymbolicDim) and not dim.broadcastable else ()
+        return tuple(n for n in names if n not in self._bound_names and self.outer_lookup(n) is None)
+
+    @cached_property
+    def _bound_names(self) -> frozenset[str]:
+        """The names that an axis has, or an integer that is visible somewhere in this call."""
+        claims = (claim for claim in self.module.claims if any(site in self.seen for site in claim.sites))
+        axes = (name for claim in claims for name in parse_spec(claim.spec).free_names())
+        visible = (named.name for observation in self.call.observations for named in observation.names)
+        return frozenset(itertools.chain(axes, visible))
+
+    def lookup(self, name: str) -> Size | None:
+        """What a name means in this call or in those around it."""
+        for space in (self.memo.single, self.fresh):
+            if name in space:
+                return space[name]
+        return self.outer_lookup(name)
+
+    def outer_lookup(self, name: str) -> Size | None:
+        """What a name means in the calls around this one, unless it is a variable of this one's own."""
+        return self.outer.lookup(name) if self.outer is not None and name not in self.own else None
+
+    def candidates(self, name: str, names: Sequence[Named]) -> list[Size]:
+        """The annotation's binding, and the integers of that name that are visible at an observation.
+
+        What a constructor did not save counts only where no annotation binds the name.
+        """
+        found = [self.memo.single[name]] if name in self.memo.single else []
+        for named in names:
+            if name in self.memo.single and named.source.endswith(".__init__"):
+                continue
+            size = self.samples.size(named.size) if named.name == name else None
+            if size is not None and size not in found:
+                found.append(size)
+        return found
+
+    def bound(self, spec: Spec, names: Sequence[Named]) -> tuple[Bound, ...]:
+        """What the names of a spec meant, for the message."""
+        found = (self._origin(name, names) for name in spec.names())
+        return tuple(b for b in found if b is not None)
+
+    def _origin(self, name: str, names: Sequence[Named]) -> Bound | None:
+        if name in self.origins:
+            return self.origins[name]
+        visible = next((n for n in names if n.name == name), None)
+        if visible is not None:
+            return Bound(name, visible.size, visible.source)
+        if name in self.fresh_origins:
+            return self.fresh_origins[name]
+        return self.outer._origin(name, ()) if self.outer is not None and name not in self.own else None
+
+    def read_annotations(self, claims: Mapping[int, Claim]) -> None:
+        """Check annotations in the order of evaluation; each binds names for those after it."""
+        by_site: dict[int, list[tuple[int, Claim]]] = defaultdict(list)
+        for index, claim in claims.items():
+            by_site[claim.sites[0]].append((index, claim))
+        for observation in self.call.observations:
+            together: dict[object, list[tuple[int, Claim]]] = defaultdict(list)
+            for index, claim in by_site.get(observation.site, ()):
+                together[("alone", index) if claim.group is None else claim.group].append((index, claim))
+            for members in together.values():
+                self._alternatives(members, observation)
+
+    def _alternatives(self, members: Sequence[tuple[int, Claim]], observation: Observation) -> None:
+        """Claims of one union: the first that fits binds; if none does, all are false."""
+        failures: dict[int, Mismatch] = {}
+        for index, claim in members:
+            try:
+                outcome = self._annotation(claim, observation)
+            except NothingThereError as nothing:
+                self.outcomes.unknown[index] = str(nothing)
+                continue
+            if outcome is None:
+                self.outcomes.good.update(i for i, _ in members)
+                return
+            failures[index] = outcome
+        if failures and len(failures) == len(members):
+            for index, mismatch in failures.items():
+                self.outcomes.bad.setdefault(index, mismatch)
+
+    def _annotation(self, claim: Claim, observation: Observation) -> Mismatch | None:
+        spec = parse_spec(claim.spec)
+        env = self._environment(observation.names)
+        try:
+            parts = annotated(claim, observation.value)
+        except WrongStructureError:
+            return Mismatch("structure", observation.value, self.call)
+        memo = self.memo
+        for part in parts:
+            shape = self.samples.shape(part.value.shape)
+            if shape is None:
+                raise NothingThereError("a size could not be computed")
+            leaf = (part.key or "*") if claim.structure else ""
+            result = match(spec, shape, memo, env=env, count=self.samples.count, leaf=leaf)
+            if result.reason == "unbound":
+                raise NothingThereError(result.detail)
+            if not result.ok:
+                reason: Reason = "rank" if result.reason == "rank" else "dim"
+                return Mismatch(reason, part.value, self.call, result.dim, self.bound(spec, observation.names))
+            if not dtype_fits(claim.dtype, part.value):
+                return Mismatch("dtype", part.value, self.call)
+            memo = result.bindings
+        structure = claim.structure.strip()
+        if structure.isidentifier():
+            text = skeleton(subtree(claim, observation.value))
+            if memo.structures.get(structure, text) != text:
+                return Mismatch("structure", observation.value, self.call)
+            memo = memo.with_structure(structure, text)
+        self._remember(memo, claim)
+        return None
+
+    def _remember(self, memo: Bindings, claim: Claim) -> None:
+        for name, size in memo.single.items():
+            if name not in self.memo.single:
+                source = f"{claim.target}: {claim.text}"
+                self.origins[name] = Bound(name, self.samples.text(size), source, claim.span.line)
+        self.memo = memo
+
+    def _environment(self, names: Sequence[Named]) -> dict[str, Size]:
+        env: dict[str, Size] = {}
+        for named in names:
+            size = self.samples.size(named.size)
+            if size is not None:
+                env.setdefault(named.name, size)
+        return env

@@ -1,0 +1,242 @@
+"""One call's comments, docstrings and fields: a claim holds if any sensible reading of it does."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from shapecheck.model import ArrayValue, Claim, Named, Observation, TreeValue
+from shapecheck.shapes import AnyDim, Bindings, FixedDim, NamedDim, Size, Spec, match, parse_spec
+from shapecheck.verdicts.call_bindings import CallReader
+from shapecheck.verdicts.claim_outcome import Mismatch, Outcomes, Reason, dtype_fits
+from shapecheck.verdicts.loop_turns import Turn
+from shapecheck.verdicts.select_arrays import NothingThereError, Part, described
+from shapecheck.verdicts.unify import natural_site, vague_name, vote
+from shapecheck.verdicts.vmap_readings import alone, in_front, is_mapped, mapped_axes
+
+_MOST_READINGS = 32
+_AGREEING = 2  # other fields whose comments must agree on a name
+
+Shape = tuple[Size, ...]
+
+
+def read_call(reader: CallReader) -> Outcomes:
+    """All claims of one call: annotations first, as jaxtyping means them; then the others, charitably."""
+    formal, other = reader.claims()
+    reader.read_annotations(formal)
+    if other:
+        outcomes = CommentReader(reader, other, 0).read()
+        if outcomes.bad:
+            dropped = _left_out(reader, other)
+            if dropped:
+                again = CommentReader(reader, other, dropped).read()
+                outcomes = again if not again.bad else outcomes
+        reader.outcomes.good |= outcomes.good
+        reader.outcomes.bad.update(outcomes.bad)
+        reader.outcomes.unknown.update(outcomes.unknown)
+    return reader.outcomes
+
+
+class CommentReader:
+    """Reads the comments of one call, leaving out `dropped` leading axes of every value."""
+
+    def __init__(self, reader: CallReader, claims: Mapping[int, Claim], dropped: int) -> None:
+        self.reader, self.claims, self.dropped = reader, claims, dropped
+        self.samples = reader.samples
+        self.outcomes = Outcomes()
+        self.by_turn: dict[tuple[str, Turn], Size] = {}
+
+    def read(self) -> Outcomes:
+        """Bind the names that only comments know, then hold each claim against its value."""
+        self.by_turn = vote(self.reader, self.claims, self.dropped)
+        groups: dict[int, list[int]] = defaultdict(list)
+        for index, claim in self.claims.items():
+            self._claim(index, claim)
+            if claim.group is not None:
+                groups[claim.group].append(index)
+        outcomes = self.outcomes
+        for members in groups.values():
+            if any(i in outcomes.good and i not in outcomes.bad for i in members):
+                for index in members:
+                    outcomes.bad.pop(index, None)
+                    outcomes.good.add(index)
+        return outcomes
+
+    def _claim(self, index: int, claim: Claim) -> None:
+        primary = natural_site(self.reader, claim)
+        others = [each for site in claim.sites if site != primary for each in self._by_turn(site)]
+        for turn, observation in self._by_turn(primary):
+            outcome = self._reading(claim, observation, turn)
+            elsewhere = (_with_names(o, observation.names) for t, o in others if _may_be_one(t, turn))
+            if outcome is not None and any(self._reading(claim, o, turn) is None for o in elsewhere):
+                outcome = None
+            if outcome is None:
+                self.outcomes.good.add(index)
+            elif isinstance(outcome, Mismatch):
+                doubt = self._doubt(claim, observation, outcome, turn)
+                if doubt:
+                    self.outcomes.unknown[index] = doubt
+                else:
+                    self.outcomes.bad.setdefault(index, outcome)
+            else:
+                self.outcomes.unknown[index] = outcome
+
+    def _by_turn(self, site: int) -> Iterator[tuple[Turn | None, Observation]]:
+        """What a site showed, turn by turn; what stands outside of a loop does not take part in its turns."""
+        seen = self.reader.seen.get(site, ())
+        turns = self.reader.turns.of(site) if self.reader.turns.repeats(site) else [None] * len(seen)
+        return zip(turns, seen, strict=True)
+
+    def _doubt(self, claim: Claim, observation: Observation, mismatch: Mismatch, turn: Turn | None) -> str:
+        """Why a claim that fails may still be meant well; "" if it is plainly false."""
+        value = observation.value
+        wholes = (replace(observation, value=whole) for whole in in_front(value))
+        if any(self._reading(claim, w, turn) is None for w in wholes) and not self._speaks_of_one_example:
+            return "it fits only with the axes of vmap in front, and nothing else says that these are meant"
+        roles = _as_roles(parse_spec(claim.spec))
+        if roles is not None and self._reading(replace(claim, spec=str(roles)), observation, turn) is None:
+            return "its names may be the roles of axes, as those before an equals sign are"
+        if isinstance(value, TreeValue) and value.kind == "node" and not claim.select:
+            leaves = [[part] for part in described(claim, value)[0]]
+            spec = self.reader.spec(claim)
+            if any(self._part(claim, spec, part, observation.names, None) is None for (part,) in leaves):
+                return f"it gives one shape for a {value.type} of several arrays, and fits some of them"
+        in_fields = self.reader.module.sites[claim.sites[0]].kind == "field" and claim.notation == "comment"
+        fresh = [b.name for b in mismatch.bound if b.name in self.reader.fresh]
+        if in_fields and mismatch.reason == "dim" and not all(self._agreed(claim, name) for name in fresh):
+            return "only the comments of other fields bind its names, and they may each speak for themselves"
+        return ""
+
+    def _agreed(self, claim: Claim, name: str) -> bool:
+        """Whether several other claims mean one size by a name, so that it means the same in all of them."""
+        agreeing = 0
+        for other in self.claims.values():
+            seen = self.reader.seen.get(natural_site(self.reader, other), ())
+            if other is not claim and seen and name in parse_spec(other.spec).names():
+                agreeing += all(self._reading(other, each, None) is None for each in seen)
+        return agreeing >= _AGREEING
+
+    @cached_property
+    def _speaks_of_one_example(self) -> bool:
+        """Whether some claim of this call leaves out the axes of vmap: then those that name them mean others."""
+        formal = [c for i, c in enumerate(self.reader.module.claims) if i in self.reader.outcomes.good]
+        return any(
+            claim in formal or self._reading(claim, replace(each, value=alone(each.value)), None) is None
+            for claim in (*formal, *self.claims.values())
+            if parse_spec(claim.spec).rank() is not None
+            for each in self.reader.seen.get(claim.sites[0], ())
+            if is_mapped(each.value)
+        )
+
+    def _reading(self, claim: Claim, observation: Observation, turn: Turn | None) -> Mismatch | str | None:
+        """None if some reading holds, else the mismatch of the most natural one, or why nothing can be said."""
+        try:
+            readings = described(claim, observation.value)
+        except NothingThereError as nothing:
+            return str(nothing)
+        first: Mismatch | None = None
+        for spec, parts in itertools.product(self.reader.specs(claim), readings):
+            problems = (self._part(claim, spec, part, observation.names, turn) for part in parts)
+            problem = next((p for p in problems if p is not None), None)
+            if problem is None:
+                return None
+            first = first or problem
+        return first
+
+    def _part(self, claim: Claim, spec: Spec, part: Part, names: Sequence[Named], turn: Turn | None) -> Mismatch | None:
+        shape = self.samples.shape(part.value.shape)
+        if shape is None:
+            return None
+        shape = shape[self.dropped :]
+        call, worst = self.reader.call, None
+        own = vague_name(claim) if vague_name(claim) in self.reader.vague else ""
+        for single in self._choices(spec, names, turn, own):
+            bindings = replace(self.reader.memo, single=single)
+            result = match(spec, shape, bindings, env=single, count=self.samples.count, defer=True)
+            if result.ok or result.reason == "unbound" or self._with_mapped(spec, part.value, shape, bindings):
+                return None if dtype_fits(claim.dtype, part.value) else Mismatch("dtype", part.value, call)
+            reason: Reason = "rank" if result.reason == "rank" else "dim"
+            worst = worst or Mismatch(
+                reason, part.value, call, result.dim, self.reader.bound(parse_spec(claim.spec), names)
+            )
+        return worst
+
+    def _with_mapped(self, spec: Spec, value: ArrayValue, shape: Shape, bindings: Bindings) -> bool:
+        """The reading under `vmap` with the mapped axes in front: it may not bind a free name to them."""
+        if spec.rank() is None:
+            return False
+        return any(self._fits_behind(self.samples.shape(axes), spec, shape, bindings) for axes in mapped_axes(value))
+
+    def _fits_behind(self, mapped: Shape | None, spec: Spec, shape: Shape, bindings: Bindings) -> bool:
+        front, rest = spec.dims[: len(mapped or ())], spec.dims[len(mapped or ()) :]
+        for dim, size in itertools.zip_longest(front, mapped or ()):
+            known = bindings.single.get(dim.name) if isinstance(dim, NamedDim) else None
+            if isinstance(dim, FixedDim):
+                known = (dim.size,) * self.samples.count
+            if known != size:
+                return False
+        return match(Spec(rest), shape, bindings, env=bindings.single, count=self.samples.count, defer=True).ok
+
+    def _choices(self, spec: Spec, names: Sequence[Named], turn: Turn | None, own: str) -> Iterator[dict[str, Size]]:
+        """What the names of a claim may mean: each combination of their sensible readings. `own` is only its own."""
+        options: list[list[tuple[str, Size]]] = []
+        for name in spec.names():
+            sizes = self.reader.candidates(name, names)
+            if not sizes and name != own:
+                bound = self.by_turn.get((name, turn)) if turn is not None else None
+                bound = bound if bound is not None else self.reader.lookup(name)
+                sizes = [bound] if bound is not None else []
+            if sizes:
+                options.append([(name, size) for size in sizes])
+        for combination in itertools.islice(itertools.product(*options), _MOST_READINGS):
+            yield dict(combination)
+
+
+def _as_roles(spec: Spec) -> Spec | None:
+    """A spec such as `(H, W, I=1, O=C)` whose plain names say what axes are for; None if it is none."""
+    if not any(isinstance(dim, NamedDim) and dim.label for dim in spec.dims):
+        return None
+    plain = [isinstance(dim, NamedDim) and not dim.label for dim in spec.dims]
+    return Spec(tuple(AnyDim() if is_plain else dim for dim, is_plain in zip(spec.dims, plain, strict=True)))
+
+
+def _with_names(observation: Observation, names: Sequence[Named]) -> Observation:
+    """An observation with the integers visible at the claim's own place too: `B, T = x.shape` names them for x."""
+    have = {named.name for named in observation.names}
+    return replace(observation, names=(*observation.names, *(n for n in names if n.name not in have)))
+
+
+def _may_be_one(turn: Turn | None, other: Turn | None) -> bool:
+    """Whether values may be of one turn: two turns of one loop are apart."""
+    return turn is None or other is None or turn[0] != other[0] or turn == other
+
+
+def _left_out(reader: CallReader, claims: Mapping[int, Claim]) -> int:
+    """How many leading axes all comments of this call leave out alike; 0 where any comment or annotation has them."""
+    left: set[Shape] = set()
+    count = 0
+    for claim in claims.values():
+        spec = parse_spec(claim.spec)
+        rank = spec.rank()
+        for observation in reader.seen.get(claim.sites[0], ()):
+            try:
+                readings = described(claim, observation.value)
+            except NothingThereError:
+                continue
+            shape = reader.samples.shape(readings[0][0].value.shape)
+            if shape is None:
+                continue
+            if rank is None or claim.readings:  # `...` and `[B]` leave them open, and do not name them
+                continue
+            if len(shape) <= rank:
+                return 0
+            left.add(shape[: len(shape) - rank])
+            count += 1
+    if count < 2 or len(left) != 1:
+        return 0
+    axes = next(iter(left))
+    named = set(reader.memo.single.values())
+    return 0 if any(a in named for a in axes) else len(axes)

@@ -1,0 +1,138 @@
+"""SC4xx: what evaluation shows of calls for debugging."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from shapecheck.model import (
+    ArrayValue,
+    DebugCall,
+    Edit,
+    Evaluation,
+    Failure,
+    Finding,
+    Module,
+    Observation,
+    Span,
+    Template,
+)
+from shapecheck.rules import RULES
+from shapecheck.verdicts.messages import line_span
+
+_ORDER = re.compile(r"ordered (?:IO callback|effects)", re.IGNORECASE)
+_REMEDY = "jax.debug.print shows the values, each time that the line runs: "
+
+Seen = Mapping[tuple[str, int], Sequence[Observation]]
+
+
+def debug_findings(modules: Mapping[str, Module], runs: Sequence[Sequence[Evaluation]]) -> Iterator[Finding]:
+    """The findings of all calls for debugging; those of SC402 too, which few want to see."""
+    seen = _shown(modules, runs)
+    for module in modules.values():
+        for call in module.debug_calls:
+            yield from _of_call(module.path, call, seen)
+    told: set[tuple[str, int]] = set()
+    for failure in (evaluation.failure for run in runs for evaluation in run):
+        if failure is None or failure.frame is None or not is_about_order(failure):
+            continue
+        path, line = failure.frame.path, failure.frame.line
+        if path in modules and (path, line) not in told:
+            told.add((path, line))
+            yield _finding("SC404", path, line_span(modules[path].lines, line), reason=failure.message)
+
+
+def is_about_order(failure: Failure) -> bool:
+    """Whether JAX says that it cannot keep an order: what SC404 reports."""
+    return failure.kind != "shape" and _ORDER.search(failure.message) is not None
+
+
+def _shown(modules: Mapping[str, Module], runs: Sequence[Sequence[Evaluation]]) -> Seen:
+    """What was seen at the sites of all calls."""
+    sites = {(path, site) for path, m in modules.items() for call in m.debug_calls for site, _ in call.shown}
+    paths = {path for path, _ in sites}
+    seen: defaultdict[tuple[str, int], list[Observation]] = defaultdict(list)
+    if not sites:
+        return seen
+    for call in (call for run in runs for evaluation in run for call in evaluation.calls):
+        if call.path in paths:
+            for observation in call.observations:
+                if (call.path, observation.site) in sites:
+                    seen[call.path, observation.site].append(observation)
+    return seen
+
+
+def _of_call(path: str, call: DebugCall, seen: Seen) -> Iterator[Finding]:
+    if call.function != "print":
+        yield _finding("SC402", path, call.span, function=call.function)
+    traced = [(text, o.traced) for site, text in call.shown for o in seen.get((path, site), ()) if o.traced]
+    if not traced:
+        return
+    text, transformation = traced[0]
+    if call.function == "print":
+        yield _finding("SC403", path, call.span, _REMEDY + _example(text), text=text, transformation=transformation)
+        return
+    fix = _fix(path, call, seen)
+    yield _finding(
+        "SC401",
+        path,
+        call.span,
+        f"write {_example(text)}",
+        fix,
+        text=text,
+        transformation=transformation,
+        function=call.function,
+    )
+
+
+def _example(text: str) -> str:
+    named = f'"{{{text}}}", {text}={text}' if text.isidentifier() else f'"{{}}", {text}'
+    return f"jax.debug.print({named})"
+
+
+def _finding(code: str, path: str, span: Span, detail: str = "", fix: tuple[Edit, ...] = (), **gaps: str) -> Finding:
+    rule = RULES[code]
+    details = (detail,) if detail else ()
+    return Finding(code, rule.severity, path, span, rule.message.format(**gaps), details, fix=fix)
+
+
+def _fix(path: str, call: DebugCall, seen: Seen) -> tuple[Edit, ...]:
+    """The f-string with its traced fields as arguments, where each can be one in all calls that were seen."""
+    template = call.template
+    if template is None:
+        return ()
+    moved = set()
+    for part, (site, _) in enumerate(call.shown):
+        found = seen.get((path, site), ())
+        if any(o.traced for o in found):
+            if not all(_can_be_late(o, template.fields[part].spec) for o in found):
+                return ()
+            moved.add(part)
+    return (Edit(template.span, _rewritten(template, moved)),)
+
+
+def _can_be_late(observation: Observation, spec: str) -> bool:
+    """Whether JAX formats such a value as Python does: an array, and one of no axes if there is a format."""
+    value = observation.value
+    return isinstance(value, ArrayValue) and not value.dtype.startswith("key<") and not (spec and value.shape)
+
+
+def _rewritten(template: Template, moved: set[int]) -> str:
+    """The format string and its arguments. What Python still formats itself doubles the braces of the others."""
+    stays = len(moved) < len(template.fields)
+    opening, closing = ("{{", "}}") if stays else ("{", "}")
+    parts = [f"f{template.texts[0]}" if stays else template.texts[0]]
+    by_place: list[str] = []
+    by_name: dict[str, None] = {}
+    for index, field in enumerate(template.fields):
+        if index not in moved:
+            parts.append(f"{{{field.expression}{field.spec}}}")
+        else:
+            parts.append(f"{opening}{field.keyword}{field.spec}{closing}")
+            if field.keyword:
+                by_name[f"{field.keyword}={field.keyword}"] = None
+            else:
+                by_place.append(field.expression)
+        parts.append(template.texts[index + 1])
+    return ", ".join(["".join(parts), *by_place, *by_name])

@@ -1,0 +1,174 @@
+"""Verdicts -> the findings and counts of the whole run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from shapecheck.model import Claim, Evaluation, Finding, Module, Resting, Span, Summary, Unreached, proves, weakest
+from shapecheck.rules import RULES
+from shapecheck.shapes import parse_spec
+from shapecheck.verdicts.debug_findings import debug_findings, is_about_order
+from shapecheck.verdicts.judge import ClaimKey, Verdicts
+from shapecheck.verdicts.messages import failure_finding, line_span, mismatch_finding
+from shapecheck.verdicts.near_miss import near_misses
+from shapecheck.verdicts.unreached import Reasons
+
+
+def surely(modules: Mapping[str, Module], verdicts: Verdicts, strict: bool) -> set[ClaimKey]:
+    """The claims that may be reported: sure ones, and comments with a name that evaluation knows for a dim.
+
+    That is a name which a verified comment uses as a dim, or which is an integer where the comment stands.
+    """
+    sure: set[ClaimKey] = set()
+    for path, module in modules.items():
+        known: set[str] = set()
+        for index, claim in enumerate(module.claims):
+            if (path, index) in verdicts.good and (claim.sure or len(parse_spec(claim.spec).dims) > 1):
+                known.update(n for n in parse_spec(claim.spec).names())
+        for index, claim in enumerate(module.claims):
+            names = set(parse_spec(claim.spec).names())
+            if strict or claim.sure or (not claim.loose and (known & names or _of_integers(verdicts, (path, index)))):
+                sure.add((path, index))
+    return sure
+
+
+def _of_integers(verdicts: Verdicts, key: ClaimKey) -> bool:
+    """Whether a false comment has the value's rank, and a name that is an integer where it stands."""
+    false = verdicts.bad.get(key)
+    if false is None or false.mismatch.reason != "dim":
+        return False
+    return any(b.line is None for b in false.mismatch.bound)
+
+
+def findings(
+    modules: Mapping[str, Module], runs: Sequence[Sequence[Evaluation]], verdicts: Verdicts, sure: set[ClaimKey]
+) -> list[Finding]:
+    """What is wrong: false claims, malformed ones, near misses, shape errors that JAX raised, and calls to debug."""
+    found: list[Finding] = []
+    groups: set[tuple[str, int]] = set()
+    for (path, index), false in sorted(verdicts.bad.items(), key=lambda item: item[0]):
+        claim = modules[path].claims[index]
+        if (path, index) in sure and not _told(claim, groups):
+            found.append(mismatch_finding(modules[path], claim, false))
+    for module in modules.values():
+        found += [_problem(module, p.code, p.span, p.message) for p in module.problems if p.code]
+        found += near_misses(module)
+    found += _shape_errors(modules, runs, verdicts, sure)
+    found += debug_findings(modules, runs)
+    return found
+
+
+def _told(claim: Claim, groups: set[tuple[str, int]]) -> bool:
+    """A union that nothing fits is one finding, at its first member."""
+    if claim.group is None:
+        return False
+    key = (claim.path, claim.group)
+    told = key in groups
+    groups.add(key)
+    return told
+
+
+def _problem(module: Module, code: str, span: Span, text: str) -> Finding:
+    return Finding(code, RULES[code].severity, module.path, span, text)
+
+
+def _shape_errors(
+    modules: Mapping[str, Module],
+    runs: Sequence[Sequence[Evaluation]],
+    verdicts: Verdicts,
+    sure: set[ClaimKey],
+) -> list[Finding]:
+    """SC301 and SC305. Where the code needs a tie and a claim on the way is false, the claim tells the cause."""
+    found: dict[tuple[str, int], Finding] = {}
+    blamed = {id(false.evaluation) for key, false in verdicts.bad.items() if key in sure}
+    for run in runs:
+        failed = [each for each in run if _is_shape_error(each) and not any(each is e for e in verdicts.explained)]
+        if not failed or not proves([each.assumptions for each in failed]):
+            continue
+        for evaluation in failed:
+            failure = evaluation.failure
+            if failure is None or failure.frame is None or failure.frame.path not in modules:
+                continue
+            if failure.requires and any(id(each) in blamed for each in run):
+                continue
+            key = (failure.frame.path, failure.frame.line)
+            found.setdefault(key, failure_finding(evaluation, failure, failure.frame, modules[key[0]].lines))
+    return list(found.values())
+
+
+def _is_shape_error(evaluation: Evaluation) -> bool:
+    return evaluation.status != "ok" and evaluation.failure is not None and evaluation.failure.kind == "shape"
+
+
+def stops(
+    modules: Mapping[str, Module], runs: Sequence[Sequence[Evaluation]], unreached: Sequence[Unreached]
+) -> list[Finding]:
+    """SC302: why evaluations ended early, where that left claims unreached."""
+    paths = {u.path for u in unreached}
+    found: dict[tuple[str, int, str], Finding] = {}
+    for run in runs:
+        numbers = any(evaluation.mode == "sized" and evaluation.status != "failed" for evaluation in run)
+        for evaluation in run:
+            failure = evaluation.failure
+            if evaluation.status != "stopped" or failure is None or failure.kind == "shape" or is_about_order(failure):
+                continue
+            if evaluation.mode == "symbolic" and numbers:  # where symbols stop is no matter if numbers go further
+                continue
+            frame = failure.frame
+            path, line = (frame.path, frame.line) if frame is not None else (evaluation.path, evaluation.line)
+            if path in modules and evaluation.path in paths:
+                rule = RULES["SC302"]
+                message = rule.message.format(target=evaluation.target, reason=evaluation.reason)
+                span = line_span(modules[path].lines, line)
+                finding = Finding(rule.code, rule.severity, path, span, message)
+                found.setdefault((path, line, evaluation.target), finding)
+    return list(found.values())
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How every claim ended, why those which nothing reached were not, and what the verified ones leave open."""
+
+    summary: Summary
+    unreached: tuple[Unreached, ...]
+    loose: tuple[Unreached, ...]
+    resting: tuple[Resting, ...]
+
+
+def tally(modules: Mapping[str, Module], verdicts: Verdicts, sure: set[ClaimKey], reasons: Reasons) -> Tally:
+    """Count the claims."""
+    counts: Counter[str] = Counter()
+    missing: list[Unreached] = []
+    loose: list[Unreached] = []
+    resting: list[Resting] = []
+    for path, module in modules.items():
+        for index, claim in enumerate(module.claims):
+            key = (path, index)
+            if key in verdicts.bad:
+                counts["mismatched" if key in sure else "tentative"] += 1
+            elif key in verdicts.good:
+                counts["verified"] += 1
+                counts["verified_for_all_sizes"] += key in verdicts.for_all_sizes
+                if key in verdicts.loose:
+                    loose.append(Unreached(path, claim.span.line, f"nothing else binds {_listed(verdicts.loose[key])}"))
+                assumptions = verdicts.rests_on.get(key, ())
+                if assumptions:
+                    resting.append(Resting(path, claim.span.line, claim.text, assumptions))
+                    counts["verified_on_alias"] += weakest(assumptions) == "alias"
+                    counts["verified_on_invention"] += weakest(assumptions) == "invented"
+            else:
+                missing.append(Unreached(path, claim.span.line, reasons.of(claim, index)))
+    total = sum(len(module.claims) for module in modules.values())
+    summary = Summary(total=total, unreached=len(missing), verified_loosely=len(loose), **counts)
+    resting.sort(key=lambda each: (each.path, each.line, each.claim))
+    return Tally(summary, _ordered(missing), _ordered(loose), tuple(resting))
+
+
+def _ordered(items: Sequence[Unreached]) -> tuple[Unreached, ...]:
+    return tuple(sorted(items, key=lambda u: (u.path, u.line, u.reason)))
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

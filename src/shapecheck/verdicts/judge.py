@@ -1,0 +1,344 @@
+"""Claims x evaluations -> how each claim ended."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from shapecheck.model import ArrayValue, Assumption, Call, Claim, Evaluation, Module, proves, weakest
+from shapecheck.shapes import Bindings, Spec, match, parse_spec
+from shapecheck.verdicts.call_bindings import CallReader
+from shapecheck.verdicts.claim_outcome import Mismatch, Outcomes
+from shapecheck.verdicts.comment_verdicts import read_call
+from shapecheck.verdicts.numeric_samples import Samples
+from shapecheck.verdicts.rank_only import loose_names
+
+ClaimKey = tuple[str, int]
+MISFIT = "the example's own arguments do not fit the parameters"
+UNEVEN = "it was seen only with sizes for which its division does not come out even"
+MADE_UP = "it fails, but only for made-up arguments, which prove nothing"
+
+HALF_WAY = "evaluation did not come to the end of its function"
+SOME_SIZES = "it holds for some sizes and fails for others: for {holds}, but not for {fails}"
+
+_GIVEN = ("test", "example", "config", "script", "run")  # origins of arguments that the user wrote
+_PARTICULAR = ("tie", "size", "rank")  # assumptions under which a claim was not seen for all sizes
+_SMALLEST_OWED = 15  # multiples of smaller sizes mean nothing
+_FACTORS = range(1, 9)
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """A claim that evaluation contradicts: the most telling case, and what was chosen for it."""
+
+    mismatch: Mismatch
+    evaluation: Evaluation
+
+
+@dataclass
+class Verdicts:
+    """How the claims ended, by (path, index). A claim in none of these was not observed at all."""
+
+    good: set[ClaimKey] = field(default_factory=set)
+    for_all_sizes: set[ClaimKey] = field(default_factory=set)
+    firm: set[ClaimKey] = field(default_factory=set)  # good, and every name was bound by something else
+    loose: dict[ClaimKey, tuple[str, ...]] = field(default_factory=dict)  # good, but for these names
+    bad: dict[ClaimKey, Contradiction] = field(default_factory=dict)
+    unknown: dict[ClaimKey, str] = field(default_factory=dict)
+    rests_on: dict[ClaimKey, tuple[Assumption, ...]] = field(default_factory=dict)  # the strongest run that verifies it
+    explained: list[Evaluation] = field(default_factory=list)  # what failed untied, for a relation that claims write
+
+
+def judge(modules: Mapping[str, Module], runs: Iterable[Sequence[Evaluation]]) -> Verdicts:
+    """The verdicts over all entries; `runs` are the evaluations of one entry each.
+
+    Within an entry a claim is false only if it fails in every evaluation that saw it: other sizes, or numbers in
+    place of symbols, may show that it holds after all. Over entries one failure is enough.
+    """
+    verdicts = Verdicts()
+    for evaluations in runs:
+        _entry(modules, evaluations, verdicts)
+    for key in verdicts.bad:
+        verdicts.good.discard(key)
+        verdicts.for_all_sizes.discard(key)
+    for key in verdicts.firm | verdicts.bad.keys():
+        verdicts.loose.pop(key, None)
+    return verdicts
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What one evaluation shows of the claims."""
+
+    evaluation: Evaluation
+    results: Mapping[ClaimKey, Result]
+
+    @property
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """What it rests on."""
+        return self.evaluation.assumptions
+
+    def everywhere(self) -> bool:
+        """Whether it is for all sizes: with symbols, none of which had to be a number or another."""
+        is_whole = self.evaluation.mode == "symbolic" and self.evaluation.status == "ok"
+        return is_whole and not any(each.kind in _PARTICULAR for each in self.assumptions)
+
+    def is_free(self, group: Sequence[Seen]) -> bool:
+        """Whether it went to its end with numbers, and with no more ties than others needed."""
+        is_whole = self.evaluation.mode == "sized" and self.evaluation.status == "ok"
+        is_another_case = any(each.kind == "value" and each.provenance == "given" for each in self.assumptions)
+        return is_whole and not is_another_case and self.ties() == min(each.ties() for each in group)
+
+    def ties(self) -> int:
+        """How many dims were tied."""
+        return sum(each.kind == "tie" for each in self.assumptions)
+
+
+def _entry(modules: Mapping[str, Module], evaluations: Sequence[Evaluation], verdicts: Verdicts) -> None:
+    every = [Seen(evaluation, evaluate(modules, evaluation)) for evaluation in evaluations]
+    every = _counted(every, verdicts)
+    for each in every:
+        verdicts.unknown.update({key: result.unknown for key, result in each.results.items() if result.unknown})
+    ranks: dict[int, list[Seen]] = {}
+    for each in every:
+        ranks.setdefault(each.evaluation.rank, []).append(each)
+    good: dict[ClaimKey, bool] = {}
+    bad: dict[ClaimKey, Contradiction] = {}
+    for number, group in enumerate(ranks.values()):
+        for key in dict.fromkeys(key for each in group for key in each.results):
+            if number and not _is_for_each_rank(modules[key[0]].claims[key[1]]):
+                continue
+            found = _verdict(key, group, verdicts)
+            if isinstance(found, Contradiction):
+                bad.setdefault(key, found)
+            elif found is not None and not number:
+                good[key] = found
+    for key, everywhere in good.items():
+        verdicts.good.add(key)
+        if everywhere and key not in bad:
+            verdicts.for_all_sizes.add(key)
+    for key, contradiction in bad.items():
+        verdicts.bad.setdefault(key, contradiction)
+
+
+def _is_for_each_rank(claim: Claim) -> bool:
+    """Whether a claim is about any number of axes: a comment may speak of the case that its author had in mind."""
+    return claim.notation == "annotation" or parse_spec(claim.spec).rank() is None
+
+
+def _verdict(key: ClaimKey, group: Sequence[Seen], verdicts: Verdicts) -> Contradiction | bool | None:
+    """How a claim ends by the evaluations of one entry: a contradiction; that it holds, everywhere or not; or nothing.
+
+    One evaluation in which it holds is enough. If it fails in another, and both rest on what was invented, it holds by
+    one invention alone.
+    """
+    bad = [each for each in group if key in each.results and each.results[key].bad is not None]
+    good = [each for each in group if key in each.results and each.results[key].good and each not in bad]
+    if bad and good and all(weakest(each.assumptions) == "invented" for each in (*bad, *good)):
+        verdicts.unknown.setdefault(key, MADE_UP)
+        return None
+    free = [each for each in group if each.is_free(group)]
+    if (fails := [each for each in bad if each in free]) and (holds := [each for each in good if each in free]):
+        verdicts.unknown.setdefault(key, SOME_SIZES.format(holds=_sizes(holds), fails=_sizes(fails)))
+        return None
+    if good:
+        best = min(good, key=lambda each: _strength(each.assumptions))
+        kept = verdicts.rests_on.get(key)
+        if kept is None or _strength(best.assumptions) < _strength(kept):
+            verdicts.rests_on[key] = tuple(a for a in best.assumptions if a.kind not in ("dtype", "follows"))
+        loose = [each.results[key].loose for each in good]
+        if all(loose):
+            verdicts.loose.setdefault(key, loose[0])
+        else:
+            verdicts.firm.add(key)
+        return not bad and any(each.everywhere() and not each.results[key].loose for each in good)
+    shown = [(each, mismatch) for each in bad if _counts(each.evaluation) and (mismatch := each.results[key].bad)]
+    for _, mismatch in shown:
+        # What an invention does not bring about is the same for all of them.
+        alike = [each for each, other in shown if (other.reason, other.axis) == (mismatch.reason, mismatch.axis)]
+        about: Literal["shape", "dim", "dtype"] = "shape"
+        about = "dim" if mismatch.reason == "dim" else "dtype" if mismatch.reason == "dtype" else about
+        if proves([each.assumptions for each in alike], about):
+            return Contradiction(mismatch, alike[0].evaluation)
+    if bad and not all(any(a.kind == "follows" for a in each.assumptions) for each in bad):
+        verdicts.unknown.setdefault(key, MADE_UP)
+    return None
+
+
+def _sizes(seen: Sequence[Seen]) -> str:
+    return ", ".join(f"{name}={size}" for name, size in seen[0].evaluation.sizes) or "the default sizes"
+
+
+def _strength(assumptions: Sequence[Assumption]) -> int:
+    order = ("given", "written", "namesake", "alias", "invented")
+    return order.index(weakest(assumptions))
+
+
+def _counts(evaluation: Evaluation) -> bool:
+    """Whether what an evaluation contradicts is contradicted. Sizes which do not even evaluate prove nothing."""
+    if evaluation.status == "ok":
+        return True
+    # A failure of kind "shape" is one that is reported itself.
+    is_known = evaluation.failure is not None and evaluation.failure.kind in ("value", "shape")
+    return is_known or evaluation.origin in _GIVEN
+
+
+def _counted(every: Sequence[Seen], verdicts: Verdicts) -> list[Seen]:
+    """Those that count, where some ran only under a tie that nothing explains: the others, which failed without it.
+
+    But a relation with a factor (`d = 2*half`) is explained if a claim holds only with it: the claim writes it.
+    """
+    tied = [each for each in every if any(a.kind == "tie" and a.provenance == "invented" for a in each.assumptions)]
+    if not tied:
+        return list(every)
+    untied = [each for each in every if each not in tied]
+    failed = [each for each in untied if each.evaluation.failure is not None and each.evaluation.failure.requires]
+    if failed and any(_writes_relation(each, failed) for each in tied):
+        verdicts.explained += [each.evaluation for each in failed]
+        return [_as_written(each) for each in tied]
+    return untied
+
+
+def _writes_relation(tied: Seen, failed: Sequence[Seen]) -> bool:
+    relations = [a for a in tied.assumptions if a.kind == "tie" and a.provenance == "invented"]
+    if any(a.value.isalnum() or a.value.isidentifier() for a in relations):
+        return False
+    holds = (key for key, result in tied.results.items() if result.good)
+    return any((r := each.results.get(key)) is not None and r.bad is not None for key in holds for each in failed)
+
+
+def _as_written(seen: Seen) -> Seen:
+    """The same, with its relations as the claims write them."""
+    written = tuple(
+        replace(a, provenance="written") if a.kind == "tie" and a.provenance == "invented" else a
+        for a in seen.assumptions
+    )
+    return Seen(replace(seen.evaluation, assumptions=written), seen.results)
+
+
+@dataclass
+class Result:
+    """What one evaluation says of one claim."""
+
+    good: bool = False
+    bad: Mismatch | None = None
+    unknown: str = ""
+    loose: tuple[str, ...] = ()
+
+
+def evaluate(modules: Mapping[str, Module], evaluation: Evaluation) -> dict[ClaimKey, Result]:
+    """What one evaluation says of each claim that it saw.
+
+    Claims with divisions presuppose that these come out even: where such a claim fails for free symbols, the
+    evaluation is read again with sizes divisible by the divisors.
+    """
+    results = _read(modules, evaluation, Samples(evaluation))
+    for (path, index), result in results.items():
+        if result.bad is not None and _comes_out_uneven(modules[path].claims[index], result.bad):
+            result.bad, result.unknown = None, UNEVEN
+    failing = {k for k, r in results.items() if r.bad is not None}
+    multiple = math.lcm(*(d for k in failing for d in _divisors(modules[k[0]])), 1) if failing else 1
+    if multiple > 1:
+        samples = Samples(evaluation, multiple)
+        if samples.symbolic:
+            again = _read(modules, evaluation, samples)
+            results.update({k: again[k] for k in failing if again[k].bad is None})
+    return results
+
+
+def _read(modules: Mapping[str, Module], evaluation: Evaluation, samples: Samples) -> dict[ClaimKey, Result]:
+    readers: dict[int, CallReader] = {}
+    results: dict[ClaimKey, Result] = defaultdict(Result)
+    misfits: dict[int, Mismatch] = {}
+    unfit = False
+    for call in evaluation.calls:
+        reader = CallReader(modules[call.path], call, samples, _outer(readers, call))
+        readers[call.number] = reader
+        outcomes = read_call(reader)
+        for index in [i for i, m in outcomes.bad.items() if _is_chance(m, reader, evaluation)]:
+            del outcomes.bad[index]
+            outcomes.unknown.setdefault(index, MADE_UP)
+        if evaluation.origin in ("example", "config") and call.caller is None and not unfit:
+            misfits = _misfits(reader, outcomes)
+            unfit = bool(misfits)
+        if unfit:  # what follows from it is no news
+            others = (outcomes.good | outcomes.bad.keys()) - misfits.keys()
+            outcomes = Outcomes(bad=misfits, unknown=dict.fromkeys(others, MISFIT))
+            misfits = {}
+        if not call.complete:  # what ends half-way shows nothing of what would have followed
+            outcomes = Outcomes(
+                bad=outcomes.bad, unknown={**dict.fromkeys(outcomes.good, HALF_WAY), **outcomes.unknown}
+            )
+        _collect(call.path, outcomes, results)
+        for index, names in loose_names(reader).items():
+            if index in outcomes.good:
+                results[(call.path, index)].loose = names
+    return dict(results)
+
+
+def _misfits(reader: CallReader, outcomes: Outcomes) -> dict[int, Mismatch]:
+    """The annotated parameters that an example's own arguments do not fit: all that such an example shows."""
+    claims, sites = reader.module.claims, reader.module.sites
+    return {
+        index: mismatch
+        for index, mismatch in outcomes.bad.items()
+        if claims[index].notation == "annotation" and sites[claims[index].sites[0]].kind == "param"
+    }
+
+
+def _is_chance(mismatch: Mismatch, reader: CallReader, evaluation: Evaluation) -> bool:
+    """Whether the axis that does not fit owes its size to an instance that was made up.
+
+    Unless an annotation of this call admits that size, under its own name: whoever gives the instance may give another.
+    """
+    value, axis = mismatch.value, mismatch.axis
+    if mismatch.reason != "dim" or axis is None or not isinstance(value, ArrayValue) or axis >= len(value.shape):
+        return False
+    size = value.shape[axis]
+    invented = [a for a in evaluation.assumptions if a.kind == "size" and a.provenance == "invented"]
+    numbers = [int(a.value) for a in invented if a.value.isdigit()]
+    admitted = {size[0] for size in reader.memo.single.values() if len(set(size)) == 1}
+    if not size.isdigit() or int(size) in admitted:
+        return False
+    return any(_is_owed(int(size), number) for number in numbers if number >= _SMALLEST_OWED)
+
+
+def _is_owed(size: int, number: int) -> bool:
+    return any(size == factor * number or factor * size == number for factor in _FACTORS)
+
+
+def _outer(readers: Mapping[int, CallReader], call: Call) -> CallReader | None:
+    return readers.get(call.parent) if call.parent is not None else None
+
+
+def _collect(path: str, outcomes: Outcomes, results: dict[ClaimKey, Result]) -> None:
+    for index in outcomes.good:
+        results[(path, index)].good = True
+    for index, mismatch in outcomes.bad.items():
+        result = results[(path, index)]
+        result.bad = result.bad or mismatch
+    for index, reason in outcomes.unknown.items():
+        results[(path, index)].unknown = reason
+
+
+def _comes_out_uneven(claim: Claim, mismatch: Mismatch) -> bool:
+    """Whether the axis that does not fit is claimed by a division that does not come out even: rounded, it fits."""
+    spec, value, axis = parse_spec(claim.spec), mismatch.value, mismatch.axis
+    if mismatch.reason != "dim" or axis is None or not isinstance(value, ArrayValue) or spec.rank() is None:
+        return False
+    dim = Spec((spec.dims[axis],)) if axis < len(spec.dims) else spec
+    sizes = {bound.name: int(bound.size) for bound in mismatch.bound if bound.size.isdigit()}
+    known = [sizes[name] for name in dim.names() if name in sizes]
+    if not any(size % divisor for divisor in dim.divisors() for size in known):
+        return False
+    bindings = Bindings({name: (size,) for name, size in sizes.items()})
+    observed = int(value.shape[axis]) if value.shape[axis].isdigit() else -1
+    rounded = (match(dim, ((observed - up,),), bindings, defer=True) for up in (0, 1))
+    return any(each.ok or each.reason == "unbound" for each in rounded)
+
+
+def _divisors(module: Module) -> set[int]:
+    return {d for claim in module.claims for d in parse_spec(claim.spec).divisors() if d < 1000}

@@ -1,0 +1,186 @@
+"""Findings in words: what is wrong, then actual, expected, bindings and where they came from."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+
+from shapecheck.model import ArrayValue, Claim, Evaluation, Failure, Finding, Frame, Module, Span, Value
+from shapecheck.rules import RULES
+from shapecheck.shapes import parse_spec
+from shapecheck.verdicts.claim_outcome import Bound, Mismatch
+from shapecheck.verdicts.judge import Contradiction
+
+_CODES = {"param": "SC202", "return": "SC203", "value": "SC204", "name": "SC204", "field": "SC205"}
+
+
+# Multiples of smaller sizes mean nothing: everything is some multiple of 2.
+_SMALLEST_NAMED = 15
+# Any axis may happen to have these, whatever else has.
+_SAID_BY_NONE = ("0", "1")
+
+
+def mismatch_finding(module: Module, claim: Claim, false: Contradiction) -> Finding:
+    """The finding of a claim that evaluation contradicts."""
+    mismatch, evaluation = false.mismatch, false.evaluation
+    code = _code(module, claim, mismatch)
+    observed = _observed(claim, mismatch, evaluation)
+    rule = RULES[code]
+    message = rule.message.format(
+        notation=claim.notation,
+        claimed=_claimed(claim, mismatch),
+        target=_target(claim),
+        observed=observed,
+        text=claim.text,
+    )
+    return Finding(
+        code,
+        rule.severity,
+        module.path,
+        claim.span,
+        message,
+        tuple(_details(mismatch, evaluation)),
+        claim.text,
+        observed,
+        tuple((b.name, b.size) for b in mismatch.bound),
+        mismatch.call.stage,
+    )
+
+
+def failure_finding(evaluation: Evaluation, failure: Failure, frame: Frame, lines: Sequence[str]) -> Finding:
+    """SC301, or SC305 where a tie lets the code run: the user's own line, the operation and the arrays on it."""
+    rule = RULES["SC305" if failure.requires else "SC301"]
+    operation = failure.operation or "the operation"
+    names = {size: name for name, size in reversed(evaluation.sizes) if size.isdigit()}
+    arrays = ", ".join(f"{name}: {_with_names(text, names)}" for name, text in failure.arrays)
+    message = rule.message.format(operation=operation, reason=failure.message, requires=failure.requires)
+    details = [f"with {arrays}"] if arrays else []
+    if evaluation.mode == "sized" and evaluation.sizes:
+        details.append(_chosen(evaluation))
+    if evaluation.sizes and not failure.requires:
+        details.append(f"in all {evaluation.tried} assignments of sizes that were tried")
+    details.append(f"in {frame.function}, evaluated for {evaluation.target}")
+    # That one size is a factor of another may be meant, though nothing says so.
+    is_relation = bool(failure.requires) and not failure.requires.partition(" = ")[2].replace(".", "").isidentifier()
+    is_number = failure.requires.partition(" = ")[2].isdigit()
+    return Finding(
+        rule.code,
+        "warning" if is_relation and not is_number else rule.severity,
+        frame.path,
+        line_span(lines, frame.line),
+        message,
+        tuple(details),
+        observed=arrays,
+    )
+
+
+def _with_names(array: str, names: Mapping[str, str]) -> str:
+    """`float32[n=68, 3]` of `float32[68, 3]`."""
+    dtype, _, dims = array.removesuffix("]").partition("[")
+    return f"{dtype}[{', '.join(f'{names[d]}={d}' if d in names else d for d in dims.split(', '))}]"
+
+
+def line_span(lines: Sequence[str], line: int) -> Span:
+    """The text of one source line, without its indentation."""
+    if not 1 <= line <= len(lines):
+        return Span(max(line, 1), 1, max(line, 1), 1)
+    text = lines[line - 1]
+    start = len(text) - len(text.lstrip())
+    return Span(line, start + 1, line, max(len(text.rstrip()), start) + 1)
+
+
+def _code(module: Module, claim: Claim, mismatch: Mismatch) -> str:
+    if mismatch.reason == "dtype":
+        return "SC206"
+    if mismatch.reason == "structure":
+        return "SC209"
+    if claim.notation == "comment":
+        return "SC201"
+    if claim.notation == "docstring":
+        return "SC207"
+    return _CODES[module.sites[claim.sites[0]].kind]
+
+
+def _claimed(claim: Claim, mismatch: Mismatch) -> str:
+    """What is claimed; of `shape=(n,), dtype=jnp.float32` the text has the shape alone."""
+    apart = mismatch.reason == "dtype" and claim.text.startswith(("(", "["))
+    return f"{claim.text} of {claim.dtype.lower()}" if apart else claim.text
+
+
+def _target(claim: Claim) -> str:
+    return "the return value" if claim.target == "return" else claim.target or "the value"
+
+
+def _observed(claim: Claim, mismatch: Mismatch, evaluation: Evaluation) -> str:
+    value = mismatch.value
+    if not isinstance(value, ArrayValue):
+        return _structure(value)
+    if mismatch.reason == "dtype":
+        return value.dtype
+    names = {b.size: b.name for b in reversed(mismatch.bound)}
+    names = {**{size: name for name, size in evaluation.sizes}, **names}
+    names = {size: name for size, name in names.items() if size not in _SAID_BY_NONE}
+    own = {(b.name, b.size) for b in mismatch.bound}
+    dims = []
+    claimed = itertools.chain(map(str, parse_spec(claim.spec).dims), itertools.repeat(""))
+    for size, name in zip(value.shape, claimed, strict=False):  # of several names for a size, the one that stands there
+        dims.append(_dim(size, {**names, size: name} if (name, size) in own else names))
+    return f"({dims[0]},)" if len(dims) == 1 else f"({', '.join(dims)})"
+
+
+def _dim(text: str, names: dict[str, str]) -> str:
+    """A size with the name it has, or the name that it is a small multiple of: `n_embd=80`, `4*n_embd=320`."""
+    if not text.isdigit():
+        return text
+    if text in names:
+        return f"{names[text]}={text}"
+    for size, name in names.items():
+        if size.isdigit() and int(size) > _SMALLEST_NAMED and int(text) in [n * int(size) for n in range(2, 9)]:
+            return f"{int(text) // int(size)}*{name}={text}"
+    return text
+
+
+def _structure(value: Value) -> str:
+    if isinstance(value, ArrayValue):
+        return f"{value.dtype}[{', '.join(value.shape)}]"
+    children = getattr(value, "children", ())
+    if children:
+        inner = ", ".join(_structure(c) for c in children[:4]) + (", ..." if len(children) > 4 else "")
+        return f"{value.type}({inner})"
+    return value.type
+
+
+def _details(mismatch: Mismatch, evaluation: Evaluation) -> list[str]:
+    details = []
+    bindings = "; ".join(_bindings(mismatch.bound, mismatch.call.path))
+    if bindings:
+        details.append(f"with {bindings}")
+    if evaluation.mode == "sized" and evaluation.sizes:
+        details.append(_chosen(evaluation))
+    where = [f"in stage {mismatch.call.stage}"] if mismatch.call.stage else []
+    caller: Frame | None = mismatch.call.caller
+    if caller is not None:
+        where.append(f"called from {caller.function} ({caller.path}:{caller.line})")
+    elif evaluation.origin == "example":
+        where.append(f"in example {evaluation.target} ({evaluation.path}:{evaluation.line})")
+    elif evaluation.origin in ("config", "script"):
+        where.append(f"in {evaluation.target} ({evaluation.path})")
+    if where:
+        details.append(", ".join(where))
+    return details
+
+
+def _chosen(evaluation: Evaluation) -> str:
+    return "evaluated for " + ", ".join(f"{name}={size}" for name, size in evaluation.sizes)
+
+
+def _bindings(bound: Sequence[Bound], path: str) -> list[str]:
+    """`batch, seq from q: Float[Array, "batch seq d"] (attn.py:33)`, `heads=4 (self.heads)`."""
+    by_source: dict[tuple[str, int | None], list[str]] = {}
+    for b in bound:
+        source = b.source if b.source != b.name else "an integer of that name"
+        by_source.setdefault((source, b.line), []).append(b.name if b.size == b.name else f"{b.name}={b.size}")
+    return [
+        f"{', '.join(names)} from {source} ({path}:{line})" if line is not None else f"{', '.join(names)} ({source})"
+        for (source, line), names in by_source.items()
+    ]

@@ -1,0 +1,174 @@
+"""From an observed value to the arrays that a claim describes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from shapecheck.model import ArrayValue, Claim, OtherValue, TreeValue, Value
+
+
+@dataclass(frozen=True)
+class Part:
+    """An array inside an observed value, and the way to it."""
+
+    value: ArrayValue
+    key: str = ""
+
+
+class WrongStructureError(Exception):
+    """The value has not the structure that an annotation's selectors walk through."""
+
+
+class NothingThereError(Exception):
+    """There is no array to compare: the text says what stands there."""
+
+
+def annotated(claim: Claim, value: Value) -> list[Part]:
+    """The arrays that an annotation's spec is about: all of them must fit.
+
+    Raises WrongStructureError where a tuple has another length, NothingThereError where no array is found.
+    """
+    parts = list(_walk(value, claim.select, ""))
+    if not parts:
+        raise NothingThereError(f"the value is {_kind(value)}, not an array")
+    return parts
+
+
+def described(claim: Claim, value: Value) -> list[list[Part]]:
+    """The readings of a comment: lists of arrays, each of which must fit all through; one such list suffices.
+
+    Raises NothingThereError where no array is found.
+    """
+    if "?" in claim.select:
+        raise NothingThereError("evaluation cannot look inside the value")
+    picked = value
+    for selector in claim.select:
+        if isinstance(selector, int):
+            # A docstring may tell of a tuple that is returned in one case, and in the other its first element alone.
+            is_alone = claim.notation == "docstring" and isinstance(picked, ArrayValue)
+            picked = picked if is_alone else _picked(picked, selector)
+        elif "/" in selector:
+            picked = _one_of(picked, selector)
+    if isinstance(picked, ArrayValue):
+        readings = [[Part(picked)]]
+        if claim.each and picked.shape:
+            readings.append([Part(replace(picked, shape=picked.shape[1:]))])
+        return readings
+    leaves = list(_leaves(picked, ""))
+    if isinstance(picked, TreeValue) and picked.kind == "operator":
+        raise NothingThereError(f"the value is {_kind(picked)}, whose axes are not those of the arrays in it")
+    if not leaves:
+        raise NothingThereError(f"the value is {_kind(picked)}, not an array")
+    if claim.part:
+        return _entries(picked, claim.part.split("|"), leaves)
+    if claim.notation == "docstring" and isinstance(picked, TreeValue) and picked.kind == "tuple":
+        # "The output is an array of shape ...", and what is returned with it is told elsewhere.
+        return [leaves, *([Part(each)] for each in picked.children if isinstance(each, ArrayValue))]
+    return [leaves]
+
+
+def _picked(value: Value, index: int) -> Value:
+    chosen = _element(value, index)
+    if chosen is None:
+        raise NothingThereError(f"the value is {_kind(value)}, without an element {index}")
+    return chosen
+
+
+def _one_of(value: Value, selector: str) -> Value:
+    """The part of a value that one shape of a list describes: `1/2` is the second of two."""
+    index, _, count = selector.rstrip("?").partition("/")
+    if not isinstance(value, ArrayValue) or value.shape[:1] == (count,):
+        return _picked(value, int(index))
+    if selector.endswith("?"):
+        return value
+    raise NothingThereError(f"the value is one array, and {count} shapes stand beside it")
+
+
+def _entries(value: Value, names: Sequence[str], leaves: list[Part]) -> list[list[Part]]:
+    """The arrays in the entries of these names; where there are none, any part may be meant."""
+    found = [list(_of_name(value, name)) for name in names]
+    if all(len(each) == 1 for each in found):
+        return [[part for entries in found for entry in entries for part in _leaves(entry, "")]]
+    candidates = [list(_leaves(entry, "")) for entries in found for entry in entries]
+    return [each for each in candidates if each] or [leaves, *([leaf] for leaf in leaves)]
+
+
+def _of_name(value: Value, name: str) -> Iterator[Value]:
+    """The outermost entries of a name, also those deeper inside; a path such as `head.kernel` leads into them."""
+    if not isinstance(value, TreeValue):
+        return
+    first, _, rest = name.partition(".")
+    for key, child in zip(value.keys, value.children, strict=True):
+        if key == name or (key == first and not rest):
+            yield child
+        elif key == first:
+            yield from _of_name(child, rest)
+        else:
+            yield from _of_name(child, name)
+
+
+def skeleton(value: Value) -> str:
+    """The structure of a pytree as text, with a star for each leaf."""
+    if isinstance(value, TreeValue):
+        children = zip(value.keys, value.children, strict=True)
+        # JAX sorts the keys of a dict.
+        ordered = sorted(children, key=lambda pair: pair[0]) if value.type == "dict" else children
+        inner = ",".join(f"{k}:{skeleton(c)}" for k, c in ordered)
+        return f"{value.kind}:{value.type}({inner})"
+    if isinstance(value, OtherValue) and value.type == "NoneType":
+        return "None"
+    return "*"
+
+
+def subtree(claim: Claim, value: Value) -> Value:
+    """The pytree that a structure name stands for: the value, or the element of it that the annotation describes."""
+    for selector in claim.select:
+        if isinstance(selector, int) and isinstance(value, TreeValue) and selector < len(value.children):
+            value = value.children[selector]
+    return value
+
+
+def _walk(value: Value, select: tuple[int | str, ...], key: str) -> Iterator[Part]:
+    if not select:
+        if isinstance(value, ArrayValue):
+            yield Part(value, key)
+        return
+    first, rest = select[0], select[1:]
+    if first == "leaves":
+        yield from _leaves(value, key)
+    elif first == "*" and isinstance(value, TreeValue):
+        for name, child in zip(value.keys, value.children, strict=True):
+            yield from _walk(child, rest, f"{key}.{name}")
+    elif isinstance(first, int):
+        if isinstance(value, ArrayValue) or (isinstance(value, TreeValue) and first >= len(value.children)):
+            raise WrongStructureError(_kind(value))
+        if isinstance(value, TreeValue):
+            yield from _walk(value.children[first], rest, f"{key}.{first}")
+
+
+def _element(value: Value, index: int) -> Value | None:
+    if isinstance(value, ArrayValue) and value.shape:
+        return replace(value, shape=value.shape[1:])
+    if isinstance(value, TreeValue) and -len(value.children) <= index < len(value.children):
+        return value.children[index]
+    return None
+
+
+def _leaves(value: Value, key: str) -> Iterator[Part]:
+    if isinstance(value, ArrayValue):
+        yield Part(value, key)
+    elif isinstance(value, TreeValue):
+        for name, child in zip(value.keys, value.children, strict=True):
+            yield from _leaves(child, f"{key}.{name}")
+
+
+def _kind(value: Value) -> str:
+    if isinstance(value, ArrayValue):
+        return "an array"
+    if isinstance(value, TreeValue):
+        article = "a" if value.type[:1].lower() not in "aeiou" else "an"
+        if value.kind == "operator":
+            return f"{article} {value.type}"
+        return f"{article} {value.type} of {len(value.children)}"
+    return "None" if value.type == "NoneType" else f"of type {value.type}"

@@ -1,0 +1,130 @@
+"""What the names mean that only comments know: each claim of a call casts its ballot."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from shapecheck.model import Claim, Observation
+from shapecheck.shapes import Size, match, parse_spec
+from shapecheck.verdicts.call_bindings import CallReader
+from shapecheck.verdicts.claim_outcome import Bound
+from shapecheck.verdicts.loop_turns import Turn
+from shapecheck.verdicts.select_arrays import NothingThereError, described
+from shapecheck.verdicts.vmap_readings import mapped_axes
+
+_EXTENTS = frozenset(["length", "len", "size", "count", "number", "num", "dim", "dimension"])
+
+
+def vote(reader: CallReader, claims: Mapping[int, Claim], dropped: int) -> dict[tuple[str, Turn], Size]:
+    """Bind each such name to what most comments agree on, so that the stale one stands out.
+
+    A name that most comments of a loop bind differently each time around is bound afresh in each turn: the answer.
+    """
+    reader.vague = _vague_names(reader, claims)
+    ballots: list[tuple[Claim, bool, dict[str, Size]]] = []
+    votes: dict[tuple[str, Turn], Counter[Size]] = defaultdict(Counter)
+    lean: Counter[str] = Counter()  # how many more claims bind a name afresh each time than bind it once
+    for claim in claims.values():
+        site = natural_site(reader, claim)
+        turns, repeats = reader.turns.of(site), reader.turns.repeats(site)
+        sizes: dict[str, dict[Turn, Size]] = defaultdict(dict)
+        for turn, observation in zip(turns, reader.seen[site], strict=True):
+            for name, size in _ballot(reader, claim, observation, dropped):
+                sizes[name][turn] = size
+        steady = {name: next(iter(by.values())) for name, by in sizes.items() if len(set(by.values())) == 1}
+        for name, by_turn in sizes.items():
+            if len(turns) > 1:
+                lean[name] += 1 if name not in steady else -1
+            for turn, size in by_turn.items() if repeats else ():
+                votes[name, turn][size] += 1
+        ballots.append((claim, repeats, steady))
+    afresh = {name for name, more in lean.items() if more > 0}
+    once = [
+        (claim, {n: s for n, s in names.items() if not (in_turn and n in afresh)}) for claim, in_turn, names in ballots
+    ]
+    for claim, names in _agreeing([(claim, names) for claim, names in once if names]):
+        for name, size in names.items():
+            if name not in reader.fresh:
+                source = f"{claim.notation} {claim.text}"
+                reader.fresh[name] = size
+                reader.fresh_origins[name] = Bound(name, reader.samples.text(size), source, claim.span.line)
+    return {k: v.most_common(1)[0][0] for k, v in votes.items() if k[0] in afresh or k[0] not in reader.fresh}
+
+
+def _vague_names(reader: CallReader, claims: Mapping[int, Claim]) -> frozenset[str]:
+    """The words that docstrings use for the one axis of several parameters, each for its own, as their sizes show.
+
+    "a: array of shape (length,)" beside "b: array of shape (length,)" says nothing of two equal lengths.
+    """
+    sizes: dict[str, set[Size]] = defaultdict(set)
+    for claim in claims.values():
+        name = vague_name(claim)
+        if name and reader.module.sites[claim.sites[0]].kind == "param":
+            for observation in reader.seen[claim.sites[0]]:
+                sizes[name].update(size for _, size in _ballot(reader, claim, observation, 0))
+    return frozenset(name for name, found in sizes.items() if len(found) > 1)
+
+
+def vague_name(claim: Claim) -> str:
+    """The one name of a docstring's shape such as `(length,)`, if it is a word for any extent; else ""."""
+    names = parse_spec(claim.spec).free_names()
+    is_one = claim.notation == "docstring" and len(parse_spec(claim.spec).dims) == len(names) == 1
+    return names[0] if is_one and names[0].lower() in _EXTENTS else ""
+
+
+def _ballot(reader: CallReader, claim: Claim, observation: Observation, dropped: int) -> Iterator[tuple[str, Size]]:
+    if vague_name(claim) in reader.vague:
+        return
+    try:
+        readings = described(claim, observation.value)
+    except NothingThereError:
+        return
+    value = readings[0][0].value
+    shape = reader.samples.shape(value.shape)
+    if shape is None:
+        return
+    specs = reader.specs(claim)
+    # Of a text with several readings, the one that has as many axes as the value says what its names mean.
+    spec = next((each for each in specs if each.rank() in (len(shape) - dropped, None)), specs[0])
+    if spec.rank() is None and any(True for _ in mapped_axes(value)):
+        return  # `[B, ...]` fits with the axes of vmap in front and without them: it cannot say which is meant
+    known: dict[str, Size] = {}
+    for name in spec.names():
+        sizes = reader.candidates(name, observation.names)
+        outer = reader.outer_lookup(name)
+        size = sizes[0] if sizes else outer
+        if size is not None:
+            known[name] = size
+    bindings = replace(reader.memo, single=known)
+    result = match(spec, shape[dropped:], bindings, env=known, count=reader.samples.count, defer=True)
+    if result.ok:
+        yield from ((n, s) for n, s in result.bindings.single.items() if n not in known)
+
+
+def natural_site(reader: CallReader, claim: Claim) -> int:
+    """The most natural site of a claim that was observed."""
+    return next(s for s in claim.sites if s in reader.seen)
+
+
+def _agreeing(ballots: list[tuple[Claim, dict[str, Size]]]) -> list[tuple[Claim, dict[str, Size]]]:
+    """Leave out ballots until no two conflict: first those which contradict the most, of equal ones the last.
+
+    A tentative comment counts half of a sure one.
+    """
+    left = list(ballots)
+    while True:
+        conflicts = [
+            sum(
+                2 if other.sure else 1
+                for other, theirs in left
+                if any(theirs.get(name, size) != size for name, size in names.items())
+            )
+            / (2 if claim.sure else 1)
+            for claim, names in left
+        ]
+        if not any(conflicts):
+            return left
+        most = max(conflicts)
+        left.pop(len(left) - 1 - conflicts[::-1].index(most))

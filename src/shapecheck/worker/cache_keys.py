@@ -1,0 +1,171 @@
+"""What the results of a run lean on in common, and what single files add to that."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from shapecheck.worker.rpc import ModulePlan
+
+Kind = Literal["tests", "entries"]
+
+
+@dataclass
+class Files:
+    """The project's files as the worker saw them: those it loaded, those that ran on import, where packages are."""
+
+    loaded: set[str] = field(default_factory=set)
+    ran: set[str] = field(default_factory=set)
+    sites: tuple[str, ...] = ()
+
+
+class View(Protocol):
+    """What modules have in common for those who import some of them, and what single files lean on."""
+
+    @property
+    def base(self) -> str:
+        """A hash of what importing them does besides binding names."""
+
+    def leaning(self, files: Iterable[str]) -> str:
+        """A hash of all names that the code of these files may reach, and of what they stand for."""
+
+    def importing(self, roots: Sequence[str]) -> str:
+        """A hash of what importing these files depends on."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """A file, and the names that it may be imported by; of `outside` ones it matters only what they use.
+
+    `told` are the names that its comments use: a global of that name would say what they mean.
+    """
+
+    file: str
+    names: tuple[tuple[str, ...], ...] = ()
+    test: bool = False
+    outside: bool = False
+    told: tuple[tuple[str, ...], ...] = ()
+
+
+class Hashing(Protocol):
+    """How files and surroundings are told apart; "" is the hash of what cannot be read."""
+
+    def content(self, file: str) -> str:
+        """A hash of a file."""
+
+    def outline(self, file: Known) -> str:
+        """A hash of what running a file depends on, unless it calls its functions."""
+
+    def mentions(self, files: Sequence[Known], names: frozenset[str]) -> str:
+        """A hash of which of these names the functions and classes of the files mention."""
+
+    def view(self, files: Sequence[Known], roots: Sequence[str], always: Iterable[str]) -> View:
+        """The files as they are seen where `roots` are imported one after the other, and `always` may always run."""
+
+    def environment(self, python: str, sites: Sequence[str]) -> Mapping[str, str]:
+        """The interpreter and what is installed."""
+
+    def written(self, files: Iterable[str]) -> bool:
+        """Whether any of these files was written since the run began."""
+
+
+class Ground:
+    """One state of the project. `listing` are files of tests, `surroundings` what lies beside or configures them."""
+
+    def __init__(
+        self,
+        hashing: Hashing,
+        plans: Mapping[str, ModulePlan],
+        listing: Mapping[str, str],
+        surroundings: Mapping[str, str],
+    ) -> None:
+        self._hashing, self.plans, self._listing, self._surroundings = hashing, plans, listing, surroundings
+        self._planned = {plan.file: plan for plan in plans.values()}
+        self._views: dict[Kind, View] = {}
+        self._bases: dict[Kind, str] = {}
+        self.imports = ""  # a hash of what importing all modules depends on
+        self.collects = ""  # the same of tests
+
+    def settle(self, python: str, files: Files) -> None:
+        """Take the state for which these files were seen by this interpreter."""
+        loaded = {file for file in files.loaded if os.path.isfile(file)} - self._planned.keys() - self._listing.keys()
+        ran = {self.plans[path].file if path in self.plans else os.path.realpath(path) for path in files.ran}
+        ran = {file for file in ran if os.path.isfile(file)} - self._listing.keys()
+        always = sorted(loaded | ran | {file for file in self._surroundings if file.endswith(".py")})
+        known = self._known(always)
+        parts: dict[str, Any] = {
+            "environment": dict(self._hashing.environment(python, files.sites)),
+            "surroundings": dict(self._surroundings),
+            # Without probes nobody knows what ran; and what ran on import did so for all.
+            "whole": {file: self.stamp(file) for file in sorted(loaded | ran)},
+        }
+        claimed = [plan for plan in self.plans.values() if plan.claimed]
+        others = [plan for plan in self.plans.values() if plan.file not in self._listing]
+        modules = list(dict.fromkeys(plan.file for plan in (*claimed, *others)))
+        roots: dict[Kind, list[str]] = {"entries": modules, "tests": [*sorted(self._listing), *modules]}
+        for kind, files_of in roots.items():
+            self._views[kind] = view = self._hashing.view(known, files_of, always)
+            self._bases[kind] = digest({**parts, "view": view.base})
+        beside = [file for file in always if file in self._surroundings]
+        importing = self._views["tests"].importing([*beside, *sorted(self._listing)])
+        self.collects = digest([self._bases["tests"], importing])
+        self.imports = digest([self._bases, self._outlines(known), self._mentions(known)])
+
+    def base(self, kind: Kind) -> str:
+        """A hash of what all results of one kind lean on."""
+        return self._bases[kind]
+
+    def leaning(self, kind: Kind, files: Iterable[str]) -> str:
+        """A hash of what is reached by name from these files."""
+        return self._views[kind].leaning(files)
+
+    def stamp(self, file: str) -> str:
+        """A hash of a file's content, and of how it is imported."""
+        plan = self._planned.get(file)
+        content = self._hashing.content(file)
+        return content if plan is None else digest([content, plan.path, plan.root, plan.name, plan.aliases])
+
+    def shape(self) -> str:
+        """A hash of what the plans consist of, apart from the text."""
+        plans = [
+            [p.path, p.root, p.name, p.claimed, [[s.kind, s.qualname, s.parent] for s in p.scopes]]
+            for p in self.plans.values()
+        ]
+        return digest(plans)
+
+    def everything(self) -> list[str]:
+        """All files that are checked."""
+        return list(self._planned)
+
+    def _known(self, always: Iterable[str]) -> list[Known]:
+        known = []
+        for file, plan in self._planned.items():
+            test = file in self._listing
+            names = (tuple(plan.name.split(".")), *(_tails(file) if test else ()))
+            told = {tuple(name.split(".")) for site in plan.sites for name in site.names}
+            known.append(Known(file, tuple(dict.fromkeys(names)), test, told=tuple(sorted(told))))
+        known += [Known(file, _tails(file), test=True) for file in self._listing if file not in self._planned]
+        return known + [Known(file, outside=True) for file in always if file not in self._planned]
+
+    def _outlines(self, known: Iterable[Known]) -> list[list[str]]:
+        return [[file.file, self._hashing.outline(file)] for file in known if not file.outside]
+
+    def _mentions(self, known: Sequence[Known]) -> str:
+        """Which classes are mentioned in which functions decides which models are parts of others."""
+        classes = {s.qualname.rpartition(".")[2] for p in self.plans.values() for s in p.scopes if s.kind == "class"}
+        return self._hashing.mentions([file for file in known if file.file in self._planned], frozenset(classes))
+
+
+def digest(value: Any) -> str:
+    """A hash of plain data."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def _tails(file: str) -> tuple[tuple[str, ...], ...]:
+    """The names that a file of tests may be imported by: with as many folders in front as pytest likes."""
+    parts = file.removesuffix(".py").split(os.sep)[-4:]
+    return tuple(tuple(parts[start:]) for start in range(len(parts)))

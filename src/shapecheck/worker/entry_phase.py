@@ -1,0 +1,215 @@
+"""The phase of a run in which modules are imported, and their examples, models and functions evaluated."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from shapecheck.model import Evaluation, is_test_file
+from shapecheck.worker.result_cache import Shown
+from shapecheck.worker.rpc import EntryPlan, ModulePlan
+from shapecheck.worker.run_state import Conduct, Trouble
+from shapecheck.worker.worker_client import Worker, WorkerEndedError
+
+_USERS = ("example", "config", "script")  # what the user asked for is never cut
+_LEAST = 2.0  # seconds that an entry, or an import, gets which is begun at all
+_CUT = "the time for the whole run was over (--budget)"
+Scopes = set[tuple[str, int]]
+Touched = tuple[tuple[str, int], ...]
+
+
+class Entries:
+    """All entries, in order of trust. What a more trusted one reached is not evaluated again by a lesser one.
+
+    Entries are taken in order and their results accepted in order, so that which are left out does not depend on
+    how many workers there are: a result that an earlier one makes needless is thrown away.
+    """
+
+    def __init__(self, conduct: Conduct, deadline: float, covered: Scopes, tested: Scopes) -> None:
+        self.conduct, self.deadline = conduct, deadline
+        self.covered = set(covered)  # evaluated in general
+        self.tested = tested  # seen in tests, with the sizes of these
+        self.modules: dict[str, tuple[Evaluation, ...]] = {}
+        self.loaded: set[str] = set()
+        self.entries: tuple[EntryPlan, ...] | None = None
+        self.next = self.accepted = 0
+        self.results: dict[int, tuple[Evaluation, ...]] = {}
+        self.runs: list[tuple[Evaluation, ...]] = []
+        self.recalled: list[str] = []
+        self._recollections: dict[str, Shown | None] = {}
+
+    def settle(self) -> bool:
+        """Take what is remembered, in order; whether that is all, so that no worker is needed."""
+        memory = self.conduct.memory
+        if memory is None or memory.entries is None:
+            return False
+        self.entries = memory.entries
+        if self._skip():
+            return False
+        self.modules = dict(memory.modules)
+        self.conduct.result.troubles += memory.troubles
+        return True
+
+    def prepare(self, worker: Worker) -> bool:
+        """Import all modules, and list what can be evaluated."""
+        conduct = self.conduct
+        wanted = [p for p in conduct.plans if p.path in conduct.wanted]
+        # Files of tests last: some compute for long when they are imported, and their tests were evaluated before.
+        for plan in sorted(wanted, key=lambda each: is_test_file(each.path)):
+            if plan.file not in conduct.culprits and not self._import(worker, plan):
+                return False
+        entries = worker.ask("list_entries", conduct.timeout)
+        imported = worker.ask("imported", conduct.timeout)
+        with conduct.lock:
+            if self.entries is None:
+                if conduct.memory is not None:
+                    conduct.memory.imported("entries", imported)
+                self.entries = tuple(entries)
+                conduct.total = max(conduct.total, conduct.steps + len(self.entries))
+        return True
+
+    def _import(self, worker: Worker, plan: ModulePlan) -> bool:
+        """Import a module, if there is time for it; false if that ended the worker."""
+        conduct, limit = self.conduct, self.conduct.timeout
+        if anew := plan.path not in self.loaded:
+            left = self.deadline - time.monotonic()
+            with conduct.lock:
+                conduct.step(f"importing {plan.name}")
+                if left <= 0:
+                    self._loaded(plan, {"error": _CUT, "kind": "cut"})
+                    return True
+            limit = min(limit, max(left, _LEAST))
+        try:
+            answer = worker.ask("load_module", limit, path=plan.path)
+        except WorkerEndedError as error:
+            with conduct.lock:
+                late = anew and limit < conduct.timeout and time.monotonic() > self.deadline
+                conduct.blame(error.executing or plan.path, plan, _CUT if late else error.reason)
+            return False
+        if limit < conduct.timeout and answer.get("kind") == "timeout":
+            answer = {"error": _CUT, "kind": "cut"}
+        with conduct.lock:
+            self._loaded(plan, answer)
+        return True
+
+    def left(self) -> int:
+        """How many entries may have to be evaluated."""
+        rest = (self.entries or ())[self.next :]
+        return sum(not self._is_needless(entry) and self._remembered(entry) is None for entry in rest)
+
+    def take(self) -> int | None:
+        """The number of the next entry that has to be evaluated, if there is time for it."""
+        if not self._skip():
+            return None
+        index = self.next
+        self.next += 1
+        self.conduct.step(f"evaluating {(self.entries or ())[index].target}")
+        return index
+
+    def _skip(self) -> bool:
+        """Pass over entries that are covered or remembered, or for which there is no time; whether one is left."""
+        entries = self.entries or ()
+        while self.next < len(entries):
+            entry = entries[self.next]
+            if self._is_needless(entry):
+                self._accept(self.next, ())
+            elif (shown := self._remembered(entry)) is not None:
+                self.recalled.append(f"entry:{entry.key}")
+                self.conduct.result.touched.update(shown[1])
+                if shown[2]:
+                    self._trouble(entry, shown[2])
+                self._accept(self.next, shown[0])
+            elif time.monotonic() > self.deadline and entry.origin not in _USERS:
+                self.conduct.result.cut += 1
+                self._accept(self.next, (_failed(entry, _CUT),))
+            else:
+                return True
+            self.next += 1
+        return False
+
+    def _remembered(self, entry: EntryPlan) -> Shown | None:
+        if entry.key not in self._recollections:
+            memory = self.conduct.memory
+            self._recollections[entry.key] = memory.entry(entry) if memory is not None else None
+        return self._recollections[entry.key]
+
+    def perform(self, worker: Worker, task: int) -> None:
+        """Evaluate one entry."""
+        entry = (self.entries or ())[task]
+        left = self.conduct.timeout if entry.origin in _USERS else max(self.deadline - time.monotonic(), _LEAST)
+        answer = worker.ask("evaluate", self.conduct.timeout, key=entry.key, seconds=left)
+        with self.conduct.lock:
+            if isinstance(answer, Mapping):
+                self._stopped(task, str(answer["error"]), repeats=True, touched=answer.get("touched"))
+            else:
+                runs, touched = answer
+                self.conduct.result.touched.update(touched)
+                if self.conduct.memory is not None:
+                    self.conduct.memory.keep_entry(entry, (runs, touched, ""))
+                self._accept(task, runs)
+
+    def ended(self, task: int, error: WorkerEndedError) -> None:
+        """An entry ended the worker."""
+        self._stopped(task, error.reason, repeats=error.repeats)
+
+    def finish(self, worker: Worker) -> None:
+        """Ask what it had loaded."""
+        with contextlib.suppress(WorkerEndedError):
+            files = worker.ask("files", self.conduct.timeout)
+            with self.conduct.lock:
+                self.conduct.saw(files)
+
+    def _loaded(self, plan: ModulePlan, answer: Mapping[str, Any]) -> None:
+        if plan.path in self.loaded:
+            return
+        self.loaded.add(plan.path)
+        if "error" in answer:
+            code = {"timeout": "SC304", "cut": ""}.get(str(answer.get("kind")), "SC303")
+            line = int(answer.get("line", 1))
+            self.conduct.result.troubles.append(Trouble(code, plan.path, line, plan.name, str(answer["error"])))
+        elif answer["evaluation"] is not None:
+            self.modules[plan.path] = (answer["evaluation"],)
+
+    def _is_needless(self, entry: EntryPlan) -> bool:
+        return entry.origin in ("model", "function") and entry.body is not None and entry.body in self.covered
+
+    def _accept(self, index: int, result: tuple[Evaluation, ...]) -> None:
+        self.results[index] = result
+        while self.accepted in self.results:
+            entry = (self.entries or ())[self.accepted]
+            found = self.results[self.accepted]
+            self.accepted += 1
+            if self._is_needless(entry):
+                continue
+            if entry.origin not in _USERS and entry.body in self.tested:
+                # The tests call it, so that what does not fit are arguments that were made up.
+                found = tuple(e for e in found if e.status == "ok" or e.origin == "seen")
+            # Scripts and models come with functions that they called, evaluated again.
+            self.runs += [tuple(same) for _, same in itertools.groupby(found, key=lambda each: each.target)]
+            for evaluation in found:
+                scopes = {(call.path, call.scope) for call in evaluation.calls}
+                if evaluation.origin == "script":  # which has sizes of its own, as a test has
+                    self.tested |= scopes
+                elif evaluation.status != "failed":
+                    self.covered |= scopes
+
+    def _stopped(self, index: int, reason: str, *, repeats: bool, touched: Touched | None = None) -> None:
+        entry = (self.entries or ())[index]
+        runs = (_failed(entry, f"it {reason}"),)
+        self._trouble(entry, reason)
+        self.conduct.result.touched.update(touched or ())
+        if self.conduct.memory is not None and repeats:
+            self.conduct.memory.keep_entry(entry, (runs, touched or (), reason), known=touched is not None)
+        elif self.conduct.memory is not None:
+            self.conduct.memory.lasting = False
+        self._accept(index, runs)
+
+    def _trouble(self, entry: EntryPlan, reason: str) -> None:
+        self.conduct.result.troubles.append(Trouble("SC304", entry.path, entry.line, entry.target, reason))
+
+
+def _failed(entry: EntryPlan, reason: str) -> Evaluation:
+    return Evaluation(entry.target, entry.origin, entry.path, entry.line, "symbolic", "failed", reason, (), tried=0)

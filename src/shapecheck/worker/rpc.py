@@ -1,0 +1,234 @@
+"""What parent and worker say to each other: one JSON object a line, rebuilt into the frozen facts."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Union
+
+from shapecheck import model
+from shapecheck.model import Scope, Site
+
+# Calls of a function, in different tests, that are evaluated with free sizes until one comes to an end: the worker
+# counts them, and its parent knows by them which tests were the first.
+TRIES = 3
+
+
+@dataclass(frozen=True)
+class Described:
+    """What a comment or docstring says of a parameter: canonical spec text and a jaxtyping dtype name or "".
+
+    It is `vague` if it names alternatives: then a shape error of a call that it describes proves nothing. `prose` is
+    part of a docstring.
+    """
+
+    scope: int
+    parameter: str
+    spec: str
+    dtype: str
+    vague: bool = False
+    prose: bool = False
+
+
+@dataclass(frozen=True)
+class ModulePlan:
+    """One file to import: `file` absolute and resolved, `path` as messages show it, `root` its import root."""
+
+    file: str
+    path: str
+    root: str
+    name: str
+    scopes: tuple[Scope, ...]
+    sites: tuple[Site, ...]
+    described: tuple[Described, ...] = ()
+    claimed: tuple[int, ...] = ()  # scopes that have claims
+    names: tuple[tuple[int, tuple[str, ...]], ...] = ()  # those that each claim of a scope uses, and tells apart
+    aliases: str = ""  # a hash of what its annotations mean, where that stands in other files
+    source: str = ""  # text in place of the file's own (its bytes as Latin-1), for an editor's unsaved buffer
+
+
+@dataclass(frozen=True)
+class ConfiguredExample:
+    """A `[[tool.shapecheck.example]]` table: something to call, or a `script` (absolute) with its arguments."""
+
+    call: str
+    init: Mapping[str, Any] | None = None
+    args: tuple[Any, ...] = ()
+    kwargs: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    method: str = ""
+    script: str = ""
+    argv: tuple[str, ...] = ()
+    read: bool = False  # the arguments are values already, and their texts mean nothing but themselves
+    fill: bool = False  # arguments that are left out are made up
+    likewise: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # arguments of another callable, in order
+    unasked: bool = False  # those were made up, and step back behind what a factory returns with its model
+
+
+@dataclass(frozen=True)
+class EntryPlan:
+    """Something that can be evaluated, as the worker lists it. `key` is stable across worker processes."""
+
+    key: str
+    target: str
+    origin: str
+    path: str
+    line: int
+    scope: int | None
+    whole: bool = True  # no other class holds it
+    body: tuple[str, int] | None = None  # (path, scope) of the function that runs, so that others may cover it
+
+
+@dataclass(frozen=True)
+class TestLimits:
+    """Seconds for one test, for the import of one file of tests, and for collecting all of them."""
+
+    test: float
+    file: float
+    collecting: float
+
+
+@dataclass(frozen=True)
+class Part:
+    """The files of tests to collect, absolute, and JAX's settings as all files together leave them."""
+
+    files: tuple[str, ...]
+    settings: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class TestPlan:
+    """One collected test. `names` are the identifiers that its code and its fixtures use.
+
+    `files` are absolute: the file that pytest finds it in, then those that it is written in or takes names from.
+    """
+
+    __test__ = False  # no test class of ours
+
+    key: str
+    path: str
+    line: int
+    names: tuple[str, ...]
+    files: tuple[str, ...]
+    prepares: bool = False  # whether its module has a set-up of its own
+
+
+@dataclass(frozen=True)
+class TestResult:
+    """What became of one test, and all that it showed.
+
+    `calls` are the functions with claims that it called, as (path, scope); `again` has the evaluations of those that
+    were evaluated anew with free sizes, empty where that came to no end. `touched` are all functions that ran. `ended`
+    tells how it ended the process, if it did.
+    """
+
+    __test__ = False
+
+    key: str
+    status: str  # "ok", "stopped", "skipped"
+    reason: str
+    stepped: int = 0  # statements that were stepped over
+    own: tuple[model.Evaluation, ...] = ()
+    calls: tuple[tuple[str, int], ...] = ()
+    again: tuple[tuple[tuple[str, int], tuple[model.Evaluation, ...]], ...] = ()
+    touched: tuple[tuple[str, int], ...] = ()
+    ended: str = ""
+
+
+def later(path: str, version: int) -> str:
+    """What a file that has changed goes by among what was read of it before; the first version goes by its path."""
+    return f"{path}\0{version}" if version else path
+
+
+def as_shown(text: str) -> str:
+    """A text with the paths that people know."""
+    return _VERSION.sub("", text)
+
+
+_VERSION = re.compile("\0[0-9]+")
+_CLASSES: dict[str, Any] = {
+    c.__name__: c
+    for c in (
+        Scope,
+        Site,
+        model.Position,
+        model.ArrayValue,
+        model.TreeValue,
+        model.OtherValue,
+        model.Named,
+        model.Observation,
+        model.Frame,
+        model.Call,
+        model.Failure,
+        model.Assumption,
+        model.Evaluation,
+        model.Stage,
+        model.Tensor,
+        model.Ran,
+        model.Gave,
+        model.ComparedStage,
+        model.Unlike,
+        model.Compared,
+        model.Tolerance,
+        Described,
+        ModulePlan,
+        ConfiguredExample,
+        EntryPlan,
+        Part,
+        TestLimits,
+        TestPlan,
+        TestResult,
+        model.Span,
+        model.Edit,
+        model.Finding,
+        model.Unreached,
+        model.Resting,
+        model.Summary,
+        model.EntryResult,
+        model.TestCounts,
+        model.Reach,
+        model.LockCounts,
+        model.Report,
+    )
+}
+_FIELDS = {name: tuple(f.name for f in dataclasses.fields(c)) for name, c in _CLASSES.items()}
+
+Plain = Union[bool, int, float, str, list[Any], dict[str, Any], None]  # noqa: UP007 - evaluated on Python 3.10
+
+
+def dump(message: Any) -> str:
+    """One line of JSON for `message`: facts, tuples, mappings and scalars."""
+    return json.dumps(to_plain(message), separators=(",", ":"))
+
+
+def load(line: str | bytes) -> Any:
+    """The message of a line; raises ValueError for what is not one."""
+    return from_plain(json.loads(line))
+
+
+def to_plain(value: Any) -> Plain:
+    """Frozen facts become `{"!": class name, "v": field values}`."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (tuple, list)):
+        return [to_plain(v) for v in value]
+    if isinstance(value, Mapping):
+        return {"!": "", "v": {str(k): to_plain(v) for k, v in value.items()}}
+    name = type(value).__name__
+    if _CLASSES.get(name) is not type(value):
+        raise TypeError(f"{name} does not cross the process boundary")
+    return {"!": name, "v": [to_plain(getattr(value, f)) for f in _FIELDS[name]]}
+
+
+def from_plain(value: Plain) -> Any:
+    """The inverse of `to_plain`; lists come back as tuples."""
+    if isinstance(value, list):
+        return tuple(from_plain(v) for v in value)
+    if isinstance(value, dict):
+        name, inner = value["!"], value["v"]
+        if name == "":
+            return {k: from_plain(v) for k, v in inner.items()}
+        return _CLASSES[name](**dict(zip(_FIELDS[name], map(from_plain, inner), strict=True)))
+    return value

@@ -1,0 +1,81 @@
+"""What a run showed, as the parent keeps it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from shapecheck.model import Evaluation, TestCounts
+from shapecheck.worker.rpc import ModulePlan
+
+if TYPE_CHECKING:
+    from shapecheck.worker.result_cache import Memory
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """A module that could not be imported (SC303), that ended the worker (SC304), or that was cut ("")."""
+
+    code: str
+    path: str
+    line: int
+    subject: str
+    reason: str
+
+
+@dataclass
+class Evaluated:
+    """All that a run showed: the evaluations of each entry together, and the troubles on the way."""
+
+    runs: list[tuple[Evaluation, ...]] = field(default_factory=list)
+    troubles: list[Trouble] = field(default_factory=list)
+    python: str = ""
+    tests: TestCounts | None = None
+    touched: set[tuple[str, int]] = field(default_factory=set)  # (path, scope) of all functions that ran
+    cut: int = 0  # entries that the budget left out
+
+
+@dataclass
+class Conduct:
+    """What the phases of a run share. `culprits` are files whose import ended a worker, and how."""
+
+    plans: Sequence[ModulePlan]
+    wanted: Sequence[str]
+    settings: Mapping[str, Any]
+    timeout: float
+    progress: Progress
+    result: Evaluated = field(default_factory=Evaluated)
+    culprits: dict[str, str] = field(default_factory=dict)
+    memory: Memory | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    steps: int = 0
+    total: int = 0
+
+    def step(self, label: str) -> None:
+        """Tell how far the run has come."""
+        self.steps += 1
+        self.total = max(self.total, self.steps)
+        self.progress(label, self.steps, self.total)
+
+    def saw(self, files: Mapping[str, Any]) -> None:
+        """Remember which files a worker had loaded."""
+        if self.memory is not None:
+            self.memory.files.loaded.update(files["loaded"])
+            self.memory.files.ran.update(files["ran"])
+            self.memory.files.sites = tuple(sorted({*self.memory.files.sites, *files["sites"]}))
+
+    def blame(self, path: str, fallback: ModulePlan | None, reason: str) -> None:
+        """Leave out the file whose body was running when a process ended."""
+        culprit = next((p for p in self.plans if p.path == path), fallback)
+        if culprit is not None and culprit.file in self.culprits:
+            culprit = fallback
+        if culprit is None:
+            return
+        self.culprits[culprit.file] = f"{culprit.name} {reason}"
+        trouble = Trouble("SC304", culprit.path, 1, culprit.name, reason)
+        if trouble not in self.result.troubles:
+            self.result.troubles.append(trouble)

@@ -1,0 +1,78 @@
+"""How the process of a worker is started."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+DEVICES = 8
+"""The devices that the worker's CPU pretends to be. Each has two threads; they are made when JAX first computes."""
+
+_DEVICES = "xla_force_host_platform_device_count"
+BOOTSTRAP = Path(__file__).parents[1] / "evaluate" / "session" / "bootstrap.py"
+
+
+class Process(Protocol):
+    """What a worker's process has; `subprocess.Popen` is one."""
+
+    stdin: IO[bytes] | None
+    stdout: IO[bytes] | None
+    stderr: IO[bytes] | None
+    pid: int
+
+    @property
+    def returncode(self) -> int | Any:
+        """Its exit status, None before its end."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Its exit status, when it has ended; raises subprocess.TimeoutExpired."""
+
+
+Start = Callable[[str, Path], Process]
+"""Starts the process of a worker: of an interpreter, in a folder. Raises OSError."""
+
+
+def spawned(python: str, cwd: Path) -> Process:
+    """A process that is started by itself."""
+    pipe = subprocess.PIPE
+    command = [python, "-X", "faulthandler", str(BOOTSTRAP)]
+    return subprocess.Popen(
+        command, stdin=pipe, stdout=pipe, stderr=pipe, cwd=cwd, env=environment(), start_new_session=True
+    )
+
+
+def kill_group(process: Process) -> None:
+    """End a process, and all that it started."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            os.kill(process.pid, signal.SIGTERM)
+
+
+def environment() -> dict[str, str]:
+    """The user's environment, with JAX on a CPU of several devices, runtime checks off, and no bytecode written."""
+    return {
+        **os.environ,
+        "JAX_PLATFORMS": "cpu",
+        "SHAPECHECK_DEBUG": "",
+        "JAXTYPING_DISABLE": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONHASHSEED": "0",
+        "PYTHONUNBUFFERED": "1",
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+        "XLA_FLAGS": _with_devices(os.environ.get("XLA_FLAGS", "")),
+    }
+
+
+def _with_devices(flags: str) -> str:
+    """XLA's flags, with as many devices as the user says there, else as many as most meshes want.
+
+    JAX heeds `jax_num_cpu_devices` more, and code that sets the whole variable before JAX begins is heard.
+    """
+    return flags if _DEVICES in flags else f"{flags} --{_DEVICES}={DEVICES}".lstrip()

@@ -1,0 +1,135 @@
+"""The parent's conduct of a run: first the user's tests, then examples, models and functions."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from shapecheck.worker.entry_phase import Entries, Scopes
+from shapecheck.worker.pool import Crew, Spare
+from shapecheck.worker.result_cache import Collected, Memory
+from shapecheck.worker.rpc import ModulePlan
+from shapecheck.worker.run_state import Conduct, Evaluated, Progress, Trouble
+from shapecheck.worker.test_phase import Tests
+from shapecheck.worker.worker_client import Worker, WorkerEndedError, WorkerError
+
+__all__ = ["Evaluated", "Limits", "Progress", "Supervisor", "Trouble"]
+
+_FOR_TESTS = 0.75  # the part of the budget that tests may use
+_WORTHWHILE = 8  # entries, or tests, for which another start of JAX pays
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Seconds for one import or entry, for one test, and for the whole run; and how many workers."""
+
+    timeout: float = 60.0
+    test: float = 10.0
+    budget: float = 60.0
+    jobs: int = 1
+
+
+class Supervisor:
+    """Conducts one run."""
+
+    def __init__(
+        self,
+        plans: Sequence[ModulePlan],
+        wanted: Sequence[str],
+        settings: Mapping[str, Any],
+        *,
+        limits: Limits,
+        cwd: Path,
+        tests: Sequence[Path] = (),
+        progress: Progress | None = None,
+        memory: Memory | None = None,
+        echo: bool = False,
+    ) -> None:
+        self.plans, self.settings, self.limits = plans, settings, limits
+        self.cwd, self.echo, self.tests = cwd, echo, tests
+        self._interpreters: Sequence[str] = ()
+        self._spare = Spare()
+        show: Progress = progress or (lambda label, done, total: None)
+        self.conduct = Conduct(plans, wanted, settings, limits.timeout, show, memory=memory, total=len(wanted))
+        self.python = ""
+
+    def run(self, interpreters: Sequence[str]) -> Evaluated:
+        """Evaluate everything; raises WorkerError if no interpreter will do."""
+        try:
+            return self._run(interpreters)
+        finally:
+            self._spare.close()
+
+    def _run(self, interpreters: Sequence[str]) -> Evaluated:
+        started = time.monotonic()
+        conduct, memory = self.conduct, self.conduct.memory
+        self._interpreters = interpreters
+        if memory is not None and memory.python in interpreters:
+            self.python = memory.python
+        result = conduct.result
+        phase: Tests | None = None
+        general: Scopes = set()
+        tested: Scopes = set()
+        if self.tests:
+            phase = self._run_tests(started + _FOR_TESTS * self.limits.budget)
+            again = phase.general()
+            own = [phase.results[key].own for key in phase.plans or () if key in phase.results]
+            result.runs += [*filter(None, own), *(again[call] for call in sorted(again))]
+            general.update((c.path, c.scope) for run in again.values() for e in run for c in e.calls)
+            tested.update(scope for one in phase.results.values() for scope in one.touched)
+            result.tests = phase.counts()
+        entries = Entries(conduct, started + self.limits.budget, general, tested)
+        if not entries.settle():
+            self._crew(entries, self._spare.take() or self._first_working())
+        result.python = self.python
+        modules = [entries.modules[p.path] for p in self.plans if p.path in entries.modules]
+        result.runs = [*modules, *result.runs, *entries.runs]
+        if memory is not None:
+            collected = phase.collected() if phase is not None else Collected()
+            recalled = [*(phase.recalled if phase is not None else ()), *entries.recalled]
+            imports = [t for t in result.troubles if ":" not in t.subject]  # those of entries are remembered with them
+            memory.close(self.python, collected, entries.entries or (), entries.modules, imports, recalled)
+        return result
+
+    def _run_tests(self, deadline: float) -> Tests:
+        with tempfile.TemporaryDirectory(prefix="shapecheck-", ignore_cleanup_errors=True) as scratch:
+            paths = [os.fspath(path) for path in self.tests]
+            phase = Tests(self.conduct, paths, scratch, self.limits.test, deadline)
+            settled = phase.settle()
+            while not settled:
+                first = self._first_working()
+                if self.limits.jobs > 1:
+                    # Tests change JAX's settings, so that others need a process of their own: it can start meanwhile.
+                    self._spare.prepare(self._start)
+                self._crew(phase, first)
+                settled = phase.resettle()
+        return phase
+
+    def _crew(self, phase: Any, first: Worker) -> None:
+        Crew(self._start, self.limits.jobs, _WORTHWHILE, self.conduct.lock).run(phase, first)
+
+    def _first_working(self) -> Worker:
+        problem: WorkerError | None = None
+        self.conduct.progress("starting JAX", self.conduct.steps, max(self.conduct.total, 1))
+        for python in [self.python] if self.python else self._interpreters:
+            self.python = python
+            try:
+                return self._start()
+            except WorkerError as error:
+                problem = problem or error
+        self.python = ""
+        raise problem or WorkerError("there is no interpreter to evaluate with")
+
+    def _start(self) -> Worker:
+        culprits = dict(self.conduct.culprits)
+        try:
+            return Worker(self.python, self.plans, self.settings, culprits, cwd=self.cwd, echo=self.echo)
+        except WorkerEndedError as error:
+            remedy = "Name a Python that has JAX with --python, or give it more memory with --memory."
+            text = f"{self.python} ended while it started ({error.reason}). {remedy}\n{error.tail}"
+            raise WorkerError(text.rstrip()) from None

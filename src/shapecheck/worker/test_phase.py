@@ -1,0 +1,287 @@
+"""The phase of a run in which the user's tests are collected and evaluated."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from shapecheck.model import Evaluation, TestCounts
+from shapecheck.worker.result_cache import Collected
+from shapecheck.worker.rpc import TRIES, Part, TestLimits, TestPlan, TestResult
+from shapecheck.worker.run_state import Conduct
+from shapecheck.worker.worker_client import Worker, WorkerEndedError
+
+_COLLECTING = 0.75  # the part of the time left that collecting may take, so that what is collected can be evaluated
+_LEAST = 10.0  # seconds that collecting gets in any case
+_GRACE = 20.0  # seconds, over a test's own limit, for its confirmation by a real run, and for what was seen in it
+_LONGER = "took longer"
+_TOO_LONG = f"it {_LONGER}"  # how the reason of a test begins that had no time to come to its end
+_ENDING = 10.0  # seconds for the fixtures of the whole session to end
+
+
+class Tests:
+    """All tests, those first which use what has claims."""
+
+    __test__ = False  # no test class of ours
+
+    def __init__(self, conduct: Conduct, paths: Sequence[str], scratch: str, each: float, deadline: float) -> None:
+        self.conduct, self.paths, self.scratch = conduct, paths, scratch
+        self.each, self.deadline = each, deadline
+        self.plans: dict[str, TestPlan] | None = None
+        self.settings: Mapping[str, Any] = {}
+        self.order: list[str] = []
+        self.opening = ""
+        self.waiting: list[str] = []
+        self.recalled: list[str] = []
+        self.results: dict[str, TestResult] = {}
+        self.problems: list[str] = []
+        self.cut = 0
+        self.whole = True
+        self._members = 0
+        self._given_up = False
+        self._serving: set[Worker] = set()
+
+    def prepare(self, worker: Worker) -> bool:
+        """Have pytest collect."""
+        conduct = self.conduct
+        if self._given_up:
+            return True
+        with conduct.lock:
+            self._members += 1
+            scratch = f"{self.scratch}/{self._members}"
+            if self.plans is None:
+                conduct.progress("collecting tests", 0, 0)
+            if self.plans is not None and not self.waiting:
+                return True  # others were quicker
+            part = self._part()
+        # Who collects a part again, and not all of it in the time for all tests, has none left to evaluate any.
+        left = round(max((1 if part else _COLLECTING) * (self.deadline - time.monotonic()), _LEAST), 1)
+        limits = TestLimits(self.each, conduct.timeout, left)
+        try:
+            asked = {"tests": self.paths, "scratch": scratch, "limits": limits, "part": part}
+            answer = worker.ask("collect_tests", left + _LEAST, **asked)
+        except WorkerEndedError as error:
+            with conduct.lock:
+                culprit = os.path.realpath(error.executing)
+                self.whole = self.whole and _LONGER not in error.reason  # with more time it may come to its end
+                self.problems.append(f"{error.executing or 'pytest'} {error.reason}")
+                if not error.executing or culprit in conduct.culprits:
+                    self.plans, self.waiting, self._given_up = self.plans or {}, [], True
+                else:
+                    conduct.culprits[culprit] = f"{error.executing} {error.reason}"
+            return False
+        with conduct.lock:
+            if "error" in answer:
+                self.whole = self.whole and answer.get("kind") != "timeout"
+                self.problems.append(" ".join(filter(None, [str(answer["error"]), worker.complaint()])))
+                self.plans = self.plans or {}
+                return True
+            if answer["tests"]:
+                self._serving.add(worker)
+            if self.plans is None:
+                self.problems += answer["problems"]
+                self.whole = self.whole and answer["whole"]
+                self.settings = answer["settings"]
+                if conduct.memory is not None:
+                    conduct.memory.imported("tests", answer)
+                self._plan(answer["tests"])
+        return self._open(worker)
+
+    def _part(self) -> Part | None:
+        """What a worker has to collect, once all is known."""
+        if self.plans is None:
+            return None
+        keys = {*self.waiting, *filter(None, [self.opening])}
+        return Part(tuple(sorted({self.plans[key].files[0] for key in keys})), self.settings)
+
+    def _open(self, worker: Worker) -> bool:
+        """Begin with the same test in each worker, for whatever runs first may settle much in a process.
+
+        The devices of JAX are an example: the set-up of a module can ask for several only before there are any.
+        """
+        with self.conduct.lock:
+            key = self.opening
+            if not key or time.monotonic() > self.deadline:
+                return True
+            if waits := key in self.waiting:
+                self.waiting.remove(key)
+                self.conduct.step(f"evaluating {key}")
+        try:
+            answer = worker.ask("run_test", 2 * self.each + _GRACE, key=key)
+        except WorkerEndedError as error:
+            with self.conduct.lock:
+                self.opening = ""
+                if waits:
+                    self.ended(key, error)
+            return False
+        with self.conduct.lock:
+            if isinstance(answer, Mapping) or _TOO_LONG in answer.reason:
+                self.opening = ""
+            if waits:
+                self._take_over(key, answer)
+        return True
+
+    def settle(self) -> bool:
+        """Take what is remembered; whether that is all, so that no worker is needed."""
+        memory = self.conduct.memory
+        if memory is None or memory.collected is None:
+            return False
+        self.problems += memory.collected.problems
+        self.settings = memory.collected.settings
+        self._plan(memory.collected.tests)
+        return not self.waiting
+
+    def resettle(self) -> bool:
+        """After some tests ran again: whether all functions were evaluated anew in the tests that call them first.
+
+        Else the tests in question wait once more. They were remembered, and an earlier test used to do it for them.
+        """
+        if self.cut:
+            return True
+        self.waiting = [key for key, call in self._first_calls() if call not in dict(self.results[key].again)][::-1]
+        self.waiting = [key for key in dict.fromkeys(self.waiting) if f"test:{key}" in self.recalled]
+        return not self.waiting
+
+    def general(self) -> Mapping[tuple[str, int], tuple[Evaluation, ...]]:
+        """The functions that were evaluated with free sizes, in the first test that this came to an end for."""
+        found: dict[tuple[str, int], tuple[Evaluation, ...]] = {}
+        for key, call in self._first_calls():
+            runs = dict(self.results[key].again).get(call)
+            if runs:
+                found.setdefault(call, runs)
+        return found
+
+    def _first_calls(self) -> Iterator[tuple[str, tuple[str, int]]]:
+        """The first calls of each function, in the order of tests, until one came to an end or there were enough."""
+        tries: Counter[tuple[str, int]] = Counter()
+        done: set[tuple[str, int]] = set()
+        for key in self.order:
+            result = self.results.get(key)
+            for call in result.calls if result is not None else ():
+                if call not in done and tries[call] < TRIES:
+                    tries[call] += 1
+                    yield key, call
+                    if result is not None and dict(result.again).get(call):
+                        done.add(call)
+
+    def _plan(self, plans: Sequence[TestPlan]) -> None:
+        conduct = self.conduct
+        self.plans = {plan.key: plan for plan in plans}
+        self.order = _ordered(self.plans.values(), conduct)
+        self.opening = next((key for key in self.order if self.plans[key].prepares), next(iter(self.order), ""))
+        for key in self.order:
+            result = conduct.memory.test(self.plans[key]) if conduct.memory is not None else None
+            if result is None:
+                self.waiting.insert(0, key)
+            else:
+                self.results[key] = result
+                self.recalled.append(f"test:{key}")
+                conduct.result.touched.update(result.touched)
+        opened = self.results.get(self.opening)
+        if opened is not None and (opened.ended or _TOO_LONG in opened.reason):
+            self.opening = ""
+        conduct.total = max(conduct.total, conduct.steps + len(self.waiting))
+
+    def left(self) -> int:
+        """How many tests wait."""
+        return len(self.waiting)
+
+    def take(self) -> str | None:
+        """The next test, if there is time for it."""
+        if not self.waiting:
+            return None
+        if time.monotonic() > self.deadline:
+            self.cut += len(self.waiting)
+            self.waiting = []
+            return None
+        key = self.waiting.pop()
+        self.conduct.step(f"evaluating {key}")
+        return key
+
+    def perform(self, worker: Worker, task: str) -> None:
+        """Evaluate one test."""
+        answer = worker.ask("run_test", 2 * self.each + _GRACE, key=task)
+        with self.conduct.lock:
+            self._take_over(task, answer)
+
+    def _take_over(self, key: str, result: TestResult | Mapping[str, Any]) -> None:
+        if isinstance(result, Mapping):
+            self._stopped(key, TestResult(key, "stopped", str(result["error"])))
+            return
+        self.results[key] = result
+        if f"test:{key}" in self.recalled:
+            self.recalled.remove(f"test:{key}")
+        self.conduct.result.touched.update(result.touched)
+        plan = (self.plans or {})[key]
+        if self.conduct.memory is not None:
+            self.conduct.memory.keep_test(plan, result, ended=_TOO_LONG in result.reason)
+
+    def ended(self, task: str, error: WorkerEndedError) -> None:
+        """A test ended the worker."""
+        result = TestResult(task, "stopped", f"it {error.reason}", ended=error.reason)
+        if error.repeats:
+            self._stopped(task, result)
+            return
+        self.results[task] = result
+        if self.conduct.memory is not None:
+            self.conduct.memory.lasting = False
+
+    def _stopped(self, key: str, result: TestResult) -> None:
+        """Keep a result without anything that the test showed."""
+        self.results[key] = result
+        if self.conduct.memory is not None:
+            self.conduct.memory.keep_test((self.plans or {})[key], result, ended=True)
+
+    def finish(self, worker: Worker) -> None:
+        """Let pytest end its session: wider fixtures may have something to put away."""
+        if worker in self._serving:
+            with contextlib.suppress(WorkerEndedError):
+                files = worker.ask("files", self.conduct.timeout)
+                with self.conduct.lock:
+                    self.conduct.saw(files)
+            with contextlib.suppress(WorkerEndedError):
+                worker.ask("end_tests", _ENDING)
+
+    def collected(self) -> Collected:
+        """What the next run can take over."""
+        return Collected(
+            tuple((self.plans or {}).values()), tuple(dict.fromkeys(self.problems)), self.settings, self.whole
+        )
+
+    def counts(self) -> TestCounts:
+        """What became of them."""
+        by = Counter(result.status for result in self.results.values())
+        results = [self.results[key] for key in self.order if key in self.results]
+        ended = [f"{result.key} {result.ended}" for result in results if result.ended]
+        problems = tuple(dict.fromkeys([*self.problems, *ended]))
+        return TestCounts(len(self.plans or ()), by["ok"], by["stopped"], by["skipped"], self.cut, problems)
+
+
+def _ordered(plans: Iterable[TestPlan], conduct: Conduct) -> list[str]:
+    """Tests that use most of what has claims and was not used yet come first; of equal ones the first in the text."""
+    claimed = {
+        name
+        for plan in conduct.plans
+        for index in plan.claimed
+        for name in plan.scopes[index].qualname.split(".")
+        if not name.startswith(("<", "__"))
+    }
+    left = [(plan.key, frozenset(plan.names) & claimed) for plan in plans]
+    ordered: list[str] = []
+    while left:
+        seen: set[str] = set()
+        later: list[tuple[str, frozenset[str]]] = []
+        for key, used in sorted(left, key=lambda each: -len(each[1])):
+            if used - seen:
+                seen |= used
+                ordered.append(key)
+            else:
+                later.append((key, used))
+        if not seen:  # what is left uses nothing that has claims, at least not by name
+            return ordered + [key for key, _ in left]
+        left = later
+    return ordered

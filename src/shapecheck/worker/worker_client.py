@@ -1,0 +1,183 @@
+"""The parent's side of the worker: start it, ask it, and outlive whatever the user's code does to it."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any, cast
+
+from shapecheck.evaluate.limits import STUBBORN
+from shapecheck.worker.rpc import ModulePlan, dump, load
+from shapecheck.worker.spawn import Process, Start, kill_group, spawned
+
+_GRACE = 5.0  # seconds past its time limit that the worker has to end the user's code by itself
+_START_LIMIT = 120.0
+_TAIL = 40  # lines of the worker's stderr that are kept
+_OWN_SIGNALS = (signal.SIGSEGV, signal.SIGABRT, signal.SIGFPE, signal.SIGILL)  # which nobody else sends
+
+
+class WorkerError(Exception):
+    """The worker cannot be used at all: no such interpreter, or no JAX in it. The text names the remedy."""
+
+
+class WorkerEndedError(Exception):
+    """The worker process ended, or had to be ended, during a request.
+
+    `reason` says how; `executing` is the file whose module body was running, if one was; `tail` is the end of what
+    the process wrote to stderr. It `repeats` itself if the code did it, and not somebody from outside.
+    """
+
+    def __init__(self, reason: str, executing: str, tail: str, *, repeats: bool = True) -> None:
+        super().__init__(reason)
+        self.reason, self.executing, self.tail, self.repeats = reason, executing, tail, repeats
+
+
+class Worker:
+    """One worker process. Use as a context manager: whatever happens, its process group is gone afterwards."""
+
+    def __init__(
+        self,
+        python: str,
+        plans: Sequence[ModulePlan],
+        settings: Mapping[str, Any],
+        culprits: Mapping[str, str],
+        *,
+        cwd: Path,
+        echo: bool = False,
+        start: Start | None = None,
+    ) -> None:
+        self.python = python
+        self._echo = echo
+        self._executing = ""
+        self._tail: deque[str] = deque(maxlen=_TAIL)
+        self._lines: queue.Queue[bytes | None] = queue.Queue()
+        try:
+            self._process: Process = (start or spawned)(python, cwd)
+        except OSError as error:
+            raise WorkerError(f"cannot start {python}: {error.strerror}. Name an interpreter with --python.") from error
+        # With pipes asked for, these are there; the type does not say so.
+        pipes = (self._process.stdin, self._process.stdout, self._process.stderr)
+        self._stdin, self._stdout, self._stderr = cast("tuple[IO[bytes], IO[bytes], IO[bytes]]", pipes)
+        self._readers = [
+            threading.Thread(target=self._read_replies, daemon=True),
+            threading.Thread(target=self._read_stderr, daemon=True),
+        ]
+        for reader in self._readers:
+            reader.start()
+        try:
+            message = {"plans": tuple(plans), "settings": dict(settings), "culprits": dict(culprits)}
+            self._send(message)
+            self.hello: Mapping[str, str] = self._receive(_START_LIMIT)
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def ask(self, operation: str, limit: float, **arguments: Any) -> Any:
+        """The worker's answer to one operation; raises WorkerEndedError when it dies or exceeds `limit` seconds."""
+        self._send({"op": operation, "limit": limit, **arguments})
+        return self._receive(limit + _GRACE)["result"]
+
+    def close(self) -> None:
+        """End the process and everything that it started."""
+        process = self._process
+        # Also after the worker's own end: what it started may live on in its group.
+        kill_group(process)
+        process.wait()
+        with contextlib.suppress(OSError, ValueError):
+            self._stdin.close()
+        for reader in self._readers:
+            reader.join(timeout=1)
+        for stream in (self._stdout, self._stderr):
+            if not any(r.is_alive() for r in self._readers):
+                stream.close()
+
+    def _send(self, message: Mapping[str, Any]) -> None:
+        try:
+            self._stdin.write(dump(message).encode() + b"\n")
+            self._stdin.flush()
+        except OSError as error:
+            raise self._ended() from error
+
+    def _receive(self, limit: float) -> Any:
+        deadline = time.monotonic() + limit
+        while True:
+            try:
+                line = self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
+            except queue.Empty:
+                executing = self._executing
+                self.close()
+                raise WorkerEndedError(
+                    f"took longer than {limit - _GRACE:g} s (--timeout)", executing, self._text()
+                ) from None
+            if line is None:
+                raise self._ended()
+            try:
+                message = load(line)
+            except (ValueError, KeyError, TypeError):
+                continue  # the user's code found the pipe and wrote to it
+            event = message.get("event")
+            if event == "executing":
+                self._executing = message["path"]
+            elif event == "refused":
+                self.close()
+                raise WorkerError(f"{self.python}: {message['reason']}. Name an interpreter with --python.")
+            elif event == "bug":
+                self.close()
+                raise RuntimeError(f"the worker failed:\n{message['text']}")
+            else:
+                return message
+
+    def _ended(self) -> WorkerEndedError:
+        executing = self._executing
+        # The pipe is closed first, then the process ends: wait for its own exit status.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=2)
+        self.close()
+        code = self._process.returncode
+        return WorkerEndedError(_exit_reason(code), executing, self._text(), repeats=code >= 0 or -code in _OWN_SIGNALS)
+
+    def complaint(self) -> str:
+        """The last line on stderr that tells of an error, or nothing."""
+        return next((line.strip() for line in reversed(self._tail) if "error:" in line.lower()), "")
+
+    def _text(self) -> str:
+        return "\n".join(self._tail)
+
+    def _read_replies(self) -> None:
+        for line in self._stdout:
+            self._lines.put(line)
+        self._lines.put(None)
+
+    def _read_stderr(self) -> None:
+        for line in self._stderr:
+            text = line.decode(errors="replace").rstrip("\n")
+            self._tail.append(text)
+            if self._echo:
+                sys.stderr.write(text + "\n")
+
+
+def _exit_reason(code: int) -> str:
+    if code == STUBBORN:
+        return "took longer than its time, and would not end (--timeout, --test-timeout)"
+    if code >= 0:
+        return f"ended the process with exit status {code}"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    words = {"SIGSEGV": "a segmentation fault", "SIGKILL": "a kill, perhaps for want of memory", "SIGABRT": "an abort"}
+    return f"ended the process with {words.get(name, name)}"
