@@ -1,149 +1,17 @@
-"""Two models that ran on the same inputs: their stages side by side, and where they part."""
+"""A comparison as its users hold it: two models' stages side by side, with the ways to show them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
-
-from shapecheck.model import Compared, ComparedStage, Tolerance, Unlike
+from shapecheck.comparison.compared_models import ComparedModels
+from shapecheck.comparison.comparison_views import as_json, as_text
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """What became of comparing `a` with the reference `b`, within the `tolerance`.
-
-    `stages` are those that both have, outer ones first, in the order of `a`; `only_a` and `only_b` are the paths of the
-    others, some of which may belong together, as the rules `proposed` say. What the whole of one gives is compared, or
-    else `outermost` is False.
-    """
-
-    a: str
-    b: str
-    stages: tuple[ComparedStage, ...]
-    only_a: tuple[str, ...] = ()
-    only_b: tuple[str, ...] = ()
-    tolerance: Tolerance = field(default_factory=Tolerance)
-    proposed: Mapping[str, str] = field(default_factory=dict)
-    outermost: bool = True
-
-    @classmethod
-    def of(cls, a: str, b: str, compared: Compared, tolerance: Tolerance) -> Comparison:
-        """What is to be said of two models of these names. Raises ValueError if nothing was compared."""
-        if not compared.stages:
-            sides = [", ".join(only) or "none" for only in (compared.only_a, compared.only_b)]
-            raise ValueError(
-                f"{a} and {b} have no stage in common, so nothing was compared. Stages of the first: {sides[0]}; "
-                f"of the second: {sides[1]}. Say which belong together: --map old=new, or map={{'old': 'new'}}"
-            )
-        if all(stage.empty for stage in compared.stages):
-            raise ValueError(f"no stage that {a} and {b} have in common gives an array, so nothing was compared")
-        only = compared.only_a, compared.only_b
-        return cls(a, b, compared.stages, *only, tolerance, compared.proposed, compared.outermost)
-
-    @property
-    def equal(self) -> bool:
-        """Whether all stages that both have gave the same, within the tolerance, and the whole is among them."""
-        return self.outermost and all(stage.equal for stage in self.stages)
-
-    @property
-    def first(self) -> str | None:
-        """The path of the first stage that gives something else; None if there is none. See `divergence`."""
-        found = self.divergence
-        return found.path if found is not None else None
-
-    @property
-    def divergence(self) -> ComparedStage | None:
-        """The first stage that gives something else, as far inside as it was given the same."""
-        return _first(self.stages, _below(self.stages), None)
-
-    def inside(self, stage: ComparedStage) -> ComparedStage | None:
-        """The first stage inside of another that gives something else."""
-        return next((each for each in self.parts(stage) if not each.equal), None)
-
-    def parts(self, stage: ComparedStage) -> list[ComparedStage]:
-        """The stages right inside of another."""
-        return [self.stages[place] for place in _below(self.stages).get(self.stages.index(stage), ())]
+class Comparison(ComparedModels):
+    """What became of comparing two models. `str(comparison)` is the text for a terminal."""
 
     def to_json(self) -> str:
         """JSON, version 1."""
-        from shapecheck.comparison.comparison_views import as_json  # noqa: PLC0415 - it knows this class
-
         return as_json(self)
 
     def __str__(self) -> str:
-        from shapecheck.comparison.comparison_views import as_text  # noqa: PLC0415 - likewise
-
         return as_text(self)
-
-
-def _below(stages: Sequence[ComparedStage]) -> dict[int | None, list[int]]:
-    """The places of the stages inside of each; None has the outermost."""
-    found: dict[int | None, list[int]] = {}
-    for place, stage in enumerate(stages):
-        found.setdefault(stage.parent, []).append(place)
-    return found
-
-
-def _first(
-    stages: Sequence[ComparedStage], below: Mapping[int | None, Sequence[int]], parent: int | None
-) -> ComparedStage | None:
-    """The first below `parent` that differs; but where it was given the same as its like, what inside of it did so.
-
-    Stages that agree are looked into last: what differs inside of them has not mattered.
-    """
-    places = below.get(parent, ())
-    for place in places:
-        if not stages[place].equal:
-            inner = _first(stages, below, place) if stages[place].inputs else None
-            return inner if inner is not None and inner.inputs else stages[place]
-    return next((inner for place in places if (inner := _first(stages, below, place)) is not None), None)
-
-
-def plain(stage: ComparedStage) -> dict[str, Any]:
-    """A stage for JSON, which knows no infinity."""
-    return {
-        "path": stage.path,
-        "call": stage.call,
-        "type": stage.type,
-        "equal": stage.equal,
-        "same_shapes": stage.shapes,
-        "max_absolute": _number(stage.absolute),
-        "max_relative": _number(stage.relative),
-        "nan_in_both": stage.nans,
-        "nan_in_one": stage.odd,
-        "outputs_that_differ": list(map(_part, stage.parts)),
-        "arranged": stage.arranged,
-        "inputs_agree": stage.inputs,
-        "inputs_that_differ": list(map(_part, stage.arguments)),
-        "parameters_agree": stage.parameters,
-        "parameters_that_differ": list(map(_part, stage.held)),
-        "parameters_rearranged": stage.rearranged,
-        "states_agree": stage.states,
-        "states_that_differ": list(map(_part, stage.kept)),
-        "layout": stage.layout,
-        "inside": stage.parent,
-        **{
-            name: {
-                "path": side.path,
-                "output": side.output,
-                "source": {"path": side.source.path, "line": side.source.line} if side.source is not None else None,
-            }
-            for name, side in (("a", stage.a), ("b", stage.b))
-        },
-    }
-
-
-def _part(part: Unlike) -> dict[str, Any]:
-    sides = {"a": (part.a, part.a_form), "b": (part.b, part.b_form)}
-    return {
-        **{side: {"name": name, "array": form} if form else None for side, (name, form) in sides.items()},
-        "max_absolute": _number(part.absolute),
-        "numbers": part.size,
-        "numbers_that_differ": part.differing,
-        "layout": part.layout,
-    }
-
-
-def _number(value: float | None) -> float | str | None:
-    return value if value is None or abs(value) != float("inf") else str(value)

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from shapecheck.comparison.comparison import Comparison
+from shapecheck.comparison.compared_models import ComparedModels
 from shapecheck.comparison.stage_names import count, listed, name_of
 from shapecheck.model import ComparedStage
 
@@ -19,7 +19,7 @@ class Row:
     equal: bool
 
 
-def rows(comparison: Comparison) -> Iterator[Row]:
+def rows(comparison: ComparedModels) -> Iterator[Row]:
     """A line for each stage that both have."""
     by_path: dict[str, list[ComparedStage]] = {}
     for stage in comparison.stages:
@@ -72,7 +72,7 @@ def _amounts(stage: ComparedStage) -> str:
     return ",".join(filter(None, found))
 
 
-def notes(comparison: Comparison) -> Iterator[str]:
+def notes(comparison: ComparedModels) -> Iterator[str]:
     """What is to be known before the values: shapes that differ, stages that only one has, other parameters."""
     shapes: dict[str, ComparedStage] = {}
     for stage in comparison.stages:
@@ -100,7 +100,7 @@ def notes(comparison: Comparison) -> Iterator[str]:
         yield ""
 
 
-def _proposals(comparison: Comparison) -> Iterator[str]:
+def _proposals(comparison: ComparedModels) -> Iterator[str]:
     rules = list(comparison.proposed.items())
     if not rules:
         if comparison.only_a and comparison.only_b:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 
-from shapecheck.comparison.comparison import Comparison, plain
+from shapecheck.comparison.compared_models import ComparedModels, plain
 from shapecheck.comparison.comparison_text import Row, notes, rows
 from shapecheck.comparison.conclusion import conclusion
 
 _HEAD = ("stage", "type", "output", "max abs", "max rel", "")
 
 
-def as_text(comparison: Comparison, *, color: bool = False) -> str:
+def as_text(comparison: ComparedModels, *, color: bool = False) -> str:
     """Lines that stand alone: shapes that differ, a table, what only one has, and where the two part."""
     if color:
         return _painted(comparison)
@@ -22,7 +22,7 @@ def as_text(comparison: Comparison, *, color: bool = False) -> str:
     return "\n".join([*notes(comparison), *(line.rstrip() for line in lines), "", conclusion(comparison)])
 
 
-def as_json(comparison: Comparison, *, color: bool = False) -> str:
+def as_json(comparison: ComparedModels, *, color: bool = False) -> str:
     """JSON, version 1."""
     found = {
         "version": 1,
@@ -44,7 +44,7 @@ def as_json(comparison: Comparison, *, color: bool = False) -> str:
 FORMATS: Mapping[str, Callable[..., str]] = {"table": as_text, "json": as_json}
 
 
-def _painted(comparison: Comparison) -> str:
+def _painted(comparison: ComparedModels) -> str:
     import io  # noqa: PLC0415 - only for terminals, where rich is
 
     from rich.console import Console  # noqa: PLC0415 - likewise

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from shapecheck.comparison.comparison import Comparison
+from shapecheck.comparison.compared_models import ComparedModels
 from shapecheck.comparison.stage_names import called, count, name_of, told
 from shapecheck.model import ComparedStage
 
 
-def conclusion(comparison: Comparison) -> str:
+def conclusion(comparison: ComparedModels) -> str:
     """One line: that all is equal, or where the two part, and what that tells."""
     stage = comparison.divergence
     if stage is None:
@@ -20,12 +20,12 @@ def conclusion(comparison: Comparison) -> str:
     return f"First divergent stage: {called(stage)}{_where(stage)}. {_cause(comparison, stage)}"
 
 
-def _tolerance(comparison: Comparison) -> str:
+def _tolerance(comparison: ComparedModels) -> str:
     given = [(name, getattr(comparison.tolerance, name)) for name in ("rtol", "atol")]
     return ", ".join(f"{name}={value:g}" for name, value in given if value is not None) or "rounding"
 
 
-def _cause(comparison: Comparison, stage: ComparedStage) -> str:
+def _cause(comparison: ComparedModels, stage: ComparedStage) -> str:
     which = f" ({told(stage.arguments)})" if stage.arguments else ""
     if stage.inputs is None:
         return f"Its inputs cannot be compared: the two are given other arrays, or the same in another order{which}."
@@ -61,7 +61,7 @@ def _parameters(stage: ComparedStage) -> str:
     return ""
 
 
-def _before(comparison: Comparison, stage: ComparedStage) -> str:
+def _before(comparison: ComparedModels, stage: ComparedStage) -> str:
     """Where in the code of a stage the cause lies, as far as those inside of it tell."""
     inner = comparison.inside(stage)
     if inner is None:
@@ -73,7 +73,7 @@ def _before(comparison: Comparison, stage: ComparedStage) -> str:
     return f"{text}, as what it is given does ({told(inner.arguments)})" if is_given else text
 
 
-def _hint(comparison: Comparison, stage: ComparedStage) -> str:
+def _hint(comparison: ComparedModels, stage: ComparedStage) -> str:
     """What else may be the cause: a choice that is nearly tied, or parts of what is inside that were mixed up."""
     if stage.parts and all(part.exact and 0 < part.differing < part.size / 2 for part in stage.parts):
         return " What differs are integers; where values are nearly tied, rounding decides between them."

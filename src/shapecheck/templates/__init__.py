@@ -1,9 +1,9 @@
 """The stages of a model as a template: what it holds, and how it is shown.
 
-A running program uses this too, where nobody may have installed rich: only `views` needs it.
+A running program uses this too, where nobody may have installed rich: only `template_views` needs it.
 """
 
 from shapecheck.templates.filter_stages import down_to, folded, matching
-from shapecheck.templates.template_tree import Template, of_runs
+from shapecheck.templates.template_object import Template, of_runs
 
 __all__ = ["Template", "down_to", "folded", "matching", "of_runs"]

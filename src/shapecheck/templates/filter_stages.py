@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from shapecheck.model import Stage
-from shapecheck.templates.template_tree import Template
+from shapecheck.templates.template_object import Template
 
 _INDEXED = re.compile(r"(?P<stem>.*(?:\[|_))(?P<index>\d+)(?P<close>\]?)\Z")
 

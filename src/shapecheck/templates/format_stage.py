@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from shapecheck.model import ArrayValue, Stage, TreeValue, Value
 from shapecheck.templates import format_value
-from shapecheck.templates.template_tree import Template
+from shapecheck.templates.template_tree import StageTree
 
 _KEYS = frozenset(["key", "rng", "rngs"])  # arguments that are not shown with the others, if they are random
 
@@ -53,19 +53,19 @@ def size(number: int) -> str:
     return _scaled(number, 1024, (" B", " KiB", " MiB", " GiB", " TiB"))
 
 
-def flops(found: Stage | Template) -> str:
+def flops(found: Stage | StageTree) -> str:
     """The operations, "" if nobody asked for them."""
     return count(found.flops) if isinstance(found.flops, int) else found.flops or ""
 
 
-def total(template: Template) -> str:
+def total(template: StageTree) -> str:
     """What it comes to."""
     many = "stage" if template.count == 1 else "stages"
     operations = f", {flops(template)} flops" if template.flops is not None else ""
     return f"{template.count} {many}, {count(template.params)} parameters, {size(template.param_bytes)}{operations}"
 
 
-def dims(template: Template) -> str:
+def dims(template: StageTree) -> str:
     """The free names, with their sizes if they have any: `batch, seq=7`."""
     return ", ".join(_sizes(template))
 
@@ -83,7 +83,7 @@ def _line(values: tuple[tuple[str, Value], ...]) -> str:
     return ", ".join(f"{name}={format_value.brief(value)}" for name, value in values)
 
 
-def _sizes(template: Template) -> Iterator[str]:
+def _sizes(template: StageTree) -> Iterator[str]:
     for name, text in template.dims:
         yield name if name == text else f"{name}={text}"
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from shapecheck.model import Frame, Stage, Value
 from shapecheck.templates import format_value
-from shapecheck.templates.template_tree import VERSION, Template
+from shapecheck.templates.template_tree import VERSION, StageTree
 
+_Tree = TypeVar("_Tree", bound=StageTree)
 _KINDS = {str: "a text", int: "a number", dict: "an object", list: "a list"}
 
 
-def of_json(text: str) -> Template:
-    """The template; raises ValueError, saying where, for what is none or is of another version."""
+def of_json(text: str, cls: type[_Tree]) -> _Tree:
+    """The template as a `cls`; raises ValueError, saying where, for what is none or of another version."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -26,7 +27,7 @@ def of_json(text: str) -> Template:
             f"this template has version {found['version']!r}, but this shapecheck reads version {VERSION}: "
             "write it again, with `shapecheck template --format json`"
         )
-    return Template(
+    return cls(
         _part(found, "target", str, ""),
         tuple((name, _as(size, str, f"dims.{name}")) for name, size in _part(found, "dims", dict, "").items()),
         tuple(_stages(found, "")),

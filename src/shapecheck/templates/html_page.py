@@ -14,7 +14,7 @@ from importlib import resources
 
 from shapecheck.model import Stage, Value
 from shapecheck.templates import format_stage, format_value
-from shapecheck.templates.template_tree import Template
+from shapecheck.templates.template_tree import StageTree
 
 _WIDTH = 48  # of a value that is shown in full
 _ARRAY = re.compile(r"\b(bool|(?:bf|[fiuc])\d\w*)\[([^\[\]&]*)\]")
@@ -22,7 +22,7 @@ _NAME = re.compile(r"[^\W\d]\w*")
 _ROW, _REST, _LOWEST, _HIGHEST = 27, 170, 220, 640  # pixels of a cell in a notebook
 
 
-def html(template: Template, *, color: bool = False) -> str:
+def html(template: StageTree, *, color: bool = False) -> str:
     """The page; the reader's system says whether it is light or dark, or a button on it."""
     script, style = _resource("page.js"), _resource("page.css")
     # Were there a hole in the escaping, a script in it would not run, and nothing can be loaded from anywhere.
@@ -66,7 +66,7 @@ def html(template: Template, *, color: bool = False) -> str:
     return page.encode(errors="backslashreplace").decode()  # a file's name may hold half a character
 
 
-def cell(template: Template) -> str:
+def cell(template: StageTree) -> str:
     """The page for a notebook's cell.
 
     It stands in a frame: so the notebook's styles for tables and ours do not touch, several can stand in one notebook,
@@ -83,12 +83,12 @@ def _resource(name: str) -> str:
     return (resources.files("shapecheck.templates") / "page" / name).read_text(encoding="utf-8")
 
 
-def _facts(template: Template) -> str:
+def _facts(template: StageTree) -> str:
     total = format_stage.total(template)
     return f"{total} &middot; with <code>{escape(format_stage.dims(template))}</code>" if template.dims else total
 
 
-def _table(template: Template) -> str:
+def _table(template: StageTree) -> str:
     columns = list(_columns(template))
     return "\n".join(
         [
@@ -103,7 +103,7 @@ def _table(template: Template) -> str:
     )
 
 
-def _columns(template: Template) -> Iterator[str]:
+def _columns(template: StageTree) -> Iterator[str]:
     """Those in which anything stands."""
     yield from ("stage", "type")
     if any(stage.under for stage in template):
@@ -118,7 +118,7 @@ def _columns(template: Template) -> Iterator[str]:
         yield "source"
 
 
-def _kind(template: Template, name: str) -> str:
+def _kind(template: StageTree, name: str) -> str:
     """The class of a column; operations take more room as text."""
     is_text = name == "flops" and any(isinstance(stage.flops, str) for stage in template)
     return "'flops text'" if is_text else name

@@ -9,7 +9,7 @@ from typing import Any
 from shapecheck.model import Frame, OtherValue, Stage, TreeValue, Value
 from shapecheck.templates import format_stage, format_value
 from shapecheck.templates.fold import Place, folded, unfolded
-from shapecheck.templates.template_tree import Template
+from shapecheck.templates.template_tree import StageTree
 
 
 @dataclass(frozen=True)
@@ -60,12 +60,12 @@ class Locked:
         return self.head
 
 
-def locked(target: str, template: Template, making: Making) -> Locked:
+def locked(target: str, template: StageTree, making: Making) -> Locked:
     """What is kept of a template."""
     return Locked(target, making, tuple(folded((place, shapes) for place, shapes, _ in _stages(template.stages))))
 
 
-def sources(template: Template, known: Mapping[str, str]) -> Mapping[Place, Frame]:
+def sources(template: StageTree, known: Mapping[str, str]) -> Mapping[Place, Frame]:
     """Where each stage is written, or else what is around it: in a file of `known`, by the names that they have there.
 
     A stage of an installed package is none that the user can change.

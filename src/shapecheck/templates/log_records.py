@@ -8,14 +8,14 @@ from typing import Final
 
 from shapecheck.model import Stage, Value
 from shapecheck.templates import format_stage, format_value
-from shapecheck.templates.template_tree import Template
+from shapecheck.templates.template_tree import StageTree
 
 LOGGER: Final = logging.getLogger("shapecheck.template")
 FORM: Final = "%(asctime)s [%(levelname)s] %(name)s\n%(message)s\n"
 """The form of a record for a handler, with its time; the message has many lines."""
 
 
-def emit(template: Template) -> None:
+def emit(template: StageTree) -> None:
     """Log every stage at level INFO, after those inside of it; the record has it as `stage`, for handlers."""
     if not LOGGER.isEnabledFor(logging.INFO):
         return

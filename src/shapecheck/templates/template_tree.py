@@ -1,4 +1,4 @@
-"""The template of a model: the tree of its stages."""
+"""The tree of a model's stages: the data that all views of a template show."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shapecheck.model import Evaluation, Stage
+from shapecheck.model import Stage
 from shapecheck.templates import format_value
 from shapecheck.templates.totals import added, holders
 
@@ -16,7 +16,7 @@ VERSION = 1
 
 
 @dataclass(frozen=True)
-class Template:
+class StageTree:
     """The stages of `target`, evaluated with the sizes `dims` of its free names (symbols have their own name).
 
     `count` is the number of all stages of the model, of which a part may be left out; then those at the top of the
@@ -31,7 +31,7 @@ class Template:
 
     def __iter__(self) -> Iterator[Stage]:
         """All stages, each before those inside of it."""
-        return _all(self.stages)
+        return all_stages(self.stages)
 
     def __getitem__(self, path: str) -> Stage:
         """The first call at `path`, `blocks[0].attn` for example; KeyError names the nearest if there is none."""
@@ -40,12 +40,6 @@ class Template:
                 return stage
         near = difflib.get_close_matches(path, dict.fromkeys(stage.path for stage in self), n=3)
         raise KeyError(f"{path}; there is {', '.join(near)}" if near else path)
-
-    def __str__(self) -> str:
-        """The tree, as a terminal shows it."""
-        from shapecheck.templates.template_views import tree  # noqa: PLC0415 - which knows this class
-
-        return tree(self, color=False)
 
     @property
     def params(self) -> int:
@@ -81,28 +75,6 @@ class Template:
             indent=2,
         )
 
-    @classmethod
-    def from_json(cls, text: str) -> Template:
-        """The template that `to_json` made this text of; raises ValueError for a text that is none.
-
-        What JSON does not tell is lost: tuples are lists, dataclasses dicts, and functions have the callable's name.
-        """
-        from shapecheck.templates.from_json import of_json  # noqa: PLC0415 - as above
-
-        return of_json(text)
-
-    def to_html(self) -> str:
-        """A page of its own that needs nothing else: a tree to fold and to search, in light and dark."""
-        from shapecheck.templates.html_page import html  # noqa: PLC0415 - as above
-
-        return html(self)
-
-    def _repr_html_(self) -> str:
-        """The page, inside of a notebook's cell."""
-        from shapecheck.templates.html_page import cell  # noqa: PLC0415 - as above
-
-        return cell(self)
-
 
 def _plain(stage: Stage) -> dict[str, Any]:
     return {
@@ -125,25 +97,8 @@ def _plain(stage: Stage) -> dict[str, Any]:
     }
 
 
-def of_runs(target: str, runs: Sequence[Evaluation]) -> Template:
-    """The template of the most general run that came to its end; raises ValueError if none did."""
-    best = next((run for run in runs if run.status == "ok"), None)
-    if best is None:
-        reasons = "; ".join(dict.fromkeys(f"{run.reason}{_at(run)}" for run in runs)) or "nothing was evaluated"
-        raise ValueError(f"{target} cannot be evaluated: {reasons}")
-    return Template(target, best.sizes, best.stages, sum(1 for _ in _all(best.stages)))
-
-
-def _at(run: Evaluation) -> str:
-    """The line of the user's code at which a run ended, and the arrays on it."""
-    if run.failure is None or run.failure.frame is None:
-        return ""
-    frame = run.failure.frame
-    arrays = ", ".join(f"{name}: {text}" for name, text in run.failure.arrays)
-    return f" ({frame.path}:{frame.line}, in {frame.function}{'; with ' * bool(arrays)}{arrays})"
-
-
-def _all(stages: Sequence[Stage]) -> Iterator[Stage]:
+def all_stages(stages: Sequence[Stage]) -> Iterator[Stage]:
+    """All stages of a tree, each before those inside of it."""
     todo = list(stages[::-1])
     while todo:
         stage = todo.pop()

@@ -14,10 +14,10 @@ from rich.tree import Tree
 from shapecheck.model import Stage
 from shapecheck.templates import format_stage, format_value
 from shapecheck.templates.html_page import html
-from shapecheck.templates.template_tree import Template
+from shapecheck.templates.template_tree import StageTree
 
 
-def tree(template: Template, *, color: bool = False) -> str:
+def tree(template: StageTree, *, color: bool = False) -> str:
     """A tree with a line for each stage; the terminal folds those that are longer."""
     top = Tree(f"[bold]{escape(template.target)}[/]{escape(_with(template))}", guide_style="dim")
     for stage in template.stages:
@@ -28,7 +28,7 @@ def tree(template: Template, *, color: bool = False) -> str:
     return f"{stream.getvalue()}{format_stage.total(template)}\n"
 
 
-def markdown(template: Template, *, color: bool = False) -> str:
+def markdown(template: StageTree, *, color: bool = False) -> str:
     """A table, with those columns that anything stands in."""
     rows = [dict(_cells(stage)) for stage in template]
     always = ("stage", "type", "input", "output", "parameters")
@@ -38,7 +38,7 @@ def markdown(template: Template, *, color: bool = False) -> str:
     return "\n".join([*lines, "", format_stage.total(template)]) + "\n"
 
 
-def as_json(template: Template, *, color: bool = False) -> str:
+def as_json(template: StageTree, *, color: bool = False) -> str:
     """JSON, version 1."""
     return template.to_json() + "\n"
 
@@ -91,5 +91,5 @@ def _code(text: str) -> str:
     return f"{fence} {text} {fence}" if longest else f"`{text}`"
 
 
-def _with(template: Template) -> str:
+def _with(template: StageTree) -> str:
     return f"  with {format_stage.dims(template)}" if template.dims else ""
