@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shapecheck.worker import spawn, worker_client
-from shapecheck.worker.fork_server import Stems
+from shapecheck.worker.fork_server import ForkServers
 
 _NAMES_THE_TEST = "PYTEST_CURRENT_TEST"
 
@@ -28,21 +28,21 @@ def _forked_workers() -> Iterator[None]:
 
     Where a test gives them another environment or another interpreter, they are started by themselves.
     """
-    with Stems() as stems, pytest.MonkeyPatch.context() as patch:
+    with ForkServers() as stems, pytest.MonkeyPatch.context() as patch:
         environment = _environment()
 
         def start(python: str, cwd: Path) -> spawn.Process:
             alike = _is_ours(python) and _environment() == environment
-            return (stems.start if alike else spawn.spawned)(python, cwd)
+            return (stems.start if alike else spawn.spawn_process)(python, cwd)
 
-        patch.setattr(worker_client, "spawned", start)
+        patch.setattr(worker_client, "spawn_process", start)
         yield
 
 
 @pytest.fixture
 def spawned_workers(_forked_workers: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Start workers as the command does: for tests of the processes themselves."""
-    monkeypatch.setattr(worker_client, "spawned", spawn.spawned)
+    monkeypatch.setattr(worker_client, "spawn_process", spawn.spawn_process)
 
 
 def _is_ours(python: str) -> bool:

@@ -83,12 +83,12 @@ def template(model: Any, *args: Any, flops: bool | None = None, **kwargs: Any) -
     With `flops=True` it is estimated what each stage costs, as by `shapecheck template --flops`. `flops` is not given
     to the model: one that has such a parameter itself raises ValueError, and goes into a function that gives it.
     """
-    from shapecheck.evaluate.live.live_template import evaluate, keep_apart, problems, title  # noqa: PLC0415 - not for examples
+    from shapecheck.evaluate.live.live_template import check_parameter_names, evaluate, problems, title  # noqa: PLC0415 - not for examples
     from shapecheck.templates import of_runs  # noqa: PLC0415
 
     with problems():
         if flops is not None:
-            keep_apart(model, "flops")
+            check_parameter_names(model, "flops")
         return of_runs(title(model), evaluate(model, args, kwargs, flops=bool(flops)))
 
 

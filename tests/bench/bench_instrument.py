@@ -19,13 +19,13 @@ from collections import Counter
 from pathlib import Path
 
 from shapecheck.claims import read_module
-from shapecheck.rewrite import Options, RewriteError, instrument, remove
+from shapecheck.rewrite import RewriteError, RewriteOptions, instrument, remove
 
 ROOT = Path(__file__).parents[2]
 OPTIONS = {
-    "shapes": Options(shapes=True),
-    "numerics": Options(numerics=True, breakpoint=True),
-    "everything": Options(shapes=True, numerics=True, breakpoint=True, prints=("*",)),
+    "shapes": RewriteOptions(shapes=True),
+    "numerics": RewriteOptions(numerics=True, breakpoint=True),
+    "everything": RewriteOptions(shapes=True, numerics=True, breakpoint=True, prints=("*",)),
 }
 LAYERS = """
 import equinox as eqx, jax, jax.numpy as jnp

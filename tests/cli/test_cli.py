@@ -19,10 +19,10 @@ from typing import Any
 
 import pytest
 
-import shapecheck
+import shapecheck.commands
 from shapecheck.cli import main
 from shapecheck.config import Config
-from shapecheck.model import Finding, Report, Severity, Span, Summary, Unreached
+from shapecheck.model import Finding, Report, Severity, Span, Summary, UnreachedClaim
 from shapecheck.rules import RULES
 from shapecheck.verdicts.baseline import BaselineError
 
@@ -40,7 +40,7 @@ NOTED = replace(
     PASS,
     findings=(finding("note", "SC302"),),
     summary=Summary(2, 1, 1, 0, 0, 1),
-    unreached=(Unreached("pkg/a.py", 7, "it decides on a value"),),
+    unreached=(UnreachedClaim("pkg/a.py", 7, "it decides on a value"),),
 )
 
 
@@ -82,7 +82,7 @@ def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pipeline:
     module = ModuleType("shapecheck.commands.check")
     vars(module)["check"] = fake.check
     monkeypatch.setitem(sys.modules, "shapecheck.commands.check", module)
-    monkeypatch.setattr(shapecheck, "pipeline", module, raising=False)
+    monkeypatch.setattr(shapecheck.commands, "check", module, raising=False)
     return fake
 
 
@@ -431,8 +431,8 @@ def test_it_runs_as_a_module() -> None:
 FAKE = """
 import sys, time, types
 from dataclasses import replace
-import shapecheck
-from shapecheck.facts import *
+import shapecheck.commands
+from shapecheck.model import *
 def check(paths, config, *, progress=None, stdin=None, echo=False):
     progress("evaluating models", 1, 4)
     time.sleep({seconds})

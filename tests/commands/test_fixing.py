@@ -12,7 +12,7 @@ import pytest
 
 import shapecheck
 from shapecheck.commands import fix
-from shapecheck.commands.fix import Fixed
+from shapecheck.commands.fix import FixedFile
 from shapecheck.config import ConfigError
 from shapecheck.model import Edit, Finding, Report, Span, Summary
 
@@ -25,7 +25,7 @@ def finding(column: int, end: int, new: str) -> Finding:
     return Finding("SC401", "warning", "a.py", span, "", fix=(Edit(span, new),))
 
 
-def fixed(data: bytes, *findings: Finding, checked: str = TEXT) -> Fixed:
+def fixed(data: bytes, *findings: Finding, checked: str = TEXT) -> FixedFile:
     (result,) = fix.fixes(Report(findings, Summary(), (), (), sources=(("a.py", tuple(checked.split("\n"))),)), data)
     return result
 
@@ -72,7 +72,7 @@ def test_writing_keeps_links_and_permissions(tmp_path: Path) -> None:
     real.write_text(TEXT)
     real.chmod(0o755)
     link.symlink_to(real)
-    fix.write(Fixed(str(link), TEXT.encode(), b"new\r\n", ()))
+    fix.write(FixedFile(str(link), TEXT.encode(), b"new\r\n", ()))
     assert link.is_symlink()
     assert real.read_bytes() == b"new\r\n"
     assert real.stat().st_mode & 0o777 == 0o755

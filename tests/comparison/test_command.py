@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from shapecheck.cli import main
-from shapecheck.evaluate.compare.comparison_inputs import read
-from shapecheck.evaluate.inputs.user_examples import ExampleError, fitted
+from shapecheck.evaluate.compare.comparison_inputs import read_arrays
+from shapecheck.evaluate.inputs.user_examples import ExampleError, fit_arguments
 
 PORT = """\
 import equinox as eqx
@@ -107,12 +107,12 @@ def test_what_is_wrong_is_told(args: list[str], message: str, folder: None, caps
 def test_inputs_of_one_callable_are_those_of_another() -> None:
     def port(inputs: int, attention_mask: int = 0, *, key: int = 0) -> None: ...
 
-    assert fitted(port, [], {}, {"x": 1, "key": 2}) == ([], {"inputs": 1, "key": 2})
-    assert fitted(port, [], {}, {"attention_mask": 3, "x": 1}) == ([], {"inputs": 1, "attention_mask": 3})
-    assert fitted(port, [5], {}, {"x": 1}) == ([], {"attention_mask": 1})
-    assert fitted(lambda x: None, [], {}, {"y": 1, "key": 2}) == ([], {"x": 1})
+    assert fit_arguments(port, [], {}, {"x": 1, "key": 2}) == ([], {"inputs": 1, "key": 2})
+    assert fit_arguments(port, [], {}, {"attention_mask": 3, "x": 1}) == ([], {"inputs": 1, "attention_mask": 3})
+    assert fit_arguments(port, [5], {}, {"x": 1}) == ([], {"attention_mask": 1})
+    assert fit_arguments(lambda x: None, [], {}, {"y": 1, "key": 2}) == ([], {"x": 1})
     with pytest.raises(ExampleError, match=r"port\(inputs.* does not take all 3 inputs \(a, b, c\)"):
-        fitted(port, [], {}, {"a": 1, "b": 2, "c": 3})
+        fit_arguments(port, [], {}, {"a": 1, "b": 2, "c": 3})
 
 
 def test_files_of_inputs_give_values(tmp_path: Path) -> None:
@@ -120,8 +120,8 @@ def test_files_of_inputs_give_values(tmp_path: Path) -> None:
     header = json.dumps({"x": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}).encode()
     values = np.asarray([1.5, -2], np.float32)
     (tmp_path / "x.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + values.tobytes())
-    assert {name: array.tolist() for name, array in read(str(tmp_path / "x.npy")).items()} == {"": [0, 1, 2]}
-    assert read(str(tmp_path / "x.safetensors"))["x"].tolist() == [1.5, -2]
+    assert {name: array.tolist() for name, array in read_arrays(str(tmp_path / "x.npy")).items()} == {"": [0, 1, 2]}
+    assert read_arrays(str(tmp_path / "x.safetensors"))["x"].tolist() == [1.5, -2]
     np.save(tmp_path / "objects.npy", np.array([{}], dtype=object))
     with pytest.raises(ExampleError, match="cannot be read: Object arrays cannot be loaded"):
-        read(str(tmp_path / "objects.npy"))
+        read_arrays(str(tmp_path / "objects.npy"))

@@ -6,21 +6,21 @@ from collections.abc import Iterable
 
 import pytest
 
-from shapecheck.evaluate.compare.propose_renames import proposed
+from shapecheck.evaluate.compare.propose_renames import propose_renames
 from shapecheck.evaluate.compare.rename_stages import Renames, pairs
-from shapecheck.model import Ran, Tensor
+from shapecheck.model import StageRun, Tensor
 
 Told = tuple[str, str, int]  # path, type, the size of what it gives
 
 
-def ran(stages: Iterable[Told], digests: str) -> list[Ran]:
+def ran(stages: Iterable[Told], digests: str) -> list[StageRun]:
     """Runs that give arrays of these sizes, and no two the same."""
     calls: dict[str, int] = {}
     found = []
     for number, (path, kind, size) in enumerate(stages):
         given = (Tensor("", "float32", (size,), f"{digests}{number}"),)
         parent = 0 if path else None
-        found.append(Ran(path, kind, calls.get(path, 0), parent, None, (), given, ()))
+        found.append(StageRun(path, kind, calls.get(path, 0), parent, None, (), given, ()))
         calls[path] = calls.get(path, 0) + 1
     return found
 
@@ -61,8 +61,8 @@ def test_rules_are_the_fewest_that_give_stages_the_names_of_their_like(
     a: list[Told], b: list[Told], rules: dict[str, str]
 ) -> None:
     one, other = ran([("", "Net", 9), *a], "a"), ran([("", "Net", 9), *b], "b")
-    found = proposed(one, other, pairs(one, other, Renames({})), {})
+    found = propose_renames(one, other, pairs(one, other, Renames({})), {})
     assert found == rules
     if found:
         again = pairs(one, other, Renames(found))
-        assert proposed(one, other, again, found) == {}
+        assert propose_renames(one, other, again, found) == {}

@@ -15,8 +15,8 @@ from hypothesis.extra import numpy as nps
 
 import shapecheck
 from shapecheck.evaluate.compare.array_difference import difference
-from shapecheck.evaluate.compare.array_store import Keeping, kept
-from shapecheck.evaluate.compare.collect_stages import Collecting, TooLargeError
+from shapecheck.evaluate.compare.array_store import ArrayStore, load_array
+from shapecheck.evaluate.compare.collect_stages import StageCollector, TooLargeError
 from shapecheck.evaluate.compare.rename_stages import RenameError, Renames
 from shapecheck.model import Tolerance
 
@@ -96,22 +96,22 @@ def test_a_star_has_to_come_from_somewhere() -> None:
 
 
 def test_arrays_come_back_as_they_were_and_equal_ones_are_kept_once(tmp_path: Path) -> None:
-    keeping = Keeping(str(tmp_path / "values"))
+    keeping = ArrayStore(str(tmp_path / "values"))
     arrays = [np.asarray(value) for value in (jnp.arange(6.0, dtype=jnp.bfloat16).reshape(2, 3), 1.5, np.zeros((0, 2)))]
-    found = [keeping.keep("", array) for array in [*arrays, arrays[0].copy()]]
+    found = [keeping.store("", array) for array in [*arrays, arrays[0].copy()]]
     keeping.close()
     assert found[0] == found[3]
     assert (tmp_path / "values").stat().st_size == 12 + 8
     for tensor, array in zip(found, arrays, strict=False):
-        back = kept(str(tmp_path / "values"), tensor)
+        back = load_array(str(tmp_path / "values"), tensor)
         assert (back.dtype, back.shape) == (array.dtype, array.shape)
         np.testing.assert_array_equal(back, array)
 
 
 def test_too_much_is_told(tmp_path: Path) -> None:
-    keeping = Keeping(str(tmp_path / "values"))
+    keeping = ArrayStore(str(tmp_path / "values"))
     keeping.most = 8
-    keeping.keep("", np.zeros(3))
+    keeping.store("", np.zeros(3))
     keeping.close()
     with pytest.raises(TooLargeError, match="compare with smaller inputs"):
-        Collecting(keeping).ran()
+        StageCollector(keeping).runs()

@@ -232,10 +232,10 @@ def as_before():
 def test_what_lasts_survives_and_nothing_else() -> None:
     global_state = GlobalState()
     os.environ["BEFORE"] = "0"
-    with global_state.preserved():
+    with global_state.preserve():
         os.environ["BEFORE"] = "1"
         np.seterr(divide="raise")
-        with global_state.lasting():
+        with global_state.let_changes_last():
             os.environ["LASTING"] = "1"
             jax.config.update("jax_numpy_rank_promotion", "warn")
             del os.environ["BEFORE"]
@@ -254,7 +254,7 @@ def test_what_lasts_survives_and_nothing_else() -> None:
 def test_an_error_does_not_keep_it_from_being_put_back() -> None:
     random.seed(3)
     state = random.getstate()
-    with contextlib.suppress(ValueError), GlobalState().preserved():
+    with contextlib.suppress(ValueError), GlobalState().preserve():
         random.random()  # noqa: S311
         np.random.rand()
         raise ValueError

@@ -10,10 +10,10 @@ import jax
 import pytest
 from jaxtyping import Array, PRNGKeyArray
 
-from shapecheck.evaluate.inputs.call_builder import Kitchen
+from shapecheck.evaluate.inputs.call_builder import CallBuilder
 from shapecheck.evaluate.inputs.construct_models import Models
 from shapecheck.evaluate.inputs.made_integers import DEFAULTS_FIRST
-from shapecheck.evaluate.inputs.size_assignment import Made
+from shapecheck.evaluate.inputs.size_assignment import InventedSizes
 from shapecheck.evaluate.inputs.user_examples import ExampleError
 from shapecheck.evaluate.probes.recorder import Recorder
 
@@ -64,9 +64,9 @@ class Net(eqx.Module):
         return x
 
 
-def made_of_nothing() -> Kitchen:
-    models = Models(Recorder({}), {}, lambda what: {}, lambda cls: [], Made(), DEFAULTS_FIRST)
-    return Kitchen(Recorder({}), models)
+def made_of_nothing() -> CallBuilder:
+    models = Models(Recorder({}), {}, lambda what: {}, lambda cls: [], InventedSizes(), DEFAULTS_FIRST)
+    return CallBuilder(Recorder({}), models)
 
 
 def made(**given: Any) -> Net:

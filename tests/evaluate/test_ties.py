@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shapecheck.evaluate.inputs.namesakes import are_namesakes
-from shapecheck.evaluate.inputs.ties import Signature, Sizes, Written, explained
+from shapecheck.evaluate.inputs.ties import ArgumentSpec, CallSignature, Sizes, explain_tie
 
 HEAD = """
 import equinox as eqx
@@ -154,11 +154,11 @@ def test_namesakes_are_the_same_name_a_plain_abbreviation_or_of_one_kind(dim, in
     ],
 )
 def test_a_tie_is_explained_by_a_relation_a_namesake_or_as_an_alias(tie, provenance) -> None:
-    signature = Signature((Written("x", "batch time embed"), Written("y", "batch half")))
+    signature = CallSignature((ArgumentSpec("x", "batch time embed"), ArgumentSpec("y", "batch half")))
     integers = {"d_model": 48, "n_heads": 4, "max_len": 1024}
-    assert explained(tie, signature, Sizes({"batch": "68", "time": "76"}, integers)).provenance == provenance
+    assert explain_tie(tie, signature, Sizes({"batch": "68", "time": "76"}, integers)).provenance == provenance
 
 
 def test_a_size_that_the_same_array_has_already_is_no_alias() -> None:
-    signature = Signature((Written("x", "rows embed"),))
-    assert explained(("embed", "48"), signature, Sizes({"rows": "48"}, {"d_model": 48})).provenance == "invented"
+    signature = CallSignature((ArgumentSpec("x", "rows embed"),))
+    assert explain_tie(("embed", "48"), signature, Sizes({"rows": "48"}, {"d_model": 48})).provenance == "invented"

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from shapecheck.model import Scope
-from shapecheck.worker.fork_server import Stems
+from shapecheck.worker.fork_server import ForkServers
 from shapecheck.worker.rpc import ModulePlan
-from shapecheck.worker.spawn import spawned
-from shapecheck.worker.supervisor import Evaluated, Limits, Supervisor
+from shapecheck.worker.spawn import spawn_process
+from shapecheck.worker.supervisor import Limits, RunResult, Supervisor
 from shapecheck.worker.worker_client import Worker, WorkerError
 
 pytestmark = pytest.mark.usefixtures("spawned_workers")
@@ -25,7 +25,7 @@ def plan(file: Path, root: Path, name: str | None = None) -> ModulePlan:
     return ModulePlan(str(file.resolve()), file.name, str(root.resolve()), dotted, MODULE, ())
 
 
-def run(folder: Path, files: dict[str, str], *, timeout: float = 20, memory: float = 8) -> Evaluated:
+def run(folder: Path, files: dict[str, str], *, timeout: float = 20, memory: float = 8) -> RunResult:
     plans = []
     for name, text in files.items():
         file = folder / name
@@ -37,7 +37,7 @@ def run(folder: Path, files: dict[str, str], *, timeout: float = 20, memory: flo
     return Supervisor(plans, wanted, settings, limits=Limits(timeout), cwd=folder).run([sys.executable])
 
 
-def troubles(result: Evaluated) -> dict[str, tuple[str, str]]:
+def troubles(result: RunResult) -> dict[str, tuple[str, str]]:
     return {t.path: (t.code, t.reason) for t in result.troubles}
 
 
@@ -160,8 +160,8 @@ def test_nothing_is_left_behind(forked: bool, tmp_path: Path) -> None:
     file = tmp_path / "fork.py"
     file.write_text(f"import subprocess\nCHILD = subprocess.Popen(['sh', '-c', {loop!r}])\n")
     settings = {"memory": 8, "sizes": {}, "examples": (), "config_file": ""}
-    with Stems() as stems:
-        start = stems.start if forked else spawned
+    with ForkServers() as stems:
+        start = stems.start if forked else spawn_process
         with Worker(sys.executable, [plan(file, tmp_path)], settings, {}, cwd=tmp_path, start=start) as worker:
             worker.ask("load_module", 20, path="fork.py")
             time.sleep(0.5)
@@ -187,7 +187,7 @@ def test_where_a_worker_cannot_be_forked_it_is_started_by_itself(tmp_path: Path)
     python.write_text(f'#!/bin/sh\n[ -z "$4" ] || exit 1\nexec {sys.executable} "$@"\n')
     python.chmod(0o755)
     settings = {"memory": 0, "sizes": {}, "examples": (), "config_file": ""}
-    with Stems() as stems, Worker(str(python), [], settings, {}, cwd=tmp_path, start=stems.start) as worker:
+    with ForkServers() as stems, Worker(str(python), [], settings, {}, cwd=tmp_path, start=stems.start) as worker:
         assert worker.ask("list_entries", 20) == ()
-    with pytest.raises(WorkerError, match=r"cannot start .*no-python: No such file"), Stems() as stems:
+    with pytest.raises(WorkerError, match=r"cannot start .*no-python: No such file"), ForkServers() as stems:
         Worker(str(tmp_path / "no-python"), [], settings, {}, cwd=tmp_path, start=stems.start)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from shapecheck.incremental import Graph, Source, View, surface
+from shapecheck.incremental import DependencyGraph, GraphFile, GraphView, surface
 
 FILES = {
     "pkg/__init__": "",
@@ -21,11 +21,11 @@ FILES = {
 def told(files: Mapping[str, str], code: str) -> tuple[str, str]:
     """What all lean on, and what the file with this code does."""
     sources = [
-        Source(f"/{name}.py", (tuple(name.removesuffix("/__init__").split("/")),), surface(text.encode(), TOPS))
+        GraphFile(f"/{name}.py", (tuple(name.removesuffix("/__init__").split("/")),), surface(text.encode(), TOPS))
         for name, text in sorted({**files, "pkg/user": code}.items())
     ]
-    view = View(Graph(sources), [source.file for source in sources], [])
-    return view.base, view.leaning(["/pkg/user.py"])
+    view = GraphView(DependencyGraph(sources), [source.file for source in sources], [])
+    return view.base, view.code_key(["/pkg/user.py"])
 
 
 TOPS = frozenset({"pkg"})
@@ -204,8 +204,8 @@ def test_names_in_comments_count() -> None:
     def leans(width: str) -> str:
         files = {"sizes": f"WIDTH = {width}\n", "user": "from sizes import WIDTH\n"}
         told = {"user": (("WIDTH",),)}
-        sources = [Source(f"/{n}.py", ((n,),), surface(t.encode()), told=told.get(n, ())) for n, t in files.items()]
-        return View(Graph(sources), [], []).leaning(["/user.py"])
+        sources = [GraphFile(f"/{n}.py", ((n,),), surface(t.encode()), told=told.get(n, ())) for n, t in files.items()]
+        return GraphView(DependencyGraph(sources), [], []).code_key(["/user.py"])
 
     assert leans("4") != leans("5")
     assert leans("4") == leans("4  # wide")
@@ -236,10 +236,10 @@ def test_tests_are_collected_again_if_their_import_may_change(file: str, old: st
 
     def importing(files: Mapping[str, str]) -> str:
         sources = [
-            Source(f"/{name}.py", (tuple(name.removesuffix("/__init__").split("/")),), surface(text.encode(), TOPS))
+            GraphFile(f"/{name}.py", (tuple(name.removesuffix("/__init__").split("/")),), surface(text.encode(), TOPS))
             for name, text in sorted({**files, "test_it": test}.items())
         ]
-        return View(Graph(sources), [], []).importing(["/test_it.py"])
+        return GraphView(DependencyGraph(sources), [], []).import_key(["/test_it.py"])
 
     edited = {**FILES, file: FILES.get(file, "") + new if not old else FILES[file].replace(old, new)}
     assert (importing(FILES) != importing(edited)) == again

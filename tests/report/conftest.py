@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from shapecheck.model import (
+    AssumedClaim,
     Assumption,
     Edit,
     EntryResult,
@@ -10,11 +11,10 @@ from shapecheck.model import (
     LockCounts,
     Reach,
     Report,
-    Resting,
     Span,
     Summary,
     TestCounts,
-    Unreached,
+    UnreachedClaim,
 )
 
 ATTENTION = (
@@ -88,12 +88,12 @@ def sample() -> Report:
         summary=Summary(212, 180, 150, 2, 10, 20, 1, 2, 1),
         tests=TestCounts(40, 30, 6, 2, 2, ("tests/test_b.py: ImportError: no module named b",)),
         functions=Reach(90, 70, 30, 20, 12, 10),
-        resting=(Resting("pkg/attn.py", 5, "(b, t)", (Assumption("tie", "embed", "d_model", "alias"),)),),
-        loose=(Unreached("pkg/attn.py", 7, "nothing else binds width"),),
+        resting=(AssumedClaim("pkg/attn.py", 5, "(b, t)", (Assumption("tie", "embed", "d_model", "alias"),)),),
+        loose=(UnreachedClaim("pkg/attn.py", 7, "nothing else binds width"),),
         unreached=(
-            Unreached("pkg/b.py", 9, "pkg.b could not be imported: No module named 'flax'"),
-            Unreached("pkg/attn.py", 12, "no entry reaches this function"),
-            Unreached("pkg/attn.py", 2, "no entry reaches this function"),
+            UnreachedClaim("pkg/b.py", 9, "pkg.b could not be imported: No module named 'flax'"),
+            UnreachedClaim("pkg/attn.py", 12, "no entry reaches this function"),
+            UnreachedClaim("pkg/attn.py", 2, "no entry reaches this function"),
         ),
         entries=(
             EntryResult("pkg.gpt:GPT", "model", "symbolic", "ok", ""),

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from shapecheck.model import Report, Summary, Unreached
+from shapecheck.model import Report, Summary, UnreachedClaim
 from shapecheck.report import statistics, summary
 
 EMPTY = Report((), Summary(), (), ())
-PASS = replace(EMPTY, summary=Summary(3, 2, 1, 0, 0, 1), unreached=(Unreached("a.py", 1, "no entry"),))
+PASS = replace(EMPTY, summary=Summary(3, 2, 1, 0, 0, 1), unreached=(UnreachedClaim("a.py", 1, "no entry"),))
 
 
 def test_a_real_pass_says_how_much_it_means() -> None:
@@ -51,7 +51,7 @@ def test_mismatches_alone_are_a_judgement() -> None:
 
 def test_reasons_are_grouped_the_most_frequent_first_and_bounded() -> None:
     reasons = [f"reason {index}" for index in range(12) for _ in range(index + 1)]
-    report = replace(PASS, unreached=tuple(Unreached("a.py", 1, reason) for reason in reasons))
+    report = replace(PASS, unreached=tuple(UnreachedClaim("a.py", 1, reason) for reason in reasons))
     lines = summary.render(report).splitlines()
     assert lines[2:4] == ["  12  reason 11 (first at a.py:1)", "  11  reason 10 (first at a.py:1)"]
     assert lines[10] == "  10  for 4 more reasons"
@@ -59,7 +59,7 @@ def test_reasons_are_grouped_the_most_frequent_first_and_bounded() -> None:
 
 
 def test_control_characters_in_a_reason_do_not_reach_the_terminal() -> None:
-    report = replace(PASS, unreached=(Unreached("a\x1b.py", 1, "\x1b[2J"),))
+    report = replace(PASS, unreached=(UnreachedClaim("a\x1b.py", 1, "\x1b[2J"),))
     assert "\x1b" not in summary.render(report) + summary.render(report, show_unreached=True)
 
 

@@ -6,20 +6,20 @@ from collections.abc import Callable
 import pytest
 
 from shapecheck.model import INSERTED
-from shapecheck.rewrite import Options, Outcome, instrument
+from shapecheck.rewrite import RewriteOptions, RewriteOutcome, instrument
 
 Insert = Callable[..., list[str]]
 
 
-def options(**wanted: object) -> Options:
-    return Options(**(wanted or {"shapes": True}))  # type: ignore[arg-type]
+def options(**wanted: object) -> RewriteOptions:
+    return RewriteOptions(**(wanted or {"shapes": True}))  # type: ignore[arg-type]
 
 
 @pytest.fixture
-def outcome() -> Callable[[str], Outcome]:
+def outcome() -> Callable[[str], RewriteOutcome]:
     """What becomes of the claims of a dedented source."""
 
-    def function(source: str) -> Outcome:
+    def function(source: str) -> RewriteOutcome:
         return instrument("model.py", textwrap.dedent(source).encode(), options()).outcome
 
     return function

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from shapecheck.claims import read_module
 from shapecheck.model import INSERTED, Module
-from shapecheck.rewrite import Options, RewriteError, instrument, remove
+from shapecheck.rewrite import RewriteError, RewriteOptions, instrument, remove
 
 ROOT = Path(__file__).parents[2]
-EVERYTHING = Options(shapes=True, numerics=True, breakpoint=True, prints=("*",))
+EVERYTHING = RewriteOptions(shapes=True, numerics=True, breakpoint=True, prints=("*",))
 FIXTURES = sorted((ROOT / "fixtures").rglob("*.py"))[1::8]  # all of them: tests/bench/bench_instrument.py
 
 
@@ -41,7 +41,7 @@ def test_fixtures_come_back_byte_for_byte_and_claim_the_same(file: Path) -> None
 def test_what_a_run_inserts_depends_on_its_own_options_only() -> None:
     data = MODEL.encode()
     earlier = instrument("m.py", data, EVERYTHING).data
-    shapes = Options(shapes=True)
+    shapes = RewriteOptions(shapes=True)
     assert instrument("m.py", earlier, shapes).data == instrument("m.py", data, shapes).data != earlier
 
 
@@ -114,8 +114,10 @@ def is_python(data: bytes) -> bool:
 
 
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
-@given(files().filter(is_python), st.sampled_from([EVERYTHING, Options(shapes=True), Options(numerics=True)]))
-def test_odd_layouts_come_back_byte_for_byte(data: bytes, options: Options) -> None:
+@given(
+    files().filter(is_python), st.sampled_from([EVERYTHING, RewriteOptions(shapes=True), RewriteOptions(numerics=True)])
+)
+def test_odd_layouts_come_back_byte_for_byte(data: bytes, options: RewriteOptions) -> None:
     result = instrument("m.py", data, options).data
     assert remove("m.py", result) == data
     assert instrument("m.py", result, options).data == result

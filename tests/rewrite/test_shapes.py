@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from shapecheck.rewrite import Options, Outcome
+from shapecheck.rewrite import RewriteOptions, RewriteOutcome
 from shapecheck.rewrite import instrument as insert
 
 HEAD = """
@@ -256,7 +256,7 @@ LEFT = {
 
 @pytest.mark.parametrize("body", LEFT)
 def test_what_has_several_readings_or_no_name_is_left_and_told(
-    body: str, outcome: Callable[[str], Outcome], inserted: Callable[[str], list[str]]
+    body: str, outcome: Callable[[str], RewriteOutcome], inserted: Callable[[str], list[str]]
 ) -> None:
     source = f"{HEAD}\ndef f(x, m=1):\n    {body}\n"
     assert inserted(source) == []
@@ -276,7 +276,7 @@ DECLARATIONS = {
 
 @pytest.mark.parametrize("name", DECLARATIONS)
 def test_functions_whose_calls_jaxtyping_cannot_judge_are_left(
-    name: str, outcome: Callable[[str], Outcome], inserted: Callable[[str], list[str]]
+    name: str, outcome: Callable[[str], RewriteOutcome], inserted: Callable[[str], list[str]]
 ) -> None:
     source = f"{HEAD}\n{DECLARATIONS[name]}\n"
     assert inserted(source) == []
@@ -284,7 +284,7 @@ def test_functions_whose_calls_jaxtyping_cannot_judge_are_left(
     assert outcome(source).left
 
 
-def test_claims_are_counted_each_once(outcome: Callable[[str], Outcome]) -> None:
+def test_claims_are_counted_each_once(outcome: Callable[[str], RewriteOutcome]) -> None:
     source = """
     from jaxtyping import Array, Float, jaxtyped
     def f(x: Float[Array, "b d"]) -> Float[Array, "b"]:
@@ -332,6 +332,6 @@ IMPORTS = [
 @pytest.mark.parametrize(("head", "line"), IMPORTS)
 def test_imports_go_to_the_head_of_the_last_paragraph_of_imports(head: str, line: int) -> None:
     source = f"{head}def f(x):\n    y = x\n    y = g(x)  # shape: (b, s)\n    return y\n"
-    lines = insert("m.py", source.encode(), Options(shapes=True)).data.decode().splitlines()
+    lines = insert("m.py", source.encode(), RewriteOptions(shapes=True)).data.decode().splitlines()
     assert [number for number, text in enumerate(lines) if "isort: skip" in text] == [line]
     assert ("noqa: E402" in lines[line]) == ("environ" in head)

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from shapecheck.rewrite import Options, instrument
+from shapecheck.rewrite import RewriteOptions, instrument
 
 MODEL = """
 import jax
@@ -46,7 +46,7 @@ GOOD, ZERO = jnp.ones((2, 3)), jnp.zeros((2, 3))
 
 def run(**wanted: Any) -> dict[str, Any]:
     """The names of the model, instrumented."""
-    code = instrument("pkg/model.py", MODEL.encode(), Options(**wanted)).data
+    code = instrument("pkg/model.py", MODEL.encode(), RewriteOptions(**wanted)).data
     space: dict[str, Any] = {"__name__": "model"}
     exec(compile(code, "model.py", "exec"), space)  # noqa: S102
     return space
@@ -107,7 +107,7 @@ def f(x: Float[Array, "t"], there):
 )
 def test_what_a_statement_names_itself_passes(otherwise: str, passing: str, failing: str) -> None:
     space: dict[str, Any] = {"__name__": "model", "self": types.SimpleNamespace(NEG_INF=-jnp.inf, nan_mask=0.0)}
-    code = instrument("pkg/model.py", MASKED.format(otherwise).encode(), Options(numerics=True)).data
+    code = instrument("pkg/model.py", MASKED.format(otherwise).encode(), RewriteOptions(numerics=True)).data
     exec(compile(code, "model.py", "exec"), space)  # noqa: S102
     there = jnp.array([True, False])
     if passing:

@@ -12,22 +12,22 @@ from typing import Any
 
 import pytest
 
-from shapecheck.commands.judge_server import Referee
-from shapecheck.runtime.check_session import Session
-from shapecheck.runtime.judge_client import Asking
-from shapecheck.runtime.runtime_options import Options
+from shapecheck.commands.judge_server import JudgeServer
+from shapecheck.runtime.check_session import CheckSession
+from shapecheck.runtime.judge_client import JudgeClient
+from shapecheck.runtime.runtime_options import RuntimeOptions
 
 _numbers = itertools.count()
 
 Load = Callable[..., Any]
 
 
-class Near(Asking):
+class Near(JudgeClient):
     """Asks a referee in this process, and counts what is judged."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.referee, self.judged = Referee(), 0
+        self.referee, self.judged = JudgeServer(), 0
 
     def _ask(self, message: dict[str, Any]) -> Any:
         from shapecheck.worker.rpc import dump, load
@@ -42,14 +42,14 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Load]:
     """A function that writes a module, and imports it under checks with these options; it has its `session`."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    sessions: list[Session] = []
+    sessions: list[CheckSession] = []
     names: list[str] = []
 
     def loaded(text: str, **options: Any) -> Any:
         name = f"users_module_{next(_numbers)}"
         (tmp_path / f"{name}.py").write_text(textwrap.dedent(text), "utf-8")
         asking = Near()
-        session = Session(Options(str(tmp_path), **options), asking)
+        session = CheckSession(RuntimeOptions(str(tmp_path), **options), asking)
         session.start()
         sessions.append(session)
         names.append(name)

@@ -13,7 +13,7 @@ import pytest
 
 import shapecheck
 from shapecheck.model import ArrayValue, Call, Evaluation, Observation
-from shapecheck.runtime.judge_client import Asking
+from shapecheck.runtime.judge_client import JudgeClient
 
 HEAD = """
 import jax
@@ -301,8 +301,8 @@ def test_a_dtype_that_stands_beside_the_shape_is_told(load: Any) -> None:
 
 def test_ctrl_c_and_a_fork_leave_no_answer_to_another_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = b"def f(x):\n    y = x.T  # shape: (a, b)\n    return y\n"
-    asking = Asking()
-    (plan, _) = asking.read(str(tmp_path / "mine.py"), source) or pytest.fail("it claims something")
+    asking = JudgeClient()
+    (plan, _) = asking.read_file(str(tmp_path / "mine.py"), source) or pytest.fail("it claims something")
     [site] = [site.index for site in plan.sites if site.kind == "value"]
     [scope] = [index for index, scope in enumerate(plan.scopes) if scope.qualname == "f"]
 

@@ -13,8 +13,8 @@ import jaxtyping
 import pytest
 
 import shapecheck
-from shapecheck.runtime.check_session import Session
-from shapecheck.runtime.runtime_options import Options
+from shapecheck.runtime.check_session import CheckSession
+from shapecheck.runtime.runtime_options import RuntimeOptions
 
 WRONG = """
 from jaxtyping import Array, Float
@@ -47,7 +47,7 @@ def test_installed_packages_and_other_folders_are_left_alone(tmp_path: Path, mon
     (others / "somebodys.py").write_text(WRONG, "utf-8")
     monkeypatch.syspath_prepend(str(others))
     for include, found in (((), False), (("somebodys",), True)):
-        session = Session(Options(str(own), include=include))
+        session = CheckSession(RuntimeOptions(str(own), include=include))
         session.start()
         try:
             module = importlib.import_module("somebodys")

@@ -8,14 +8,14 @@ import sys
 
 import pytest
 
-from shapecheck.runtime.runtime_options import Options, from_environment, to_environment
+from shapecheck.runtime.runtime_options import RuntimeOptions, from_environment, to_environment
 
 
 @pytest.mark.parametrize(
     "options",
     [
-        Options("/project"),
-        Options(
+        RuntimeOptions("/project"),
+        RuntimeOptions(
             "/project",
             shapes=False,
             numerics=("outputs", "grads"),
@@ -29,7 +29,7 @@ from shapecheck.runtime.runtime_options import Options, from_environment, to_env
         ),
     ],
 )
-def test_the_environment_says_the_same(options: Options) -> None:
+def test_the_environment_says_the_same(options: RuntimeOptions) -> None:
     assert from_environment(to_environment(options)) == options
 
 
@@ -55,7 +55,7 @@ def test_what_there_is_not_is_refused(name: str, text: str, said: str) -> None:
 
 @pytest.mark.parametrize(("nan_only", "infinity"), [(False, "True"), (True, None)])
 def test_what_jax_looks_for_itself_is_what_was_asked_for(nan_only: bool, infinity: str | None) -> None:
-    variables = to_environment(Options("/project", numerics=("ops",), nan_only=nan_only))
+    variables = to_environment(RuntimeOptions("/project", numerics=("ops",), nan_only=nan_only))
     assert (variables["JAX_DEBUG_NANS"], variables.get("JAX_DEBUG_INFS")) == ("True", infinity)
 
 

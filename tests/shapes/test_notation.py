@@ -24,7 +24,7 @@ from shapecheck.shapes import (
     SpecError,
     SymbolicDim,
     UnboundName,
-    Undefined,
+    UndefinedSizeError,
     UnsupportedSpec,
     VariadicDim,
     evaluate,
@@ -33,7 +33,7 @@ from shapecheck.shapes import (
     parse_spec,
     print_spec,
 )
-from shapecheck.shapes.expressions import Binary, Braced, Call, Expression, Int, Name, Unary
+from shapecheck.shapes.expressions import Binary, BracedExpression, Expression, FunctionCall, Int, Name, Unary
 
 IDENTIFIERS = st.sampled_from(["a", "B", "d_model", "α", "x1", "in", "T'", "k''"])
 PATHS = st.sampled_from(["self.n", "x.shape[0]", "x.shape[-1]", "len(x)", "len(self.layers)", "x.ndim", "_p.n"])
@@ -49,15 +49,15 @@ def expressions(
         lambda inner: st.one_of(
             st.builds(Binary, OPERATORS, inner, inner),
             st.builds(Unary, st.sampled_from(["-", "+", "~"]), inner),
-            st.builds(Call, st.sampled_from(["min", "max"]), st.tuples(inner, inner)),
-            st.builds(Call, st.sampled_from(functions), st.tuples(inner)),
+            st.builds(FunctionCall, st.sampled_from(["min", "max"]), st.tuples(inner, inner)),
+            st.builds(FunctionCall, st.sampled_from(functions), st.tuples(inner)),
         ),
         max_leaves=8,
     )
 
 
 IN_BRACES = st.one_of(st.integers(0, 9).map(Int), st.sampled_from(["n", "self.n", "len(x)", "x.shape[0]"]).map(Name))
-BRACED = st.builds(Braced, expressions(IN_BRACES, ("abs", "int", "round")))
+BRACED = st.builds(BracedExpression, expressions(IN_BRACES, ("abs", "int", "round")))
 ANY_EXPRESSION = expressions(st.one_of(PLAIN, IDENTIFIERS.map(Name), PATHS.map(Name), BRACED))
 
 
@@ -113,7 +113,7 @@ def test_only_a_single_axis_is_repeated(text: str) -> None:
 def test_printed_expressions_mean_in_python_what_they_mean_here(expression: Expression) -> None:
     try:
         value = evaluate(expression, {"a": (7,), "n1": (3,)}, 1)
-    except Undefined:
+    except UndefinedSizeError:
         return
     known = {"a": 7, "n1": 3, "ceil": math.ceil, "floor": math.floor}
     assert eval(str(expression), known) == value[0]  # noqa: S307
@@ -384,7 +384,7 @@ def test_what_is_no_size_is_undefined(text: str) -> None:
     (dim,) = parse_spec(text).dims
     assert isinstance(dim, SymbolicDim)
     started = time.perf_counter()
-    with pytest.raises(Undefined):
+    with pytest.raises(UndefinedSizeError):
         evaluate(dim.expression, {"a": (333,), "z": (0,)}, 1)
     assert time.perf_counter() - started < 0.5
 

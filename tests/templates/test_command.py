@@ -10,7 +10,7 @@ import pytest
 
 import shapecheck
 from shapecheck.cli import main
-from shapecheck.evaluate.inputs.user_examples import ExampleError, Shape, read_argument
+from shapecheck.evaluate.inputs.user_examples import ExampleError, ShapeText, read_argument
 from shapecheck.evaluate.stages.debug_batch import batch
 
 MAKE = """
@@ -74,7 +74,7 @@ def test_files_of_batches_give_shapes(tmp_path: Path) -> None:
     two = found.pop("two.npz")
     assert isinstance(two, dict)
     assert {name: shape.spec for name, shape in two.items()} == {"x": "7 4", "y": "3"}
-    dtypes = {name: (shape.dtype, shape.spec) for name, shape in found.items() if isinstance(shape, Shape)}
+    dtypes = {name: (shape.dtype, shape.spec) for name, shape in found.items() if isinstance(shape, ShapeText)}
     assert dtypes == {
         "batch.npy": ("Float16", "7 4"),
         "batch.npz": ("Float32", "7 4"),

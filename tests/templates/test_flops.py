@@ -18,7 +18,7 @@ from jaxtyping import Array, Float
 
 import shapecheck
 from shapecheck.cli import main
-from shapecheck.evaluate.stages.stage_memo import Split
+from shapecheck.evaluate.stages.stage_memo import SplitArguments
 from shapecheck.model import Stage
 from shapecheck.templates import Template
 from shapecheck.templates.template_views import FORMATS
@@ -174,7 +174,7 @@ HOW: dict[str, Callable[..., Any]] = {
 def test_repeated_stages_cost_what_they_cost_if_each_is_evaluated(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model = eqx.filter_eval_shape(lambda: Deep([Block(linear(4, 4)) for _ in range(5)], HOW[how]))
     template = counted(model, X4)
-    monkeypatch.setattr(Split, "key", lambda self: None)
+    monkeypatch.setattr(SplitArguments, "key", lambda self: None)
     assert counted(model, X4) == template
     for each in ("blocks[{}]", "blocks[{}].layer"):
         found = {template[each.format(index)].flops for index in range(5)}

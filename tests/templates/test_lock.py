@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shapecheck.templates.fold import Place, folded, unfolded
-from shapecheck.templates.locked_template import Locked, Making, Shapes, merged
+from shapecheck.templates.fold import StageLocation, fold_locations, unfold_locations
+from shapecheck.templates.locked_template import LockedTemplate, Shapes, TemplateInputs, merge_locks
 from shapecheck.templates.lockfile import LockError, dump, parse
 from shapecheck.templates.template_diff import Drift, drift
 
@@ -23,12 +23,16 @@ def stage(output: Any = "f32[8]", **changes: Any) -> Shapes:
     return replace(LINEAR, output=output, **changes)
 
 
-def of(stages: Mapping[str, Shapes] | Sequence[tuple[Place, Shapes]], target: str = "model.py:GPT") -> Locked:
-    items = [(Place(path), shapes) for path, shapes in stages.items()] if isinstance(stages, Mapping) else stages
-    return Locked(target, Making(), tuple(folded(items)))
+def of(
+    stages: Mapping[str, Shapes] | Sequence[tuple[StageLocation, Shapes]], target: str = "model.py:GPT"
+) -> LockedTemplate:
+    items = (
+        [(StageLocation(path), shapes) for path, shapes in stages.items()] if isinstance(stages, Mapping) else stages
+    )
+    return LockedTemplate(target, TemplateInputs(), tuple(fold_locations(items)))
 
 
-def deep(depth: int, **changed: Shapes) -> Locked:
+def deep(depth: int, **changed: Shapes) -> LockedTemplate:
     """`depth` equal blocks of three stages; a stage of a block may be `changed`, as in `b3_attn`."""
     stages = {"": stage(params=0)}
     for index in range(depth):
@@ -52,13 +56,15 @@ def test_a_block_that_differs_stands_by_itself() -> None:
 
 
 def test_calls_and_nested_parts_fold_too() -> None:
-    items = [(Place(f"a[{i}].b[{j}]", call, call), "x") for i in range(3) for j in range(4) for call in (1, 2, 3)]
-    assert [str(place) for place, _ in folded(items)] == ["a[0..2].b[0..3] #1..3"]
+    items = [
+        (StageLocation(f"a[{i}].b[{j}]", call, call), "x") for i in range(3) for j in range(4) for call in (1, 2, 3)
+    ]
+    assert [str(place) for place, _ in fold_locations(items)] == ["a[0..2].b[0..3] #1..3"]
 
 
 def test_places_are_in_natural_order() -> None:
     paths = ["head", "a_b", "a[10]", "a[2].z", "a[2]", "a.x", "a", ""]
-    assert [place.path for place, _ in folded((Place(p), p) for p in paths)] == paths[::-1]
+    assert [place.path for place, _ in fold_locations((StageLocation(p), p) for p in paths)] == paths[::-1]
 
 
 @given(
@@ -70,20 +76,20 @@ def test_places_are_in_natural_order() -> None:
     )
 )
 def test_unfolding_is_the_inverse(found: Mapping[tuple[int, int, str, int], str]) -> None:
-    items = {Place(f"a[{i}].b[{j}]{end}", call, call): content for (i, j, end, call), content in found.items()}
-    lines = folded(items.items())
+    items = {StageLocation(f"a[{i}].b[{j}]{end}", call, call): content for (i, j, end, call), content in found.items()}
+    lines = fold_locations(items.items())
     assert len(lines) <= len(items)
-    assert dict(unfolded(lines)) == items
+    assert dict(unfold_locations(lines)) == items
 
 
 # --- the file
 
 
 TREE = {"h": ["f32[7]", {"a b": "f32[7]"}], "empty": [], "none": {}}
-FULL = Locked(
+FULL = LockedTemplate(
     "src/model.py:GPT",
-    Making(("d_model=48", 'act="gelu"'), ("x=@data/batch.npz",), {"vocab": 80}, {"batch": 68}),
-    ((Place(""), stage(TREE, state={"carry": "f32[2]"})), (Place("blocks[0..11].norm", 1, 2), LINEAR)),
+    TemplateInputs(("d_model=48", 'act="gelu"'), ("x=@data/batch.npz",), {"vocab": 80}, {"batch": 68}),
+    ((StageLocation(""), stage(TREE, state={"carry": "f32[2]"})), (StageLocation("blocks[0..11].norm", 1, 2), LINEAR)),
 )
 
 
@@ -104,7 +110,9 @@ def test_what_is_read_is_what_was_written() -> None:
 
 @given(st.text(), st.text(min_size=1))
 def test_any_name_can_be_kept(name: str, key: str) -> None:
-    one = Locked(f"model.py:{name}", Making((name,)), ((Place(name), stage({key: name}, input={key: "f32[]"})),))
+    one = LockedTemplate(
+        f"model.py:{name}", TemplateInputs((name,)), ((StageLocation(name), stage({key: name}, input={key: "f32[]"})),)
+    )
     try:
         name.encode(), key.encode()
     except UnicodeEncodeError:
@@ -119,15 +127,15 @@ def test_lines_of_stages_are_known() -> None:
     lines = dump([deep(3), replace(FULL, target="z.py:Z")]).split("\n")
     first, second = parse("\n".join(lines), "shapes.lock")
     assert lines[first.head - 1] == '["model.py:GPT"]'
-    assert 'path = "blocks[0..2].mlp"' in lines[first.line(Place("blocks[1].mlp")) - 1]
-    assert 'path = "blocks[0..11].norm"' in lines[second.line(Place("blocks[7].norm", 2, 2)) - 1]
+    assert 'path = "blocks[0..2].mlp"' in lines[first.line(StageLocation("blocks[1].mlp")) - 1]
+    assert 'path = "blocks[0..11].norm"' in lines[second.line(StageLocation("blocks[7].norm", 2, 2)) - 1]
 
 
 def test_other_targets_stay_and_all_are_sorted() -> None:
     kept = [deep(3), of({"": LINEAR}, "z.py:Z")]
-    names = [each.target for each in merged(kept, [of({"": LINEAR}, "b.py:B"), deep(4)])]
+    names = [each.target for each in merge_locks(kept, [of({"": LINEAR}, "b.py:B"), deep(4)])]
     assert names == ["b.py:B", "model.py:GPT", "z.py:Z"]
-    assert merged(kept, [deep(4)]) == (deep(4), kept[1])
+    assert merge_locks(kept, [deep(4)]) == (deep(4), kept[1])
 
 
 def test_only_lines_of_stages_that_changed_change() -> None:
@@ -197,7 +205,10 @@ def test_a_block_more_is_one_addition() -> None:
 
 
 def test_one_call_more() -> None:
-    once, twice = [(Place("norm"), LINEAR)], [(Place("norm"), LINEAR), (Place("norm", 2, 2), LINEAR)]
+    once, twice = (
+        [(StageLocation("norm"), LINEAR)],
+        [(StageLocation("norm"), LINEAR), (StageLocation("norm", 2, 2), LINEAR)],
+    )
     assert [(d.kind, str(d.place)) for d in drift(of(once), of(twice))] == [("added", "norm #2")]
 
 
@@ -220,7 +231,7 @@ def test_another_structure_is_told_whole() -> None:
 
 
 def test_parameters_are_told_where_they_are_not_around() -> None:
-    def model(width: int, own: int = 0) -> Locked:
+    def model(width: int, own: int = 0) -> LockedTemplate:
         return of({"": stage(params=100 + width + own), "a": stage(params=50 + width), "a.b": stage(params=width)})
 
     assert [str(d.place) for d in drift(model(8), model(9))] == ["a.b"]
@@ -235,7 +246,7 @@ def test_a_size_in_place_of_a_free_dim_is_no_drift() -> None:
     under = ("vmap(b)",)
     free = of({"a": stage(["f32[b,4*b + 1,floordiv(b, 2)]", "f32[seq,48]"], under=under)})
     number = of({"a": stage(["f32[68,273,34]", "f32[seq,48]"], under=("vmap(68)",))})
-    chosen = replace(number, making=Making(dims={"b": 68}))
+    chosen = replace(number, making=TemplateInputs(dims={"b": 68}))
     assert drift(free, chosen) == drift(chosen, free) == []
     assert [p.name for p in drift(free, number)[0].parts] == ["output[0]", "transformation"]
     other = replace(of({"a": stage(["f32[68,272,34]", "f32[seq,48]"], under=under)}), making=chosen.making)

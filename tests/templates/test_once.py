@@ -14,7 +14,7 @@ import pytest
 from jaxtyping import Array, Float
 
 import shapecheck
-from shapecheck.evaluate.stages.stage_memo import Once, Split
+from shapecheck.evaluate.stages.stage_memo import SplitArguments, StageMemo
 from shapecheck.templates import Template
 
 KEY = jax.random.PRNGKey(0)
@@ -93,7 +93,7 @@ def deep(how: Callable, kind: str = "") -> Template:
 def test_equal_stages_show_the_same_as_when_each_is_evaluated(how: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
     template = deep(how)
     few = len(ran)
-    monkeypatch.setattr(Split, "key", lambda self: None)
+    monkeypatch.setattr(SplitArguments, "key", lambda self: None)
     assert deep(how) == template
     assert few <= 2 * len(ran) // 5 or how is jitted  # where each jit is traced anew
     assert [stage.path for stage in template][-2:] == ["blocks[4]", "blocks[4].layer"]
@@ -188,7 +188,7 @@ def test_what_jax_cannot_take_apart_is_evaluated_each_time() -> None:
 
 
 def test_a_bug_of_ours_is_raised() -> None:
-    once = Once()
+    once = StageMemo()
     once.under = None  # type: ignore[assignment]
 
     def called(x: Array) -> Array:

@@ -9,7 +9,7 @@ import pytest
 from jaxtyping import Array, Float
 
 import shapecheck
-from shapecheck.templates import Template, down_to, folded, matching
+from shapecheck.templates import Template, down_to, filter_matching, fold_repeats
 
 KEY = jax.random.PRNGKey(0)
 
@@ -46,8 +46,8 @@ def paths(template: Template) -> list[str]:
 
 def test_equal_neighbours_are_one_stage(deep: Template) -> None:
     names = ["blocks[0..2]", "blocks[3]", "blocks[4]"]
-    assert paths(folded(deep)) == ["", *(p for n in names for p in (n, f"{n}.up", f"{n}.down"))]
-    assert (folded(deep).count, folded(deep).params) == (16, deep.params)
+    assert paths(fold_repeats(deep)) == ["", *(p for n in names for p in (n, f"{n}.up", f"{n}.down"))]
+    assert (fold_repeats(deep).count, fold_repeats(deep).params) == (16, deep.params)
 
 
 def test_so_are_those_that_flax_and_haiku_number() -> None:
@@ -60,8 +60,12 @@ def test_so_are_those_that_flax_and_haiku_number() -> None:
 
     whole = shapecheck.template(haiku.transform(net), jnp.zeros(4), flops=True)
     names = ["mlp", "mlp_1..2", "mlp_3", "mlp_4"]
-    assert paths(folded(whole)) == [p for name in names for p in (name, f"{name}/~/linear_0")]
-    assert (folded(whole).params, folded(whole).flops) == (whole.params, whole.flops) == (3 * 20 + 30 + 28, 214)
+    assert paths(fold_repeats(whole)) == [p for name in names for p in (name, f"{name}/~/linear_0")]
+    assert (
+        (fold_repeats(whole).params, fold_repeats(whole).flops)
+        == (whole.params, whole.flops)
+        == (3 * 20 + 30 + 28, 214)
+    )
 
 
 def test_a_depth(deep: Template) -> None:
@@ -70,6 +74,9 @@ def test_a_depth(deep: Template) -> None:
 
 
 def test_paths_that_match_come_with_those_around_them(deep: Template) -> None:
-    assert paths(matching(deep, "blocks[3].*")) == ["", "blocks[3]", "blocks[3].up", "blocks[3].down"]
-    assert paths(matching(deep, "*.u?")) == ["", *(p for i in range(5) for p in (f"blocks[{i}]", f"blocks[{i}].up"))]
-    assert paths(matching(deep, "nothing")) == []
+    assert paths(filter_matching(deep, "blocks[3].*")) == ["", "blocks[3]", "blocks[3].up", "blocks[3].down"]
+    assert paths(filter_matching(deep, "*.u?")) == [
+        "",
+        *(p for i in range(5) for p in (f"blocks[{i}]", f"blocks[{i}].up")),
+    ]
+    assert paths(filter_matching(deep, "nothing")) == []

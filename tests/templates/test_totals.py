@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax import export
 
-from shapecheck.templates.totals import added
+from shapecheck.templates.totals import total
 
 A, B = export.symbolic_shape("a, b")
 
@@ -16,7 +16,7 @@ A, B = export.symbolic_shape("a, b")
 @given(st.lists(st.tuples(*[st.integers(-3, 3)] * 3), min_size=1, max_size=4))
 def test_the_sum_of_texts_is_that_of_the_numbers(numbers: list[tuple[int, int, int]]) -> None:
     terms = [w * A * B + x * A * A + y for w, x, y in numbers]
-    found = added([term if isinstance(term, int) else str(term) for term in terms])
+    found = total([term if isinstance(term, int) else str(term) for term in terms])
     whole = sum(terms)
     if isinstance(found, int):
         assert found == whole
@@ -36,4 +36,4 @@ def test_the_sum_of_texts_is_that_of_the_numbers(numbers: list[tuple[int, int, i
     ],
 )
 def test_it_is_written_as_one_would(numbers: list[int | str], whole: int | str) -> None:
-    assert added(numbers) == whole
+    assert total(numbers) == whole

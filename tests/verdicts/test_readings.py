@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pytest
 
 from shapecheck import claims
-from shapecheck.model import ArrayValue, Call, Evaluation, Named, Observation, OtherValue, TreeValue, Value
+from shapecheck.model import ArrayValue, Call, Evaluation, NamedSize, Observation, OtherValue, TreeValue, Value
 from shapecheck.verdicts.claim_outcome import dtype_fits
 from shapecheck.verdicts.judge import judge
 
@@ -38,7 +38,7 @@ def read(
     """
     module = claims.read_module("m.py", (HEAD + text).encode())
     by_text = {f"{c.target} {c.text}": c for c in module.claims}
-    found = tuple(Named(n, s, f"self.{n}") for n, s in (names or {}).items())
+    found = tuple(NamedSize(n, s, f"self.{n}") for n, s in (names or {}).items())
     observations: dict[int, list[Observation]] = {}
     for label, value in seen:
         claim = by_text[label]
@@ -288,7 +288,7 @@ def test_a_name_whose_size_no_other_axis_says_is_loose(comments, shapes, loose) 
 
 
 def test_constructors_of_several_instances_are_readings_beside_each_other_but_not_beside_an_annotation() -> None:
-    sizes = tuple(Named("n", size, "n in A.__init__") for size in ("4", "5"))
+    sizes = tuple(NamedSize("n", size, "n in A.__init__") for size in ("4", "5"))
     for annotation, expected in (("k", True), ("n", False)):
         text = HEAD + f'def f(x: Float[Array, "{annotation}"], w):\n    y = g(x)  # (n,)\n'
         module = claims.read_module("m.py", text.encode())

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from shapecheck.config import Config
-from shapecheck.model import Finding, Module, Span, Suppression, Unreached
+from shapecheck.model import Finding, Module, Span, Suppression, UnreachedClaim
 from shapecheck.verdicts import suppress
 
 
@@ -106,7 +106,7 @@ def test_per_file_ignores_are_relative_to_the_configuration(tmp_path: Path, monk
     assert suppress.apply([finding(path="x.py")], [], rules).findings == ()
 
 
-def unused(findings: list[Finding], modules: list[Module], *unreached: Unreached, **values: object) -> list[str]:
+def unused(findings: list[Finding], modules: list[Module], *unreached: UnreachedClaim, **values: object) -> list[str]:
     outcome = suppress.apply(findings, modules, config(report_unused_ignores=True, **values), unreached)
     assert all(each.code == "SC100" and each.severity == "warning" for each in outcome.unused)
     return [f"{each.span.line}: {each.message}" for each in outcome.unused]
@@ -132,8 +132,8 @@ def test_an_ignore_comment_for_a_rule_that_is_not_selected_is_used() -> None:
 
 def test_an_ignore_comment_on_an_unreached_claim_may_be_needed() -> None:
     ignores = module((3, ("SC201",)), (None, ("SC3",)), (4, ()))
-    assert len(unused([], [ignores], Unreached("a.py", 3, "no entry"))) == 1
-    assert len(unused([], [ignores], Unreached("b.py", 3, "no entry"))) == 3
+    assert len(unused([], [ignores], UnreachedClaim("a.py", 3, "no entry"))) == 1
+    assert len(unused([], [ignores], UnreachedClaim("b.py", 3, "no entry"))) == 3
 
 
 def test_unused_ignore_comments_can_be_ignored() -> None:

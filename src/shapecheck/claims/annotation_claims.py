@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from shapecheck.claims.annotation_specs import AnnotationReader, Written
-from shapecheck.claims.claim_sites import Place, Sites, name_place, value_place
+from shapecheck.claims.annotation_specs import AnnotationReader, AnnotationSpec
+from shapecheck.claims.claim_sites import SiteKey, Sites, name_place, value_place
 from shapecheck.model import Claim, Selector
-from shapecheck.syntax.scopes import Function, Placed, Tables, arguments, dotted, is_generator
+from shapecheck.syntax.scopes import Function, PlacedStatement, Tables, arguments, dotted_name, is_generator
 
 
 class AnnotatedCode:
@@ -30,52 +30,54 @@ class AnnotatedCode:
 
     def _function(self, node: Function) -> Iterator[Claim]:
         scope = self.tables.scope_of[node.lineno, node.col_offset]
-        if any((dotted(d) or "").rpartition(".")[2] == "overload" for d in node.decorator_list):
-            yield from self._declared(node, scope)
+        if any((dotted_name(d) or "").rpartition(".")[2] == "overload" for d in node.decorator_list):
+            yield from self._overload_claims(node, scope)
             return
         starred = {id(a) for a in (node.args.vararg, node.args.kwarg) if a is not None}
         for argument in arguments(node):
             select: tuple[Selector, ...] = ("*",) if id(argument) in starred else ()
-            written = self.reader.read(argument.annotation, select)
-            yield from self._claims(written, argument.arg, scope, [Place("param", scope, None, argument.arg)])
-        written = self.reader.read(node.returns)
+            written = self.reader.read_specs(argument.annotation, select)
+            yield from self._claims(written, argument.arg, scope, [SiteKey("param", scope, None, argument.arg)])
+        written = self.reader.read_specs(node.returns)
         if written and is_generator(node):
             written = [replace(each, select=("?",)) for each in written]
-        yield from self._claims(written, "the returned value", scope, [Place("return", scope)])
+        yield from self._claims(written, "the returned value", scope, [SiteKey("return", scope)])
 
-    def _declared(self, node: Function, scope: int) -> Iterator[Claim]:
+    def _overload_claims(self, node: Function, scope: int) -> Iterator[Claim]:
         """What an `@overload` says: no call ever enters it."""
         annotations = [(argument.arg, argument.annotation) for argument in arguments(node)]
         for target, annotation in (*annotations, ("the returned value", node.returns)):
-            for claim in self._claims(self.reader.read(annotation), target, scope, []):
+            for claim in self._claims(self.reader.read_specs(annotation), target, scope, []):
                 yield replace(
                     claim, unread=claim.unread or f"{node.name} is an @overload declaration, which never runs"
                 )
 
-    def _variable(self, placed: Placed, node: ast.AnnAssign) -> Iterator[Claim]:
-        written = self.reader.read(node.annotation)
+    def _variable(self, placed: PlacedStatement, node: ast.AnnAssign) -> Iterator[Claim]:
+        written = self.reader.read_specs(node.annotation)
         if not written:
             return
-        name = dotted(node.target) or "the value"
+        name = dotted_name(node.target) or "the value"
         if self.tables.scopes[placed.scope].kind == "class" and isinstance(node.target, ast.Name):
-            yield from self._claims(written, name, placed.scope, [Place("field", placed.scope, None, name)])
+            yield from self._claims(written, name, placed.scope, [SiteKey("field", placed.scope, None, name)])
             return
         scope = self.tables.function_scope(placed.scope)
         yield from self._claims(written, name, scope, self._places(placed, node, scope, name))
 
-    def _places(self, placed: Placed, node: ast.AnnAssign, scope: int, name: str) -> list[Place]:
+    def _places(self, placed: PlacedStatement, node: ast.AnnAssign, scope: int, name: str) -> list[SiteKey]:
         """The value of the statement, or else that of the next statement which assigns the variable."""
         if node.value is not None:
             return [value_place(scope, node.value, name, placed.loop)]
         later = self.tables.next_assignment(placed.scope, name, placed.place)
         if later is None:
             return []
-        if isinstance(later.node, ast.Assign) and [dotted(target) for target in later.node.targets] == [name]:
+        if isinstance(later.node, ast.Assign) and [dotted_name(target) for target in later.node.targets] == [name]:
             return [value_place(scope, later.node.value, name, later.loop)]
         bound = isinstance(later.node, ast.For | ast.AsyncFor | ast.With | ast.AsyncWith)
         return [name_place(scope, name, later.node, "body" if bound else "after", later.loop)]
 
-    def _claims(self, written: Sequence[Written], target: str, scope: int, places: Sequence[Place]) -> Iterator[Claim]:
+    def _claims(
+        self, written: Sequence[AnnotationSpec], target: str, scope: int, places: Sequence[SiteKey]
+    ) -> Iterator[Claim]:
         for each in written:
             yield Claim(
                 self.reader.source.path,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from shapecheck.shapes import DTYPES, is_kauldron, jaxtyping_class
-from shapecheck.syntax.scopes import Placed, dotted
+from shapecheck.syntax.scopes import PlacedStatement, dotted_name
 
 _JAXTYPING = "jaxtyping"
 
@@ -54,7 +54,7 @@ class Names:
 
     def alias(self, node: ast.expr) -> Alias | None:
         """What a name stands for, be it here or in a file that it is imported from."""
-        name = dotted(node)
+        name = dotted_name(node)
         if name is None:
             return None
         first, *rest = name.split(".")
@@ -75,7 +75,7 @@ class Names:
 
     def original(self, node: ast.expr) -> str:
         """The last part of a name, as its own module calls it: `Optional` for `t.Optional` and for `Opt`."""
-        name = dotted(node)
+        name = dotted_name(node)
         if name is None:
             return ""
         if name in self.imported:
@@ -85,7 +85,7 @@ class Names:
 
     def array_class(self, node: ast.expr) -> ArrayClass | None:
         """The array type that a name stands for."""
-        name = dotted(node)
+        name = dotted_name(node)
         if name is None:
             return None
         module, _, last = name.rpartition(".")
@@ -136,7 +136,7 @@ def _array_class(module: str, name: str) -> ArrayClass | None:
     return ArrayClass(name, module == _JAXTYPING) if name in DTYPES else None
 
 
-def read_names(statements: Iterable[Placed], class_bodies: frozenset[int]) -> Names:
+def read_names(statements: Iterable[PlacedStatement], class_bodies: frozenset[int]) -> Names:
     """Fill the tables from all statements. Aliases and constants are those of the module and of `class_bodies`."""
     names = Names()
     assigned: dict[str, list[ast.expr]] = {}
@@ -161,7 +161,7 @@ def read_names(statements: Iterable[Placed], class_bodies: frozenset[int]) -> Na
 def _mentions_arrays(value: ast.expr) -> bool:
     """Whether an expression has an array type of jaxtyping in it: `Float[Array, "b"] if TYPED else Any`."""
     parts = (part for part in ast.walk(value) if isinstance(part, ast.Subscript))
-    return any((dotted(part.value) or "").rpartition(".")[2] in DTYPES for part in parts)
+    return any((dotted_name(part.value) or "").rpartition(".")[2] in DTYPES for part in parts)
 
 
 def _note_import(names: Names, alias: ast.alias) -> None:

@@ -11,7 +11,7 @@ from shapecheck.claims.annotation_names import ArrayClass, Names
 from shapecheck.claims.axis_words import words
 from shapecheck.model import Problem, Selector
 from shapecheck.shapes import SpecError, UnsupportedSpec, jaxtyping_text, parse_spec, print_spec
-from shapecheck.syntax.source_text import Source
+from shapecheck.syntax.source_text import SourceText
 
 # The words of typing, by what they say about the value.
 _WRAPPERS = words("Annotated Final ClassVar Required NotRequired ReadOnly InitVar AbstractVar AbstractClassVar")
@@ -24,7 +24,7 @@ _MAX_DEPTH = 32
 
 
 @dataclass(frozen=True)
-class Written:
+class AnnotationSpec:
     """One spec in an annotation: the node to show, its text, and what `facts.Claim` wants to know."""
 
     node: ast.expr
@@ -57,7 +57,7 @@ class _Place:
 class AnnotationReader:
     """Reads the annotations of one file."""
 
-    def __init__(self, source: Source, names: Names) -> None:
+    def __init__(self, source: SourceText, names: Names) -> None:
         self.source = source
         self.names = names
         self.problems: list[Problem] = []
@@ -68,15 +68,15 @@ class AnnotationReader:
         self._groups += 1
         return self._groups
 
-    def read(self, annotation: ast.expr | None, select: tuple[Selector, ...] = ()) -> list[Written]:
+    def read_specs(self, annotation: ast.expr | None, select: tuple[Selector, ...] = ()) -> list[AnnotationSpec]:
         """All specs of an annotation, in the order of the text. `select` leads to the value that it annotates."""
         return [] if annotation is None else self._type(annotation, _Place(select))
 
-    def _type(self, node: ast.expr, place: _Place) -> list[Written]:
+    def _type(self, node: ast.expr, place: _Place) -> list[AnnotationSpec]:
         if place.depth > _MAX_DEPTH:
             return []
         if isinstance(node, ast.Constant):
-            return self._quoted(node, place)
+            return self._read_string(node, place)
         if isinstance(node, ast.Name | ast.Attribute):
             return self._alias(node, place)
         if isinstance(node, ast.BinOp):
@@ -91,7 +91,7 @@ class AnnotationReader:
         arguments = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         return self._generic(self.names.original(node.value), arguments, place)
 
-    def _quoted(self, node: ast.Constant, place: _Place) -> list[Written]:
+    def _read_string(self, node: ast.Constant, place: _Place) -> list[AnnotationSpec]:
         """A type written as a string: it has no positions of its own."""
         if not isinstance(node.value, str) or not ("[" in node.value or _are_names(node.value)):
             return []
@@ -101,7 +101,7 @@ class AnnotationReader:
             return []
         return self._type(inner, replace(place.into(), shown=place.shown or node))
 
-    def _alias(self, node: ast.Name | ast.Attribute, place: _Place) -> list[Written]:
+    def _alias(self, node: ast.Name | ast.Attribute, place: _Place) -> list[AnnotationSpec]:
         alias = self.names.alias(node)
         if alias is None:
             return []
@@ -109,7 +109,7 @@ class AnnotationReader:
         if alias.value is None:
             where = f" of {alias.origin}" if alias.origin else ""
             reason = f"the alias {ast.unparse(node)}{where} may stand for several types"
-            return [Written(inner.shown or node, ast.unparse(node), "...", "", (), ("?",), unread=reason)]
+            return [AnnotationSpec(inner.shown or node, ast.unparse(node), "...", "", (), ("?",), unread=reason)]
         if alias.value in place.aliases:
             return []
         inner = replace(inner, aliases=place.aliases | {alias.value})
@@ -125,7 +125,7 @@ class AnnotationReader:
         finally:
             self.names = own
 
-    def _generic(self, name: str, arguments: Sequence[ast.expr], place: _Place) -> list[Written]:
+    def _generic(self, name: str, arguments: Sequence[ast.expr], place: _Place) -> list[AnnotationSpec]:
         if not arguments:  # `tuple[()]`
             return []
         if name == "Optional":
@@ -147,15 +147,15 @@ class AnnotationReader:
             return []
         return self._each(arguments, place.into("?"))
 
-    def _each(self, arguments: Sequence[ast.expr], place: _Place) -> list[Written]:
-        result: list[Written] = []
+    def _each(self, arguments: Sequence[ast.expr], place: _Place) -> list[AnnotationSpec]:
+        result: list[AnnotationSpec] = []
         for argument in arguments:
             inner = argument.elts if isinstance(argument, ast.List) else [argument]  # `Callable[[X, Y], Z]`
             for node in inner:
                 result += self._type(node, place)
         return result
 
-    def _tuple(self, arguments: Sequence[ast.expr], place: _Place) -> list[Written]:
+    def _tuple(self, arguments: Sequence[ast.expr], place: _Place) -> list[AnnotationSpec]:
         last = arguments[-1]
         if len(arguments) == 2 and isinstance(last, ast.Constant) and last.value is Ellipsis:
             return self._type(arguments[0], place.into("*"))
@@ -163,7 +163,7 @@ class AnnotationReader:
             return self._each(arguments, place.into("?"))
         return [found for index, node in enumerate(arguments) for found in self._type(node, place.into(index))]
 
-    def _union(self, members: Sequence[ast.expr], place: _Place) -> list[Written]:
+    def _union(self, members: Sequence[ast.expr], place: _Place) -> list[AnnotationSpec]:
         """Alternatives: claims of one place share a group. Where no group can say it, evaluation need not look."""
         read = [self._type(member, place.into()) for member in members]
         speaking = [found for found in read if found]
@@ -186,7 +186,7 @@ class AnnotationReader:
             return self._is_plain(node.value)
         return self.names.original(node) in _PLAIN
 
-    def _array(self, node: ast.Subscript, array: ArrayClass, place: _Place) -> list[Written]:
+    def _array(self, node: ast.Subscript, array: ArrayClass, place: _Place) -> list[AnnotationSpec]:
         shown = place.shown or node
         arguments = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         if len(arguments) > 2 or (len(arguments) == 1 and array.certain):
@@ -208,14 +208,18 @@ class AnnotationReader:
             if array.kauldron:
                 return [self._unread(node, array, place, f"the shape of the annotation is not evaluated: {error}")]
             if array.certain:
-                message = f"malformed annotation {self._shown(node, place)}: {error}"
+                message = f"malformed annotation {self._annotation_text(node, place)}: {error}"
                 self.problems.append(Problem("SC101", self.source.span(shown), message))
             return []
         dtype = inner.dtype if inner is not None and array.dtype == "Shaped" else array.dtype
-        written = self._shown(node, place)
-        return [Written(shown, written, print_spec(spec), dtype, spec.names(), place.select, structure=place.structure)]
+        written = self._annotation_text(node, place)
+        return [
+            AnnotationSpec(
+                shown, written, print_spec(spec), dtype, spec.names(), place.select, structure=place.structure
+            )
+        ]
 
-    def _inner(self, node: ast.expr, place: _Place) -> Written | None:
+    def _inner(self, node: ast.expr, place: _Place) -> AnnotationSpec | None:
         """The spec of an array type whose own array type has one: `Float[Image, "batch"]` is `batch h w`."""
         alias = self.names.alias(node) if isinstance(node, ast.Name | ast.Attribute) else None
         if alias is not None and alias.value is not None and alias.value not in place.aliases:
@@ -228,7 +232,7 @@ class AnnotationReader:
         found = self._array(node, array, place.into()) if array is not None else []
         return found[0] if found else None
 
-    def _shown(self, node: ast.Subscript, place: _Place) -> str:
+    def _annotation_text(self, node: ast.Subscript, place: _Place) -> str:
         """The annotation as written; that of an alias or a string as Python prints it."""
         if place.shown is None:
             return self.source.segment(node)
@@ -237,10 +241,10 @@ class AnnotationReader:
         except RecursionError:
             return self.source.segment(place.shown)
 
-    def _unread(self, node: ast.Subscript, array: ArrayClass, place: _Place, reason: str) -> Written:
+    def _unread(self, node: ast.Subscript, array: ArrayClass, place: _Place, reason: str) -> AnnotationSpec:
         """A claim that only the running program can read: it is counted, and stays unreached for that reason."""
-        text = self._shown(node, place)
-        return Written(place.shown or node, text, "...", array.dtype, (), ("?",), unread=reason)
+        text = self._annotation_text(node, place)
+        return AnnotationSpec(place.shown or node, text, "...", array.dtype, (), ("?",), unread=reason)
 
 
 def _are_names(text: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from shapecheck.syntax.scopes import dotted
+from shapecheck.syntax.scopes import dotted_name
 
 _NOTHING_LEFT = (ast.Raise, ast.Return, ast.Continue, ast.Break, ast.Pass)
 
@@ -22,8 +22,8 @@ def left_by(node: ast.If) -> ast.expr | None:
             continue
         if last is None or isinstance(last, _NOTHING_LEFT):
             continue
-        target = _assigned(last)
-        name = dotted(target) if target is not None else None
+        target = _assignment_target(last)
+        name = dotted_name(target) if target is not None else None
         if target is None or name is None:
             return None
         found.setdefault(name, target)
@@ -35,7 +35,7 @@ def _last(body: Sequence[ast.stmt]) -> ast.stmt | None:
     return next((each for each in reversed(body) if not isinstance(each, ast.Expr)), None)
 
 
-def _assigned(node: ast.stmt) -> ast.expr | None:
+def _assignment_target(node: ast.stmt) -> ast.expr | None:
     if isinstance(node, ast.Assign):
         return node.targets[-1]
     return node.target if isinstance(node, ast.AnnAssign | ast.AugAssign) else None
@@ -51,7 +51,7 @@ def subject(node: ast.expr) -> ast.expr | None:
     found: dict[str, ast.expr] = {}
     for part in ast.walk(node):
         if isinstance(part, ast.Attribute) and part.attr in {"shape", "ndim"}:
-            found.setdefault(dotted(part.value) or f"expression {len(found)}", part.value)
+            found.setdefault(dotted_name(part.value) or f"expression {len(found)}", part.value)
     return next(iter(found.values())) if len(found) == 1 else None
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from shapecheck.claims.axis_words import is_dim_word
 from shapecheck.shapes import (
     DTYPES,
-    Reading,
     Spec,
     SpecError,
+    SpecReading,
     SymbolicDim,
     comment_dtype,
     parse_spec,
@@ -53,10 +53,10 @@ class Bracket:
 
 
 @dataclass
-class _Group:
+class _BracketGroup:
     start: int
     end: int
-    inner: list[_Group]
+    inner: list[_BracketGroup]
 
 
 def find_brackets(text: str) -> list[Bracket]:
@@ -69,7 +69,7 @@ def find_brackets(text: str) -> list[Bracket]:
     pending = [(group, 1) for group in reversed(outside)]
     while pending:
         group, depth = pending.pop()
-        found = _read(text, group)
+        found = _read_bracket(text, group)
         if isinstance(found, Bracket):
             result.append(found)
         elif found and depth < _DEPTH:
@@ -77,7 +77,7 @@ def find_brackets(text: str) -> list[Bracket]:
     return result
 
 
-def unclosed(text: str) -> int | None:
+def find_unclosed(text: str) -> int | None:
     """Where the first bracket begins that is never closed."""
     opened: list[tuple[int, str]] = []
     for index, character in enumerate(text[:MAX_TEXT]):
@@ -88,20 +88,20 @@ def unclosed(text: str) -> int | None:
     return opened[0][0] if opened else None
 
 
-def _groups(text: str) -> list[_Group]:
+def _groups(text: str) -> list[_BracketGroup]:
     """The outermost closed brackets, each with those inside it."""
-    found: list[_Group] = []
+    found: list[_BracketGroup] = []
     opened: list[tuple[int, str, int]] = []
     for index, character in enumerate(text):
         if character in "([":
             opened.append((index, character, len(found)))
         elif character in ")]" and opened and opened[-1][1] == _PAIRS[character]:
             start, _, count = opened.pop()
-            found[count:] = [_Group(start, index + 1, found[count:])]
+            found[count:] = [_BracketGroup(start, index + 1, found[count:])]
     return found
 
 
-def _read(text: str, group: _Group) -> Bracket | bool:
+def _read_bracket(text: str, group: _BracketGroup) -> Bracket | bool:
     """The dims of a bracket; if it holds none, whether to look at the brackets inside it."""
     inside = text[group.start + 1 : group.end - 1]
     square = text[group.start] == "["
@@ -109,7 +109,7 @@ def _read(text: str, group: _Group) -> Bracket | bool:
     before = text[max(group.start - 40, 0) : group.start]
     word = _WORD_BEFORE.search(before)
     if word is not None and not (word.group().lower() in {"shape", "shaped"} and not square):
-        typed = _typed(text, group, word.group()) if square else None
+        typed = _read_jaxtyping(text, group, word.group()) if square else None
         if typed is not None:
             return typed
         dtype = (comment_dtype(word.group()) or "") if square else ""
@@ -148,12 +148,12 @@ def _read(text: str, group: _Group) -> Bracket | bool:
     )
 
 
-def _are_dims_between_spaces(inside: str, reading: Reading) -> bool:
+def _are_dims_between_spaces(inside: str, reading: SpecReading) -> bool:
     """Whether the words of `[T B]` are dims: capitals, or single letters."""
     return bool(reading.spec.names()) and all(part.isupper() or len(part) == 1 for part in inside.split())
 
 
-def _has_dims_beside(text: str, group: _Group) -> bool:
+def _has_dims_beside(text: str, group: _BracketGroup) -> bool:
     """Whether a bracket that cannot be read has plain dims in it: then those in its inner brackets are not all."""
     inside, begin = "", group.start + 1
     for inner in group.inner:
@@ -165,7 +165,7 @@ def _has_dims_beside(text: str, group: _Group) -> bool:
     )
 
 
-def _is_operand(text: str, group: _Group, spec: Spec) -> bool:
+def _is_operand(text: str, group: _BracketGroup, spec: Spec) -> bool:
     """Whether a bracket is a part of a formula: one size with an operator beside it."""
     before = _OPERATOR_BEFORE.search(text[max(group.start - 40, 0) : group.start])
     if before is not None and before.group(1) in {"**", "^"}:
@@ -177,7 +177,7 @@ def _is_operand(text: str, group: _Group, spec: Spec) -> bool:
     return _OPERATOR_BEHIND.match(text, group.end) is not None
 
 
-def _is_legend(text: str, group: _Group, spec: Spec) -> bool:
+def _is_legend(text: str, group: _BracketGroup, spec: Spec) -> bool:
     """Whether a bracket tells what the letters of a contraction, or of another bracket, stand for."""
     labels = [getattr(dim, "label", None) for dim in spec.dims]
     if not labels or not all(labels):
@@ -188,11 +188,11 @@ def _is_legend(text: str, group: _Group, spec: Spec) -> bool:
     return all(label in letters or label in names for label in labels)
 
 
-def _typed(text: str, group: _Group, word: str) -> Bracket | None:
+def _read_jaxtyping(text: str, group: _BracketGroup, word: str) -> Bracket | None:
     """jaxtyping's own text in a comment: `Float[Array, "b s"]`, or a `PyTree` of it."""
     start = group.start - len(word)
     if word == "PyTree" and len(group.inner) == 1:
-        inner = _read(text, group.inner[0])
+        inner = _read_bracket(text, group.inner[0])
         if isinstance(inner, Bracket) and inner.dtype in DTYPES and text[group.start + 1 : inner.start].strip() == "":
             return Bracket(start, group.end, text[start : group.end], inner.spec, inner.dtype, tree=True)
     match = _JAXTYPING_ARGUMENT.fullmatch(text, group.start + 1, group.end - 1)

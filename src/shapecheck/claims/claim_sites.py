@@ -14,7 +14,7 @@ When = Literal["", "before", "after", "body"]
 
 
 @dataclass(frozen=True)
-class Place:
+class SiteKey:
     """A site without its number: equal places are one site."""
 
     kind: SiteKind
@@ -26,25 +26,25 @@ class Place:
     part: int | None = None
 
 
-def value_place(scope: int, node: ast.expr, name: str, loop: tuple[int, ...]) -> Place:
+def value_place(scope: int, node: ast.expr, name: str, loop: tuple[int, ...]) -> SiteKey:
     """The place of an expression's value; `name` is how people would call it."""
-    return Place("value", scope, position_of(node), name, "", loop)
+    return SiteKey("value", scope, position_of(node), name, "", loop)
 
 
-def name_place(scope: int, name: str, statement: ast.stmt, when: When, loop: tuple[int, ...]) -> Place:
+def name_place(scope: int, name: str, statement: ast.stmt, when: When, loop: tuple[int, ...]) -> SiteKey:
     """The place of a variable around a statement."""
-    return Place("name", scope, position_of(statement), name, when, loop)
+    return SiteKey("name", scope, position_of(statement), name, when, loop)
 
 
 class Sites:
     """Collects the sites of one file. `has_meaning` tells which of a claim's names may be looked up at a place."""
 
-    def __init__(self, has_meaning: Callable[[Place, str], bool]) -> None:
+    def __init__(self, has_meaning: Callable[[SiteKey, str], bool]) -> None:
         self._has_meaning = has_meaning
-        self._numbers: dict[Place, int] = {}
+        self._numbers: dict[SiteKey, int] = {}
         self._names: list[dict[str, None]] = []
 
-    def add(self, place: Place, names: Iterable[str]) -> int:
+    def add(self, place: SiteKey, names: Iterable[str]) -> int:
         """The number of a place, and note that a claim there uses `names`."""
         number = self._numbers.setdefault(place, len(self._numbers))
         if number == len(self._names):
@@ -62,10 +62,12 @@ class Sites:
         for place, number in self._numbers.items():
             used.setdefault(place.scope, {}).update(self._names[number])
         return tuple(
-            Site(number, p.kind, p.scope, p.position, p.name, p.when, self._meant(p, names), p.loop, p.part)
+            Site(
+                number, p.kind, p.scope, p.position, p.name, p.when, self._names_with_meaning(p, names), p.loop, p.part
+            )
             for p, number in self._numbers.items()
             for names in [used[p.scope] if p.kind == "return" else self._names[number]]
         )
 
-    def _meant(self, place: Place, names: Iterable[str]) -> tuple[str, ...]:
+    def _names_with_meaning(self, place: SiteKey, names: Iterable[str]) -> tuple[str, ...]:
         return tuple(name for name in names if self._has_meaning(place, name))

@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 
 from shapecheck.claims.brackets import Bracket
 from shapecheck.claims.claim_sites import Sites
-from shapecheck.claims.comment_labels import Labels
-from shapecheck.claims.comment_lines import CommentLine, Stated, comment_span, read_lines
-from shapecheck.claims.comment_targets import Anchors, Target
+from shapecheck.claims.comment_labels import CommentLabels
+from shapecheck.claims.comment_lines import CommentLine, PlacedSegment, comment_span, read_lines
+from shapecheck.claims.comment_targets import CommentTarget, CommentTargets
 from shapecheck.claims.comment_text import Segment
 from shapecheck.claims.literal_tuples import has_entries, is_listed, repeats_values
 from shapecheck.model import Claim, Problem, Selector
 from shapecheck.shapes import print_spec
-from shapecheck.syntax.scopes import Placed, Tables
-from shapecheck.syntax.source_text import Comment, Source, position_of
+from shapecheck.syntax.scopes import PlacedStatement, Tables
+from shapecheck.syntax.source_text import Comment, SourceText, position_of
 
 _SHORT = 4  # words in front of a shape: more than these are a sentence, which may speak of anything
 _PARAGRAPH = 6  # statements below a comment that heads them
@@ -33,26 +33,26 @@ class _Draft:
 
     segment: Segment
     offset: int
-    target: Target
+    target: CommentTarget
     sure: bool
     explicit: bool
     part: str = ""
     select: tuple[Selector, ...] = ()
 
 
-class CommentReader:
+class CommentClaimReader:
     """Reads the comments of one file. `known` are names of dims; those in marked comments are added."""
 
     def __init__(
-        self, source: Source, tables: Tables, sites: Sites, known: set[str], new_group: Callable[[], int]
+        self, source: SourceText, tables: Tables, sites: Sites, known: set[str], new_group: Callable[[], int]
     ) -> None:
         self.source = source
         self.tables = tables
         self.sites = sites
         self.known = known
         self.new_group = new_group
-        self.anchors = Anchors(source, tables)
-        self.labels = Labels(tables)
+        self.anchors = CommentTargets(source, tables)
+        self.labels = CommentLabels(tables)
         self._trailed: set[int] = set()  # lines with a shape behind their code
         self.problems: list[Problem] = []
 
@@ -79,13 +79,13 @@ class CommentReader:
             if line.continued and alone and segment.tail.strip(" .,;:"):
                 segment = replace(segment, prose=_SHORT + 1)
             direct = direct or not (segment.prose or segment.labels)
-            yield from self._of_segment(line, Stated(stated.offset, segment), placed, targets)
+            yield from self._of_segment(line, PlacedSegment(stated.offset, segment), placed, targets)
 
-    def _targets(self, line: CommentLine) -> tuple[Placed | None, list[Target]]:
+    def _targets(self, line: CommentLine) -> tuple[PlacedStatement | None, list[CommentTarget]]:
         """The statement whose scope counts, and what a shape without label may describe, the most natural first."""
         comment = line.comment
         if not comment.own_line:
-            placed, target = self.anchors.trailing(comment)
+            placed, target = self.anchors.trailing_target(comment)
             return placed, [] if target is None else [target]
         placed, target = self.anchors.inside(comment)
         if placed is not None:
@@ -97,11 +97,13 @@ class CommentReader:
             targets = [replace(each, unsure=True) for each in targets]  # it may head what stands inside
         return following or previous, targets
 
-    def _neighbours(self, line: CommentLine) -> tuple[Placed | None, Placed | None]:
+    def _neighbours(self, line: CommentLine) -> tuple[PlacedStatement | None, PlacedStatement | None]:
         """The statement below a comment on a line of its own and the one directly above, if they stand in its block."""
         column = len(line.comment.code.encode("utf-8", "surrogatepass"))
         following = self.tables.after(line.comment.line)
-        if following is not None and (following.node.col_offset != column or self._parted(line, following, column)):
+        if following is not None and (
+            following.node.col_offset != column or self._is_separated(line, following, column)
+        ):
             following = None
         previous = self.tables.at_or_before(line.comment.line)
         if previous is not None and (
@@ -110,15 +112,17 @@ class CommentReader:
             previous = None
         return following, previous
 
-    def _parted(self, line: CommentLine, following: Placed, column: int) -> bool:
+    def _is_separated(self, line: CommentLine, following: PlacedStatement, column: int) -> bool:
         """Whether something further out, such as `else:`, stands between a comment and a statement below it."""
         between = self.source.lines[line.last : following.node.lineno - 1]
         texts = (text for text in between if text.strip() and not text.lstrip().startswith("#"))
         return any(len(text) - len(text.lstrip()) < column for text in texts)
 
-    def _of_segment(self, line: CommentLine, stated: Stated, placed: Placed, targets: list[Target]) -> Iterator[_Draft]:
+    def _of_segment(
+        self, line: CommentLine, stated: PlacedSegment, placed: PlacedStatement, targets: list[CommentTarget]
+    ) -> Iterator[_Draft]:
         segment, own = stated.segment, line.comment.own_line
-        named = self.labels.named(line.comment, segment, placed, targets)
+        named = self.labels.find_variables(line.comment, segment, placed, targets)
         if named is not None:
             for target in named:
                 target = self._with_later(line, target) if own else target  # noqa: PLW2901
@@ -128,17 +132,17 @@ class CommentReader:
             return
         if own and self._is_far(line) and len(targets) > 1:
             targets.reverse()  # it stands right below the one, a blank line above the other
-        sure = self._may_be_sure(line, segment, targets[0]) and (segment.arrow or not targets[0].unsure)
+        sure = self._may_be_certain(line, segment, targets[0]) and (segment.arrow or not targets[0].unsure)
         if line.turn[1] > 1 and line.is_plain:
             if len(targets[0].elements) == line.turn[1]:
                 targets = [targets[0].elements[line.turn[0]]]
             else:
                 sure = False  # only one of the lines can describe the statement
         if own and (each := self._one_by_one(line, segment, targets[0])):
-            yield from self._spread(segment, stated.offset, each, sure)
+            yield from self._claims_of_each(segment, stated.offset, each, sure)
             return
         if own:
-            targets = [*targets[:1], *self._headed(line, segment, targets[0]), *targets[1:]]
+            targets = [*targets[:1], *self._heading_targets(line, segment, targets[0]), *targets[1:]]
         places = tuple(dict.fromkeys(place for target in targets for place in target.places))
         # A sentence above a statement is sure only of dims that are known.
         beside = not own or not (segment.prose or (segment.labels and not segment.generic))
@@ -148,7 +152,9 @@ class CommentReader:
         yield _Draft(segment, stated.offset, replace(targets[0], places=places), sure, explicit, part)
 
     @staticmethod
-    def _spread(segment: Segment, offset: int, targets: Sequence[Target], sure: bool) -> Iterator[_Draft]:
+    def _claims_of_each(
+        segment: Segment, offset: int, targets: Sequence[CommentTarget], sure: bool
+    ) -> Iterator[_Draft]:
         """Several shapes above as many statements: of each its own, or of the elements that the first one has."""
         for index, (shape, target) in enumerate(zip(segment.shapes, targets, strict=True)):
             places = tuple(dict.fromkeys((*target.places, *targets[0].places)))
@@ -163,7 +169,7 @@ class CommentReader:
             return False
         return not segment.prose or segment.explicit or (segment.prose <= _SHORT and not segment.tail.strip(" .`"))
 
-    def _may_be_sure(self, line: CommentLine, segment: Segment, target: Target) -> bool:
+    def _may_be_certain(self, line: CommentLine, segment: Segment, target: CommentTarget) -> bool:
         """Whether a segment without the name of a variable surely speaks of the value at its place."""
         own = line.comment.own_line
         if segment.hedged or segment.inputs or segment.prose > _SHORT:
@@ -186,7 +192,7 @@ class CommentReader:
         following = self.source.lines[line.last : line.last + 1]
         return bool(following) and not following[0].strip()
 
-    def _one_by_one(self, line: CommentLine, segment: Segment, first: Target) -> tuple[Target, ...]:
+    def _one_by_one(self, line: CommentLine, segment: Segment, first: CommentTarget) -> tuple[CommentTarget, ...]:
         """The values of as many assignments as a comment above them has shapes, none if there are not just as many."""
         if len(segment.shapes) < 2 or segment.alternatives or first.elements:
             return ()
@@ -198,7 +204,7 @@ class CommentReader:
         each = tuple(target for target in targets if target is not None and not target.elements)
         return each if len(each) == len(statements) == len(segment.shapes) else ()
 
-    def _headed(self, line: CommentLine, segment: Segment, first: Target) -> Iterator[Target]:
+    def _heading_targets(self, line: CommentLine, segment: Segment, first: CommentTarget) -> Iterator[CommentTarget]:
         """What a comment may describe that heads several statements, beside the first of them.
 
         Words may speak of any of these. A bare shape is that of what they come to: the last value, or the one that
@@ -215,7 +221,7 @@ class CommentReader:
                 yield target
         yield from self._bound_again(line, first.name)
 
-    def _with_later(self, line: CommentLine, target: Target) -> Target:
+    def _with_later(self, line: CommentLine, target: CommentTarget) -> CommentTarget:
         """A variable that a comment names, also as the statements below leave it."""
         if not target.places or target.places[0].kind in ("field", "param"):
             return target
@@ -223,18 +229,18 @@ class CommentReader:
         later = (t for t in self._bound_again(line, target.name) if position_of(t.statement.node) not in read)
         return replace(target, places=tuple(dict.fromkeys((*target.places, *(p for t in later for p in t.places)))))
 
-    def _bound_again(self, line: CommentLine, name: str) -> Iterator[Target]:
+    def _bound_again(self, line: CommentLine, name: str) -> Iterator[CommentTarget]:
         """The values that the statements below a heading comment give to a variable, after the first of them."""
         for statement in self._paragraph(line):
             if not self._is_trailed(statement) and self.tables.assigns(statement, name):
                 target = self.anchors.statement(statement)
                 yield target if target and target.name == name else self.anchors.variable(statement, name)
 
-    def _is_trailed(self, statement: Placed) -> bool:
+    def _is_trailed(self, statement: PlacedStatement) -> bool:
         """Whether a shape stands behind a statement."""
         return not self._trailed.isdisjoint(range(statement.node.lineno, statement.header_end + 1))
 
-    def _paragraph(self, line: CommentLine) -> Iterator[Placed]:
+    def _paragraph(self, line: CommentLine) -> Iterator[PlacedStatement]:
         """The statements below the first one under a heading comment, down to the next blank line or comment."""
         following, _ = self._neighbours(line)
         if following is None or self.tables.scopes[following.scope].kind == "class":
@@ -281,7 +287,7 @@ class CommentReader:
         comment: Comment,
         draft: _Draft,
         shape: Bracket,
-        target: Target,
+        target: CommentTarget,
         *,
         select: Sequence[Selector] = (),
         group: int | None = None,
@@ -314,7 +320,7 @@ class CommentReader:
         )
 
 
-def _only_returns(statement: Placed) -> bool:
+def _only_returns(statement: PlacedStatement) -> bool:
     """Whether a statement returns what others have computed."""
     if not isinstance(statement.node, ast.Return):
         return False

@@ -7,24 +7,24 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from shapecheck.claims.claim_sites import Place, When, name_place
-from shapecheck.claims.comment_targets import Target
+from shapecheck.claims.claim_sites import SiteKey, When, name_place
+from shapecheck.claims.comment_targets import CommentTarget
 from shapecheck.claims.comment_text import Segment
-from shapecheck.syntax.scopes import Function, Placed, Tables
+from shapecheck.syntax.scopes import Function, PlacedStatement, Tables
 from shapecheck.syntax.source_text import Comment
 
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
-class Labels:
+class CommentLabels:
     """Finds what labels name, in one file."""
 
     def __init__(self, tables: Tables) -> None:
         self.tables = tables
 
-    def named(
-        self, comment: Comment, segment: Segment, placed: Placed, targets: Sequence[Target]
-    ) -> list[Target] | None:
+    def find_variables(
+        self, comment: Comment, segment: Segment, placed: PlacedStatement, targets: Sequence[CommentTarget]
+    ) -> list[CommentTarget] | None:
         """The variables that the labels name, if they all are visible; None if the labels are no names."""
         if not segment.labels or segment.generic or (segment.prose and not segment.colon):
             return None
@@ -36,7 +36,9 @@ class Labels:
         visible = [target for target in found if target is not None]
         return visible if len(visible) == len(found) else None
 
-    def _variable(self, comment: Comment, label: str, placed: Placed, targets: Sequence[Target]) -> Target | None:
+    def _variable(
+        self, comment: Comment, label: str, placed: PlacedStatement, targets: Sequence[CommentTarget]
+    ) -> CommentTarget | None:
         """The variable, parameter or field of this name that is meant beside or above a statement."""
         above = comment.own_line and placed.node.lineno > comment.line
         for target in targets[:1]:
@@ -46,26 +48,26 @@ class Labels:
         if isinstance(placed.node, Function):
             inner = self.tables.scope_of[placed.node.lineno, placed.node.col_offset]
             if label in self.tables.scopes[inner].parameters:
-                return Target(inner, label, (Place("param", inner, None, label),), placed)
+                return CommentTarget(inner, label, (SiteKey("param", inner, None, label),), placed)
         if self.tables.scopes[placed.scope].kind == "class" and label in self.tables.assigned[placed.scope]:
-            return Target(placed.scope, label, (Place("field", placed.scope, None, label),), placed)
+            return CommentTarget(placed.scope, label, (SiteKey("field", placed.scope, None, label),), placed)
         scope = self.tables.function_scope(placed.scope)
         if not self._is_variable(scope, label):
             return None
-        return Target(scope, label, (self._place(scope, label, placed, above=above),), placed)
+        return CommentTarget(scope, label, (self._place(scope, label, placed, above=above),), placed)
 
-    def _place(self, scope: int, label: str, placed: Placed, *, above: bool) -> Place:
+    def _place(self, scope: int, label: str, placed: PlacedStatement, *, above: bool) -> SiteKey:
         """Where to read a variable that is none of the statement's targets."""
         when: When = "before" if above or placed.compound or isinstance(placed.node, _LEAVES) else "after"
         if when == "before" and label in self.tables.scopes[scope].parameters and self._begins(scope, placed):
-            return Place("param", scope, None, label)  # so that it describes what the function takes
+            return SiteKey("param", scope, None, label)  # so that it describes what the function takes
         if when == "before" and not self._has_value(scope, label, placed):
             later = self.tables.next_assignment(scope, label, placed.place - 1)
             if later is not None:
                 return name_place(scope, label, later.node, "after", later.loop)
         return name_place(scope, label, placed.node, when, placed.loop)
 
-    def _begins(self, scope: int, placed: Placed) -> bool:
+    def _begins(self, scope: int, placed: PlacedStatement) -> bool:
         """Whether a function comes to this statement whenever it is called, before it does anything."""
         body = self.tables.nodes[scope].body[:]
         while body and body[0] is not placed.node:
@@ -73,7 +75,7 @@ class Labels:
                 return False
         return bool(body)
 
-    def _or_before(self, target: Target, placed: Placed) -> Target:
+    def _or_before(self, target: CommentTarget, placed: PlacedStatement) -> CommentTarget:
         """Above `x = f(x)` a comment that names x may also speak of what goes in."""
         scope = self.tables.function_scope(placed.scope)
         if target.places[0].kind == "field" or not self._has_value(scope, target.name, placed):
@@ -89,7 +91,7 @@ class Labels:
             return self.tables.is_visible(scope, first)
         return self.tables.is_visible(scope, label)
 
-    def _has_value(self, scope: int, label: str, placed: Placed) -> bool:
+    def _has_value(self, scope: int, label: str, placed: PlacedStatement) -> bool:
         """Whether the variable may have a value before the statement."""
         places = self.tables.assignments(scope, label)
         return not places or places[0] < placed.place or label in self.tables.scopes[scope].parameters

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from shapecheck.claims.comment_text import Segment, read_comment
 from shapecheck.claims.lead_words import spoils
-from shapecheck.claims.malformed_comments import malformed
+from shapecheck.claims.malformed_comments import find_malformed
 from shapecheck.claims.split_comment import looks_like_code, split_comment
 from shapecheck.model import Problem, Span
 from shapecheck.syntax.source_text import Comment
@@ -18,7 +18,7 @@ _SENTENCE_ENDS = re.compile(r"[.:;!?)\]}]\s*$")
 
 
 @dataclass(frozen=True)
-class Stated:
+class PlacedSegment:
     """A segment, and where in the comment the text begins that it counts from."""
 
     offset: int
@@ -35,7 +35,7 @@ class CommentLine:
     """
 
     comment: Comment
-    stated: tuple[Stated, ...]
+    stated: tuple[PlacedSegment, ...]
     first: int
     last: int
     continued: bool = False
@@ -66,19 +66,19 @@ def read_lines(comments: Sequence[Comment], known: Container[str]) -> tuple[list
         found: list[CommentLine] = []
         code = _code(block)
         for index, comment in enumerate(block):
-            line = _read(block, index, known)
+            line = _read_line(block, index, known)
             if line.stated and not (code[index] and not line.is_explicit):
                 found.append(line)
             elif not line.stated and not code[index]:
-                problems += _malformed(comment, continues=comment.line < line.last)
+                problems += _malformed_problems(comment, continues=comment.line < line.last)
         lines += _with_turns(found)
     return lines, problems
 
 
-def _read(block: Sequence[Comment], index: int, known: Container[str]) -> CommentLine:
+def _read_line(block: Sequence[Comment], index: int, known: Container[str]) -> CommentLine:
     comment = block[index]
     stated = tuple(
-        Stated(part.offset, segment)
+        PlacedSegment(part.offset, segment)
         for part in split_comment(comment.text)
         if _may_state_shape(part.text)
         for segment in read_comment(part.text, known)
@@ -112,9 +112,9 @@ def _with_turns(lines: list[CommentLine]) -> list[CommentLine]:
     return lines
 
 
-def _malformed(comment: Comment, *, continues: bool) -> Iterator[Problem]:
+def _malformed_problems(comment: Comment, *, continues: bool) -> Iterator[Problem]:
     for part in split_comment(comment.text):
-        found = malformed(part.text, continues)
+        found = find_malformed(part.text, continues)
         if found is not None:
             text = part.text[found.start : found.end]
             span = comment_span(comment, part.offset + found.start, part.offset + found.end)

@@ -66,7 +66,7 @@ def read_comment(text: str, known: Container[str] = frozenset()) -> list[Segment
     segments = _segments(text, brackets, known)
     if segments:
         return segments
-    bare = _bare(text, known)
+    bare = _read_bare_dims(text, known)
     return [] if bare is None else [bare]
 
 
@@ -220,7 +220,7 @@ def _is_pair(bracket: Bracket, known: Container[str]) -> bool:
 _MARKED_BARE = re.compile(r"(?:^|\s)shapes?\s*+[:=]\s*+([^()\[\]:;=]++)$", re.IGNORECASE)
 
 
-def _bare(text: str, known: Container[str]) -> Segment | None:
+def _read_bare_dims(text: str, known: Container[str]) -> Segment | None:
     """Dims without a bracket: `shape: B x T`, or, as the whole comment, `B, T, C`."""
     match = _MARKED_BARE.search(text) if len(text) < 200 else None
     inside = match.group(1) if match is not None else text

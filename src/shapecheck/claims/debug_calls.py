@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from shapecheck.claims.annotation_names import Names
-from shapecheck.claims.claim_sites import Place, Sites
+from shapecheck.claims.claim_sites import SiteKey, Sites
 from shapecheck.model import DebugCall
 from shapecheck.syntax.fstrings import read_template
-from shapecheck.syntax.scopes import Placed, Tables, dotted
-from shapecheck.syntax.source_text import Source, position_of
+from shapecheck.syntax.scopes import PlacedStatement, Tables, dotted_name
+from shapecheck.syntax.source_text import SourceText, position_of
 
 _PRINT = "print"
 _FUNCTIONS = frozenset({"jax.debug.print", "jax.debug.breakpoint"})
@@ -20,7 +20,7 @@ _INNER = (ast.stmt, ast.excepthandler, ast.match_case)
 
 
 @dataclass(frozen=True)
-class _Shown:
+class _TextExpression:
     """An expression that becomes text: a node, or the field `part` of that f-string."""
 
     node: ast.expr
@@ -31,7 +31,7 @@ class _Shown:
 class DebugCalls:
     """Finds the calls of one file."""
 
-    def __init__(self, source: Source, tables: Tables, sites: Sites, names: Names) -> None:
+    def __init__(self, source: SourceText, tables: Tables, sites: Sites, names: Names) -> None:
         self.source, self.tables, self.sites, self.names = source, tables, sites, names
         defined = any(scope.qualname.rpartition(".")[2] == _PRINT for scope in tables.scopes)
         self._has_print = not (defined or names.starred or _PRINT in names.imported)
@@ -53,27 +53,27 @@ class DebugCalls:
         pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, [_PRINT, 'breakpoint', *own]))})\b")
         return {number for number, line in enumerate(self.source.lines, 1) if pattern.search(line)}
 
-    def _call(self, placed: Placed, node: ast.Call) -> Iterator[DebugCall]:
+    def _call(self, placed: PlacedStatement, node: ast.Call) -> Iterator[DebugCall]:
         function = self._function(placed.scope, node.func)
         if not function:
             return
         span = self.source.span(node)
-        shown: list[_Shown] = []
+        shown: list[_TextExpression] = []
         if function == _PRINT:
-            shown = [each for argument in node.args for each in self._printed(argument)]
+            shown = [each for argument in node.args for each in self._print_expressions(argument)]
         elif function != "jax.debug.breakpoint":
-            shown = [each for argument in node.args[:1] for each in self._formatted(argument)]
+            shown = [each for argument in node.args[:1] for each in self._format_expressions(argument)]
         if function == _PRINT and not shown:
             return
         scope = self.tables.function_scope(placed.scope)
-        places = [Place("shown", scope, position_of(s.node), s.text, "", placed.loop, s.part) for s in shown]
+        places = [SiteKey("shown", scope, position_of(s.node), s.text, "", placed.loop, s.part) for s in shown]
         sites = tuple((self.sites.add(place, ()), place.name) for place in places)
         template = read_template(self.source, node) if function == "jax.debug.print" else None
         yield DebugCall(function, span, sites, template)
 
     def _function(self, scope: int, node: ast.expr) -> str:
         """The full name of one of the functions; "" for any other."""
-        name = dotted(node)
+        name = dotted_name(node)
         if name is None:
             return ""
         first, _, rest = name.partition(".")
@@ -84,9 +84,9 @@ class DebugCalls:
         full = ".".join(part for part in (*self.names.imported[first], rest) if part)
         return full if full in _FUNCTIONS else ""
 
-    def _printed(self, node: ast.expr) -> Iterator[_Shown]:
+    def _print_expressions(self, node: ast.expr) -> Iterator[_TextExpression]:
         """What an argument of `print` shows."""
-        found = list(self._formatted(node))
+        found = list(self._format_expressions(node))
         if found:
             yield from found
         elif isinstance(node, ast.Starred):
@@ -94,23 +94,23 @@ class DebugCalls:
         elif not isinstance(node, ast.Constant | ast.JoinedStr):
             yield self._plain(node)
 
-    def _formatted(self, node: ast.expr) -> Iterator[_Shown]:
+    def _format_expressions(self, node: ast.expr) -> Iterator[_TextExpression]:
         """The expressions that become text before the call of which `node` is an argument."""
         if isinstance(node, ast.JoinedStr):
             fields = [value for value in node.values if isinstance(value, ast.FormattedValue)]
             for part, field in enumerate(fields):
                 # Where it stands, only Python 3.12 and newer tell rightly.
-                yield _Shown(node, ast.unparse(field.value), part)
+                yield _TextExpression(node, ast.unparse(field.value), part)
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-            yield from self._formatted(node.left)
-            yield from self._formatted(node.right)
+            yield from self._format_expressions(node.left)
+            yield from self._format_expressions(node.right)
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and _is_text(node.left):
             yield from map(self._plain, _operands(node.right))
         elif isinstance(node, ast.Call):
             yield from map(self._plain, _arguments(node))
 
-    def _plain(self, node: ast.expr) -> _Shown:
-        return _Shown(node, self.source.segment(node))
+    def _plain(self, node: ast.expr) -> _TextExpression:
+        return _TextExpression(node, self.source.segment(node))
 
 
 def _calls(statement: ast.stmt) -> list[ast.Call]:

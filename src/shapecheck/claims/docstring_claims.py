@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from shapecheck.claims.brackets import Bracket
-from shapecheck.claims.claim_sites import Place, Sites
+from shapecheck.claims.claim_sites import SiteKey, Sites
 from shapecheck.claims.comment_text import Segment, read_comment
 from shapecheck.claims.docstring_sections import Item, Line, read_items
 from shapecheck.model import Claim, Selector, Span
 from shapecheck.shapes import print_spec
-from shapecheck.syntax.scopes import Function, Tables, dotted, is_generator, returned_values
-from shapecheck.syntax.source_text import Source
+from shapecheck.syntax.scopes import Function, Tables, dotted_name, is_generator, returned_values
+from shapecheck.syntax.source_text import SourceText
 
 _OPENING = re.compile(r"[rRuUbBfF]{0,2}(\"\"\"|'''|\"|')")
 _MAY_STATE = re.compile(r"shape|\w\[", re.IGNORECASE)
@@ -46,7 +46,7 @@ _LONG_WAY = 12  # words between the start of the sentence and the shape
 
 
 @dataclass(frozen=True)
-class _Text:
+class _Description:
     """A description as one text, with the way back to the file."""
 
     text: str
@@ -65,7 +65,7 @@ class _Text:
 class DocstringReader:
     """Reads the docstrings of one file."""
 
-    def __init__(self, source: Source, tables: Tables, sites: Sites, new_group: Callable[[], int]) -> None:
+    def __init__(self, source: SourceText, tables: Tables, sites: Sites, new_group: Callable[[], int]) -> None:
         self.source = source
         self.tables = tables
         self.sites = sites
@@ -89,7 +89,7 @@ class DocstringReader:
         items = read_items(self._lines(first.value))
         returned = sum(item.kind == "return" and item.style == "numpy" for item in items)
         for item in items:
-            text = _joined(item.lines)
+            text = _join_lines(item.lines)
             if _MAY_STATE.search(text.text):
                 yield from self._of_item(scope, node, item, text, returned)
 
@@ -110,11 +110,11 @@ class DocstringReader:
         return result
 
     def _of_item(
-        self, scope: int, node: Function | ast.ClassDef, item: Item, text: _Text, returned: int
+        self, scope: int, node: Function | ast.ClassDef, item: Item, text: _Description, returned: int
     ) -> Iterator[Claim]:
-        elements = _listed(text.text)
+        elements = _list_elements(text.text)
         if item.kind == "return" and returned <= 1 and isinstance(node, Function):
-            elements = elements or _returned(node)
+            elements = elements or _returned_names(node)
         shapes = list(_shapes(text.text, elements, is_return=item.kind == "return"))
         if not shapes:
             return
@@ -124,7 +124,7 @@ class DocstringReader:
                 return
             if returned > 1:
                 select = (item.place, *select)
-            places = [(scope, "the returned value", Place("return", scope))]
+            places = [(scope, "the returned value", SiteKey("return", scope))]
         else:
             found = [self._place(scope, node, item.kind, name) for name in item.names]
             places = [place for place in found if place is not None]
@@ -138,26 +138,28 @@ class DocstringReader:
                     own = replace(each, part="" if each.part == name else each.part)
                     yield self._claim(text, own, owner, name, place, select, group)
 
-    def _place(self, scope: int, node: Function | ast.ClassDef, kind: str, name: str) -> tuple[int, str, Place] | None:
+    def _place(
+        self, scope: int, node: Function | ast.ClassDef, kind: str, name: str
+    ) -> tuple[int, str, SiteKey] | None:
         """The parameter or field of this name, with the scope whose bindings count."""
         if isinstance(node, ast.ClassDef):
             for inner in self.tables.scopes[scope:] if kind == "param" else ():
                 if inner.parent == scope and inner.qualname.endswith(".__init__") and name in inner.parameters:
-                    return inner.index, name, Place("param", inner.index, None, name)
+                    return inner.index, name, SiteKey("param", inner.index, None, name)
             if name in self.tables.assigned[scope]:
-                return scope, name, Place("field", scope, None, name)
+                return scope, name, SiteKey("field", scope, None, name)
             return None
         if kind == "param" and name in self.tables.scopes[scope].parameters:
-            return scope, name, Place("param", scope, None, name)
+            return scope, name, SiteKey("param", scope, None, name)
         return None
 
     def _claim(
         self,
-        text: _Text,
-        shape: _Stated,
+        text: _Description,
+        shape: _DescribedShape,
         scope: int,
         name: str,
-        place: Place,
+        place: SiteKey,
         select: tuple[Selector, ...],
         group: int | None,
     ) -> Claim:
@@ -184,7 +186,7 @@ class DocstringReader:
 
 
 @dataclass(frozen=True)
-class _Stated:
+class _DescribedShape:
     """A shape that a description states; `leaves`: of each array in a container.
 
     `part` is what the description calls the part of the value that it means; `apart`: others are of other parts.
@@ -197,16 +199,16 @@ class _Stated:
     apart: bool = False
 
 
-def _joined(lines: Sequence[Line]) -> _Text:
+def _join_lines(lines: Sequence[Line]) -> _Description:
     starts, parts, length = [], [], 0
     for line in lines:
         starts.append((length, line))
         parts.append(line.text)
         length += len(line.text) + 1
-    return _Text("\n".join(parts), tuple(starts) or ((0, Line(1, 0, "")),))
+    return _Description("\n".join(parts), tuple(starts) or ((0, Line(1, 0, "")),))
 
 
-def _shapes(text: str, elements: Sequence[str], *, is_return: bool) -> Iterator[_Stated]:
+def _shapes(text: str, elements: Sequence[str], *, is_return: bool) -> Iterator[_DescribedShape]:
     """The shapes that are plainly said of the described value: one, alternatives, or one for each part of it."""
     segments = [segment for segment in read_comment(text) if _is_stated(segment)]
     ends = [0, *(segment.shapes[-1].end for segment in segments)]
@@ -233,22 +235,22 @@ def _is_quoted(text: str, name: str) -> bool:
     return any(f"{quote}{name}{quote}" in text for quote in "`'\"")
 
 
-def _listed(text: str) -> list[str]:
+def _list_elements(text: str) -> list[str]:
     """The elements of a tuple that the description itself lists: `(log_probs, cache), where ...`."""
     match = _ELEMENTS.search(text)
     return _NAME.findall(match.group()) if match is not None else []
 
 
-def _returned(node: Function) -> list[str]:
+def _returned_names(node: Function) -> list[str]:
     """The names of what a function returns, if it returns the same tuple of variables everywhere."""
-    found = {tuple(map(dotted, value.elts)) for value in returned_values(node) if isinstance(value, ast.Tuple)}
+    found = {tuple(map(dotted_name, value.elts)) for value in returned_values(node) if isinstance(value, ast.Tuple)}
     names = [*found.pop()] if len(found) == 1 else []
     return [name or "" for name in names]
 
 
 def _of_value(
     text: str, segments: Sequence[Segment], part: str, elements: Sequence[str], *, is_return: bool
-) -> Iterator[_Stated]:
+) -> Iterator[_DescribedShape]:
     if any(segment.arrow or (len(segment.shapes) > 1 and not segment.alternatives) for segment in segments):
         return
     for later in segments[1:]:
@@ -269,7 +271,7 @@ def _of_value(
     short = len(before.split()) <= _LONG_WAY
     for segment in segments:
         for bracket in segment.shapes:
-            yield _Stated(bracket, short and not _SPOILERS.search(after), container and not part, part)
+            yield _DescribedShape(bracket, short and not _SPOILERS.search(after), container and not part, part)
 
 
 def _is_stated(segment: Segment) -> bool:

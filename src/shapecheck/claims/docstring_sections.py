@@ -61,10 +61,10 @@ class Item:
 
 def read_items(lines: Sequence[Line]) -> list[Item]:
     """Take a docstring apart."""
-    return _Reader(lines).read()
+    return _SectionReader(lines).read_items()
 
 
-class _Reader:
+class _SectionReader:
     """One pass over the lines. An instance reads one docstring."""
 
     def __init__(self, lines: Sequence[Line]) -> None:
@@ -76,7 +76,7 @@ class _Reader:
         self.item_indent: int | None = None
         self.current: Item | None = None
 
-    def read(self) -> list[Item]:
+    def read_items(self) -> list[Item]:
         skip = fenced = False
         for index, line in enumerate(self.lines):
             if line.text.lstrip().startswith("```"):

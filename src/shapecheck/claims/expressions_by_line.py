@@ -13,7 +13,7 @@ _INNER = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 @dataclass(frozen=True)
-class Found:
+class ScopedExpression:
     """An expression, with the lines of the loops, comprehensions and lambdas around it."""
 
     node: ast.expr
@@ -27,10 +27,10 @@ class Lines:
     `whole` gives for what an arithmetic expression begins with (a, a + b in a + b - c) the expression, by node.
     """
 
-    ending: dict[int, Found] = field(default_factory=dict)
-    starting: dict[int, Found] = field(default_factory=dict)
-    opening: dict[tuple[int, int], Found] = field(default_factory=dict)
-    whole: dict[ast.expr, Found] = field(default_factory=dict)
+    ending: dict[int, ScopedExpression] = field(default_factory=dict)
+    starting: dict[int, ScopedExpression] = field(default_factory=dict)
+    opening: dict[tuple[int, int], ScopedExpression] = field(default_factory=dict)
+    whole: dict[ast.expr, ScopedExpression] = field(default_factory=dict)
 
 
 def index_lines(roots: Sequence[ast.expr], loop: tuple[int, ...]) -> Lines:
@@ -40,7 +40,7 @@ def index_lines(roots: Sequence[ast.expr], loop: tuple[int, ...]) -> Lines:
     while stack:
         node, start, end, loop = stack.pop()
         if isinstance(node, ast.expr) and not isinstance(node, ast.Slice):
-            found = Found(node, loop)
+            found = ScopedExpression(node, loop)
             first, last = node.lineno, node.end_lineno or node.lineno
             if last != end:
                 best = lines.ending.get(last)
@@ -69,7 +69,7 @@ def right_operands(node: ast.expr) -> Iterator[ast.expr]:
         yield node
 
 
-def outermost(opened: Found, leftmost: Found | None) -> Found:
+def outermost(opened: ScopedExpression, leftmost: ScopedExpression | None) -> ScopedExpression:
     """Of `jnp.array([` at the end of a line the whole call, not the list."""
     if leftmost is None or leftmost.node.col_offset > opened.node.col_offset:
         return opened
@@ -77,14 +77,14 @@ def outermost(opened: Found, leftmost: Found | None) -> Found:
     return leftmost if ends >= (opened.node.end_lineno or 0, opened.node.end_col_offset or 0) else opened
 
 
-def _note_whole(lines: Lines, found: Found) -> None:
+def _note_whole(lines: Lines, found: ScopedExpression) -> None:
     node = found.node
     while isinstance(node, ast.BinOp) and node.left not in lines.whole:
         node = node.left
         lines.whole[node] = lines.whole.get(found.node, found)
 
 
-def _note_opening(lines: Lines, found: Found) -> None:
+def _note_opening(lines: Lines, found: ScopedExpression) -> None:
     node = found.node
     if isinstance(node, _DISPLAYS):
         lines.opening.setdefault((node.lineno, node.col_offset), found)

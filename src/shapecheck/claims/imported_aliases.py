@@ -118,10 +118,10 @@ class _File:
 
     def defines(self, name: str) -> bool:
         """Whether the name is that of a class or function."""
-        return name.encode() in self._defined
+        return name.encode() in self._defined_names
 
     @cached_property
-    def _defined(self) -> frozenset[bytes]:
+    def _defined_names(self) -> frozenset[bytes]:
         return frozenset(_DEFINITION.findall(self.data))
 
     @cached_property

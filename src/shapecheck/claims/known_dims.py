@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from shapecheck.claims.axis_words import words
-from shapecheck.syntax.scopes import Function, Placed, Tables, arguments, dotted, targets
+from shapecheck.syntax.scopes import Function, PlacedStatement, Tables, arguments, dotted_name, targets
 
 _INTEGERS = frozenset({"int", "int | None", "Optional[int]"})
 
@@ -46,7 +46,7 @@ def _in_shapes(tree: ast.AST) -> Iterator[str]:
     """The names in shapes that the code writes out: in `jnp.zeros((4 * hidden,))`, hidden is a size."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
-            name = node.func.attr if isinstance(node.func, ast.Attribute) else dotted(node.func)
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else dotted_name(node.func)
             if name in _TAKE_SHAPES:
                 values = [*node.args, *(k.value for k in node.keywords if k.arg == "shape")]
                 shapes = [value for value in values if isinstance(value, ast.Tuple | ast.List)]
@@ -72,7 +72,7 @@ def _sized_defaults(node: Function) -> Iterator[str]:
     return (argument.arg for argument, default in pairs if isinstance(default, ast.Constant) and _is_size(default))
 
 
-def _sizes(placed: Placed) -> Iterator[str]:
+def _sizes(placed: PlacedStatement) -> Iterator[str]:
     """The variables that a statement surely sets to a size."""
     node = placed.node
     if isinstance(node, ast.AnnAssign) and _is_integer(node.annotation):
@@ -98,7 +98,7 @@ def _names(node: ast.expr) -> Iterator[str]:
     """A variable; of `self.n` also the `n` that comments may write."""
     if isinstance(node, ast.Starred):
         node = node.value
-    name = dotted(node)
+    name = dotted_name(node)
     if name is not None and name != "_":
         yield name
         if name.startswith("self."):
@@ -110,7 +110,7 @@ def shape_of(node: ast.expr) -> ast.expr | None:
     if isinstance(node, ast.Subscript):
         node = node.value
     if isinstance(node, ast.Call):
-        name = dotted(node.func)
+        name = dotted_name(node.func)
         of_shape = name is not None and name.rpartition(".")[2] == "shape"
         return node.args[0] if of_shape and node.args else None
     return node.value if isinstance(node, ast.Attribute) and node.attr == "shape" else None
@@ -125,7 +125,7 @@ def _is_size(node: ast.expr) -> bool:
     if isinstance(node, ast.Subscript):
         return _is_shape(node.value) and not isinstance(node.slice, ast.Slice)
     if isinstance(node, ast.Call):
-        return dotted(node.func) == "len"
+        return dotted_name(node.func) == "len"
     return isinstance(node, ast.Constant) and type(node.value) is int and node.value >= 2
 
 
@@ -137,9 +137,9 @@ def _is_integer(annotation: ast.expr | None) -> bool:
     if isinstance(annotation, ast.Constant):
         return annotation.value in _INTEGERS
     if isinstance(annotation, ast.Subscript):
-        optional = (dotted(annotation.value) or "").rpartition(".")[2] == "Optional"
-        return optional and dotted(annotation.slice) == "int"
+        optional = (dotted_name(annotation.value) or "").rpartition(".")[2] == "Optional"
+        return optional and dotted_name(annotation.slice) == "int"
     if not isinstance(annotation, ast.BinOp):
         return False
     left, right = annotation.left, annotation.right
-    return dotted(left) == "int" and isinstance(right, ast.Constant) and right.value is None
+    return dotted_name(left) == "int" and isinstance(right, ast.Constant) and right.value is None

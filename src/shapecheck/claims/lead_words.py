@@ -83,17 +83,17 @@ def read_lead(text: str, first: bool) -> Lead:
     """Read what stands between the bracket before (or the start of the text) and a bracket."""
     tokens = _TOKEN.findall(text[-_LOOK_BACK:].replace("--->", "->").replace("-->", "->").replace("==>", "->"))
     tokens = [token for token in tokens if token not in {"`", "*", '"', "'", "“", "”", "{"}]
-    return _Reader(tokens, first).read()
+    return _LeadReader(tokens, first).read_lead()
 
 
-class _Reader:
+class _LeadReader:
     """Takes a lead apart from its end. An instance reads one lead."""
 
     def __init__(self, tokens: list[str], first: bool) -> None:
         self.tokens = tokens
         self.first = first
 
-    def read(self) -> Lead:
+    def read_lead(self) -> Lead:
         words = [token.lower() for token in self.tokens]
         if not self.first and words in (["to"], ["into"]):
             return Lead("arrow", arrow=True)

@@ -10,8 +10,8 @@ import ast
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from shapecheck.claims.claim_sites import Place
-from shapecheck.syntax.scopes import Function, Placed, Tables, arguments, target_names, targets
+from shapecheck.claims.claim_sites import SiteKey
+from shapecheck.syntax.scopes import Function, PlacedStatement, Tables, arguments, target_names, targets
 from shapecheck.syntax.source_text import position_of
 
 _FOR = (ast.For, ast.AsyncFor)
@@ -20,7 +20,7 @@ _Point = tuple[int, int]
 _START, _END = (0, 0), (1 << 31, 0)
 
 
-def has_meaning(tables: Tables, place: Place, name: str) -> bool:
+def has_meaning(tables: Tables, place: SiteKey, name: str) -> bool:
     """Whether the value that a name has at a place may be what a claim there means by it.
 
     It may not where the function binds the name only behind the place, nor where all that is left of it is the
@@ -53,7 +53,7 @@ def _is_copy(statement: ast.stmt, name: str) -> bool:
     )
 
 
-def _point(place: Place) -> _Point:
+def _point(place: SiteKey) -> _Point:
     """The point of the text at which a place has its value."""
     if place.kind == "param":
         return _START
@@ -65,13 +65,13 @@ def _point(place: Place) -> _Point:
     return position.line, position.column
 
 
-def _bound_at(statement: Placed) -> _Point:
+def _bound_at(statement: PlacedStatement) -> _Point:
     """The point behind which the variables that a statement assigns have their values."""
     position = position_of(targets(statement.node)[-1] if statement.compound else statement.node)
     return position.end_line, position.end_column
 
 
-def _is_header(statement: Placed, place: Place) -> bool:
+def _is_header(statement: PlacedStatement, place: SiteKey) -> bool:
     """Whether a place is the beginning of the body whose variables a statement binds."""
     return place.when == "body" and position_of(statement.node) == place.position
 

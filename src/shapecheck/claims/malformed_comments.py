@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from shapecheck.claims.brackets import unclosed
+from shapecheck.claims.brackets import find_unclosed
 from shapecheck.shapes import parse_comment_dims
 
 
 @dataclass(frozen=True)
-class Malformed:
+class MalformedShape:
     """A marked shape that cannot be read."""
 
     start: int
@@ -22,7 +22,7 @@ _MARKED_BRACKET = re.compile(r"(?:\bshapes?\s*+(?:[:=]|is\b)\s*+|^\s*shapes?\s++
 _NEARLY_DIMS = re.compile(r"[\w\s,*+/.'-]*+")
 
 
-def malformed(text: str, continues: bool) -> Malformed | None:
+def find_malformed(text: str, continues: bool) -> MalformedShape | None:
     """A marker that is directly followed by a bracket which is nearly a list of dims.
 
     `continues` says that the next line is a comment as well, on which the bracket may be closed.
@@ -31,14 +31,14 @@ def malformed(text: str, continues: bool) -> Malformed | None:
     if match is None:
         return None
     start = match.end()
-    if unclosed(text[start:]) == 0:
+    if find_unclosed(text[start:]) == 0:
         inside = text[start + 1 :].rstrip(" .)]")
         if continues or not _NEARLY_DIMS.fullmatch(inside) or not re.search(r"\w", inside):
             return None
         pieces = [piece.strip() for piece in inside.rstrip(",").split(",")]
         if not all(parse_comment_dims(piece) for piece in pieces) or any(" " in piece for piece in pieces):
             return None
-        return Malformed(start, len(text.rstrip()), "the bracket is not closed")
+        return MalformedShape(start, len(text.rstrip()), "the bracket is not closed")
     end = text.find(")" if text[start] == "(" else "]", start)
     inside = text[start + 1 : end]
     if not _NEARLY_DIMS.fullmatch(inside) or parse_comment_dims(inside) is not None:
@@ -48,7 +48,7 @@ def malformed(text: str, continues: bool) -> Malformed | None:
         return None
     broken = next(piece for piece in pieces if parse_comment_dims(piece) is None or not piece)
     reason = f"`{broken}` is no dim" if broken else "a dim is missing between two commas"
-    return Malformed(start, end + 1, reason)
+    return MalformedShape(start, end + 1, reason)
 
 
 def _is_nearly_dim(piece: str) -> bool:

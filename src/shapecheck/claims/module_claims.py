@@ -12,25 +12,27 @@ from shapecheck.claims.annotation_claims import AnnotatedCode
 from shapecheck.claims.annotation_names import read_names
 from shapecheck.claims.annotation_specs import AnnotationReader
 from shapecheck.claims.claim_sites import Sites
-from shapecheck.claims.comment_claims import CommentReader
+from shapecheck.claims.comment_claims import CommentClaimReader
 from shapecheck.claims.debug_calls import DebugCalls
 from shapecheck.claims.docstring_claims import DocstringReader
 from shapecheck.claims.imported_aliases import Neighbours
 from shapecheck.claims.known_dims import known_dims, own_sizes
 from shapecheck.claims.local_names import has_meaning, rebound
 from shapecheck.claims.near_names import NearNames
-from shapecheck.claims.notebook_context import NOTHING, Surroundings
+from shapecheck.claims.notebook_context import NOTHING, NotebookContext
 from shapecheck.claims.suppressions import read_suppressions
 from shapecheck.model import Claim, Module, Problem, Scope
 from shapecheck.syntax.inserted_lines import in_whole, may_have_inserted, original
 from shapecheck.syntax.scopes import Function, Tables, survey
-from shapecheck.syntax.source_text import Source, read_source
+from shapecheck.syntax.source_text import SourceText, read_source
 
 _MODULE = Scope(0, "module", "<module>", None, None)
 _in_order = attrgetter("span.line", "span.column")
 
 
-def read_module(path: str, data: bytes, around: Surroundings = NOTHING, neighbours: Neighbours | None = None) -> Module:
+def read_module(
+    path: str, data: bytes, around: NotebookContext = NOTHING, neighbours: Neighbours | None = None
+) -> Module:
     """Read all claims of a file. Nothing is imported or run; a file that Python would not parse has one problem.
 
     A notebook's cell is no whole file: `around` knows the names that other cells have given it. `neighbours` are the
@@ -47,7 +49,7 @@ def read_module(path: str, data: bytes, around: Surroundings = NOTHING, neighbou
     return _read_tree(source, source.tree, around, neighbours)
 
 
-def _read_tree(source: Source, tree: ast.Module, around: Surroundings, neighbours: Neighbours | None) -> Module:
+def _read_tree(source: SourceText, tree: ast.Module, around: NotebookContext, neighbours: Neighbours | None) -> Module:
     tables = survey(tree)
     sites = Sites(partial(has_meaning, tables))
     classes = frozenset(scope.index for scope in tables.scopes if scope.kind == "class")
@@ -58,7 +60,7 @@ def _read_tree(source: Source, tree: ast.Module, around: Surroundings, neighbour
     annotations = AnnotationReader(source, names)
     claims: list[Claim] = list(AnnotatedCode(annotations, tables, sites).claims())
     known = known_dims(tables, sites.names()) | around.dims
-    comments = CommentReader(source, tables, sites, known, annotations.new_group)
+    comments = CommentClaimReader(source, tables, sites, known, annotations.new_group)
     claims += comments.claims()
     claims += DocstringReader(source, tables, sites, annotations.new_group).claims()
     debug_calls = tuple(DebugCalls(source, tables, sites, names).calls())

@@ -19,14 +19,14 @@ class ModuleReader:
     def __init__(self, config: Config, texts: Mapping[Path, bytes]) -> None:
         self._texts = {os.path.abspath(file): data for file, data in texts.items()}
         self._src = tuple(os.path.abspath(folder) for folder in config.src)
-        self._project = Project(self._read, cache(self._roots))
+        self._project = Project(self._read_bytes, cache(self._roots))
 
-    def read(self, file: Path, data: bytes, shown: str = "") -> Module:
+    def read_file(self, file: Path, data: bytes, shown: str = "") -> Module:
         """All that a file claims; aliases of types may stand in other files."""
         neighbours = self._project.beside(os.path.abspath(file))
-        return read_module(shown or files.shown(file), data, neighbours=neighbours)
+        return read_module(shown or files.shown_path(file), data, neighbours=neighbours)
 
-    def _read(self, file: str) -> bytes | None:
+    def _read_bytes(self, file: str) -> bytes | None:
         if file in self._texts:
             return self._texts[file]
         try:

@@ -12,7 +12,7 @@ from shapecheck.claims.axis_words import is_dim_part, looks_like_dim
 from shapecheck.model import Claim, NearName
 from shapecheck.shapes import parse_spec
 from shapecheck.syntax.scopes import Tables
-from shapecheck.syntax.source_text import Source
+from shapecheck.syntax.source_text import SourceText
 
 _SHORTEST = 4  # shorter names are one edit from each other by nature: `h`, `w`; `qk`, `qkv`
 _LONGEST = 60
@@ -24,7 +24,7 @@ _WORD = re.compile(r"\w+")
 class NearNames:
     """Looks for them in one file. `known` are the names that are surely dims somewhere in it."""
 
-    def __init__(self, source: Source, tables: Tables, claims: Sequence[Claim], known: Collection[str]) -> None:
+    def __init__(self, source: SourceText, tables: Tables, claims: Sequence[Claim], known: Collection[str]) -> None:
         self.source, self.tables, self.claims, self.known = source, tables, claims, known
         self._visible: dict[int, frozenset[str]] = {}
         self._near: dict[int, Mapping[str, Collection[str]]] = {}
@@ -56,7 +56,7 @@ class NearNames:
         """The name that is meant: what claims use twice or more, what the code binds, what another claim says."""
         around, counts = self._around(claim.scope), self._claimed[claim.scope]
         ranked: list[tuple[int, str]] = []
-        for near in {near for piece in _shortened(name) for near in around.get(piece, ())}:
+        for near in {near for piece in _deletions(name) for near in around.get(piece, ())}:
             if near in beside or not is_slip(name, near):
                 continue
             if claim.sure and counts[near] > 1:
@@ -75,7 +75,7 @@ class NearNames:
             found: dict[str, set[str]] = defaultdict(set)
             for name in {*self.visible(scope), *self._claimed[scope], *self._everywhere}:
                 if len(name) <= _LONGEST and not any(map(str.isdigit, name)):
-                    for piece in _shortened(name):
+                    for piece in _deletions(name):
                         found[piece].add(name)
             self._near[scope] = found
         return self._near[scope]
@@ -96,11 +96,11 @@ class NearNames:
     def visible(self, scope: int) -> frozenset[str]:
         """The names of sizes that code in a scope can see: its own, those around it, those of its object."""
         if scope not in self._visible:
-            found = {name for name in self._bound(scope) if name in self.known or looks_like_dim(name)}
+            found = {name for name in self._visible_names(scope) if name in self.known or looks_like_dim(name)}
             self._visible[scope] = frozenset(found)
         return self._visible[scope]
 
-    def _bound(self, scope: int) -> Iterator[str]:
+    def _visible_names(self, scope: int) -> Iterator[str]:
         current: int | None = scope
         while current is not None:
             each = self.tables.scopes[current]
@@ -128,7 +128,7 @@ def _attributes(node: ast.AST) -> Iterator[str]:
     return (part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute))
 
 
-def _shortened(name: str) -> set[str]:
+def _deletions(name: str) -> set[str]:
     """A name, and all that is left of it without one letter: names that are one edit apart share some of these."""
     return {name, *(name[:index] + name[index + 1 :] for index in range(len(name)))}
 

@@ -15,7 +15,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class NotebookContext:
     """What its names stand for, which of them are variables, and which names are known as dims."""
 
     names: Names = field(default_factory=Names)
@@ -34,14 +34,14 @@ class Surroundings:
         )
 
 
-NOTHING: Final = Surroundings()
+NOTHING: Final = NotebookContext()
 
 
-def read_surroundings(text: str, dims: Iterable[str]) -> Surroundings:
+def read_notebook_context(text: str, dims: Iterable[str]) -> NotebookContext:
     """What the statements of `text` would leave behind, where the names `dims` are known as dims besides."""
     tables = survey(ast.parse(text))
     names = read_names(tables.statements, frozenset())
-    return Surroundings(names, frozenset(tables.assigned[0]), frozenset({*dims, *known_dims(tables, ())}))
+    return NotebookContext(names, frozenset(tables.assigned[0]), frozenset({*dims, *known_dims(tables, ())}))
 
 
 def _without(table: dict[str, _T], names: set[str]) -> dict[str, _T]:

@@ -12,22 +12,22 @@ _IS_DIRECTIVE = re.compile(rf"\s*+{_DIRECTIVE}", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Part:
+class CommentPart:
     """One of several comments on one line, without its `#`: `offset` counts from the first `#`."""
 
     offset: int
     text: str
 
 
-def split_comment(comment: str) -> list[Part]:
+def split_comment(comment: str) -> list[CommentPart]:
     """The parts of a comment that are meant for people: `# (b, s)  # noqa` has one."""
     cuts = list(_SPLIT.finditer(comment[:4000]))
-    parts: list[Part] = []
+    parts: list[CommentPart] = []
     for index, cut in enumerate(cuts):
         end = cuts[index + 1].start() if index + 1 < len(cuts) else len(comment)
         text = comment[cut.end() : end]
         if text.strip() and not _IS_DIRECTIVE.match(text):
-            parts.append(Part(cut.end(), text))
+            parts.append(CommentPart(cut.end(), text))
     return parts
 
 

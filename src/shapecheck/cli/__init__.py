@@ -51,7 +51,7 @@ def main(args: Sequence[str] | None = None) -> int:
         return FAILED
 
 
-class _Group(click.Group):
+class _CommandGroup(click.Group):
     """A group in which `shapecheck pkg/` means `shapecheck check pkg/`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -64,7 +64,7 @@ class _Group(click.Group):
 
 
 @click.group(
-    cls=_Group,
+    cls=_CommandGroup,
     commands={each.name or "": each for each in (check, claims, clean, compare, explain, instrument, run, template)},
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )

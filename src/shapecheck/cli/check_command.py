@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from shapecheck.cli.terminal import CLEAN, FAILED, FINDINGS, deliver, need, say, wants_color
+from shapecheck.cli.terminal import CLEAN, FAILED, FINDINGS, deliver, require_paths, say, wants_color
 from shapecheck.config import Config, interpreter, load
 from shapecheck.model import Report
 from shapecheck.report import FORMATS, progress, statistics, summary
@@ -117,9 +117,9 @@ def check(paths: tuple[Path, ...], **options: Any) -> int:
         raise click.UsageError("--update-baseline needs --baseline FILE, or `baseline` in [tool.shapecheck]")
     _sensible(options, stdin)
     settings = replace(config, baseline=None) if update else config
-    report = _run(paths, settings, stdin, options)
+    report = _run_check(paths, settings, stdin, options)
     if options["fix"] and (done := _fix(report)):
-        report = _run(paths, settings, stdin, options)  # what is left, where it stands now
+        report = _run_check(paths, settings, stdin, options)  # what is left, where it stands now
         say(done)
     if options["verbose"]:
         say(_story(config, report))
@@ -129,7 +129,7 @@ def check(paths: tuple[Path, ...], **options: Any) -> int:
         count = baseline.write(report.findings, dict(report.sources), config.baseline)
         say(f"Recorded {count} finding{'s' * (count != 1)} in {config.baseline}\n")
         return CLEAN
-    _tell(report, config, options, stdin)
+    _print_report(report, config, options, stdin)
     for text in report.broken:  # last, where it is seen
         say(f"Error: {text}\n")
     if report.broken:
@@ -137,7 +137,9 @@ def check(paths: tuple[Path, ...], **options: Any) -> int:
     return CLEAN if options["exit_zero"] else _exit_code(report, config)
 
 
-def _run(paths: Sequence[Path], config: Config, stdin: tuple[str, bytes] | None, options: dict[str, Any]) -> Report:
+def _run_check(
+    paths: Sequence[Path], config: Config, stdin: tuple[str, bytes] | None, options: dict[str, Any]
+) -> Report:
     from shapecheck.commands import check  # noqa: PLC0415  # --help and --version shall not wait for it
 
     with progress.Bar(sys.stderr) as bar:
@@ -170,7 +172,7 @@ def _diff(report: Report, stdin: tuple[str, bytes] | None) -> str:
     return "".join(map(fix.diff, fix.fixes(report, None if stdin is None else stdin[1])))
 
 
-def _tell(report: Report, config: Config, options: dict[str, Any], stdin: tuple[str, bytes] | None) -> None:
+def _print_report(report: Report, config: Config, options: dict[str, Any], stdin: tuple[str, bytes] | None) -> None:
     """The findings, or what would mend them, then what there is to say of the run."""
     choice, file = options["color"], options["output_file"]
     color = choice == "always" if file is not None else wants_color(choice, sys.stdout)
@@ -217,7 +219,7 @@ def _stdin(paths: Sequence[Path], name: str | None) -> tuple[str, bytes] | None:
     if Path("-") not in paths:
         if name is not None:
             raise click.UsageError("--stdin-filename needs the path `-`")
-        need(paths)
+        require_paths(paths)
         return None
     if len(paths) > 1:
         raise click.UsageError("`-` (stdin) cannot be mixed with other paths")

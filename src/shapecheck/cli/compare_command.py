@@ -13,7 +13,7 @@ from shapecheck.cli.terminal import CLEAN, FINDINGS, deliver, say, wants_color
 from shapecheck.config import interpreter, load
 
 if TYPE_CHECKING:
-    from shapecheck.commands.compare import Made
+    from shapecheck.commands.compare import InventedInputs
 
 
 @click.command(short_help="Compare two models stage by stage: shapes, then values.")
@@ -89,9 +89,9 @@ def compare(
     \b
     Exit code: 0 equal, 1 different, 2 they could not be compared.
     """
-    from shapecheck.commands.compare import Asked  # noqa: PLC0415  # --help shall not wait for it
+    from shapecheck.commands.compare import CompareRequest  # noqa: PLC0415  # --help shall not wait for it
     from shapecheck.commands.compare import compare as compared  # noqa: PLC0415
-    from shapecheck.commands.template import Wanted  # noqa: PLC0415
+    from shapecheck.commands.template import TargetRequest  # noqa: PLC0415
     from shapecheck.comparison import FORMATS  # noqa: PLC0415
     from shapecheck.model import Tolerance  # noqa: PLC0415
 
@@ -99,10 +99,10 @@ def compare(
     flags = {"python": python and interpreter(python, Path.cwd(), "--python"), "timeout": timeout}
     where = Path(b.rpartition(":")[0])
     config = load([where if where.is_file() else Path()], file=config_file, flags=flags)
-    sides = [Wanted(target, (*init, *own), arguments) for target, own in ((a, init_a), (b, init_b))]
-    found, made = compared(Asked(sides[0], sides[1], batch or "", seed, rules, Tolerance(rtol, atol)), config)
+    sides = [TargetRequest(target, (*init, *own), arguments) for target, own in ((a, init_a), (b, init_b))]
+    found, made = compared(CompareRequest(sides[0], sides[1], batch or "", seed, rules, Tolerance(rtol, atol)), config)
     for each in made:
-        _tell(each, seed)
+        _print_comparison(each, seed)
     shown = color == "always" if output_file is not None else wants_color(color, sys.stdout)
     deliver(f"{FORMATS[form](found, color=shown)}\n", output_file)
     return CLEAN if found.equal else FINDINGS
@@ -118,7 +118,7 @@ def _renames(texts: Sequence[str]) -> Sequence[tuple[str, str]]:
     return found
 
 
-def _tell(made: Made, seed: int) -> None:
+def _print_comparison(made: InventedInputs, seed: int) -> None:
     if made.integers:
         sizes = ", ".join(f"{name}={size}" for name, size in sorted(made.integers.items()))
         say(f"Made up for {made.target}: {sizes}. --init chooses others.\n")

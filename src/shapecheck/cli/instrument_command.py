@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shapecheck.cli.terminal import CLEAN, FAILED, deliver, need, say, wants_color
+from shapecheck.cli.terminal import CLEAN, FAILED, deliver, require_paths, say, wants_color
 from shapecheck.config import load
 from shapecheck.files.atomic_write import write_bytes
-from shapecheck.files.unified_diff import unified
+from shapecheck.files.unified_diff import unified_diff
 
 if TYPE_CHECKING:
-    from shapecheck.rewrite import Left, Options, Outcome
+    from shapecheck.rewrite import RewriteOptions, RewriteOutcome, SkippedClaim
 
 _COLORS = {"+": "\033[32m", "-": "\033[31m", "@": "\033[36m"}
 
@@ -32,10 +32,10 @@ class _Tally:
     partly: int = 0
     already: int = 0
     values: int = 0
-    left: list[tuple[str, Left]] = field(default_factory=list)
+    left: list[tuple[str, SkippedClaim]] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
 
-    def add(self, path: str, outcome: Outcome) -> None:
+    def add(self, path: str, outcome: RewriteOutcome) -> None:
         self.checked += outcome.checked
         self.partly += outcome.partly
         self.already += outcome.already
@@ -96,30 +96,30 @@ def instrument(
 
     Exit code: 0 done, 2 a file was left alone (merge conflict, syntax error) or another error.
     """
-    from shapecheck.rewrite import Options  # noqa: PLC0415  # as in `check`
+    from shapecheck.rewrite import RewriteOptions  # noqa: PLC0415  # as in `check`
 
     if remove and (shapes or numerics or stop or prints):
         raise click.UsageError("--remove takes out everything that was inserted; it goes without the other checks")
     if nan_only and not (numerics or stop):
         raise click.UsageError("--nan-only goes with --numerics or --breakpoint: nothing else looks for NaN")
-    wanted = Options(shapes or not (numerics or stop or prints), numerics, stop, prints, nan_only)
+    wanted = RewriteOptions(shapes or not (numerics or stop or prints), numerics, stop, prints, nan_only)
     options = None if remove else wanted
     tally = _Tally()
     if Path("-") in paths:
         if len(paths) > 1:
             raise click.UsageError("`-` (stdin) cannot be mixed with other paths")
-        result = _rewritten("<stdin>", sys.stdin.buffer.read(), options, tally)
+        result = _rewrite("<stdin>", sys.stdin.buffer.read(), options, tally)
         if result is not None:
             sys.stdout.buffer.write(result)
             sys.stdout.buffer.flush()
     else:
-        need(paths)
+        require_paths(paths)
         config = load(paths, file=config_file, flags={"force_exclude": force_exclude})
         from shapecheck import files  # noqa: PLC0415  # as above
 
         colored = wants_color(color, sys.stdout)
         for file in files.discover(paths, config.exclude, config.root, named_too=config.force_exclude):
-            _file(file, files.shown(file), options, tally, write=write, colored=colored)
+            _file(file, files.shown_path(file), options, tally, write=write, colored=colored)
     if not quiet:
         say(_summary(tally, options, write=write or Path("-") in paths, verbose=verbose))
     for text in tally.failed:
@@ -127,10 +127,10 @@ def instrument(
     return FAILED if tally.failed else CLEAN
 
 
-def _file(file: Path, shown: str, options: Options | None, tally: _Tally, *, write: bool, colored: bool) -> None:
+def _file(file: Path, shown: str, options: RewriteOptions | None, tally: _Tally, *, write: bool, colored: bool) -> None:
     try:
         data = file.read_bytes()
-        result = _rewritten(shown, data, options, tally)
+        result = _rewrite(shown, data, options, tally)
         if result is None or result == data:
             return
         if write:
@@ -144,7 +144,7 @@ def _file(file: Path, shown: str, options: Options | None, tally: _Tally, *, wri
         )
 
 
-def _rewritten(shown: str, data: bytes, options: Options | None, tally: _Tally) -> bytes | None:
+def _rewrite(shown: str, data: bytes, options: RewriteOptions | None, tally: _Tally) -> bytes | None:
     from shapecheck.rewrite import RewriteError, instrument, remove  # noqa: PLC0415  # as in `check`
 
     try:
@@ -162,7 +162,7 @@ def _diff(old: bytes, new: bytes, shown: str, *, colored: bool) -> str:
     """A unified diff, as people read it."""
     before, after = (_lines(data) for data in (old, new))
     result = []
-    for text in unified(before, after, shown):
+    for text in unified_diff(before, after, shown):
         paint = _COLORS.get(text[0], "") if colored and not text.startswith(("+++", "---")) else ""
         result.append(f"{paint}{text[:-1]}\033[0m\n" if paint else text)
     return "".join(result)
@@ -175,7 +175,7 @@ def _lines(data: bytes) -> Sequence[str]:
     return io.StringIO(text).readlines()
 
 
-def _summary(tally: _Tally, options: Options | None, *, write: bool, verbose: bool) -> str:
+def _summary(tally: _Tally, options: RewriteOptions | None, *, write: bool, verbose: bool) -> str:
     done = "changed" if write else "would change; --write changes them"
     lines = [f"{_count(tally.changed, 'file')} {done}\n"] if tally.changed or not write else []
     if options is not None and options.shapes:

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from shapecheck import incremental
-from shapecheck.cli.terminal import CLEAN, deliver, need, say
+from shapecheck.cli.terminal import CLEAN, deliver, require_paths, say
 from shapecheck.config import ConfigError, load
 from shapecheck.model import Module
 from shapecheck.rules import RULES, Rule, as_code, nearest_code
@@ -24,15 +24,15 @@ def claims(paths: tuple[Path, ...], output_format: str, config_file: Path | None
     from shapecheck import claims, files  # noqa: PLC0415  # as in `check`
     from shapecheck.claims.module_reader import ModuleReader  # noqa: PLC0415
 
-    need(paths)
+    require_paths(paths)
     config = load(paths, file=config_file)
     modules = []
     reader = ModuleReader(config, {})
     for file in files.discover(paths, config.exclude, config.root, named_too=config.force_exclude):
         try:
-            modules.append(reader.read(file, file.read_bytes()))
+            modules.append(reader.read_file(file, file.read_bytes()))
         except OSError as error:
-            raise ConfigError(f"{files.shown(file)}: cannot be read: {error.strerror}") from error
+            raise ConfigError(f"{files.shown_path(file)}: cannot be read: {error.strerror}") from error
     if output_format == "json":
         deliver(json.dumps(claims.claims_json(modules), indent=2) + "\n", None)
     else:
@@ -76,10 +76,10 @@ def _explanation(rule: Rule) -> str:
     examples = [("Gives it", rule.bad), ("Gives nothing", rule.good)]
     if rule.lock:
         examples.append(("Where shapes.lock has", rule.lock))
-    return head + "".join(f"\n{title}:\n\n{_indented(text)}" for title, text in examples)
+    return head + "".join(f"\n{title}:\n\n{_indent(text)}" for title, text in examples)
 
 
-def _indented(text: str) -> str:
+def _indent(text: str) -> str:
     return "".join(f"    {line}" if line.strip() else line for line in text.splitlines(keepends=True))
 
 
@@ -90,7 +90,7 @@ def clean(paths: tuple[Path, ...], config_file: Path | None) -> int:
     """Remove the cache of the project that PATH (else the working directory) belongs to."""
     from shapecheck.incremental import rerun  # noqa: PLC0415  # as in `check`
 
-    need(paths)
+    require_paths(paths)
     folder = load(paths, file=config_file).root / rerun.FOLDER
     say(f"Removed {folder}\n" if incremental.clean(folder) else f"There is no cache in {folder}\n")
     return CLEAN

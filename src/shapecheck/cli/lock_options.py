@@ -19,7 +19,7 @@ _COLORS = {"head": "bold", "was": "red", "now": "green"}
 
 
 @dataclass(frozen=True)
-class Asked:
+class LockRequest:
     """What the command line says."""
 
     target: str | None
@@ -32,42 +32,42 @@ class Asked:
     @property
     def lock(self) -> Path:
         """The lock of the target's project."""
-        from shapecheck.commands.template import Wanted  # noqa: PLC0415  # --help shall not wait for it
+        from shapecheck.commands.template import TargetRequest  # noqa: PLC0415  # --help shall not wait for it
 
-        file = Wanted(self.target).file if self.target is not None else None
+        file = TargetRequest(self.target).file if self.target is not None else None
         return lock_file(self.config, file.parent if file is not None else Path())
 
 
-def write(asked: Asked) -> int:
+def write(asked: LockRequest) -> int:
     """Keep the template of a target, or those of all that are kept."""
     from shapecheck.commands.lock import lock_write  # noqa: PLC0415  # as above
 
     if asked.target is None and (asked.init or asked.arguments):
         raise click.UsageError("--init and --arg are for one TARGET")
     lock_write.write(asked.lock, asked.target, asked.init, asked.arguments, asked.config, say)
-    say(f"Wrote {_shown(asked.lock)}\n")
+    say(f"Wrote {_shown_path(asked.lock)}\n")
     return CLEAN
 
 
-def check(asked: Asked) -> int:
+def check(asked: LockRequest) -> int:
     """Tell how a target, or all that are kept, differ from the lock."""
     from shapecheck.commands.lock import lock_check, lock_paths  # noqa: PLC0415  # as above
-    from shapecheck.commands.template import Wanted  # noqa: PLC0415  # as above
+    from shapecheck.commands.template import TargetRequest  # noqa: PLC0415  # as above
 
     lock, target, config = asked.lock, asked.target, asked.config
     if asked.init or asked.arguments:
         raise click.UsageError("--check-lock takes --init and --arg from the lock; --write-lock changes them there")
-    kept = lock_paths.read(lock)
+    kept = lock_paths.read_lock(lock)
     if target is not None:
-        name = lock_paths.relative_target(target, Wanted(target).file, lock)
+        name = lock_paths.relative_target(target, TargetRequest(target).file, lock)
         found = [each for each in kept if each.target == name]
     else:
         name, found = "any template", list(kept)
     if not found:
         how = f"`shapecheck template {target or 'TARGET'} --write-lock` does so"
-        raise ConfigError(f"{_shown(lock)} does not keep {name} yet: {how}")
+        raise ConfigError(f"{_shown_path(lock)} does not keep {name} yet: {how}")
     checked = lock_check.check(lock, found, config)
-    findings, suppressed, baselined = _selected(checked.findings, config)
+    findings, suppressed, baselined = _select_findings(checked.findings, config)
     sources = tuple((path, lines) for path, lines in sorted(checked.lines.items()))
     report = Report(
         findings, Summary(), (), tuple(checked.entries), suppressed=suppressed, baselined=baselined, sources=sources
@@ -80,24 +80,24 @@ def check(asked: Asked) -> int:
     return FAILED if checked.broken else FINDINGS if findings else CLEAN
 
 
-def diff(one: str, other: str, asked: Asked) -> int:
+def diff(one: str, other: str, asked: LockRequest) -> int:
     """Tell how two templates differ."""
     from shapecheck.commands.lock.lock_diff import differences  # noqa: PLC0415  # as above
 
     lines = differences(one, other, asked.init, asked.arguments, asked.lock, asked.config)
     color = asked.color == "always" if asked.output_file is not None else wants_color(asked.color, sys.stdout)
-    deliver("".join(f"{_painted(text, kind) if color else text}\n" for text, kind in lines), asked.output_file)
+    deliver("".join(f"{_paint(text, kind) if color else text}\n" for text, kind in lines), asked.output_file)
     if not lines:
         say("No difference\n")
     return FINDINGS if lines else CLEAN
 
 
-def _painted(text: str, kind: str) -> str:
+def _paint(text: str, kind: str) -> str:
     color = _COLORS.get(kind)
     return click.style(text, bold=True) if color == "bold" else click.style(text, fg=color)
 
 
-def _selected(findings: Sequence[Finding], config: Config) -> tuple[tuple[Finding, ...], int, int]:
+def _select_findings(findings: Sequence[Finding], config: Config) -> tuple[tuple[Finding, ...], int, int]:
     """The findings to show, as `check` shows them, and how many ignore comments and the baseline keep back."""
     from shapecheck import claims  # noqa: PLC0415  # as above
     from shapecheck.verdicts import baseline, suppress  # noqa: PLC0415  # as above
@@ -111,7 +111,7 @@ def _selected(findings: Sequence[Finding], config: Config) -> tuple[tuple[Findin
     return kept, outcome.suppressed, known
 
 
-def _shown(file: Path) -> str:
-    from shapecheck.files import shown  # noqa: PLC0415  # --help shall not wait for what looks for files
+def _shown_path(file: Path) -> str:
+    from shapecheck.files import shown_path  # noqa: PLC0415  # --help shall not wait for what looks for files
 
-    return shown(file)
+    return shown_path(file)

@@ -11,14 +11,14 @@ from typing import Any
 
 import click
 
-from shapecheck.cli.terminal import need
+from shapecheck.cli.terminal import require_paths
 from shapecheck.config import ConfigError, interpreter
-from shapecheck.runtime.runtime_options import Options, described, to_environment
+from shapecheck.runtime.runtime_options import RuntimeOptions, option_specs, to_environment
 
 _LAUNCH = "import sys; from shapecheck.runtime.run_main import launch; launch(sys.argv[1:])"
 
 
-class _Run(click.Command):
+class _RunCommand(click.Command):
     """Leaves what stands behind `-m MODULE` to the module, as Python does."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -33,9 +33,9 @@ class _Run(click.Command):
         return super().parse_args(ctx, args)
 
 
-def _described(command: Callable[..., int]) -> Callable[..., int]:
+def _with_check_options(command: Callable[..., int]) -> Callable[..., int]:
     """The options of the checks."""
-    for each in reversed([each for each in described() if each.help]):
+    for each in reversed([each for each in option_specs() if each.help]):
         flag, default = f"--{each.flag}", each.default
         many = isinstance(default, tuple)
         text = f"{each.help}  [default: {'on' if default is True else default}]" if default else each.help
@@ -53,12 +53,12 @@ def _described(command: Callable[..., int]) -> Callable[..., int]:
 
 
 @click.command(
-    cls=_Run,
+    cls=_RunCommand,
     short_help="Run a program with its claims checked.",
     context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False},
 )
 @click.option("-m", "module", metavar="MODULE", help="Run a module, as `python -m` does.")
-@_described
+@_with_check_options
 @click.option("--warn", is_flag=True, help="The same as --on-failure warn.")
 @click.option(
     "--python",
@@ -84,7 +84,7 @@ def run(
     if module is None and not program:
         raise click.UsageError("Missing argument 'SCRIPT', or -m MODULE.")
     if module is None:
-        need([Path(program[0])])
+        require_paths([Path(program[0])])
     if (failing == "breakpoint" or given["pdb"]) and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise click.UsageError("--pdb and --on-failure breakpoint need a terminal, and there is none")
     from shapecheck import files  # noqa: PLC0415 - not for other commands
@@ -93,7 +93,7 @@ def run(
     start = Path(program[0]).resolve().parent if module is None else Path.cwd()
     named = str(interpreter(python, Path.cwd(), "--python")) if python else None
     try:
-        options = Options(
+        options = RuntimeOptions(
             root=str(files.project_root(start) or start),
             python=sys.executable,
             log=os.path.abspath(log) if log else "",
@@ -104,16 +104,16 @@ def run(
         raise click.UsageError(str(error)) from error
     chosen = candidates(named, [start])[0]
     what = ["-m", module, *program] if module is not None else list(program)
-    return _become([chosen, "-X", "faulthandler", "-c", _LAUNCH, *what], {**os.environ, **_variables(options)})
+    return _replace_process([chosen, "-X", "faulthandler", "-c", _LAUNCH, *what], {**os.environ, **_variables(options)})
 
 
-def _variables(options: Options) -> dict[str, str]:
+def _variables(options: RuntimeOptions) -> dict[str, str]:
     site = Path(__file__).parents[1] / "runtime" / "site"
     path = os.pathsep.join([str(site), *filter(None, [os.environ.get("PYTHONPATH")])])
     return {**to_environment(options), "PYTHONPATH": path}
 
 
-def _become(command: list[str], environment: dict[str, str]) -> int:
+def _replace_process(command: list[str], environment: dict[str, str]) -> int:
     """Let the program take this process's place, so that signals and the exit status are its own."""
     sys.stdout.flush()
     sys.stderr.flush()

@@ -107,29 +107,29 @@ def template(
     flags = {"python": python and interpreter(python, Path.cwd(), "--python")}
     where = Path((target or "").rpartition(":")[0])
     config = load([where if where.is_file() else Path()], file=config_file, flags=flags)
-    asked = lock_options.Asked(target, init, arguments, config, output_file, color)
+    asked = lock_options.LockRequest(target, init, arguments, config, output_file, color)
     if pair is not None:
         return lock_options.diff(*pair, asked)
     if target is None or lock_only:
         return lock_options.write(asked) if write_lock else lock_options.check(asked)
     from shapecheck.commands import template  # noqa: PLC0415  # --help shall not wait for it
-    from shapecheck.templates import down_to, folded, matching  # noqa: PLC0415
+    from shapecheck.templates import down_to, filter_matching, fold_repeats  # noqa: PLC0415
     from shapecheck.templates.template_views import FORMATS  # noqa: PLC0415
 
-    wanted = template.Wanted(target, tuple(init), tuple(arguments), flops=flops)
+    wanted = template.TargetRequest(target, tuple(init), tuple(arguments), flops=flops)
     evaluated = template.find(wanted, config)
     if evaluated.integers:
         made_up = ", ".join(f"{name}={size}" for name, size in sorted(evaluated.integers.items()))
         say(f"Made up, for nobody gave them: {made_up}. --init and --arg choose others.\n")
     found = evaluated.template
     if collapse or (collapse is None and form == "tree" and sys.stdout.isatty() and found.count > _MANY):
-        found = folded(found)
-    found = matching(found, glob) if glob is not None else found
+        found = fold_repeats(found)
+    found = filter_matching(found, glob) if glob is not None else found
     if glob is not None and not found.stages:
         raise click.UsageError(f"--filter: {target} has no stage with such a path as {glob!r}")
     found = down_to(found, depth) if depth is not None else found
     if form == "log":
-        text = _logged(found)
+        text = _log_text(found)
         if output_file is not None:
             deliver(text, output_file)
         deliver(text, None)  # in either case: it is a log, which people read there
@@ -139,7 +139,7 @@ def template(
     return CLEAN
 
 
-def _logged(found: Template) -> str:
+def _log_text(found: Template) -> str:
     """What a handler for the records of the stages writes."""
     from shapecheck.templates import log_records  # noqa: PLC0415  # as above
 

@@ -16,7 +16,7 @@ from shapecheck.files.atomic_write import write_text
 CLEAN, FINDINGS, FAILED, INTERRUPTED = 0, 1, 2, 130
 
 
-def need(paths: Sequence[Path]) -> None:
+def require_paths(paths: Sequence[Path]) -> None:
     """Raise UsageError for a path that is neither a file nor a folder."""
     commands = getattr(click.get_current_context().find_root().command, "commands", {})
     for path in paths:

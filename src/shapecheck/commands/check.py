@@ -39,16 +39,16 @@ def check(
         return known
     # What most runs of a day do not need: they find nothing changed.
     from shapecheck.claims.module_reader import ModuleReader  # noqa: PLC0415
-    from shapecheck.commands.evaluation import Around, evaluate, locked, report  # noqa: PLC0415
+    from shapecheck.commands.evaluation import EvaluationContext, check_locks, evaluate, report  # noqa: PLC0415
     from shapecheck.commands.module_plans import plan  # noqa: PLC0415
 
     reader = ModuleReader(config, dict(texts.values()))
-    modules = {shown: reader.read(file, text, shown) for shown, (file, text) in texts.items()}
+    modules = {shown: reader.read_file(file, text, shown) for shown, (file, text) in texts.items()}
     plans = [plan(file, modules[shown], config, text if stdin else None) for shown, (file, text) in texts.items()]
     memory = rerun.memory(plans) if rerun is not None else None
-    around = Around([file for file, _ in texts.values()], tests, memory, progress, echo)
+    around = EvaluationContext([file for file, _ in texts.values()], tests, memory, progress, echo)
     evaluated = evaluate(plans, modules, config, around)
-    kept = locked(lock, paths, config, progress)
+    kept = check_locks(lock, paths, config, progress)
     found = report(modules, evaluated, kept, config)
     if rerun is not None and memory is not None:
         leans = {os.path.realpath(file) for module in modules.values() for file in module.leans}
@@ -67,13 +67,13 @@ def _texts(paths: Sequence[Path], config: Config, stdin: tuple[str, bytes] | Non
     """Shown path -> the file and its bytes."""
     if stdin is not None:
         file = Path(stdin[0]).absolute()
-        return {files.shown(file): (file, stdin[1])}
+        return {files.shown_path(file): (file, stdin[1])}
     found = files.discover(paths, config.exclude, config.root, named_too=config.force_exclude)
-    return {files.shown(file): (file, _bytes(file)) for file in found}
+    return {files.shown_path(file): (file, _bytes(file)) for file in found}
 
 
 def _bytes(file: Path) -> bytes:
     try:
         return file.read_bytes()
     except OSError as error:
-        raise ConfigError(f"{files.shown(file)}: cannot be read: {error.strerror}") from error
+        raise ConfigError(f"{files.shown_path(file)}: cannot be read: {error.strerror}") from error

@@ -11,7 +11,7 @@ from typing import Any
 
 from shapecheck.commands import suggestions
 from shapecheck.commands.git_revision import at_revision
-from shapecheck.commands.template import Wanted, planned, started, telling
+from shapecheck.commands.template import TargetRequest, plan_target, start_worker, worker_errors_as_config
 from shapecheck.comparison import Comparison
 from shapecheck.config import Config, ConfigError
 from shapecheck.model import Tolerance
@@ -19,11 +19,11 @@ from shapecheck.worker.worker_client import Worker
 
 
 @dataclass(frozen=True)
-class Asked:
+class CompareRequest:
     """What is compared, and how. `batch` is a file of inputs, or ""; `rules` give paths of `a` their names in `b`."""
 
-    a: Wanted
-    b: Wanted
+    a: TargetRequest
+    b: TargetRequest
     batch: str = ""
     seed: int = 0
     rules: Mapping[str, str] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Made:
+class InventedInputs:
     """What nobody gave to a target: integers of its constructor, and inputs in words."""
 
     target: str
@@ -57,7 +57,7 @@ class UncomparedError(ConfigError):
         self.remedy = remedy
 
 
-def compare(asked: Asked, config: Config) -> tuple[Comparison, tuple[Made, Made]]:
+def compare(asked: CompareRequest, config: Config) -> tuple[Comparison, tuple[InventedInputs, InventedInputs]]:
     """Run both, each in a process of its own, and compare them. Raises ConfigError, with the remedy, if that fails.
 
     What was made up for the first is given to the second; but if that has inputs of its own, or alone tells what it
@@ -65,26 +65,29 @@ def compare(asked: Asked, config: Config) -> tuple[Comparison, tuple[Made, Made]
     """
     with tempfile.TemporaryDirectory(prefix="shapecheck-") as folder, contextlib.ExitStack() as stack:
         files = str(Path(folder, "a")), str(Path(folder, "b"))
-        with _started(asked.a, {}, config) as (worker, wanted):
-            one = _collected(worker, wanted, {}, asked, config, *files)
+        with _start_worker(asked.a, {}, config) as (worker, wanted):
+            one = _collect_runs(worker, wanted, {}, asked, config, *files)
         says = bool(asked.batch or asked.a.args)
         waits = not says and bool(one.get("missing")) and not one["constructing"]
         if not waits:
             _check(one, asked, asked.a)
         made = {"integers": one["made"]} if one["made"] else {}
-        worker, wanted = stack.enter_context(_started(asked.b, made, config))
+        worker, wanted = stack.enter_context(_start_worker(asked.b, made, config))
         passed_on = {} if says or waits else one["inputs"] or {}
-        two = _collected(worker, wanted, passed_on, asked, config, *files[::-1], unasked=bool(one["told"]))
+        two = _collect_runs(worker, wanted, passed_on, asked, config, *files[::-1], unasked=bool(one["told"]))
         if waits and two.get("missing"):
             _check(one, asked, asked.a)
         _check(two, asked, asked.b, one["given"])
         if waits or (two["own"] and two["inputs"]):
-            with _started(asked.a, {"integers": two["made"]} if waits and two["made"] else made, config) as (other, a):
-                one = _collected(other, a, two["inputs"] or {}, asked, config, *files)
+            with _start_worker(asked.a, {"integers": two["made"]} if waits and two["made"] else made, config) as (
+                other,
+                a,
+            ):
+                one = _collect_runs(other, a, two["inputs"] or {}, asked, config, *files)
             _check(one, asked, asked.a, two["given"])
-        with telling(asked.b.target):
+        with worker_errors_as_config(asked.b.target):
             found = worker.ask(
-                "compared",
+                "compare",
                 config.timeout,
                 a=one["ran"],
                 b=two["ran"],
@@ -94,14 +97,14 @@ def compare(asked: Asked, config: Config) -> tuple[Comparison, tuple[Made, Made]
             )
     if isinstance(found, Mapping):
         raise ConfigError(str(found["error"]))
-    sides = tuple(Made(w.target, ran["made"], ran["told"]) for w, ran in ((asked.a, one), (asked.b, two)))
+    sides = tuple(InventedInputs(w.target, ran["made"], ran["told"]) for w, ran in ((asked.a, one), (asked.b, two)))
     try:
         return Comparison.of(asked.a.target, asked.b.target, found, asked.tolerance), (sides[0], sides[1])
     except ValueError as error:
         raise ConfigError(str(error)) from None
 
 
-def _check(answer: Mapping[str, Any], asked: Asked, wanted: Wanted, given: Sequence[str] = ()) -> None:
+def _check(answer: Mapping[str, Any], asked: CompareRequest, wanted: TargetRequest, given: Sequence[str] = ()) -> None:
     """Raise UncomparedError for a model that could not be run, `given` in words what the other one takes."""
     if "error" not in answer:
         return
@@ -109,41 +112,43 @@ def _check(answer: Mapping[str, Any], asked: Asked, wanted: Wanted, given: Seque
     text, flag = str(answer["error"]), "--init-a" if is_first else "--init-b"
     if answer["missing"]:
         kind = {"constructing": answer["constructing"], "factory": answer["factory"]}
-        remedy = suggestions.missing(asked.command, answer["missing"], init=flag, **kind)
+        remedy = suggestions.suggest_for_missing(asked.command, answer["missing"], init=flag, **kind)
     elif given:
         remedy = suggestions.other_layout((asked.b if is_first else asked.a).target, given)
     else:
-        remedy = suggestions.made_up(asked.command, text, answer["made"], answer["places"], init=flag)
+        remedy = suggestions.suggest_for_invented(asked.command, text, answer["made"], answer["places"], init=flag)
         if answer["told"]:
             remedy = f"{remedy}\nMade-up inputs: {', '.join(answer['told'])}. --arg, --inputs give others.".lstrip()
     raise UncomparedError(f"{wanted.target}: {text}", remedy)
 
 
 @contextlib.contextmanager
-def _started(wanted: Wanted, made: Mapping[str, Any], config: Config) -> Iterator[tuple[Worker, Wanted]]:
+def _start_worker(
+    wanted: TargetRequest, made: Mapping[str, Any], config: Config
+) -> Iterator[tuple[Worker, TargetRequest]]:
     settings: dict[str, Any] = {"memory": config.memory, "sizes": dict(config.sizes), "made": dict(made)}
     with at_revision(wanted) as there:
-        plans, _ = planned(there, config)
-        with telling(wanted.target):
-            worker = started(there, plans, settings, config)
+        plans, _ = plan_target(there, config)
+        with worker_errors_as_config(wanted.target):
+            worker = start_worker(there, plans, settings, config)
         with worker:
             yield worker, there
 
 
-def _collected(
+def _collect_runs(
     worker: Worker,
-    wanted: Wanted,
+    wanted: TargetRequest,
     likewise: Mapping[str, Any],
-    asked: Asked,
+    asked: CompareRequest,
     config: Config,
     file: str,
     other: str,
     *,
     unasked: bool = False,
 ) -> Mapping[str, Any]:
-    _, given = planned(wanted, config)
+    _, given = plan_target(wanted, config)
     batch = str(Path(asked.batch).absolute()) if asked.batch else ""
-    with telling(wanted.target):
+    with worker_errors_as_config(wanted.target):
         answer: Mapping[str, Any] = worker.ask(
             "collect",
             config.timeout,

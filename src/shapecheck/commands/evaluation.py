@@ -18,24 +18,24 @@ from shapecheck.verdicts import findings as reports
 from shapecheck.verdicts.judge import judge
 from shapecheck.verdicts.messages import line_span
 from shapecheck.verdicts.unreached import Reasons, remedy
-from shapecheck.worker.result_cache import Memory
+from shapecheck.worker.result_cache import ResultCache
 from shapecheck.worker.rpc import ConfiguredExample, ModulePlan
-from shapecheck.worker.supervisor import Evaluated, Limits, Supervisor, Trouble
+from shapecheck.worker.supervisor import Limits, RunResult, Supervisor, Trouble
 from shapecheck.worker.worker_client import WorkerError
 
 if TYPE_CHECKING:
-    from shapecheck.commands.lock.lock_check import Checked
+    from shapecheck.commands.lock.lock_check import LockCheck
 
 Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
-class Around:
+class EvaluationContext:
     """What an evaluation needs besides plans and settings."""
 
     files: Sequence[Path]
     tests: Sequence[Path]
-    memory: Memory | None
+    memory: ResultCache | None
     progress: Progress | None
     echo: bool
 
@@ -44,12 +44,12 @@ def evaluate(
     plans: Sequence[ModulePlan],
     modules: Mapping[str, Module],
     config: Config,
-    around: Around,
-) -> Evaluated:
+    around: EvaluationContext,
+) -> RunResult:
     """Nothing is imported where nothing is claimed."""
     wanted = [p.path for p in plans if _worth_importing(modules[p.path])]
     if not any(m.claims for m in modules.values()):
-        return Evaluated()
+        return RunResult()
     examples = tuple(
         ConfiguredExample(e.call, e.init, e.args, e.kwargs, e.method, e.script, e.argv) for e in config.examples
     )
@@ -58,7 +58,7 @@ def evaluate(
         "script_limit": config.test_timeout,
         "sizes": dict(config.sizes),
         "examples": examples,
-        "config_file": files.shown(config.file) if config.file else "",
+        "config_file": files.shown_path(config.file) if config.file else "",
     }
     supervisor = Supervisor(
         plans,
@@ -77,7 +77,7 @@ def evaluate(
         raise ConfigError(str(error)) from error
 
 
-def _broken(evaluated: Evaluated) -> Iterator[str]:
+def _broken(evaluated: RunResult) -> Iterator[str]:
     """The examples that are wrong by themselves, in words."""
     for run in evaluated.runs:
         for evaluation in run:
@@ -98,21 +98,23 @@ def _worth_importing(module: Module) -> bool:
     return bool(module.claims) or any("shapecheck" in line and "example" in line for line in module.lines)
 
 
-def locked(lock: Path | None, paths: Sequence[Path], config: Config, progress: Progress | None) -> Checked | None:
+def check_locks(
+    lock: Path | None, paths: Sequence[Path], config: Config, progress: Progress | None
+) -> LockCheck | None:
     """The lock's templates of what lies under the paths against what is, if anybody wants to know."""
     codes = ("SC501", "SC502", "SC503")
-    if lock is None or not lock.is_file() or not any(suppress.wants(code, config) for code in codes):
+    if lock is None or not lock.is_file() or not any(suppress.may_show(code, config) for code in codes):
         return None
     from shapecheck.commands.lock import lock_check, lock_paths  # noqa: PLC0415 - most projects have no lock
 
-    kept = [each for each in lock_paths.read(lock) if lock_paths.lies_under(each, lock, paths)]
+    kept = [each for each in lock_paths.read_lock(lock) if lock_paths.is_under(each, lock, paths)]
     return lock_check.check(lock, kept, config, progress) if kept else None
 
 
-def report(modules: Mapping[str, Module], evaluated: Evaluated, locked: Checked | None, config: Config) -> Report:
+def report(modules: Mapping[str, Module], evaluated: RunResult, locked: LockCheck | None, config: Config) -> Report:
     """What claims and observations come to."""
     verdicts = judge(modules, evaluated.runs)
-    sure = reports.surely(modules, verdicts, config.strict_comments)
+    sure = reports.reportable(modules, verdicts, config.strict_comments)
     troubles = _troubles(modules, evaluated.troubles)
     reasons = Reasons(modules, evaluated.runs, troubles, verdicts)
     counted = reports.tally(modules, verdicts, sure, reasons)
@@ -156,7 +158,7 @@ def report(modules: Mapping[str, Module], evaluated: Evaluated, locked: Checked 
     )
 
 
-def _reach(modules: Mapping[str, Module], evaluated: Evaluated) -> Reach:
+def _reach(modules: Mapping[str, Module], evaluated: RunResult) -> Reach:
     """How far evaluation came, in functions."""
     functions: set[tuple[str, int]] = set()
     claimed: set[tuple[str, int]] = set()

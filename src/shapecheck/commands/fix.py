@@ -11,14 +11,14 @@ from pathlib import Path
 
 from shapecheck.config import ConfigError
 from shapecheck.files import atomic_write
-from shapecheck.files.unified_diff import unified
+from shapecheck.files.unified_diff import unified_diff
 from shapecheck.model import Edit, Finding, Report, Span
 
 _LINES = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")
 
 
 @dataclass(frozen=True)
-class Fixed:
+class FixedFile:
     """A file before and after; `findings` are those whose fixes are in it."""
 
     path: str
@@ -27,7 +27,7 @@ class Fixed:
     findings: tuple[Finding, ...]
 
 
-def fixes(report: Report, stdin: bytes | None = None) -> Iterator[Fixed]:
+def fixes(report: Report, stdin: bytes | None = None) -> Iterator[FixedFile]:
     """The files of a report, with the fixes of its findings; `stdin` is the text of the one file, if it came so.
 
     Where edits overlap, the first finding's count. Raises ConfigError for a file that is not what was checked.
@@ -38,10 +38,10 @@ def fixes(report: Report, stdin: bytes | None = None) -> Iterator[Fixed]:
             found.setdefault(finding.path, []).append(finding)
     sources: Mapping[str, Sequence[str]] = dict(report.sources)
     for path, findings in found.items():
-        yield _fixed(path, stdin if stdin is not None else _read(path), sources[path], findings)
+        yield _fix_file(path, stdin if stdin is not None else _read_file(path), sources[path], findings)
 
 
-def write(fixed: Fixed) -> None:
+def write(fixed: FixedFile) -> None:
     """Put the fixes into the file."""
     try:
         atomic_write.write_bytes(Path(fixed.path), fixed.after)
@@ -49,21 +49,21 @@ def write(fixed: Fixed) -> None:
         raise ConfigError(f"{fixed.path}: cannot be written: {error.strerror}") from error
 
 
-def diff(fixed: Fixed) -> str:
+def diff(fixed: FixedFile) -> str:
     """What the fixes change, as a unified diff that `patch -p1` and `git apply` take."""
-    before, after = (_Text(text).lines for text in (fixed.before, fixed.after))
-    return "".join(unified(before, after, fixed.path))
+    before, after = (_FileText(text).lines for text in (fixed.before, fixed.after))
+    return "".join(unified_diff(before, after, fixed.path))
 
 
-def _read(path: str) -> bytes:
+def _read_file(path: str) -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def _fixed(path: str, data: bytes, checked: Sequence[str], findings: Sequence[Finding]) -> Fixed:
-    text = _Text(data)
+def _fix_file(path: str, data: bytes, checked: Sequence[str], findings: Sequence[Finding]) -> FixedFile:
+    text = _FileText(data)
     if not text.is_faithful or text.plain() != list(checked):
         raise ConfigError(f"{path}: is no longer what was checked, so nothing is fixed in it; check it again")
     edits: list[Edit] = []
@@ -72,7 +72,7 @@ def _fixed(path: str, data: bytes, checked: Sequence[str], findings: Sequence[Fi
         if not any(_overlap(new.span, old.span) for new in finding.fix for old in edits):
             edits += finding.fix
             used.append(finding)
-    return Fixed(path, data, text.edited(edits), tuple(used))
+    return FixedFile(path, data, text.apply_edits(edits), tuple(used))
 
 
 def _overlap(one: Span, other: Span) -> bool:
@@ -80,7 +80,7 @@ def _overlap(one: Span, other: Span) -> bool:
     return begins < (other.end_line, other.end_column) and (other.line, other.column) < ends
 
 
-class _Text:
+class _FileText:
     """The bytes of a file as text, from which they can be had again."""
 
     def __init__(self, data: bytes) -> None:
@@ -95,7 +95,7 @@ class _Text:
         """The lines as the checker counts them, without their ends."""
         return self._text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
-    def edited(self, edits: Sequence[Edit]) -> bytes:
+    def apply_edits(self, edits: Sequence[Edit]) -> bytes:
         """The bytes with the edits in them."""
         text, starts = self._text, [0]
         for line in self.lines:

@@ -11,17 +11,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from shapecheck.commands.template import Wanted
+from shapecheck.commands.template import TargetRequest
 from shapecheck.config import ConfigError
 
 
 @contextlib.contextmanager
-def at_revision(wanted: Wanted) -> Iterator[Wanted]:
+def at_revision(wanted: TargetRequest) -> Iterator[TargetRequest]:
     """The target without its revision, in a folder that has it as it was; one without a revision as it is.
 
     The folder is gone afterwards; the repository is only read. Raises ConfigError for what git does not know.
     """
-    revision, sign, target = _parted(wanted.target)
+    revision, sign, target = _split_revision(wanted.target)
     if not sign:
         yield wanted
         return
@@ -41,7 +41,7 @@ def at_revision(wanted: Wanted) -> Iterator[Wanted]:
         yield replace(wanted, target=target, folder=folder)
 
 
-def _parted(target: str) -> tuple[str, str, str]:
+def _split_revision(target: str) -> tuple[str, str, str]:
     """Revision, whether there is one, and the target by itself."""
     where, _, name = target.rpartition(":")
     revision, sign, path = where.rpartition(":")

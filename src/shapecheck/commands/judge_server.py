@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from shapecheck import files
-from shapecheck.claims import read_module, read_surroundings
+from shapecheck.claims import read_module, read_notebook_context
 from shapecheck.claims.module_reader import ModuleReader
 from shapecheck.commands.module_plans import plan
 from shapecheck.config import Config, ConfigError, load
@@ -28,7 +28,7 @@ from shapecheck.worker import rpc
 from shapecheck.worker.rpc import ModulePlan, as_shown, later
 
 
-class Referee:
+class JudgeServer:
     """Knows the files that it was asked about, and what turned out to be true in this run."""
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Referee:
         self._good: set[tuple[str, int]] = set()
         self._dims: set[str] = set()  # names that the cells of a notebook use as dims
 
-    def read(self, file: str, text: str, version: int) -> Mapping[str, Any]:
+    def read_file(self, file: str, text: str, version: int) -> Mapping[str, Any]:
         """The plan of a file, and the sites whose annotations can be judged at once; {} if it claims nothing.
 
         `text` has its bytes, as Latin-1. It may have had others before, and what was defined by then knows these.
@@ -46,24 +46,24 @@ class Referee:
         path = Path(file)
         config = self._config_for(path)
         data = text.encode("latin-1")
-        module = ModuleReader(config, {path: data}).read(path, data, later(files.shown(path), version))
-        return self._known(module, config, plan(path, module, config)) if module.claims else {}
+        module = ModuleReader(config, {path: data}).read_file(path, data, later(files.shown_path(path), version))
+        return self._register(module, config, plan(path, module, config)) if module.claims else {}
 
     def read_cell(self, name: str, text: str, before: str) -> Mapping[str, Any]:
         """The same for a notebook's cell. `before` says, as statements, what it finds there."""
-        module = read_module(name, text.encode(), read_surroundings(before, self._dims))
+        module = read_module(name, text.encode(), read_notebook_context(before, self._dims))
         if not module.claims:
             return {}
         self._dims.update(n for claim in module.claims if claim.sure for n in parse_spec(claim.spec).names())
         whole = ModulePlan(name, name, "", "__main__", module.scopes, module.sites)
-        return self._known(module, self._config_for(Path.cwd() / as_shown(name)), whole)
+        return self._register(module, self._config_for(Path.cwd() / as_shown(name)), whole)
 
     def _config_for(self, path: Path) -> Config:
         if path.parent not in self._configs:
             self._configs[path.parent] = load([path])
         return self._configs[path.parent]
 
-    def _known(self, module: Module, config: Config, whole: ModulePlan) -> Mapping[str, Any]:
+    def _register(self, module: Module, config: Config, whole: ModulePlan) -> Mapping[str, Any]:
         self._modules[module.path], self._config[module.path] = module, config
         prompt = {site for claim in module.claims if _is_prompt(module, claim) for site in claim.sites}
         return {"plan": whole, "prompt": sorted(prompt)}
@@ -77,17 +77,17 @@ class Referee:
         verdicts = judge(modules, [[evaluation]])
         self._good |= verdicts.good
         known = Verdicts(good={key for key in self._good if key[0] in modules}, bad=verdicts.bad)
-        sure = findings.surely(modules, known, strict=False)
+        sure = findings.reportable(modules, known, strict=False)
         last = evaluation.calls[-1]
         found = []
         for key, false in sorted(verdicts.bad.items(), key=lambda item: item[0]):
             module = modules[key[0]]
             claim = module.claims[key[1]]
             if key in sure and false.mismatch.call.number == last.number and (over or _is_prompt(module, claim)):
-                found += self._wanted(module, mismatch_finding(module, claim, false))
-        return [_told(finding) for finding in found]
+                found += self._drop_suppressed(module, mismatch_finding(module, claim, false))
+        return [_to_message(finding) for finding in found]
 
-    def _wanted(self, module: Module, finding: Finding) -> list[Finding]:
+    def _drop_suppressed(self, module: Module, finding: Finding) -> list[Finding]:
         path, config = as_shown(module.path), self._config[module.path]
         shown = dataclasses.replace(finding, path=path), dataclasses.replace(module, path=path)
         return list(suppress.apply([shown[0]], [shown[1]], config).findings)
@@ -97,7 +97,7 @@ def _is_prompt(module: Module, claim: Claim) -> bool:
     return claim.notation == "annotation" and all(module.sites[s].kind != "field" for s in claim.sites)
 
 
-def _told(finding: Finding) -> dict[str, Any]:
+def _to_message(finding: Finding) -> dict[str, Any]:
     head = "".join(text for text, _ in concise.headline(finding))
     text = "\n".join([head, *(f"  {as_shown(detail)}" for detail in finding.details)])
     return {"code": finding.code, "path": finding.path, "line": finding.span.line, "text": text}
@@ -107,7 +107,7 @@ def main() -> None:
     """Answer until the program closes the pipe."""
     commands, answers = sys.stdin.buffer, sys.stdout.buffer
     sys.stdout = sys.stderr
-    referee = Referee()
+    referee = JudgeServer()
     for line in commands:
         command = rpc.load(line)
         operation = getattr(referee, command.pop("op"))

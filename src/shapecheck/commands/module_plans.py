@@ -11,7 +11,7 @@ from shapecheck import files
 from shapecheck.config import Config
 from shapecheck.model import Module
 from shapecheck.shapes import parse_spec
-from shapecheck.worker.rpc import Described, ModulePlan
+from shapecheck.worker.rpc import ModulePlan, ParameterSpec
 
 
 def plan(file: Path, module: Module, config: Config, text: bytes | None = None) -> ModulePlan:
@@ -22,7 +22,7 @@ def plan(file: Path, module: Module, config: Config, text: bytes | None = None) 
             root = folder
             name = ".".join(file.absolute().relative_to(folder).with_suffix("").parts).removesuffix(".__init__")
     described = tuple(
-        Described(
+        ParameterSpec(
             module.sites[s].scope,
             module.sites[s].name,
             claim.spec,

@@ -14,7 +14,7 @@ _PLACE = re.compile(
 _NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
 
 
-def missing(
+def suggest_for_missing(
     command: Sequence[str], parameters: Mapping[str, str], *, constructing: bool, factory: bool, init: str = "--init"
 ) -> str:
     """What to do about parameters for which nothing can be made up: those of a constructor or of the call.
@@ -35,7 +35,7 @@ def missing(
     return f"{text} Or, if it makes a model: {constructed}" if factory else text
 
 
-def made_up(
+def suggest_for_invented(
     command: Sequence[str],
     message: str,
     sizes: Mapping[str, int],

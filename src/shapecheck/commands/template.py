@@ -27,7 +27,7 @@ _DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*\Z")
 _FORM = "the form is path/file.py:name or pkg.mod:name"
 
 
-class GoneError(ConfigError):
+class TargetGoneError(ConfigError):
     """There is no such file, or it has no such name any more."""
 
 
@@ -40,7 +40,7 @@ class UnevaluatedError(ConfigError):
 
 
 @dataclass(frozen=True)
-class Wanted:
+class TargetRequest:
     """A target, with `--init` and `--arg` as they are written. `made` are numbers that were made up for it before.
 
     Paths are relative to `folder`, where it is evaluated. With `flops` it is counted what each stage costs.
@@ -74,7 +74,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Found:
+class EvaluatedTemplate:
     """A template, the numbers that were made up for it, and what it leans on: files, interpreter, packages' folders."""
 
     template: Template
@@ -84,30 +84,30 @@ class Found:
     sites: tuple[str, ...]
 
 
-def find(wanted: Wanted, config: Config, start: Start | None = None) -> Found:
+def find(wanted: TargetRequest, config: Config, start: Start | None = None) -> EvaluatedTemplate:
     """Evaluate a target with its stages, in a process that is started so.
 
     Raises ConfigError, with the remedy, for what cannot be evaluated; GoneError where only the name, or its file, is
     not there.
     """
-    plans, given = planned(wanted, config)
+    plans, given = plan_target(wanted, config)
     settings: dict[str, Any] = {"memory": config.memory, "sizes": dict(config.sizes), "made": dict(wanted.made)}
-    with telling(wanted.target), started(wanted, plans, settings, config, start) as worker:
-        return _ask(worker, plans, given, config, wanted)
+    with worker_errors_as_config(wanted.target), start_worker(wanted, plans, settings, config, start) as worker:
+        return _request_template(worker, plans, given, config, wanted)
 
 
-def planned(wanted: Wanted, config: Config) -> tuple[list[ModulePlan], ConfiguredExample]:
+def plan_target(wanted: TargetRequest, config: Config) -> tuple[list[ModulePlan], ConfiguredExample]:
     """What the worker has to know of the target's file, if it is the user's own, and what it shall call."""
     file = wanted.file
     where, _, name = wanted.target.rpartition(":")
     plan = _plan(file, wanted.folder, config) if file else None
     call = f"{plan.name if plan is not None else where}:{name}"
-    given = ConfiguredExample(call, dict(_pairs(wanted.init)) or None, *_given(wanted.args))
+    given = ConfiguredExample(call, dict(_pairs(wanted.init)) or None, *_parse_arguments(wanted.args))
     return ([plan] if plan is not None else []), given
 
 
 @contextlib.contextmanager
-def telling(target: str) -> Iterator[None]:
+def worker_errors_as_config(target: str) -> Iterator[None]:
     """What becomes of workers meanwhile is told as ConfigError."""
     try:
         yield
@@ -117,8 +117,12 @@ def telling(target: str) -> Iterator[None]:
         raise ConfigError(str(error)) from error
 
 
-def started(
-    wanted: Wanted, plans: Sequence[ModulePlan], settings: Mapping[str, Any], config: Config, start: Start | None = None
+def start_worker(
+    wanted: TargetRequest,
+    plans: Sequence[ModulePlan],
+    settings: Mapping[str, Any],
+    config: Config,
+    start: Start | None = None,
 ) -> Worker:
     """A worker of the first interpreter that has JAX, in a process that is started so."""
     problem: WorkerError | None = None
@@ -130,7 +134,7 @@ def started(
     raise problem or WorkerError("There is no Python interpreter; name one with --python.")
 
 
-def candidates(wanted: Wanted, config: Config) -> list[str]:
+def candidates(wanted: TargetRequest, config: Config) -> list[str]:
     """The interpreters to try for a target."""
     file = wanted.file
     return interpreter.candidates(str(config.python) if config.python else None, [file] if file is not None else [])
@@ -138,35 +142,37 @@ def candidates(wanted: Wanted, config: Config) -> list[str]:
 
 def pairs(texts: Sequence[str]) -> tuple[str, ...]:
     """Each `name=value` of `--init` by itself."""
-    return tuple(part.strip() for text in texts for part in _parted(text))
+    return tuple(part.strip() for text in texts for part in _split_arguments(text))
 
 
-def _ask(
-    worker: Worker, plans: Sequence[ModulePlan], given: ConfiguredExample, config: Config, wanted: Wanted
-) -> Found:
+def _request_template(
+    worker: Worker, plans: Sequence[ModulePlan], given: ConfiguredExample, config: Config, wanted: TargetRequest
+) -> EvaluatedTemplate:
     limit, command = config.timeout, wanted.command
     if config.python is not None:
         command += ["--python", str(config.python)]
     answer = worker.ask("template", limit, given=given, seconds=limit, flops=wanted.flops)
-    made, places = worker.ask("made", limit)
+    made, places = worker.ask("invented_integers", limit)
     if isinstance(answer, Mapping):
         text = str(answer["error"])
         if "gone" in answer:
-            raise GoneError(text)
+            raise TargetGoneError(text)
         if answer["missing"]:
             kind = {"constructing": answer["constructing"], "factory": answer["factory"]}
-            remedy = suggestions.missing(command, answer["missing"], **kind)
+            remedy = suggestions.suggest_for_missing(command, answer["missing"], **kind)
         else:
-            remedy = suggestions.made_up(command, text, made, places)
+            remedy = suggestions.suggest_for_invented(command, text, made, places)
         raise UnevaluatedError(text, remedy)
     try:
         template = of_runs(wanted.target, answer)
     except ValueError as error:
         reason, free = (answer[0].reason, [name for name, _ in answer[0].sizes]) if answer else ("", [])
-        raise UnevaluatedError(str(error), suggestions.made_up(command, reason, made, places, free)) from None
+        raise UnevaluatedError(
+            str(error), suggestions.suggest_for_invented(command, reason, made, places, free)
+        ) from None
     files = worker.ask("files", limit)
     loaded = {*files["loaded"], *(p.file for p in plans)}
-    return Found(template, made, tuple(sorted(loaded)), worker.python, tuple(files["sites"]))
+    return EvaluatedTemplate(template, made, tuple(sorted(loaded)), worker.python, tuple(files["sites"]))
 
 
 def _plan(file: Path, folder: Path, config: Config) -> ModulePlan:
@@ -179,7 +185,7 @@ def _file(where: str, folder: Path) -> Path | None:
     """The file that a path or a module's name means, in the folder or its `src`; None if it is elsewhere."""
     if where.endswith(".py"):
         if not (folder / where).is_file():
-            raise GoneError(f"There is no file {where!r}.")
+            raise TargetGoneError(f"There is no file {where!r}.")
         return folder / where
     parts = Path(*where.split("."))
     for root in (folder, folder / "src"):
@@ -189,7 +195,7 @@ def _file(where: str, folder: Path) -> Path | None:
     return None
 
 
-def _given(arguments: Sequence[str]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _parse_arguments(arguments: Sequence[str]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Positional and named arguments: `f32[batch 28 28]`, `3`, `x=f32[8]`, `@batch.npz`."""
     positional: list[Any] = []
     named: dict[str, Any] = {}
@@ -206,14 +212,14 @@ def _given(arguments: Sequence[str]) -> tuple[tuple[Any, ...], dict[str, Any]]:
 
 def _pairs(texts: Sequence[str]) -> Iterator[tuple[str, Any]]:
     for text in texts:
-        for part in _parted(text):
+        for part in _split_arguments(text):
             name, sign, value = part.partition("=")
             if not sign or not _DOTTED.match(name.strip()):
                 raise ConfigError(f"--init {part.strip()}: the form is name=value, as in d_model=48,cfg.depth=12")
             yield name.strip(), _value(value)
 
 
-def _parted(text: str) -> list[str]:
+def _split_arguments(text: str) -> list[str]:
     """By the commas in front of a name; not by those inside of brackets and quotes."""
     return re.split(r",(?=\s*[^\W\d][\w.]*\s*=)", text)
 

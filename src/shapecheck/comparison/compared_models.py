@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from shapecheck.model import Compared, ComparedStage, Tolerance, Unlike
+from shapecheck.model import ArrayMismatch, ComparedRuns, ComparedStage, Tolerance
 
 if TYPE_CHECKING:
     from typing import Self  # part of typing from Python 3.11 on
@@ -31,7 +31,7 @@ class ComparedModels:
     outermost: bool = True
 
     @classmethod
-    def of(cls, a: str, b: str, compared: Compared, tolerance: Tolerance) -> Self:
+    def of(cls, a: str, b: str, compared: ComparedRuns, tolerance: Tolerance) -> Self:
         """What is to be said of two models of these names. Raises ValueError if nothing was compared."""
         if not compared.stages:
             sides = [", ".join(only) or "none" for only in (compared.only_a, compared.only_b)]
@@ -126,7 +126,7 @@ def plain(stage: ComparedStage) -> dict[str, Any]:
     }
 
 
-def _part(part: Unlike) -> dict[str, Any]:
+def _part(part: ArrayMismatch) -> dict[str, Any]:
     sides = {"a": (part.a, part.a_form), "b": (part.b, part.b_form)}
     return {
         **{side: {"name": name, "array": form} if form else None for side, (name, form) in sides.items()},

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shapecheck.comparison.compared_models import ComparedModels
-from shapecheck.comparison.stage_names import count, listed, name_of
+from shapecheck.comparison.stage_names import count, list_paths, name_of
 from shapecheck.model import ComparedStage
 
 
@@ -53,7 +53,7 @@ def _verdict(stage: ComparedStage, runs: int) -> str:
         if stage.odd:
             words.append(f"{count(stage.odd, 'NaN')} in one only")
         if stage.states is False:
-            words.append(f"keeps other {listed(tuple(part.b or part.a for part in stage.kept))}")
+            words.append(f"keeps other {list_paths(tuple(part.b or part.a for part in stage.kept))}")
         if stage.inputs is False:
             words.append("as its inputs do")
     elif stage.inputs is False:
@@ -84,13 +84,13 @@ def notes(comparison: ComparedModels) -> Iterator[str]:
         yield from (f"  {name:{width}}  A {each.a.output}, B {each.b.output}" for name, each in shapes.items())
     for name, only in (("A", comparison.only_a), ("B", comparison.only_b)):
         if only:
-            yield f"Only in {name}: {listed(only)}"
+            yield f"Only in {name}: {list_paths(only)}"
     yield from _proposals(comparison)
     others = [(place, stage) for place, stage in enumerate(comparison.stages) if stage.parameters is False]
     holders = {stage.parent for _, stage in others}
     inner = [stage for place, stage in others if place not in holders]
     if inner:
-        yield f"Parameters differ in: {listed(tuple(dict.fromkeys(map(name_of, inner))))}"
+        yield f"Parameters differ in: {list_paths(tuple(dict.fromkeys(map(name_of, inner))))}"
         if comparison.proposed:
             yield (
                 "  Flax makes parameters by the names of modules, Haiku in their order: for the same in both, let each "

@@ -15,7 +15,7 @@ _HEAD = ("stage", "type", "output", "max abs", "max rel", "")
 def as_text(comparison: ComparedModels, *, color: bool = False) -> str:
     """Lines that stand alone: shapes that differ, a table, what only one has, and where the two part."""
     if color:
-        return _painted(comparison)
+        return _colored_table(comparison)
     table = [_HEAD, *(row.cells for row in rows(comparison))]
     widths = [max(len(cells[column]) for cells in table) for column in range(len(_HEAD))]
     lines = ["  ".join(f"{cell:{width}}" for cell, width in zip(cells, widths, strict=True)) for cells in table]
@@ -44,7 +44,7 @@ def as_json(comparison: ComparedModels, *, color: bool = False) -> str:
 FORMATS: Mapping[str, Callable[..., str]] = {"table": as_text, "json": as_json}
 
 
-def _painted(comparison: ComparedModels) -> str:
+def _colored_table(comparison: ComparedModels) -> str:
     import io  # noqa: PLC0415 - only for terminals, where rich is
 
     from rich.console import Console  # noqa: PLC0415 - likewise

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shapecheck.comparison.compared_models import ComparedModels
-from shapecheck.comparison.stage_names import called, count, name_of, told
+from shapecheck.comparison.stage_names import count, describe_differences, name_of, run_name
 from shapecheck.model import ComparedStage
 
 
@@ -12,12 +12,12 @@ def conclusion(comparison: ComparedModels) -> str:
     stage = comparison.divergence
     if stage is None:
         most = max(comparison.stages, key=lambda each: each.absolute or 0.0)
-        tail = f"; the largest difference is {most.absolute:.3g}, in {called(most)}" if most.absolute else ""
+        tail = f"; the largest difference is {most.absolute:.3g}, in {run_name(most)}" if most.absolute else ""
         number = count(sum(not each.empty for each in comparison.stages), "stage")
         if not comparison.outermost:
             return f"Not known: {number} within {_tolerance(comparison)}, but neither whole is among them{tail}."
         return f"Equal: {number} within {_tolerance(comparison)}{tail}."
-    return f"First divergent stage: {called(stage)}{_where(stage)}. {_cause(comparison, stage)}"
+    return f"First divergent stage: {run_name(stage)}{_where(stage)}. {_cause(comparison, stage)}"
 
 
 def _tolerance(comparison: ComparedModels) -> str:
@@ -26,7 +26,7 @@ def _tolerance(comparison: ComparedModels) -> str:
 
 
 def _cause(comparison: ComparedModels, stage: ComparedStage) -> str:
-    which = f" ({told(stage.arguments)})" if stage.arguments else ""
+    which = f" ({describe_differences(stage.arguments)})" if stage.arguments else ""
     if stage.inputs is None:
         return f"Its inputs cannot be compared: the two are given other arrays, or the same in another order{which}."
     if not stage.inputs:
@@ -38,9 +38,10 @@ def _cause(comparison: ComparedModels, stage: ComparedStage) -> str:
     if stage.apart:
         return f"{agree}, and what it gives is equal once that of A is {stage.layout}."
     if stage.close:
-        return f"{agree}, and what it gives is equal; but not what it keeps for its next run: {told(stage.kept)}."
+        states = describe_differences(stage.kept)
+        return f"{agree}, and what it gives is equal; but not what it keeps for its next run: {states}."
     if stage.parameters is False or (stage.held and not comparison.parts(stage)):
-        return f"{agree}, and its parameters differ{f' ({told(stage.held)})' if stage.held else ''}."
+        return f"{agree}, and its parameters differ{f' ({describe_differences(stage.held)})' if stage.held else ''}."
     if not comparison.parts(stage) and (text := _parameters(stage)):
         return f"{agree}, and {text}."
     both = f"Its inputs and its parameters agree{which}" if stage.parameters else agree
@@ -66,11 +67,11 @@ def _before(comparison: ComparedModels, stage: ComparedStage) -> str:
     inner = comparison.inside(stage)
     if inner is None:
         return ": all stages inside of it are equal" if comparison.parts(stage) else ""
-    text = f", before {called(inner)}, the first inside of it that differs"
+    text = f", before {run_name(inner)}, the first inside of it that differs"
     if inner.inputs is None:
         return f"{text}, or inside of that: what the two give to it cannot be compared"
     is_given = inner.inputs is False and inner.arguments
-    return f"{text}, as what it is given does ({told(inner.arguments)})" if is_given else text
+    return f"{text}, as what it is given does ({describe_differences(inner.arguments)})" if is_given else text
 
 
 def _hint(comparison: ComparedModels, stage: ComparedStage) -> str:
@@ -78,9 +79,9 @@ def _hint(comparison: ComparedModels, stage: ComparedStage) -> str:
     if stage.parts and all(part.exact and 0 < part.differing < part.size / 2 for part in stage.parts):
         return " What differs are integers; where values are nearly tied, rounding decides between them."
     if stage.parts and all(part.absolute == 0 and not part.differing for part in stage.parts):
-        return f" The numbers are the same, in another dtype ({told(stage.parts)})."
+        return f" The numbers are the same, in another dtype ({describe_differences(stage.parts)})."
     moved = next((each for each in comparison.parts(stage) if each.arranged), None)
-    return f" In {called(moved)}, {moved.arranged}: is that meant?" if moved is not None else ""
+    return f" In {run_name(moved)}, {moved.arranged}: is that meant?" if moved is not None else ""
 
 
 def _where(stage: ComparedStage) -> str:

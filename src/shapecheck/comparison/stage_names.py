@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shapecheck.model import ComparedStage, Unlike
+from shapecheck.model import ArrayMismatch, ComparedStage
 
 _MOST = 8  # that are named in one line
 
 
-def called(stage: ComparedStage) -> str:
+def run_name(stage: ComparedStage) -> str:
     """One run of a stage."""
     return f"{name_of(stage)}, call {stage.call + 1}" if stage.call else name_of(stage)
 
@@ -20,14 +20,14 @@ def name_of(stage: ComparedStage) -> str:
     return f"{stage.path or 'the whole'}{renamed}"
 
 
-def listed(paths: tuple[str, ...]) -> str:
+def list_paths(paths: tuple[str, ...]) -> str:
     """The outermost of them."""
-    outer = [path for path in paths if not any(path != other and _lies_in(path, other) for other in paths)]
+    outer = [path for path in paths if not any(path != other and _is_inside(path, other) for other in paths)]
     more = f" and {len(outer) - _MOST} more" if len(outer) > _MOST else ""
     return f"{', '.join(path or 'the whole' for path in outer[:_MOST])}{more}"
 
 
-def _lies_in(path: str, other: str) -> bool:
+def _is_inside(path: str, other: str) -> bool:
     return path.startswith(other) and path[len(other) :][:1] in (".", "[", "/") if other else False
 
 
@@ -36,13 +36,13 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 or noun == 'NaN' else 's'}"
 
 
-def told(arrays: Sequence[Unlike]) -> str:
+def describe_differences(arrays: Sequence[ArrayMismatch]) -> str:
     """Arrays that differ, or are in one only, and how they differ."""
     more = f"; and {len(arrays) - _MOST} more" if len(arrays) > _MOST else ""
-    return f"{'; '.join(map(_told, arrays[:_MOST]))}{more}"
+    return f"{'; '.join(map(_describe_difference, arrays[:_MOST]))}{more}"
 
 
-def _told(part: Unlike) -> str:
+def _describe_difference(part: ArrayMismatch) -> str:
     a, b = (name.lstrip(".") for name in (part.a, part.b))
     if not (part.a_form and part.b_form):
         return f"{a}{b} {part.a_form}{part.b_form} in {'A' if part.a_form else 'B'} only"

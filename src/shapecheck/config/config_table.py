@@ -14,7 +14,7 @@ from shapecheck.report import FORMATS
 _T = TypeVar("_T")
 
 
-class Reader:
+class ConfigReader:
     """Turns the table into the values of `Config`'s fields, with an error for whatever does not fit."""
 
     def __init__(self, file: Path, table: Mapping[str, object]) -> None:
@@ -24,13 +24,13 @@ class Reader:
     def values(self) -> dict[str, Any]:
         """Return field name -> value for every key that the table has."""
         keys = [_key(each.name) for each in fields(Config) if each.name not in ("root", "file")]
-        self._known(self.table, keys, "")
+        self._check_keys(self.table, keys, "")
         return {_FIELD.get(key, key.replace("-", "_")): self._value(key, value) for key, value in self.table.items()}
 
     def _value(self, key: str, value: object) -> object:
         match key:
             case "cache" | "lock" | "force-exclude" | "strict-comments" | "fail-on-unreached" | "report-unused-ignores":
-                return self._typed(key, value, bool)
+                return self._check_type(key, value, bool)
             case "select" | "ignore":
                 return self._codes(key, value)
             case "exclude":
@@ -38,11 +38,13 @@ class Reader:
             case "src":
                 return tuple(self._path(text) for text in self._strings(key, value))
             case "baseline":
-                return self._path(self._typed(key, value, str))
+                return self._path(self._check_type(key, value, str))
             case "python":
-                return interpreter(self._typed(key, value, str), self.file.absolute().parent, f"{self.file}: {key}")
+                return interpreter(
+                    self._check_type(key, value, str), self.file.absolute().parent, f"{self.file}: {key}"
+                )
             case "tests":
-                return tuple(self._existing(key, text) for text in self._strings(key, value))
+                return tuple(self._existing_path(key, text) for text in self._strings(key, value))
             case "timeout" | "memory" | "budget" | "test-timeout":
                 return self._positive(key, value)
             case "jobs":
@@ -50,42 +52,42 @@ class Reader:
             case "output-format":
                 return self._format(key, value)
             case "per-file-ignores":
-                table = self._typed(key, value, dict)
+                table = self._check_type(key, value, dict)
                 return tuple((glob, self._codes(f"{key}.{glob!r}", codes)) for glob, codes in table.items())
             case "sizes":
-                return {name: self._size(name, size) for name, size in self._typed(key, value, dict).items()}
+                return {name: self._size(name, size) for name, size in self._check_type(key, value, dict).items()}
             case _:
-                entries = self._typed(key, value, list)
+                entries = self._check_type(key, value, list)
                 return tuple(self._example(f"example[{index}]", entry) for index, entry in enumerate(entries))
 
     def _example(self, key: str, value: object) -> Example:
-        table = self._typed(key, value, dict)
-        self._known(table, [each.name for each in fields(Example)], f"{key}.")
+        table = self._check_type(key, value, dict)
+        self._check_keys(table, [each.name for each in fields(Example)], f"{key}.")
         if "script" in table:
             return self._script(key, table)
         if "argv" in table:
             raise self._error(f'{key}.argv: is for a script: `script = "train.py"`')
         if "call" not in table:
             raise self._error(f'{key}: needs `call = "package.module:name"`, or `script = "train.py"`')
-        call = self._typed(f"{key}.call", table["call"], str)
+        call = self._check_type(f"{key}.call", table["call"], str)
         module, _, name = call.partition(":")
         if not (module.strip() and name.strip()):
             raise self._error(f"{key}.call: expected package.module:name, got {call!r}")
         return Example(
             call=call,
-            init=self._plain(f"{key}.init", self._typed(f"{key}.init", table["init"], dict))
+            init=self._plain(f"{key}.init", self._check_type(f"{key}.init", table["init"], dict))
             if "init" in table
             else None,
-            args=tuple(self._plain(f"{key}.args", self._typed(f"{key}.args", table.get("args", []), list))),
-            kwargs=self._plain(f"{key}.kwargs", self._typed(f"{key}.kwargs", table.get("kwargs", {}), dict)),
-            method=self._typed(f"{key}.method", table.get("method", ""), str),
+            args=tuple(self._plain(f"{key}.args", self._check_type(f"{key}.args", table.get("args", []), list))),
+            kwargs=self._plain(f"{key}.kwargs", self._check_type(f"{key}.kwargs", table.get("kwargs", {}), dict)),
+            method=self._check_type(f"{key}.method", table.get("method", ""), str),
         )
 
     def _script(self, key: str, table: Mapping[str, object]) -> Example:
         for other in table:
             if other not in ("script", "argv"):
                 raise self._error(f"{key}.{other}: is for `call`, and a script has only `argv`")
-        script = self._path(self._typed(f"{key}.script", table["script"], str))
+        script = self._path(self._check_type(f"{key}.script", table["script"], str))
         if not script.is_file():
             raise self._error(f"{key}.script: there is no file {table['script']!r}")
         return Example(script=str(script), argv=self._strings(f"{key}.argv", table.get("argv", [])))
@@ -101,20 +103,20 @@ class Reader:
                 return value
         raise self._error(f"{key}: expected a string, number, boolean, list or table, got {named_type(value)}")
 
-    def _existing(self, key: str, text: str) -> Path:
+    def _existing_path(self, key: str, text: str) -> Path:
         path = self._path(text)
         if not path.exists():
             raise self._error(f"{key}: there is no file or folder {text!r}")
         return path
 
     def _jobs(self, key: str, value: object) -> int:
-        jobs = self._typed(key, value, int)
+        jobs = self._check_type(key, value, int)
         if jobs < 0:
             raise self._error(f"{key}: expected a number of workers, or 0 for one a core, got {jobs}")
         return jobs
 
     def _size(self, name: str, value: object) -> int:
-        size = self._typed(f"sizes.{name}", value, int)
+        size = self._check_type(f"sizes.{name}", value, int)
         if not name.isidentifier():
             raise self._error(f"sizes.{name}: {name!r} is no name of a dim")
         if size < 0:
@@ -130,7 +132,7 @@ class Reader:
         return number
 
     def _format(self, key: str, value: object) -> str:
-        text = self._typed(key, value, str)
+        text = self._check_type(key, value, str)
         if text not in FORMATS:
             raise self._error(f"{key}: expected one of {', '.join(FORMATS)}, got {text!r}")
         return text
@@ -139,19 +141,19 @@ class Reader:
         return tuple(read_code(code, f"{self.file}: {key}") for code in self._strings(key, value))
 
     def _strings(self, key: str, value: object) -> tuple[str, ...]:
-        items = self._typed(key, value, list)
-        return tuple(self._typed(f"{key}[{index}]", item, str) for index, item in enumerate(items))
+        items = self._check_type(key, value, list)
+        return tuple(self._check_type(f"{key}[{index}]", item, str) for index, item in enumerate(items))
 
     def _path(self, text: str) -> Path:
         return self.file.absolute().parent / Path(text).expanduser()
 
-    def _typed(self, key: str, value: object, wanted: type[_T]) -> _T:
+    def _check_type(self, key: str, value: object, wanted: type[_T]) -> _T:
         # bool is an int for Python, not for people
         if not isinstance(value, wanted) or (wanted is not bool and isinstance(value, bool)):
             raise self._error(f"{key}: expected {_NAMES[wanted]}, got {named_type(value)}")
         return value
 
-    def _known(self, table: Mapping[str, object], keys: Sequence[str], prefix: str) -> None:
+    def _check_keys(self, table: Mapping[str, object], keys: Sequence[str], prefix: str) -> None:
         for key in table:
             if key not in keys:
                 close = difflib.get_close_matches(key.replace("_", "-"), keys, n=1, cutoff=0.0)

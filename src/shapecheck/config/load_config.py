@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from shapecheck.config.config_table import Reader, named_type
+from shapecheck.config.config_table import ConfigReader, named_type
 from shapecheck.config.settings import LARGEST, NO_LIMIT, Config, ConfigError, read_code
 
 
@@ -24,7 +24,7 @@ def load(paths: Sequence[Path], *, file: Path | None = None, flags: Mapping[str,
             if found is not None:
                 table = found
                 break
-    values = Reader(file, table).values() if file is not None else {}
+    values = ConfigReader(file, table).values() if file is not None else {}
     values.update({name: value for name, value in (flags or {}).items() if value is not None})
     root = file.absolute().parent if file is not None else Path.cwd()
     for name in ("select", "ignore"):

@@ -41,7 +41,7 @@ class GlobalState:
         self._open: list[Snapshot] = []
 
     @contextlib.contextmanager
-    def preserved(self) -> Iterator[None]:
+    def preserve(self) -> Iterator[None]:
         """After the body all is as it was before, or as `lasting` parts of the body have left it."""
         before = snapshot()
         self._open.append(before)
@@ -52,7 +52,7 @@ class GlobalState:
             restore(before)
 
     @contextlib.contextmanager
-    def lasting(self) -> Iterator[None]:
+    def let_changes_last(self) -> Iterator[None]:
         """What the body changes outlasts the evaluation around it."""
         end = self.begin_lasting()
         try:

@@ -48,13 +48,13 @@ def discover(
     return sorted(found.values())
 
 
-def shown(file: Path) -> str:
+def shown_path(file: Path) -> str:
     """The path as reports show it: relative to the working directory where it lies inside, else absolute."""
     absolute = Path(os.path.normpath(file.absolute()))
     return absolute.relative_to(Path.cwd()).as_posix() if absolute.is_relative_to(Path.cwd()) else absolute.as_posix()
 
 
-class _Ignored(NamedTuple):
+class _IgnorePatterns(NamedTuple):
     """The patterns of one .gitignore and the folder that they are relative to."""
 
     base: str
@@ -78,7 +78,7 @@ class _Walk:
             above = []  # the user named an ignored folder, so the rules around it do not count
         yield from self._walk(self.top, self.absolute, above)
 
-    def _walk(self, folder: Path, absolute: str, ignored: list[_Ignored]) -> Iterator[Path]:
+    def _walk(self, folder: Path, absolute: str, ignored: list[_IgnorePatterns]) -> Iterator[Path]:
         real = os.path.realpath(absolute)
         if real in self.seen:  # a symbolic link that leads back
             return
@@ -107,17 +107,17 @@ class _Walk:
         return any(self.excluded.match_file(name.replace(os.sep, "/") + end) for name in names)
 
 
-def _gitignore(folder: str) -> list[_Ignored]:
+def _gitignore(folder: str) -> list[_IgnorePatterns]:
     try:
         lines = Path(folder, ".gitignore").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return []
-    return [_Ignored(folder, GitIgnoreSpec.from_lines(lines))]
+    return [_IgnorePatterns(folder, GitIgnoreSpec.from_lines(lines))]
 
 
-def _gitignores_above(folder: Path) -> list[_Ignored]:
+def _gitignores_above(folder: Path) -> list[_IgnorePatterns]:
     """The .gitignore files between a repository's root and `folder`, outermost first; none outside of one."""
-    found: list[_Ignored] = []
+    found: list[_IgnorePatterns] = []
     for parent in folder.parents:
         if (parent / "..").resolve() == parent.resolve():
             break
@@ -129,7 +129,7 @@ def _gitignores_above(folder: Path) -> list[_Ignored]:
     return []
 
 
-def _is_ignored(rules: Sequence[_Ignored], path: str, *, folder: bool) -> bool:
+def _is_ignored(rules: Sequence[_IgnorePatterns], path: str, *, folder: bool) -> bool:
     """The innermost .gitignore that has a word to say decides."""
     for rule in reversed(rules):
         name = os.path.relpath(path, rule.base).replace(os.sep, "/") + ("/" if folder else "")

@@ -33,7 +33,7 @@ def _around(path: Path) -> Iterator[Path]:
     """The folder of a path, and those above it that may hold its environment."""
     folder = path if path.is_dir() else path.parent
     top = next((each for each in (folder, *folder.parents) if (each / ".git").exists()), project_root(folder))
-    shared = _shared()
+    shared = _shared_folders()
     for each in (folder, *folder.parents):
         if each != folder and each in shared:
             return
@@ -42,7 +42,7 @@ def _around(path: Path) -> Iterator[Path]:
             return
 
 
-def _shared() -> set[Path]:
+def _shared_folders() -> set[Path]:
     """Folders in which an environment belongs to no project."""
     found = [Path(name).resolve() for name in (os.path.expanduser("~"), tempfile.gettempdir())]
     return {folder for each in found for folder in (each, *each.parents)}

@@ -6,17 +6,17 @@ files, and by a `Graph` of their surfaces for the names that a piece of code can
 
 from shapecheck.incremental.cache_store import Store, clean
 from shapecheck.incremental.content_hash import content
-from shapecheck.incremental.dependency_graph import Graph, Source
+from shapecheck.incremental.dependency_graph import DependencyGraph, GraphFile
 from shapecheck.incremental.environment_key import environment, ourselves
-from shapecheck.incremental.graph_view import View
-from shapecheck.incremental.module_summary import Surface, surface
+from shapecheck.incremental.graph_view import GraphView
+from shapecheck.incremental.module_summary import ModuleSummary, surface
 
 __all__ = [
-    "Graph",
-    "Source",
+    "DependencyGraph",
+    "GraphFile",
+    "GraphView",
+    "ModuleSummary",
     "Store",
-    "Surface",
-    "View",
     "clean",
     "content",
     "environment",

@@ -54,7 +54,7 @@ class Store:
         """Return the text that was stored last under this name, or None if it is not there or not intact."""
         path = self._path(slot)
         try:
-            data = _read(path, _MAGIC)
+            data = _read_regular(path, _MAGIC)
             text = None if data is None else _unpack(slot, data)
         except MemoryError:
             return None
@@ -85,7 +85,7 @@ class Store:
         for entry in _entries(self._folder):
             limit = older_than if _ENTRY.fullmatch(entry.name) else _ABANDONED
             with suppress(OSError):
-                if _made_here(entry) and now - entry.stat(follow_symlinks=False).st_mtime >= limit:
+                if _is_own_file(entry) and now - entry.stat(follow_symlinks=False).st_mtime >= limit:
                     Path(entry).unlink()
 
     def _path(self, slot: str) -> Path:
@@ -101,7 +101,7 @@ def clean(folder: Path) -> bool:
         return False
     removed, strangers = False, False
     for entry in _entries(folder):
-        if _made_here(entry):
+        if _is_own_file(entry):
             removed = _remove(Path(entry)) or removed
         else:
             strangers = strangers or not (entry.name == _TAG_NAME or _is_our_ignore(entry))
@@ -118,7 +118,7 @@ def _prepare(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     if _is_ours(folder):
         return
-    strangers = [entry for entry in _entries(folder) if not (_made_here(entry) or _is_our_ignore(entry))]
+    strangers = [entry for entry in _entries(folder) if not (_is_own_file(entry) or _is_our_ignore(entry))]
     if strangers and not _is_ours(folder):  # asked again, since the stranger may be the tag of a process beside us
         raise FileExistsError(f"{folder} holds something other than a cache")
     _write(folder / _IGNORE_NAME, _IGNORE)
@@ -126,14 +126,14 @@ def _prepare(folder: Path) -> None:
 
 
 def _is_ours(folder: Path) -> bool:
-    return _read(folder / _TAG_NAME, _TAG) is not None
+    return _read_regular(folder / _TAG_NAME, _TAG) is not None
 
 
 def _is_our_ignore(entry: os.DirEntry[str]) -> bool:
-    return entry.name == _IGNORE_NAME and _read(Path(entry), _IGNORE) == _IGNORE
+    return entry.name == _IGNORE_NAME and _read_regular(Path(entry), _IGNORE) == _IGNORE
 
 
-def _made_here(entry: os.DirEntry[str]) -> bool:
+def _is_own_file(entry: os.DirEntry[str]) -> bool:
     """Whether this is a stored text or a temporary file."""
     if not (_ENTRY.fullmatch(entry.name) or _TEMPORARY.fullmatch(entry.name)):
         return False
@@ -165,7 +165,7 @@ def _mark_used(path: Path) -> None:
             os.utime(path)
 
 
-def _read(path: Path, start: bytes) -> bytes | None:
+def _read_regular(path: Path, start: bytes) -> bytes | None:
     """The contents of a regular file that begins with `start`, None for anything else."""
     try:
         handle = os.open(path, _READ)

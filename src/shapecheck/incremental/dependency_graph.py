@@ -16,8 +16,8 @@ import operator
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from shapecheck.incremental.import_order import Modules
-from shapecheck.incremental.module_summary import Step, Surface
+from shapecheck.incremental.import_order import ImportedModules
+from shapecheck.incremental.module_summary import ModuleStep, ModuleSummary
 from shapecheck.incremental.name_references import Chain, Import, References
 
 _Place = tuple[str, str]  # a file and a name in it
@@ -25,7 +25,7 @@ _EXISTS, _ALL, _TREE = "", "*", "**"  # in place of a name: the file itself, all
 
 
 @dataclass(frozen=True)
-class Source:
+class GraphFile:
     """A file, the names that it may be imported by, and its surface. Of `outside` ones it matters what they use.
 
     `told` are the names that its comments use.
@@ -33,27 +33,27 @@ class Source:
 
     file: str
     names: tuple[Chain, ...]
-    surface: Surface
+    surface: ModuleSummary
     outside: bool = False
     told: tuple[Chain, ...] = ()
 
 
-class Graph:
+class DependencyGraph:
     """Who leans on whom, among all names of some files."""
 
-    def __init__(self, sources: Sequence[Source]) -> None:
+    def __init__(self, sources: Sequence[GraphFile]) -> None:
         self.surfaces = {source.file: source.surface for source in sources}
-        self.modules = Modules({each.file: each.names for each in sources if not each.outside})
+        self.modules = ImportedModules({each.file: each.names for each in sources if not each.outside})
         self.numbers: dict[_Place, int] = {}
         self._stems: dict[str, int] = {}
         self.texts: list[str] = []
-        self._steps: dict[_Place, list[Step]] = {}
+        self._steps: dict[_Place, list[ModuleStep]] = {}
         for source in sources:
             if not source.outside:
                 self._enter(source)
         self.everything = (1 << len(self.texts)) - 1
         self.places = list(self.numbers)
-        self._reach = self._closed(self._direct())
+        self._reach = self._closure(self._direct())
         self._comments = {source.file: References(set(source.told)) for source in sources}
         self._files: dict[str, int] = {}
 
@@ -67,18 +67,18 @@ class Graph:
     def of(self, file: str, refers: References) -> int:
         """All that some code in a file leans on."""
         direct = self._refer(file, refers)
-        return direct if direct == self.everything else self._spread(direct)
+        return direct if direct == self.everything else self._reachable(direct)
 
-    def of_step(self, file: str, step: Step) -> int:
+    def of_step(self, file: str, step: ModuleStep) -> int:
         """All that running a step looks at."""
         direct = self._looks_at(file, step)
-        return direct if direct == self.everything else self._spread(direct)
+        return direct if direct == self.everything else self._reachable(direct)
 
-    def is_act(self, file: str, step: Step) -> bool:
+    def is_act(self, file: str, step: ModuleStep) -> bool:
         """Whether a step acts, by itself or by what the bases of a class do."""
         return step.acts or not all(self._is_tame(file, base, ()) for base in step.bases)
 
-    def _enter(self, source: Source) -> None:
+    def _enter(self, source: GraphFile) -> None:
         for name in (_EXISTS, _ALL, _TREE):
             self._number((source.file, name), "")
         for chain in source.names:
@@ -120,7 +120,7 @@ class Graph:
                 self._connect(file, step, direct)
         return direct
 
-    def _connect(self, file: str, step: Step, direct: list[int]) -> None:
+    def _connect(self, file: str, step: ModuleStep, direct: list[int]) -> None:
         leans = self._looks_at(file, step)
         own = [self.numbers[(file, name)] for name in step.names]
         for number in own:
@@ -133,7 +133,7 @@ class Graph:
                 for derived in own:
                     direct[number] |= 1 << derived
 
-    def _looks_at(self, file: str, step: Step) -> int:
+    def _looks_at(self, file: str, step: ModuleStep) -> int:
         leans = self._refer(file, step.refers)
         if not (step.refers.chains or step.refers.late):  # an import by itself
             for target in step.imports:
@@ -141,7 +141,7 @@ class Graph:
         return leans
 
     @staticmethod
-    def _closed(direct: list[int]) -> list[int]:
+    def _closure(direct: list[int]) -> list[int]:
         """What can be reached, in any number of steps."""
         reach = [leans | 1 << number for number, leans in enumerate(direct)]
         nexts = [list(bits(leans)) for leans in direct]
@@ -157,7 +157,7 @@ class Graph:
                     changed = True
         return reach
 
-    def _spread(self, direct: int) -> int:
+    def _reachable(self, direct: int) -> int:
         found = direct
         for number in bits(direct):
             found |= self._reach[number]
@@ -175,7 +175,7 @@ class Graph:
             parts = tuple(text.split("."))
             found |= self._stems.get(parts[-1], 0)
             if len(parts) > 1:
-                found |= self._resolved(self.modules.find(file, 0, parts), parts, escapes=True)
+                found |= self._resolve(self.modules.find(file, 0, parts), parts, escapes=True)
         for target in refers.late:
             found |= self._modules_of(file, [target], _TREE) | self._import(file, target)
         return found
@@ -187,13 +187,13 @@ class Graph:
         targets = surface.imports.get(chain[0], ())
         for target in targets:
             parts = (*target.module, *([target.name] if target.name else []), *chain[1:])
-            found |= self._resolved(self.modules.find(file, target.level, parts), parts, escapes=True)
+            found |= self._resolve(self.modules.find(file, target.level, parts), parts, escapes=True)
         if not targets and surface.stars:
             for name in chain[1:]:  # of a module, perhaps, that came with all the names of another
                 found |= self._stems.get(name, 0)
         return found
 
-    def _resolved(self, modules: Sequence[tuple[str, Chain]], parts: Chain, *, escapes: bool) -> int:
+    def _resolve(self, modules: Sequence[tuple[str, Chain]], parts: Chain, *, escapes: bool) -> int:
         found = 0
         for module, rest in modules:
             found |= self._bit(module, _EXISTS)
@@ -210,7 +210,7 @@ class Graph:
 
     def _import(self, file: str, target: Import) -> int:
         parts = (*target.module, *([target.name] if target.name not in ("", "*") else []))
-        return self._resolved(self.modules.find(file, target.level, parts), parts, escapes=target.name == "*")
+        return self._resolve(self.modules.find(file, target.level, parts), parts, escapes=target.name == "*")
 
     def _lookup(self, file: str, name: str, seen: tuple[str, ...]) -> int:
         """What a module has under a name: of its own, or from where it takes all names."""

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from shapecheck.incremental.content_hash import content
-from shapecheck.incremental.dependency_graph import Graph, bits
-from shapecheck.incremental.import_order import packages, running
+from shapecheck.incremental.dependency_graph import DependencyGraph, bits
+from shapecheck.incremental.import_order import packages, steps_in_order
 
 
-class View:
+class GraphView:
     """A graph as one kind of result sees it: what runs in which order, and what all results lean on."""
 
-    def __init__(self, graph: Graph, roots: Sequence[str], always: Iterable[str]) -> None:
+    def __init__(self, graph: DependencyGraph, roots: Sequence[str], always: Iterable[str]) -> None:
         self._graph = graph
         self._known: dict[int, str] = {}
         acts: list[list[str]] = []
         others: set[str] = set()
         leans = 0
         self._positions: dict[int, int] = {}
-        for file, step in running(graph.surfaces, graph.modules, roots):
+        for file, step in steps_in_order(graph.surfaces, graph.modules, roots):
             if graph.is_act(file, step):
                 acts.append([file, step.text])
                 leans |= graph.of(file, step.refers)
@@ -29,22 +29,22 @@ class View:
             others.update(packages(step, graph.modules.tops))
         for file in always:
             leans |= graph.of_file(file)
-        self.base = content(repr([acts, sorted(others), self._told(leans)]).encode())
+        self.base = content(repr([acts, sorted(others), self._state_key(leans)]).encode())
 
-    def leaning(self, files: Iterable[str]) -> str:
+    def code_key(self, files: Iterable[str]) -> str:
         """A hash of all that the code of these files leans on."""
         leans = 0
         for file in files:
             leans |= self._graph.of_file(file)
-        return self._told(leans)
+        return self._state_key(leans)
 
-    def importing(self, roots: Sequence[str]) -> str:
+    def import_key(self, roots: Sequence[str]) -> str:
         """A hash of all that the import of these files depends on.
 
         What cannot fail, and what nothing looks at that runs meanwhile, is left out: a new helper.
         """
         graph = self._graph
-        running_steps = list(running(graph.surfaces, graph.modules, roots))
+        running_steps = list(steps_in_order(graph.surfaces, graph.modules, roots))
         seen = 0
         for file, step in running_steps:
             seen |= graph.of_step(file, step)
@@ -53,9 +53,9 @@ class View:
             own = sum(1 << number for name in step.names if (number := graph.numbers.get((file, name))) is not None)
             if not step.certain or own & seen:
                 told.append([file, step.names, step.text])
-        return content(repr([told, self._told(seen)]).encode())
+        return content(repr([told, self._state_key(seen)]).encode())
 
-    def _told(self, leans: int) -> str:
+    def _state_key(self, leans: int) -> str:
         if leans not in self._known:
             graph = self._graph
             told = [[*graph.places[n], graph.texts[n], self._positions.get(n, 0)] for n in bits(leans)]

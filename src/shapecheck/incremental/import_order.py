@@ -6,14 +6,16 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 
-from shapecheck.incremental.module_summary import Step, Surface
+from shapecheck.incremental.module_summary import ModuleStep, ModuleSummary
 from shapecheck.incremental.name_references import Chain, Import
 from shapecheck.incremental.side_effects import PURE
 
-_Running = tuple[str, Iterator[Step], Iterator[str]]  # a file, the steps that are left, and what the last one imports
+_Running = tuple[
+    str, Iterator[ModuleStep], Iterator[str]
+]  # a file, the steps that are left, and what the last one imports
 
 
-class Modules:
+class ImportedModules:
     """Finds the files that imports lead to. `named` are the dotted names that each can be imported by."""
 
     def __init__(self, named: Mapping[str, Sequence[Chain]]) -> None:
@@ -51,7 +53,9 @@ class Modules:
         return [name for name in (f"{base}.py", os.path.join(base, "__init__.py")) if name in self._files]
 
 
-def running(surfaces: Mapping[str, Surface], modules: Modules, roots: Sequence[str]) -> Iterator[tuple[str, Step]]:
+def steps_in_order(
+    surfaces: Mapping[str, ModuleSummary], modules: ImportedModules, roots: Sequence[str]
+) -> Iterator[tuple[str, ModuleStep]]:
     """All steps in the order in which they run, if the roots are imported one after the other."""
     done: set[str] = set()
     for root in roots:
@@ -71,15 +75,15 @@ def running(surfaces: Mapping[str, Surface], modules: Modules, roots: Sequence[s
                 stack.pop()
                 continue
             yield file, step
-            stack[-1] = (file, steps, _loaded(modules, file, step))
+            stack[-1] = (file, steps, _loaded_files(modules, file, step))
 
 
-def _loaded(modules: Modules, file: str, step: Step) -> Iterator[str]:
+def _loaded_files(modules: ImportedModules, file: str, step: ModuleStep) -> Iterator[str]:
     for target in step.imports:
         yield from modules.loaded_by(file, target)
 
 
-def packages(step: Step, tops: frozenset[str]) -> Iterator[str]:
+def packages(step: ModuleStep, tops: frozenset[str]) -> Iterator[str]:
     """Packages from elsewhere that a step imports, of which nobody knows what this does."""
     for target in step.imports:
         top = target.module[0] if target.module else ""

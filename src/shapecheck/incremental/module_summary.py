@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from shapecheck.incremental.content_hash import content, may_yield, outline
 from shapecheck.incremental.name_references import Chain, Import, References, imports, references
-from shapecheck.incremental.side_effects import Effects, bound, chain_of
+from shapecheck.incremental.side_effects import SideEffects, chain_of, target_names
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _TRY = (ast.Try, ast.TryStar)
@@ -19,7 +19,7 @@ _SCOPES = (*_FUNCTIONS, ast.ClassDef, ast.Lambda)
 
 
 @dataclass(frozen=True)
-class Step:
+class ModuleStep:
     """A statement of a module's body: it binds `names`, or acts. `text` is a hash of it without functions' bodies.
 
     `imports` are what running it imports. A class has `bases` of the project, and is `tame` if being its base does
@@ -39,13 +39,13 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Surface:
+class ModuleSummary:
     """A file: its steps in order, what its names are imported from, and all that it refers to, in functions too.
 
     `mentions` are the names in each function and class, `packages` those from elsewhere that it imports.
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[ModuleStep, ...]
     imports: Mapping[str, tuple[Import, ...]] = field(default_factory=dict)
     refers: References = field(default_factory=References)
     mentions: tuple[frozenset[str], ...] = ()
@@ -61,7 +61,7 @@ class Surface:
         return content("\n".join(step.text for step in self.steps).encode())
 
 
-def surface(source: bytes, project: frozenset[str] = frozenset(), *, tests: bool = False) -> Surface:
+def surface(source: bytes, project: frozenset[str] = frozenset(), *, tests: bool = False) -> ModuleSummary:
     """Read a file. `project` are the first names of modules that may be the project's own."""
     try:
         with warnings.catch_warnings():
@@ -69,17 +69,17 @@ def surface(source: bytes, project: frozenset[str] = frozenset(), *, tests: bool
             tree = ast.parse(source)
         return _surface(tree, project, tests=tests, generators=may_yield(source))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return Surface((Step((), content(source), acts=True),))
+        return ModuleSummary((ModuleStep((), content(source), acts=True),))
 
 
-def _surface(tree: ast.Module, project: frozenset[str], *, tests: bool, generators: bool) -> Surface:
+def _surface(tree: ast.Module, project: frozenset[str], *, tests: bool, generators: bool) -> ModuleSummary:
     table = _imports(tree)
-    named = [name for statement in tree.body for name in _bound(statement)]
-    defined = frozenset(named) - _imported(tree)
-    reader = _Reader(Effects(table, defined, project, tests), table, defined, generators)
+    named = [name for statement in tree.body for name in _bound_by_statement(statement)]
+    defined = frozenset(named) - _imported_names(tree)
+    reader = _SummaryReader(SideEffects(table, defined, project, tests), table, defined, generators)
     steps = [step for statement in tree.body for step in reader.steps(statement)]
     if ast.get_docstring(tree, clean=False) is not None:
-        steps.insert(0, Step(("__doc__",), outline(tree.body[0], False)))
+        steps.insert(0, ModuleStep(("__doc__",), outline(tree.body[0], False)))
     whole = References()
     mentions: list[frozenset[str]] = []
     for statement in tree.body:
@@ -89,19 +89,19 @@ def _surface(tree: ast.Module, project: frozenset[str], *, tests: bool, generato
         if isinstance(statement, (*_FUNCTIONS, ast.ClassDef)):
             mentions.append(frozenset(name for chain in found.chains for name in chain))
         whole.add(found)
-    return Surface(tuple(_ordered(steps)), table, _with_modules(whole, table), tuple(mentions))
+    return ModuleSummary(tuple(_in_order(steps)), table, _with_modules(whole, table), tuple(mentions))
 
 
-class _Reader:
+class _SummaryReader:
     """Takes the statements of one module's body apart."""
 
     def __init__(
-        self, effects: Effects, table: Mapping[str, tuple[Import, ...]], defined: frozenset[str], generators: bool
+        self, effects: SideEffects, table: Mapping[str, tuple[Import, ...]], defined: frozenset[str], generators: bool
     ) -> None:
         self.effects, self.table, self.defined, self.generators = effects, table, defined, generators
         self.flags = ""
 
-    def steps(self, node: ast.stmt) -> Iterator[Step]:
+    def steps(self, node: ast.stmt) -> Iterator[ModuleStep]:
         """The steps that a statement of the body is worth."""
         if isinstance(node, ast.ImportFrom) and node.module == "__future__":
             self.flags += ",".join(sorted(alias.name for alias in node.names))  # what all that follows means
@@ -113,14 +113,14 @@ class _Reader:
             return
         text = self.flags + outline(node, self.generators)
         refers = _with_modules(references([node], bodies=False), self.table)
-        run = () if _is_for_typing(node) else tuple(target for _, target in _run(node))
+        run = () if _is_for_typing(node) else tuple(target for _, target in _imports_when_run(node))
         if not (self.effects.innocent(node) or _is_for_typing(node)):
-            yield Step((), text, refers, run, acts=True)
+            yield ModuleStep((), text, refers, run, acts=True)
             return
-        names = tuple(dict.fromkeys(_bound(node)))
-        ruled = self.effects.ruled(node)
+        names = tuple(dict.fromkeys(_bound_by_statement(node)))
+        ruled = self.effects.function_given_rule(node)
         if ruled is not None:
-            yield Step((ruled,), text, refers, adds=True)
+            yield ModuleStep((ruled,), text, refers, adds=True)
         classes = [inner for inner in ast.walk(node) if isinstance(inner, ast.ClassDef)]
         bases = {self.effects.known_base(base) or () for inner in classes for base in inner.bases}
         if names:
@@ -128,14 +128,14 @@ class _Reader:
             sure = self.effects.certain(node, texts="annotations" in self.flags)
             bases.discard(())
             timed = self._is_timed(refers)
-            yield Step(names, text, refers, run, tuple(sorted(bases)), tame=tame, timed=timed, certain=sure)
+            yield ModuleStep(names, text, refers, run, tuple(sorted(bases)), tame=tame, timed=timed, certain=sure)
 
-    def _import(self, node: ast.Import | ast.ImportFrom) -> Iterator[Step]:
+    def _import(self, node: ast.Import | ast.ImportFrom) -> Iterator[ModuleStep]:
         run, sure = dict(_run_by(node)), self.effects.certain(node, texts=True)
         for name, target in imports(node):
             ran = tuple(run[target])
             text = content(f"{self.flags} {name} {target} {ran}".encode())
-            yield Step((name,), text, References(), ran, certain=sure)
+            yield ModuleStep((name,), text, References(), ran, certain=sure)
 
     def _is_timed(self, refers: References) -> bool:
         """Whether values of the project may enter."""
@@ -145,7 +145,7 @@ class _Reader:
         )
 
 
-def _ordered(steps: Sequence[Step]) -> Iterator[Step]:
+def _in_order(steps: Sequence[ModuleStep]) -> Iterator[ModuleStep]:
     """Names that are bound more than once depend on what stands between."""
     counts = Counter(name for step in steps if not step.adds for name in step.names)
     whole = content("\n".join(step.text for step in steps).encode())
@@ -164,9 +164,9 @@ def _imports(tree: ast.Module) -> dict[str, tuple[Import, ...]]:
     return {name: tuple(targets) for name, targets in found.items()}
 
 
-def _imported(tree: ast.Module) -> set[str]:
+def _imported_names(tree: ast.Module) -> set[str]:
     """The names that imports in the module's body bind, and nothing else does."""
-    counts = Counter(name for statement in tree.body for name in _bound(statement))
+    counts = Counter(name for statement in tree.body for name in _bound_by_statement(statement))
     statements = [s for s in tree.body if isinstance(s, (ast.Import, ast.ImportFrom))]
     own = Counter(name for statement in statements for name, _ in imports(statement))
     return {name for name, count in own.items() if counts[name] == count}
@@ -181,22 +181,24 @@ def _with_modules(refers: References, table: Mapping[str, tuple[Import, ...]]) -
     return refers
 
 
-def _bound(node: ast.stmt) -> Iterator[str]:
+def _bound_by_statement(node: ast.stmt) -> Iterator[str]:
     """The names that a statement of a module's body binds."""
     if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
         yield node.name
     elif isinstance(node, (ast.Import, ast.ImportFrom)):
         yield from (name for name, _ in imports(node))
     elif isinstance(node, ast.Assign):
-        yield from (name for target in node.targets for name in bound(target) if name)
+        yield from (name for target in node.targets for name in target_names(target) if name)
     elif isinstance(node, (ast.AnnAssign, ast.AugAssign, ast.For, ast.AsyncFor)):
-        yield from filter(None, bound(node.target))
+        yield from filter(None, target_names(node.target))
     elif isinstance(node, (ast.With, ast.AsyncWith)):
-        yield from (name for item in node.items if item.optional_vars for name in bound(item.optional_vars) if name)
+        yield from (
+            name for item in node.items if item.optional_vars for name in target_names(item.optional_vars) if name
+        )
     elif sys.version_info >= (3, 12) and isinstance(node, ast.TypeAlias):
         yield node.name.id
     for inner in _inner(node):
-        yield from _bound(inner)
+        yield from _bound_by_statement(inner)
 
 
 def _inner(node: ast.stmt) -> Iterator[ast.stmt]:
@@ -210,13 +212,13 @@ def _inner(node: ast.stmt) -> Iterator[ast.stmt]:
             yield from part.body
 
 
-def _run(node: ast.AST) -> Iterator[tuple[str, Import]]:
+def _imports_when_run(node: ast.AST) -> Iterator[tuple[str, Import]]:
     """What a statement imports when it runs."""
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         yield from (("", target) for _, targets in _run_by(node) for target in targets)
     elif not isinstance(node, _SCOPES) or isinstance(node, ast.ClassDef):
         for child in ast.iter_child_nodes(node):
-            yield from _run(child)
+            yield from _imports_when_run(child)
 
 
 def _run_by(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[Import, list[Import]]]:
@@ -248,5 +250,5 @@ def _is_for_typing(node: ast.stmt) -> bool:
 def _is_tame(node: ast.ClassDef) -> bool:
     """Whether a class leaves alone those which are derived from it."""
     hooks = {"__init_subclass__", "__mro_entries__"}
-    named = {name for inner in node.body for name in _bound(inner)}
+    named = {name for inner in node.body for name in _bound_by_statement(inner)}
     return not hooks & named and not any(keyword.arg == "metaclass" for keyword in node.keywords)

@@ -14,8 +14,8 @@ from pathlib import Path
 from shapecheck import incremental
 from shapecheck.config import Config
 from shapecheck.model import Report, is_test_file
-from shapecheck.worker.cache_keys import Known
-from shapecheck.worker.result_cache import Memory
+from shapecheck.worker.cache_keys import KnownFile
+from shapecheck.worker.result_cache import ResultCache
 from shapecheck.worker.rpc import ModulePlan, dump, load
 
 FOLDER = ".shapecheck_cache"
@@ -62,14 +62,14 @@ class Rerun:
         except (ValueError, KeyError, TypeError, RecursionError):  # another version's
             return None
 
-    def memory(self, plans: Sequence[ModulePlan]) -> Memory:
+    def memory(self, plans: Sequence[ModulePlan]) -> ResultCache:
         """What is remembered of single entries."""
         project = frozenset(plan.name.partition(".")[0] for plan in plans)
-        hashing = _Hashing(self._content, self._read, self._has_changed, project)
-        return Memory(self.store, self.name, hashing, plans, self._listing, self._surroundings)
+        hashing = _HashedFiles(self._content, self._read_bytes, self._has_changed, project)
+        return ResultCache(self.store, self.name, hashing, plans, self._test_files, self._surroundings)
 
     def keep(
-        self, report: Report, memory: Memory, python: str, files: Iterable[str] = (), sites: Iterable[str] = ()
+        self, report: Report, memory: ResultCache, python: str, files: Iterable[str] = (), sites: Iterable[str] = ()
     ) -> None:
         """Remember the report of a run that is worth it: one that came to its end, of files that stayed the same.
 
@@ -89,13 +89,13 @@ class Rerun:
 
     def _has_changed(self, loaded: Iterable[str]) -> bool:
         """Whether a file was written while the run was under way: then nobody knows which text was evaluated."""
-        return any(_time(file) > self.started for file in {*self._checked, *loaded, *self._listing})
+        return any(_time(file) > self.started for file in {*self._checked, *loaded, *self._test_files})
 
     def _state(self, python: str, sites: Sequence[str], files: Sequence[str]) -> str:
         parts = {
             "environment": incremental.environment(python, sites),
             "files": {file: self._content(file) for file in {*files, *self._checked}},
-            "tests": self._listing,
+            "tests": self._test_files,
             "surroundings": self._surroundings,
             "lock": self._content(str(self.lock)) if self.lock is not None else "",
             "baseline": self._content(str(self.config.baseline)) if self.config.baseline else "",
@@ -103,7 +103,7 @@ class Rerun:
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
     @cached_property
-    def _listing(self) -> dict[str, str]:
+    def _test_files(self) -> dict[str, str]:
         """The files of tests, as pytest names them by default."""
         return {file: self._content(file) for file in self._beside if is_test_file(file)}
 
@@ -129,49 +129,49 @@ class Rerun:
                 self._known[file] = ""
         return self._known[file]
 
-    def _read(self, file: str) -> bytes:
+    def _read_bytes(self, file: str) -> bytes:
         try:
             return self._bytes[file] if file in self._bytes else Path(file).read_bytes()
         except OSError:
             return b""
 
 
-class _Hashing:
+class _HashedFiles:
     """Tells files and surroundings apart."""
 
     def __init__(
         self,
         content: Callable[[str], str],
         read: Callable[[str], bytes],
-        written: Callable[[Iterable[str]], bool],
+        were_written: Callable[[Iterable[str]], bool],
         project: frozenset[str],
     ) -> None:
-        self.content, self.written, self.environment = content, written, incremental.environment
+        self.content, self.were_written, self.environment = content, were_written, incremental.environment
         self._read, self._project = read, project
-        self._surfaces: dict[str, incremental.Surface] = {}
-        self._graphs: dict[tuple[Known, ...], incremental.Graph] = {}
+        self._surfaces: dict[str, incremental.ModuleSummary] = {}
+        self._graphs: dict[tuple[KnownFile, ...], incremental.DependencyGraph] = {}
 
-    def outline(self, file: Known) -> str:
+    def outline(self, file: KnownFile) -> str:
         """A hash of what running a file depends on, unless it calls its functions."""
         return self._surface(file).outline
 
-    def mentions(self, files: Sequence[Known], names: frozenset[str]) -> str:
+    def mentions(self, files: Sequence[KnownFile], names: frozenset[str]) -> str:
         """A hash of which of these names the functions and classes of the files mention."""
         found = [[sorted(each & names) for each in self._surface(file).mentions] for file in files]
         return hashlib.sha256(json.dumps(found).encode()).hexdigest()
 
-    def view(self, files: Sequence[Known], roots: Sequence[str], always: Iterable[str]) -> incremental.View:
+    def view(self, files: Sequence[KnownFile], roots: Sequence[str], always: Iterable[str]) -> incremental.GraphView:
         """The files as they are seen where `roots` are imported one after the other, and `always` may always run."""
         key = tuple(files)
         if key not in self._graphs:
             sources = [
-                incremental.Source(file.file, file.names, self._surface(file), file.outside, file.told)
+                incremental.GraphFile(file.file, file.names, self._surface(file), file.outside, file.told)
                 for file in files
             ]
-            self._graphs[key] = incremental.Graph(sources)
-        return incremental.View(self._graphs[key], roots, always)
+            self._graphs[key] = incremental.DependencyGraph(sources)
+        return incremental.GraphView(self._graphs[key], roots, always)
 
-    def _surface(self, file: Known) -> incremental.Surface:
+    def _surface(self, file: KnownFile) -> incremental.ModuleSummary:
         if file.file not in self._surfaces:
             self._surfaces[file.file] = incremental.surface(self._read(file.file), self._project, tests=file.test)
         return self._surfaces[file.file]

@@ -54,7 +54,7 @@ _TRY = (ast.Try, ast.TryStar)
 
 
 @dataclass(frozen=True)
-class Effects:
+class SideEffects:
     """Judges the statements of one module. `project` are the first names of modules that may be the project's own.
 
     `imports` are what names are imported from, `defined` the names that the module binds otherwise. In tests the
@@ -83,7 +83,11 @@ class Effects:
             inner = [*node.body, *node.orelse, *node.finalbody, *(s for h in node.handlers for s in h.body)]
             return all(map(self._pure, kinds)) and self._all(inner)
         if isinstance(node, ast.Expr):
-            return isinstance(node.value, ast.Constant) or self.ruled(node) is not None or self._is_observed(node.value)
+            return (
+                isinstance(node.value, ast.Constant)
+                or self.function_given_rule(node) is not None
+                or self._is_observed(node.value)
+            )
         return sys.version_info >= (3, 12) and isinstance(node, ast.TypeAlias)
 
     def certain(self, node: ast.stmt, *, texts: bool) -> bool:
@@ -102,7 +106,7 @@ class Effects:
         defaults = [each for each in (*node.args.defaults, *node.args.kw_defaults) if each is not None]
         return (texts or not annotated) and all(map(_is_plain, defaults))
 
-    def ruled(self, node: ast.stmt) -> str | None:
+    def function_given_rule(self, node: ast.stmt) -> str | None:
         """The function of the module that gets a rule: `f` in `f.defvjp(forward, backward)`, or under `@f.defjvp`."""
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             given = [*node.value.args, *(k.value for k in node.value.keywords)]
@@ -169,7 +173,9 @@ class Effects:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         if isinstance(node, ast.AugAssign) and chain_of(node.target) != ("__all__",):
             return False
-        if any(name in ("__getattr__", "__dir__", "__class__", "") for target in targets for name in bound(target)):
+        if any(
+            name in ("__getattr__", "__dir__", "__class__", "") for target in targets for name in target_names(target)
+        ):
             return False
         parts = [node.value, node.annotation] if isinstance(node, ast.AnnAssign) else [node.value]
         return all(self._pure(part) for part in parts if part is not None)
@@ -236,13 +242,13 @@ def chain_of(node: ast.AST) -> Chain | None:
     return (node.id, *names) if isinstance(node, ast.Name) else None
 
 
-def bound(target: ast.expr) -> list[str]:
+def target_names(target: ast.expr) -> list[str]:
     """The names that an assignment to `target` binds; "" stands for a part of something else."""
     if isinstance(target, ast.Name):
         return [target.id]
     if isinstance(target, (ast.Tuple, ast.List)):
-        return [name for element in target.elts for name in bound(element)]
-    return bound(target.value) if isinstance(target, ast.Starred) else [""]
+        return [name for element in target.elts for name in target_names(element)]
+    return target_names(target.value) if isinstance(target, ast.Starred) else [""]
 
 
 def _is_plain(node: ast.expr) -> bool:

@@ -156,7 +156,7 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Template:
+class FormatString:
     """An f-string that may become a plain format string: the `texts` around its `fields`, with prefix and quotes.
 
     The prefix has no `f` any more.
@@ -178,7 +178,7 @@ class DebugCall:
     function: str
     span: Span
     shown: tuple[tuple[int, str], ...] = ()
-    template: Template | None = None
+    template: FormatString | None = None
 
 
 @dataclass(frozen=True)

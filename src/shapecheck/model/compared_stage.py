@@ -26,7 +26,7 @@ class Tensor:
 
 
 @dataclass(frozen=True)
-class Ran:
+class StageRun:
     """One run of a stage, of its path the `call`-th from 0. `parent` is the place of the run that it is inside of.
 
     Inputs, outputs and parameters are whole: under `vmap`, with the mapped axes in front. `states` are what the stage
@@ -75,7 +75,7 @@ class Tolerance:
 
 
 @dataclass(frozen=True)
-class Gave:
+class StageOutput:
     """What one of the models has of a stage: its path there, its output in words, and where it is written."""
 
     path: str
@@ -84,7 +84,7 @@ class Gave:
 
 
 @dataclass(frozen=True)
-class Unlike:
+class ArrayMismatch:
     """One array of what two stages have that is not the same in both: the names and forms that it has in `a` and `b`.
 
     They are "" where there is none. If the values can be compared, `absolute` is the greatest difference, and
@@ -126,8 +126,8 @@ class ComparedStage:
     call: int
     type: str
     parent: int | None
-    a: Gave
-    b: Gave
+    a: StageOutput
+    b: StageOutput
     shapes: bool
     close: bool
     absolute: float | None = None
@@ -135,18 +135,18 @@ class ComparedStage:
     nans: int = 0
     odd: int = 0
     empty: bool = False
-    parts: tuple[Unlike, ...] = ()
+    parts: tuple[ArrayMismatch, ...] = ()
     arranged: str = ""
     inputs: bool | None = None
-    arguments: tuple[Unlike, ...] = ()
+    arguments: tuple[ArrayMismatch, ...] = ()
     parameters: bool | None = None
     layout: str = ""
     apart: bool = False
     rearranged: bool = False
     untransposed: bool = False
-    held: tuple[Unlike, ...] = ()
+    held: tuple[ArrayMismatch, ...] = ()
     states: bool | None = None
-    kept: tuple[Unlike, ...] = ()
+    kept: tuple[ArrayMismatch, ...] = ()
 
     @property
     def equal(self) -> bool:
@@ -155,7 +155,7 @@ class ComparedStage:
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedRuns:
     """All stages that both models have, in the order of `a`, and the paths of those that only one has.
 
     Some of these may belong together, as the `proposed` rules `old -> new` say. The `outermost` stage of one model, at

@@ -41,7 +41,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Unreached:
+class UnreachedClaim:
     """A claim that evaluation did not get to, or not wholly, and why."""
 
     path: str
@@ -65,7 +65,7 @@ class Summary:
 
 
 @dataclass(frozen=True)
-class Resting:
+class AssumedClaim:
     """What a verified claim rests on that the user did not give."""
 
     path: str
@@ -134,7 +134,7 @@ class Report:
 
     findings: tuple[Finding, ...]
     summary: Summary
-    unreached: tuple[Unreached, ...]
+    unreached: tuple[UnreachedClaim, ...]
     entries: tuple[EntryResult, ...]
     files: int = 0
     remedy: str = ""
@@ -147,6 +147,6 @@ class Report:
     cut: int = 0  # entries that the budget left out
     functions: Reach = Reach()
     broken: tuple[str, ...] = ()  # examples that are wrong by themselves, and what to change
-    resting: tuple[Resting, ...] = ()  # the verified claims that rest on assumptions
-    loose: tuple[Unreached, ...] = ()  # the claims that hold loosely, and the names that nothing binds
+    resting: tuple[AssumedClaim, ...] = ()  # the verified claims that rest on assumptions
+    loose: tuple[UnreachedClaim, ...] = ()  # the claims that hold loosely, and the names that nothing binds
     lock: LockCounts | None = None  # None: there is none for what was checked

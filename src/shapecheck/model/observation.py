@@ -45,7 +45,7 @@ Value = Union[ArrayValue, TreeValue, OtherValue]  # noqa: UP007 - as above
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedSize:
     """An integer visible at a site under a name that a claim uses; `source` says where: "b", "self.config.heads"."""
 
     name: str
@@ -62,7 +62,7 @@ class Observation:
 
     site: int
     value: Value
-    names: tuple[Named, ...] = ()
+    names: tuple[NamedSize, ...] = ()
     traced: str = ""
 
 

@@ -11,14 +11,14 @@ import sys
 from types import TracebackType
 from typing import Any
 
-from shapecheck.notebooks.line_magic import read_line, told, usage
-from shapecheck.runtime.cell_transform import Cells
-from shapecheck.runtime.check_session import Session, forget_traces
+from shapecheck.notebooks.line_magic import options_line, read_line, usage
+from shapecheck.runtime.cell_transform import CellTransformer
+from shapecheck.runtime.check_session import CheckSession, forget_traces
 from shapecheck.runtime.errors import CheckError, NonFinite, ShapeMismatch
 from shapecheck.runtime.excepthook import without_ours
-from shapecheck.runtime.patch_functions import Swapped, has_probes
-from shapecheck.runtime.runtime_options import Options, from_environment
-from shapecheck.runtime.unchecked_functions import EARLIER, unchecked
+from shapecheck.runtime.patch_functions import PatchedFunctions, has_probes
+from shapecheck.runtime.runtime_options import RuntimeOptions, from_environment
+from shapecheck.runtime.unchecked_functions import EARLIER, has_unchecked
 
 
 class Extension:
@@ -30,9 +30,9 @@ class Extension:
     def __init__(self, shell: Any) -> None:
         self.shell = shell
         asked = from_environment(os.environ)
-        self._session = Session(asked or Options(os.getcwd()))
+        self._session = CheckSession(asked or RuntimeOptions(os.getcwd()))
         self._everything = asked is not None
-        self._cells = Cells(shell, self._session, self._cannot)
+        self._cells = CellTransformer(shell, self._session, self._cannot)
         self._catching = self._loaded = False
 
     def load(self) -> None:
@@ -55,7 +55,7 @@ class Extension:
         self._switch(on=True)
         try:
             if self._everything:
-                Swapped(self._session.probing)
+                PatchedFunctions(self._session.probing)
         except CheckError as error:
             self._cannot(error)
 
@@ -64,7 +64,7 @@ class Extension:
         self.shell.events.unregister("post_run_cell", self._look_back)
         try:
             known = {cell.file for cell in self._cells.known}
-            if self._cells.on and unchecked(self.shell, known, self._session.asking):
+            if self._cells.on and has_unchecked(self.shell, known, self._session.asking):
                 sys.stderr.write(f"shapecheck: {EARLIER}\n")
         except CheckError as error:
             self._cannot(error)
@@ -92,18 +92,18 @@ class Extension:
             raise UsageError(str(error)) from None
         if wanted is not None:
             self._switch(on=wanted is not False)
-        if isinstance(wanted, Options):
+        if isinstance(wanted, RuntimeOptions):
             self._change(wanted)
-        sys.stdout.write(f"shapecheck: {told(self._session.options) if self._cells.on else 'off'}\n")
+        sys.stdout.write(f"shapecheck: {options_line(self._session.options) if self._cells.on else 'off'}\n")
 
-    def _change(self, options: Options) -> None:
+    def _change(self, options: RuntimeOptions) -> None:
         try:
             self._session.change(options)
         finally:
             forget_traces()
             self._catch()
         if options.prints:
-            Swapped(self._session.probing, self._cells.known, has_probes)
+            PatchedFunctions(self._session.probing, self._cells.known, has_probes)
 
     def _switch(self, *, on: bool) -> None:
         if on == self._cells.on:

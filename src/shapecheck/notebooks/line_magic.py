@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterator
 from typing import Any, Final, NoReturn
 
-from shapecheck.runtime.runtime_options import Described, Options, described
+from shapecheck.runtime.runtime_options import OptionSpec, RuntimeOptions, option_specs
 
 _ABOUT = """Say what is checked in this session, by all options together: what is not named goes back to its default.
 Functions and modules that have checks already take part. Without anything, it tells how things are."""
@@ -23,7 +23,7 @@ _EXAMPLES = """examples:
 _WARN: Final = {"failing": "warn"}
 
 
-class _Parser(argparse.ArgumentParser):
+class _MagicParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise ValueError, and do not end the process."""
         raise ValueError(f"%shapecheck: {message}\n\n{self.format_help()}")
@@ -34,7 +34,7 @@ def usage() -> str:
     return _parser().format_help()
 
 
-def read_line(line: str, options: Options) -> Options | bool | None:
+def read_line(line: str, options: RuntimeOptions) -> RuntimeOptions | bool | None:
     """The options that a line asks for, where `options` say where the user's files are.
 
     True and False switch checks on and off, as they were; None is no change. Raises ValueError for what there is not,
@@ -51,19 +51,19 @@ def read_line(line: str, options: Options) -> Options | bool | None:
             raise ValueError("off goes with no other option")
         given = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
         given.update({"log": os.path.abspath(given["log"]) if given["log"] else ""}, **_WARN if warn else {})
-        return Options(options.root, python=options.python, **given)
+        return RuntimeOptions(options.root, python=options.python, **given)
     except ValueError as error:
         text = str(error)
         raise ValueError(text if parser.prog in text else f"{parser.prog}: {text}") from None
 
 
-def told(options: Options) -> str:
+def options_line(options: RuntimeOptions) -> str:
     """The options as a line."""
     return " ".join(_words(options)) or "shapes only"
 
 
-def _words(options: Options) -> Iterator[str]:
-    for each in _offered():
+def _words(options: RuntimeOptions) -> Iterator[str]:
+    for each in _magic_options():
         value = getattr(options, each.field)
         if value == each.default:
             continue
@@ -73,13 +73,13 @@ def _words(options: Options) -> Iterator[str]:
             yield f"--{each.flag} {shlex.quote(one)}"
 
 
-def _offered() -> list[Described]:
+def _magic_options() -> list[OptionSpec]:
     """All but the debugger, for which IPython has `%pdb` and `%debug`."""
-    return [each for each in described() if each.help and each.field != "pdb"]
+    return [each for each in option_specs() if each.help and each.field != "pdb"]
 
 
-def _parser() -> _Parser:
-    parser = _Parser(
+def _parser() -> _MagicParser:
+    parser = _MagicParser(
         "%shapecheck",
         description=_ABOUT,
         epilog=_EXAMPLES,
@@ -88,7 +88,7 @@ def _parser() -> _Parser:
         allow_abbrev=False,
     )
     parser.add_argument("switch", nargs="?", choices=("on", "off"), help="Whether there are checks at all.")
-    for each in _offered():
+    for each in _magic_options():
         more: dict[str, Any] = {"choices": each.choices or None, "metavar": each.shown or None}
         if isinstance(each.default, bool):
             more = {"action": argparse.BooleanOptionalAction}

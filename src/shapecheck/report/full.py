@@ -40,7 +40,9 @@ def _excerpt(text: str, finding: Finding) -> Iterator[tuple[Part, ...]]:
     start, end = _columns(finding.span, len(text))
     first = max(0, start - _BEFORE) if len(text) > _WIDEST else 0
     last = first + _WIDEST
-    before, inside, after = (_shown(part) for part in (text[first:start], text[start : min(end, last)], text[end:last]))
+    before, inside, after = (
+        _visible_text(part) for part in (text[first:start], text[start : min(end, last)], text[end:last])
+    )
     left = "…" if first else ""
     right = "…" if last < len(text) else ""
     number = f"{finding.span.line:>5} | "
@@ -56,5 +58,5 @@ def _columns(span: Span, length: int) -> tuple[int, int]:
     return start, max(start, end)
 
 
-def _shown(text: str) -> str:
+def _visible_text(text: str) -> str:
     return visible(text.replace("\t", "    "))

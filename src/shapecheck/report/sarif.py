@@ -9,7 +9,7 @@ from urllib.parse import quote
 from shapecheck import __version__
 from shapecheck.model import Finding, Report, Span
 from shapecheck.rules import RULES, Rule
-from shapecheck.verdicts.finding_identity import numbered
+from shapecheck.verdicts.finding_identity import hash_findings
 
 _ROOT = "SRCROOT"
 _INDEX = {code: index for index, code in enumerate(RULES)}
@@ -17,7 +17,7 @@ _INDEX = {code: index for index, code in enumerate(RULES)}
 
 def render(report: Report, *, color: bool = False) -> str:
     """The report as SARIF, in ASCII; colours make no difference."""
-    marks = numbered(report.findings, dict(report.sources))
+    marks = hash_findings(report.findings, dict(report.sources))
     run = {
         "tool": {
             "driver": {

@@ -20,16 +20,16 @@ def render(
     color: bool = False,
 ) -> str:
     """The summary. If `quiet`, only what must not go unnoticed: what was not checked."""
-    lines = list(_warning(report))
+    lines = list(_warning_lines(report))
     if not quiet:
-        loose = _loose(report) if show_unreached else ()
+        loose = _unnamed_dims_lines(report) if show_unreached else ()
         lines = [
             *_claims(report),
             *_tests(report),
             *(_lock(report.lock) if report.lock is not None else ()),
             *_reasons(report, show_unreached),
             *loose,
-            *(_resting(report) if show_assumptions else ()),
+            *(_assumption_lines(report) if show_assumptions else ()),
             *lines,
             *_verdict(report),
         ]
@@ -127,14 +127,14 @@ def _reasons(report: Report, show_unreached: bool) -> Iterator[tuple[Part, ...]]
         yield ((f"  {claims:>{width}}  for {_count(len(rest), 'more reason')}", ""),)
 
 
-def _loose(report: Report) -> Iterator[tuple[Part, ...]]:
+def _unnamed_dims_lines(report: Report) -> Iterator[tuple[Part, ...]]:
     if report.loose:
         yield (("Verified in rank alone, since any size would do in one place:", ""),)
     for each in report.loose:
         yield ((f"  {visible(each.path)}:{each.line}: {visible(each.reason)}", ""),)
 
 
-def _resting(report: Report) -> Iterator[tuple[Part, ...]]:
+def _assumption_lines(report: Report) -> Iterator[tuple[Part, ...]]:
     if not report.resting:
         yield (("No verified claim rests on an assumption.", ""),)
         return
@@ -144,7 +144,7 @@ def _resting(report: Report) -> Iterator[tuple[Part, ...]]:
         yield ((f"  {visible(each.path)}:{each.line}: {visible(each.claim)}: {visible(rests)}", ""),)
 
 
-def _warning(report: Report) -> Iterator[tuple[Part, ...]]:
+def _warning_lines(report: Report) -> Iterator[tuple[Part, ...]]:
     if report.unparsed:
         them = "it" if report.unparsed == 1 else "them"
         text = f"{_count(report.unparsed, 'file')} could not be parsed"

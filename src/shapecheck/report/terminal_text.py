@@ -17,10 +17,10 @@ _SGR: Final = MappingProxyType(
 
 def paint(lines: Iterable[Iterable[Part]], *, color: bool) -> str:
     """Join lines of parts to a text, each line with its newline; styles become colours only if `color`."""
-    return "".join("".join(_styled(text, style, color) for text, style in line) + "\n" for line in lines)
+    return "".join("".join(_style(text, style, color) for text, style in line) + "\n" for line in lines)
 
 
-def _styled(text: str, style: str, color: bool) -> str:
+def _style(text: str, style: str, color: bool) -> str:
     return f"\x1b[{_SGR[style]}m{text}\x1b[0m" if color and style and text else text
 
 

@@ -16,15 +16,24 @@ from dataclasses import dataclass
 
 from shapecheck.claims import read_module
 from shapecheck.model import Module, Problem
-from shapecheck.rewrite.assertions import Remarks
+from shapecheck.rewrite.assertions import AssertionRewrite
 from shapecheck.rewrite.edits import Insertion, insert
-from shapecheck.rewrite.jaxtyping_checks import Contracts
-from shapecheck.rewrite.rewrite_plan import File, Left, Options, Outcome
-from shapecheck.rewrite.value_checks import Values
+from shapecheck.rewrite.jaxtyping_checks import JaxtypingChecks
+from shapecheck.rewrite.rewrite_plan import FilePlan, RewriteOptions, RewriteOutcome, SkippedClaim
+from shapecheck.rewrite.value_checks import ValueChecks
 from shapecheck.syntax.inserted_lines import may_have_inserted, original
-from shapecheck.syntax.source_text import Source, read_source
+from shapecheck.syntax.source_text import SourceText, read_source
 
-__all__ = ["Left", "Options", "Outcome", "RewriteError", "Rewritten", "instrument", "readable", "remove"]
+__all__ = [
+    "RewriteError",
+    "RewriteOptions",
+    "RewriteOutcome",
+    "RewriteResult",
+    "SkippedClaim",
+    "instrument",
+    "readable",
+    "remove",
+]
 
 _CONFLICT = re.compile(rb"^<{7} .*?^={7}\r?$.*?^>{7} ", re.MULTILINE | re.DOTALL)
 _IMPORTS = -1
@@ -35,14 +44,14 @@ class RewriteError(Exception):
 
 
 @dataclass(frozen=True)
-class Rewritten:
+class RewriteResult:
     """The new contents of a file, and what became of its claims; lines count as in the file without insertions."""
 
     data: bytes
-    outcome: Outcome
+    outcome: RewriteOutcome
 
 
-def instrument(path: str, data: bytes, options: Options) -> Rewritten:
+def instrument(path: str, data: bytes, options: RewriteOptions) -> RewriteResult:
     """The file with checks, for what is claimed in it. Raises RewriteError."""
     clean = remove(path, data)
     source, tree = _readable(path, clean)
@@ -50,7 +59,7 @@ def instrument(path: str, data: bytes, options: Options) -> Rewritten:
     result = insert(clean, outcome.insertions)
     if remove(path, result) != clean:
         raise RewriteError("the inserted lines could not be told apart from others, so that nothing is inserted")
-    return Rewritten(result, outcome)
+    return RewriteResult(result, outcome)
 
 
 def remove(path: str, data: bytes) -> bytes:
@@ -73,7 +82,7 @@ def readable(data: bytes) -> str:
         return data.decode("utf-8", errors="replace")
 
 
-def _readable(path: str, data: bytes) -> tuple[Source, ast.Module]:
+def _readable(path: str, data: bytes) -> tuple[SourceText, ast.Module]:
     if _CONFLICT.search(data):
         raise RewriteError("it has the markers of a merge conflict; resolve that first")
     source = read_source(path, data)
@@ -89,17 +98,17 @@ def _reason(problem: Problem | None) -> str:
 
 
 def _outcome(
-    module: Module, source: Source, tree: ast.Module, options: Options, name: str, above: int = sys.maxsize
-) -> Outcome:
+    module: Module, source: SourceText, tree: ast.Module, options: RewriteOptions, name: str, above: int = sys.maxsize
+) -> RewriteOutcome:
     """All that is to be inserted; the file's own imports serve if they stand above line `above`."""
-    outcome = Outcome()
-    file = File(module, source, tree, above)
+    outcome = RewriteOutcome()
+    file = FilePlan(module, source, tree, above)
     if options.shapes:
-        contracts = Contracts(file, outcome)
+        contracts = JaxtypingChecks(file, outcome)
         contracts.run()
-        Remarks(file, contracts, outcome).run()
+        AssertionRewrite(file, contracts, outcome).run()
         outcome.insertions += contracts.decorators()
-    Values(file, name, outcome).run(options)
+    ValueChecks(file, name, outcome).run(options)
     first = min((each.spot.line for each in outcome.insertions), default=0) + 1
     if file.needs.last_own() >= first:
         return _outcome(module, source, tree, options, name, first)

@@ -8,7 +8,7 @@ from shapecheck.claims.annotation_names import Names
 from shapecheck.claims.axis_words import words
 from shapecheck.rewrite.inserted_imports import defined_once
 from shapecheck.rewrite.insertion_points import NoPlaceError
-from shapecheck.syntax.source_text import Source
+from shapecheck.syntax.source_text import SourceText
 
 _PLAIN = words("None int float bool complex str bytes")
 _ARRAYS = words("Array ndarray")
@@ -18,7 +18,7 @@ NO_ISINSTANCE = "isinstance cannot check that annotation"
 class AnnotationCode:
     """Writes annotations of one file as the second argument of `isinstance`."""
 
-    def __init__(self, source: Source, tree: ast.Module, names: Names) -> None:
+    def __init__(self, source: SourceText, tree: ast.Module, names: Names) -> None:
         self.source = source
         self.names = names
         self._known = defined_once(tree)

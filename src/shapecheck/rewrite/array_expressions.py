@@ -6,7 +6,7 @@ import ast
 
 from shapecheck.claims.annotation_names import Names
 from shapecheck.claims.axis_words import words
-from shapecheck.syntax.scopes import dotted
+from shapecheck.syntax.scopes import dotted_name
 
 _FUNCTIONS = {
     "jax.numpy": words(
@@ -28,7 +28,7 @@ def is_array(value: ast.expr, names: Names) -> bool:
     """Whether an expression is a call of one of JAX's functions that always return one array."""
     if not isinstance(value, ast.Call):
         return False
-    first, _, rest = (dotted(value.func) or "").partition(".")
+    first, _, rest = (dotted_name(value.func) or "").partition(".")
     if first not in names.imported:
         return False
     origin = ".".join(part for part in (*names.imported[first], rest) if part)

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 
 from shapecheck.model import Claim
 from shapecheck.rewrite.array_expressions import is_array
-from shapecheck.rewrite.claim_targets import Target
+from shapecheck.rewrite.claim_targets import ClaimTarget
 from shapecheck.rewrite.edits import Insertion
 from shapecheck.rewrite.insertion_points import NoPlaceError
-from shapecheck.rewrite.jaxtyping_checks import AHEAD, OUTSIDE, Contracts
-from shapecheck.rewrite.rewrite_plan import File, Outcome
-from shapecheck.rewrite.shape_strings import Shape, UnclearError
+from shapecheck.rewrite.jaxtyping_checks import AHEAD, OUTSIDE, JaxtypingChecks
+from shapecheck.rewrite.rewrite_plan import FilePlan, RewriteOutcome
+from shapecheck.rewrite.shape_strings import ShapeString, UnclearError
 from shapecheck.shapes import parse_spec
 from shapecheck.syntax.scopes import Function
 
@@ -22,10 +22,10 @@ _EITHER_WIDTH = {"Float64": "Float", "Int64": "Int", "UInt64": "UInt", "Complex1
 _MAKES_SEVERAL = frozenset(["split", "array_split", "unstack", "meshgrid", "hsplit", "vsplit", "dsplit"])
 
 
-class Remarks:
+class AssertionRewrite:
     """Writes the comments and docstrings of one file as code."""
 
-    def __init__(self, file: File, contracts: Contracts, outcome: Outcome) -> None:
+    def __init__(self, file: FilePlan, contracts: JaxtypingChecks, outcome: RewriteOutcome) -> None:
         self.file = file
         self.contracts = contracts
         self.outcome = outcome
@@ -73,24 +73,24 @@ class Remarks:
         rank = AHEAD if isinstance(target.statement, ast.Return) else 0
         statement = target.statement
         plain = isinstance(statement, ast.Assign) and target.name and is_array(statement.value, self.file.names)
-        unless = "" if plain else f"not isinstance({{}}, {self.file.needs.typing('Array')}) or "
+        unless = "" if plain else f"not isinstance({{}}, {self.file.needs.typing_name('Array')}) or "
         texts = [f"assert {unless.format(name)}isinstance({name}, {kind})" for name in names]
         self.contracts.insert(function, [Insertion(target.spot, text, rank) for text in texts])
         self.outcome.checked += len(members)
         self.outcome.partly += len(members) if any(shape.partly for shape in shapes) else 0
 
-    def _shape(self, claim: Claim, target: Target, function: Function) -> Shape:
+    def _shape(self, claim: Claim, target: ClaimTarget, function: Function) -> ShapeString:
         signature = self.contracts.checked[id(function)]
         entering = target.statement is function
         inside = function.body[0] if entering else target.statement
         spec = parse_spec(claim.spec)
         return self.file.dims.shape(spec, signature, inside, self.count[claim.scope], entering=entering)
 
-    def _kind(self, claim: Claim, shape: Shape) -> str:
-        dtype = self.file.needs.typing(_EITHER_WIDTH.get(claim.dtype, claim.dtype) or "Shaped")
-        return f"{dtype}[{self.file.needs.typing('Array')}, {shape.literal}]"
+    def _kind(self, claim: Claim, shape: ShapeString) -> str:
+        dtype = self.file.needs.typing_name(_EITHER_WIDTH.get(claim.dtype, claim.dtype) or "Shaped")
+        return f"{dtype}[{self.file.needs.typing_name('Array')}, {shape.literal}]"
 
-    def _elements(self, claim: Claim, target: Target) -> Iterator[str]:
+    def _elements(self, claim: Claim, target: ClaimTarget) -> Iterator[str]:
         """The variables that a claim describes: one, or each of those that a tuple of arrays is unpacked into."""
         statement = target.statement
         into = statement.targets[-1] if isinstance(statement, ast.Assign) else None
@@ -105,7 +105,7 @@ class Remarks:
             raise UnclearError("it may describe a value or each element of it")
 
 
-def _rank(shape: Shape) -> int | None:
+def _rank(shape: ShapeString) -> int | None:
     """The number of axes, where it is fixed."""
     axes = shape.text.split(" ")
     return None if any(axis.startswith(("...", "*")) for axis in axes) else len(axes)

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from shapecheck.rewrite.insertion_points import Layout, NoPlaceError, Spot, first_line, is_docstring
+from shapecheck.rewrite.insertion_points import NoPlaceError, Spot, StatementLayout, first_line, is_docstring
 
 _FULL = {"eqx": "equinox", "eqxi": "equinox.internal", "jnp": "jax.numpy", "jax": "jax"}
 _IMPORTS = (ast.Import, ast.ImportFrom)
@@ -16,13 +16,13 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 @dataclass
-class Needs:
+class NeededImports:
     """Collects the names that inserted lines use, and gives each as it is to be written in this file.
 
     The file's own imports serve if they stand above line `above`.
     """
 
-    layout: Layout
+    layout: StatementLayout
     above: int = sys.maxsize
     used: dict[str, str] = field(default_factory=dict)  # "jaxtyping.Float" or "equinox" -> the name in the file
     _own: dict[str, str] = field(default_factory=dict)
@@ -30,14 +30,14 @@ class Needs:
     _taken: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        once = _meant_once(self.layout.tree)
+        once = _unambiguous_names(self.layout.tree)
         for name, origin, line in _top_imports(self.layout.tree):
             if name in once and line < self.above:
                 self._own.setdefault(origin, name)
                 self._lines[origin] = line
         self._taken = _used_names(self.layout.tree)
 
-    def typing(self, name: str) -> str:
+    def typing_name(self, name: str) -> str:
         """A name of jaxtyping, or `beartype`."""
         return self._name("beartype.beartype" if name == "beartype" else f"jaxtyping.{name}", name)
 
@@ -120,10 +120,10 @@ def _top_imports(tree: ast.Module) -> Iterator[tuple[str, str, int]]:
         if isinstance(statement, _DEFINITIONS):
             return
         if isinstance(statement, _IMPORTS):
-            yield from ((*each, statement.lineno) for each in _imported(statement))
+            yield from ((*each, statement.lineno) for each in _imported_origins(statement))
 
 
-def _imported(statement: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
+def _imported_origins(statement: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
     for alias in statement.names:
         if isinstance(statement, ast.Import):
             whole = alias.name if alias.asname else alias.name.partition(".")[0]
@@ -134,7 +134,7 @@ def _imported(statement: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str
             yield alias.asname or alias.name, "jaxtyping.Array" if origin == "jax.Array" else origin
 
 
-def _meant_once(tree: ast.Module) -> set[str]:
+def _unambiguous_names(tree: ast.Module) -> set[str]:
     """The names that stand for one thing in the whole file, wherever they are bound."""
     meanings: dict[str, set[object]] = {}
     for name, meaning in _bindings(tree):
@@ -146,7 +146,7 @@ def defined_once(tree: ast.Module) -> set[str]:
     """The names that are imported at the top of a file, or assigned on its top level, and mean nothing else in it."""
     targets = (s.targets[0] for s in tree.body if isinstance(s, ast.Assign) and len(s.targets) == 1)
     top = {name for name, _, _ in _top_imports(tree)} | {t.id for t in targets if isinstance(t, ast.Name)}
-    return top & _meant_once(tree)
+    return top & _unambiguous_names(tree)
 
 
 def _is_future(statement: ast.stmt) -> bool:
@@ -167,6 +167,6 @@ def _bindings(tree: ast.Module) -> Iterator[tuple[str, object]]:
         elif isinstance(node, _DEFINITIONS):
             yield node.name, node
         elif isinstance(node, _IMPORTS):
-            yield from _imported(node)
+            yield from _imported_origins(node)
         elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
             yield node.name, node

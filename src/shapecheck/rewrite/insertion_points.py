@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from shapecheck.model import Position
 from shapecheck.syntax.scopes import Function
-from shapecheck.syntax.source_text import Source, position_of
+from shapecheck.syntax.source_text import SourceText, position_of
 
 ONE_LINE = "it shares its line with other statements"
 
@@ -34,10 +34,10 @@ class _Seat:
     index: int
 
 
-class Layout:
+class StatementLayout:
     """The statements of one file, each with its surroundings."""
 
-    def __init__(self, source: Source, tree: ast.Module) -> None:
+    def __init__(self, source: SourceText, tree: ast.Module) -> None:
         self.source = source
         self.tree = tree
         self._seats: dict[int, _Seat] = {}
@@ -81,7 +81,7 @@ class Layout:
         """The statement that stands exactly there."""
         return self._by_position.get(position)
 
-    def holding(self, position: Position) -> ast.stmt | None:
+    def enclosing_statement(self, position: Position) -> ast.stmt | None:
         """The innermost statement around an expression."""
         found: ast.stmt | None = None
         inside: ast.AST | None = self.tree

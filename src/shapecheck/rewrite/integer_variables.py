@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from shapecheck.rewrite.insertion_points import Layout, own_nodes
+from shapecheck.rewrite.insertion_points import StatementLayout, own_nodes
 from shapecheck.syntax.scopes import Function, arguments
 
 Kind = Literal["integer", "unknown", "none"]
@@ -37,10 +37,10 @@ class _Binding:
 _NOTHING = Variable("none")
 
 
-class Integers:
+class IntegerVariables:
     """Answers for one file."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: StatementLayout) -> None:
         self.layout = layout
         self._bindings: dict[int, dict[str, list[_Binding]]] = {}
         self._asking: set[tuple[int, str]] = set()
@@ -51,15 +51,15 @@ class Integers:
             if isinstance(space, ast.ClassDef):
                 continue
             parameter = _parameter(space, name)
-            bindings = self._bound(space).get(name, [])
+            bindings = self._bindings_of(space).get(name, [])
             if parameter is not None:
                 whole = not bindings and _is_int(parameter.annotation)
                 return Variable("integer" if whole else "unknown", space)
             if bindings:
-                return self._judged(name, bindings, space, within)
+                return self._classify(name, bindings, space, within)
         return _NOTHING
 
-    def _judged(self, name: str, bindings: list[_Binding], space: Space, within: ast.stmt) -> Variable:
+    def _classify(self, name: str, bindings: list[_Binding], space: Space, within: ast.stmt) -> Variable:
         if all(binding.definition for binding in bindings):
             return _NOTHING
         question = (id(space), name)
@@ -88,7 +88,7 @@ class Integers:
             return self.variable(value.id, statement).kind == "integer"
         return False
 
-    def _bound(self, space: Space) -> dict[str, list[_Binding]]:
+    def _bindings_of(self, space: Space) -> dict[str, list[_Binding]]:
         if id(space) not in self._bindings:
             found: dict[str, list[_Binding]] = {}
             for name, binding in _bindings(space):
@@ -145,10 +145,10 @@ def _pairs(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> Iterator[tuple[a
         if isinstance(target, ast.Name):
             yield target, node.value
         elif isinstance(target, ast.Tuple | ast.List):
-            yield from _unpacked(target, node.value)
+            yield from _unpack_pairs(target, node.value)
 
 
-def _unpacked(target: ast.Tuple | ast.List, value: ast.expr) -> Iterator[tuple[ast.Name, ast.expr]]:
+def _unpack_pairs(target: ast.Tuple | ast.List, value: ast.expr) -> Iterator[tuple[ast.Name, ast.expr]]:
     if is_shape(value):
         size = ast.Constant(1)
         yield from ((element, size) for element in target.elts if isinstance(element, ast.Name))

@@ -9,8 +9,8 @@ from dataclasses import replace
 from shapecheck.model import Claim
 from shapecheck.rewrite.edits import Insertion
 from shapecheck.rewrite.insertion_points import NoPlaceError, own_nodes
-from shapecheck.rewrite.rewrite_plan import File, Outcome
-from shapecheck.rewrite.signature_checks import Signature, default, is_jaxtyped, never_checked
+from shapecheck.rewrite.rewrite_plan import FilePlan, RewriteOutcome
+from shapecheck.rewrite.signature_checks import FunctionClaims, default, is_jaxtyped, never_checked
 from shapecheck.syntax.scopes import Function, arguments
 
 AHEAD, DECORATOR = 10, 20
@@ -22,14 +22,14 @@ def too_early(name: str) -> str:
     return f"jaxtyping needs the size of {name} before anything gives it"
 
 
-class Contracts:
+class JaxtypingChecks:
     """Writes the annotations of one file as code. `decorated` are functions that shall get a decorator."""
 
-    def __init__(self, file: File, outcome: Outcome) -> None:
+    def __init__(self, file: FilePlan, outcome: RewriteOutcome) -> None:
         self.file = file
         self.outcome = outcome
         self.decorated: dict[int, tuple[Function, str]] = {}
-        self.checked: dict[int, Signature] = {}
+        self.checked: dict[int, FunctionClaims] = {}
 
     def run(self) -> None:
         """All annotations of the file."""
@@ -65,12 +65,12 @@ class Contracts:
     def decorators(self) -> Iterator[Insertion]:
         """The decorators that are missing."""
         for function, checker in self.decorated.values():
-            jaxtyped = self.file.needs.typing("jaxtyped")
-            name = checker if checker == "None" else self.file.needs.typing(checker)
+            jaxtyped = self.file.needs.typing_name("jaxtyped")
+            name = checker if checker == "None" else self.file.needs.typing_name(checker)
             text = f"@{jaxtyped}(typechecker={name})"
             yield Insertion(self.file.layout.definition(function), text, DECORATOR)
 
-    def _function(self, signature: Signature) -> Signature:
+    def _function(self, signature: FunctionClaims) -> FunctionClaims:
         """Check a signature; the result has only the parameters that are checked."""
         claims = [claim for each in signature.parameters.values() for claim in each]
         everything = [*claims, *signature.returned]
@@ -80,7 +80,7 @@ class Contracts:
         if is_jaxtyped(signature.node):
             self.outcome.already += len(everything)
             return nothing
-        missing = signature.unbound()
+        missing = signature.first_unbound_name()
         if missing:
             self.outcome.leave(everything, too_early(missing))
             return nothing
@@ -95,7 +95,7 @@ class Contracts:
         self._return(signature)
         return replace(signature, parameters=checked, returned=())
 
-    def _parameter(self, signature: Signature, name: str, claims: tuple[Claim, ...]) -> bool:
+    def _parameter(self, signature: FunctionClaims, name: str, claims: tuple[Claim, ...]) -> bool:
         node = signature.node
         argument = next(a for a in arguments(node) if a.arg == name)
         given = default(node, name)
@@ -115,7 +115,7 @@ class Contracts:
         self.outcome.checked += len(claims)
         return True
 
-    def _return(self, signature: Signature) -> None:
+    def _return(self, signature: FunctionClaims) -> None:
         """Check what is returned, where each `return` names it."""
         node, claims = signature.node, list(signature.returned)
         if not claims or node.returns is None:
@@ -158,7 +158,7 @@ class Contracts:
                 raise NoPlaceError(reason)
             signature = self.checked[id(target.function)]
             for claim in claims:
-                if missing := claim.unread or signature.missing(claim, signature.bound):
+                if missing := claim.unread or signature.first_missing_name(claim, signature.bound_names):
                     raise NoPlaceError(
                         claim.unread or f"jaxtyping needs the size of {missing} before anything gives it"
                     )

@@ -9,19 +9,19 @@ from dataclasses import dataclass, field
 from shapecheck.claims.annotation_names import Names, read_names
 from shapecheck.model import Claim, Module
 from shapecheck.rewrite.annotation_code import AnnotationCode
-from shapecheck.rewrite.claim_targets import Targets
+from shapecheck.rewrite.claim_targets import ClaimTargets
 from shapecheck.rewrite.edits import Insertion
-from shapecheck.rewrite.inserted_imports import Needs
-from shapecheck.rewrite.insertion_points import Layout
-from shapecheck.rewrite.integer_variables import Integers
+from shapecheck.rewrite.inserted_imports import NeededImports
+from shapecheck.rewrite.insertion_points import StatementLayout
+from shapecheck.rewrite.integer_variables import IntegerVariables
 from shapecheck.rewrite.shape_strings import DimReader
-from shapecheck.rewrite.signature_checks import Signature
+from shapecheck.rewrite.signature_checks import FunctionClaims
 from shapecheck.syntax.scopes import Function, Tables, survey
-from shapecheck.syntax.source_text import Source
+from shapecheck.syntax.source_text import SourceText
 
 
 @dataclass(frozen=True)
-class Options:
+class RewriteOptions:
     """What to insert; `prints` are patterns for variables. With `nan_only`, infinity passes."""
 
     shapes: bool = False
@@ -32,7 +32,7 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Left:
+class SkippedClaim:
     """A claim (or value) for which nothing was inserted, and why. `what` is its notation, or "value"."""
 
     line: int
@@ -41,7 +41,7 @@ class Left:
 
 
 @dataclass
-class Outcome:
+class RewriteOutcome:
     """What becomes of the claims and values of one file."""
 
     insertions: list[Insertion] = field(default_factory=list)
@@ -49,30 +49,30 @@ class Outcome:
     partly: int = 0  # of these, those with an axis that any size fits
     already: int = 0  # claims of functions that the file itself has jaxtyped
     values: int = 0  # values that are checked for being finite, stopped at, or printed
-    left: list[Left] = field(default_factory=list)
+    left: list[SkippedClaim] = field(default_factory=list)
 
     def leave(self, claims: Sequence[Claim], reason: str) -> None:
         """Note that nothing checks these claims."""
-        self.left += [Left(claim.span.line, claim.notation, reason) for claim in claims]
+        self.left += [SkippedClaim(claim.span.line, claim.notation, reason) for claim in claims]
 
 
-class File:
+class FilePlan:
     """One file with all that reads it. What it imports on line `above` or below comes too late for what is inserted."""
 
-    def __init__(self, module: Module, source: Source, tree: ast.Module, above: int) -> None:
+    def __init__(self, module: Module, source: SourceText, tree: ast.Module, above: int) -> None:
         self.module = module
         self.source = source
         self.tables: Tables = survey(tree)
         classes = frozenset(scope.index for scope in self.tables.scopes if scope.kind == "class")
         self.names: Names = read_names(self.tables.statements, classes)
-        self.layout = Layout(source, tree)
-        self.targets = Targets(module, self.layout, self.tables)
-        self.integers = Integers(self.layout)
+        self.layout = StatementLayout(source, tree)
+        self.targets = ClaimTargets(module, self.layout, self.tables)
+        self.integers = IntegerVariables(self.layout)
         self.dims = DimReader(self.layout, self.integers)
         self.code = AnnotationCode(source, tree, self.names)
-        self.needs = Needs(self.layout, above)
+        self.needs = NeededImports(self.layout, above)
 
-    def signatures(self) -> dict[int, Signature]:
+    def signatures(self) -> dict[int, FunctionClaims]:
         """Each function, by the identity of its node, with the claims of its annotations."""
         parameters: dict[int, dict[str, tuple[Claim, ...]]] = {}
         returned: dict[int, tuple[Claim, ...]] = {}
@@ -86,7 +86,7 @@ class File:
             elif site.kind == "return":
                 returned[site.scope] = (*returned.get(site.scope, ()), claim)
         return {
-            id(node): Signature(node, parameters.get(index, {}), returned.get(index, ()), self.names)
+            id(node): FunctionClaims(node, parameters.get(index, {}), returned.get(index, ()), self.names)
             for index, node in enumerate(self.tables.nodes)
             if isinstance(node, Function)
         }

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shapecheck.model import Claim
-from shapecheck.rewrite.insertion_points import Layout, own_nodes
-from shapecheck.rewrite.integer_variables import Integers, Variable, is_shape
-from shapecheck.rewrite.signature_checks import Signature, divides, expression_names, variadic
+from shapecheck.rewrite.insertion_points import StatementLayout, own_nodes
+from shapecheck.rewrite.integer_variables import IntegerVariables, Variable, is_shape
+from shapecheck.rewrite.signature_checks import FunctionClaims, divides, expression_names, variadic
 from shapecheck.shapes import (
     AnyDim,
     AnyDims,
@@ -27,7 +27,7 @@ from shapecheck.shapes import (
     is_variadic,
     parse_spec,
 )
-from shapecheck.syntax.scopes import Function, arguments, dotted
+from shapecheck.syntax.scopes import Function, arguments, dotted_name
 
 _MAPPING = ("vmap", "pmap", "vectorize", "shard_map")
 
@@ -37,7 +37,7 @@ class UnclearError(Exception):
 
 
 @dataclass(frozen=True)
-class Shape:
+class ShapeString:
     """A shape string: its axes, whether it holds `{names}` to be filled in, and whether an axis was left open."""
 
     text: str
@@ -53,14 +53,14 @@ class Shape:
 class DimReader:
     """Reads the comments of one file."""
 
-    def __init__(self, layout: Layout, integers: Integers) -> None:
+    def __init__(self, layout: StatementLayout, integers: IntegerVariables) -> None:
         self.layout = layout
         self.integers = integers
         self._entering = False
 
     def shape(
-        self, spec: Spec, signature: Signature, statement: ast.stmt, comments: int, *, entering: bool = False
-    ) -> Shape:
+        self, spec: Spec, signature: FunctionClaims, statement: ast.stmt, comments: int, *, entering: bool = False
+    ) -> ShapeString:
         """The shape string for a claim at a statement; `comments` counts the claims of comments in the function.
 
         If the function is just being entered, `statement` is its first one, and its variables have no values yet.
@@ -70,65 +70,65 @@ class DimReader:
             raise UnclearError("it leaves out axes in several places, which jaxtyping cannot say")
         read = [self._dim(dim, signature, statement) for dim in spec.dims]
         self._refuse_mapped(spec, signature, statement)
-        if comments > 1 and not self._is_whole(spec, signature):
-            read.insert(0, Shape("...", partly=True))
+        if comments > 1 and not self._keeps_all_axes(spec, signature):
+            read.insert(0, ShapeString("...", partly=True))
         if all(axis.text == "..." for axis in read) and read:
             raise UnclearError("its function's comments may all leave out leading axes")
         text = " ".join(axis.text for axis in read)
-        return Shape(text, any(a.formatted for a in read), any(a.partly for a in read))
+        return ShapeString(text, any(a.formatted for a in read), any(a.partly for a in read))
 
-    def _dim(self, dim: Dim, signature: Signature, statement: ast.stmt) -> Shape:
+    def _dim(self, dim: Dim, signature: FunctionClaims, statement: ast.stmt) -> ShapeString:
         if isinstance(dim, FixedDim):
-            return Shape(str(dim.size))
+            return ShapeString(str(dim.size))
         if isinstance(dim, NamedDim):
-            return self._named(dim.name, signature, statement)
+            return self._name_axis(dim.name, signature, statement)
         if isinstance(dim, VariadicDim):
             claims = (claim for each in signature.parameters.values() for claim in each)
             known = dim.name in variadic(claims)
-            return Shape(f"*{dim.name}" if known else "...", partly=not known)
+            return ShapeString(f"*{dim.name}" if known else "...", partly=not known)
         if isinstance(dim, AnyDims):
-            return Shape("...")
+            return ShapeString("...")
         if isinstance(dim, RepeatedDim):
-            return Shape("...", partly=True)
+            return ShapeString("...", partly=True)
         if isinstance(dim, AnyDim):
-            return Shape("_")
-        return self._computed(dim, signature, statement)
+            return ShapeString("_")
+        return self._computed_axis(dim, signature, statement)
 
-    def _named(self, name: str, signature: Signature, statement: ast.stmt) -> Shape:
-        left_open = Shape("_" + name.strip("_'"), partly=True)
+    def _name_axis(self, name: str, signature: FunctionClaims, statement: ast.stmt) -> ShapeString:
+        left_open = ShapeString("_" + name.strip("_'"), partly=True)
         if not name.isidentifier():
             return left_open
         variable = self._variable(name, signature, statement)
-        if name in signature.bound:
-            return Shape(name) if variable.kind == "none" else left_open
+        if name in signature.bound_names:
+            return ShapeString(name) if variable.kind == "none" else left_open
         if variable.kind == "integer":
-            return Shape(f"{{{name}}}", formatted=True)
+            return ShapeString(f"{{{name}}}", formatted=True)
         free = variable.kind == "none" and not self.layout.in_loop(statement)
-        return Shape(name) if free else left_open
+        return ShapeString(name) if free else left_open
 
-    def _computed(self, dim: SymbolicDim, signature: Signature, statement: ast.stmt) -> Shape:
-        left_open = Shape("_", partly=True)
+    def _computed_axis(self, dim: SymbolicDim, signature: FunctionClaims, statement: ast.stmt) -> ShapeString:
+        left_open = ShapeString("_", partly=True)
         names = expression_names(dim.expression)
         text = str(dim.expression).replace(" ", "")
         if divides(dim.expression) or not all(name.isidentifier() for name in names) or not text.isascii():
             return left_open
         kinds = {name: self._variable(name, signature, statement).kind for name in names}
-        if all(name in signature.bound and kind == "none" for name, kind in kinds.items()):
-            return Shape(text if not text.startswith(tuple("#*_?")) else f"({text})")
-        if all(name not in signature.bound and kind == "integer" for name, kind in kinds.items()):
-            return Shape(f"{{{text}}}", formatted=True)
+        if all(name in signature.bound_names and kind == "none" for name, kind in kinds.items()):
+            return ShapeString(text if not text.startswith(tuple("#*_?")) else f"({text})")
+        if all(name not in signature.bound_names and kind == "integer" for name, kind in kinds.items()):
+            return ShapeString(f"{{{text}}}", formatted=True)
         return left_open
 
-    def _variable(self, name: str, signature: Signature, statement: ast.stmt) -> Variable:
+    def _variable(self, name: str, signature: FunctionClaims, statement: ast.stmt) -> Variable:
         """What a name is; `T, C = x.shape` only repeats what the annotation of x calls so."""
         variable = self.integers.variable(name, statement)
-        if name in signature.bound and variable.space is signature.node and self._repeats(name, signature):
+        if name in signature.bound_names and variable.space is signature.node and self._repeats(name, signature):
             return Variable("none")
         if self._entering and variable.space is signature.node and name not in _parameters(signature.node):
             return Variable("unknown", variable.space)
         return variable
 
-    def _repeats(self, name: str, signature: Signature) -> bool:
+    def _repeats(self, name: str, signature: FunctionClaims) -> bool:
         """Whether the one assignment of a variable takes it from the axis of that name of a parameter as it came."""
         stores = [n for n in own_nodes(signature.node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)]
         assigned = [n for n in stores if n.id == name]
@@ -140,19 +140,19 @@ class DimReader:
                 return came and count in (0, len(axes)) and index < len(axes) and axes[index] == name
         return False
 
-    def _is_whole(self, spec: Spec, signature: Signature) -> bool:
+    def _keeps_all_axes(self, spec: Spec, signature: FunctionClaims) -> bool:
         """Whether it is plain that a comment of this function leaves out no leading axes."""
         if any(map(is_variadic, spec.dims)) or signature.describes_all:
             return True
         first = spec.dims[0] if spec.dims else None
         if not isinstance(first, NamedDim):
             return False
-        return first.name in signature.leading or first.name in _unpacked_first(signature.node)
+        return first.name in signature.leading_names or first.name in _unpacked_first(signature.node)
 
-    def _refuse_mapped(self, spec: Spec, signature: Signature, statement: ast.stmt) -> None:
+    def _refuse_mapped(self, spec: Spec, signature: FunctionClaims, statement: ast.stmt) -> None:
         """Refuse a comment whose first axis is known from outside of the function, and may be one that `vmap` took."""
         first = spec.dims[0] if spec.dims else None
-        if not isinstance(first, NamedDim) or first.name in signature.bound:
+        if not isinstance(first, NamedDim) or first.name in signature.bound_names:
             return
         outside = self.integers.variable(first.name, statement)
         known = outside.kind != "none" and outside.space is not signature.node
@@ -166,7 +166,7 @@ class DimReader:
         for around, _ in self.layout.functions(function):
             space = around if isinstance(around, Function) else space
         nodes = ast.walk(space)
-        return any(isinstance(n, ast.Name | ast.Attribute) and (dotted(n) or "").endswith(_MAPPING) for n in nodes)
+        return any(isinstance(n, ast.Name | ast.Attribute) and (dotted_name(n) or "").endswith(_MAPPING) for n in nodes)
 
 
 def _parameters(function: Function) -> list[str]:
@@ -178,11 +178,11 @@ def _taken_from(node: ast.Assign, variable: ast.Name) -> tuple[str, int, int] | 
     target, value = node.targets[0], node.value
     if isinstance(target, ast.Tuple) and isinstance(value, ast.Attribute) and is_shape(value):
         if variable in target.elts:
-            return dotted(value.value) or "", target.elts.index(variable), len(target.elts)
+            return dotted_name(value.value) or "", target.elts.index(variable), len(target.elts)
     elif target is variable and isinstance(value, ast.Subscript) and isinstance(value.value, ast.Attribute):
         index = value.slice
         if is_shape(value.value) and isinstance(index, ast.Constant) and isinstance(index.value, int):
-            return dotted(value.value.value) or "", index.value, 0
+            return dotted_name(value.value.value) or "", index.value, 0
     return None
 
 

@@ -16,8 +16,8 @@ from shapecheck.claims.axis_words import words
 from shapecheck.model import Claim
 from shapecheck.rewrite.insertion_points import is_docstring
 from shapecheck.shapes import NamedDim, SymbolicDim, VariadicDim, parse_spec
-from shapecheck.shapes.expressions import Binary, Braced, Call, Expression, Name, Unary
-from shapecheck.syntax.scopes import Function, arguments, dotted, is_generator
+from shapecheck.shapes.expressions import Binary, BracedExpression, Expression, FunctionCall, Name, Unary
+from shapecheck.syntax.scopes import Function, arguments, dotted_name, is_generator
 
 # Names of jaxtyping that say nothing that beartype could hold against a correct program.
 _HARMLESS = words("PRNGKeyArray PyTree ScalarLike ArrayLike Any object")
@@ -25,7 +25,7 @@ _NO_CODE = words("overload abstractmethod no_type_check")
 
 
 @dataclass(frozen=True)
-class Signature:
+class FunctionClaims:
     """A function with what its annotations claim.
 
     `parameters` gives for each parameter the claims of its annotation, `returned` those of the return. `bound` are
@@ -38,12 +38,12 @@ class Signature:
     names: Names
 
     @property
-    def bound(self) -> frozenset[str]:
+    def bound_names(self) -> frozenset[str]:
         """The names that surely have a size once the parameters were checked."""
-        return frozenset(name for _, claim in self._sure() for name in _single(claim))
+        return frozenset(name for _, claim in self._certain_parameters() for name in _single(claim))
 
     @property
-    def leading(self) -> frozenset[str]:
+    def leading_names(self) -> frozenset[str]:
         """The names of the first axes of parameters."""
         dims = (parse_spec(claim.spec).dims[:1] for claims in self.parameters.values() for claim in claims)
         return frozenset(dim.name for each in dims for dim in each if isinstance(dim, NamedDim))
@@ -55,7 +55,7 @@ class Signature:
             argument.annotation is not None or argument.arg in ("self", "cls") for argument in arguments(self.node)
         )
 
-    def _sure(self) -> Iterator[tuple[ast.arg, Claim]]:
+    def _certain_parameters(self) -> Iterator[tuple[ast.arg, Claim]]:
         """Parameters that are always one array, with its claim."""
         optional = _defaults(self.node)
         starred = {id(a) for a in (self.node.args.vararg, self.node.args.kwarg)}
@@ -67,24 +67,24 @@ class Signature:
             if self.names.array_class(argument.annotation.value) is not None:
                 yield argument, claims[0]
 
-    def unbound(self) -> str:
+    def first_unbound_name(self) -> str:
         """A name that jaxtyping would need before anything binds it; "" if there is none."""
         known: set[str] = set()
-        sure = {id(claim) for _, claim in self._sure()}
+        sure = {id(claim) for _, claim in self._certain_parameters()}
         for argument in arguments(self.node):
             for claim in self.parameters.get(argument.arg, ()):
-                missing = self.missing(claim, known)
+                missing = self.first_missing_name(claim, known)
                 if missing:
                     return missing
                 if id(claim) in sure:
                     known.update(_single(claim))
-        return next((missing for claim in self.returned if (missing := self.missing(claim, known))), "")
+        return next((missing for claim in self.returned if (missing := self.first_missing_name(claim, known))), "")
 
-    def missing(self, claim: Claim, known: Iterable[str]) -> str:
+    def first_missing_name(self, claim: Claim, known: Iterable[str]) -> str:
         """A name that the claim's arithmetic needs and that is not among the known ones."""
         parameters = {argument.arg for argument in arguments(self.node)}
         for dim in parse_spec(claim.spec).dims:
-            for name, braced in _used(dim.expression) if isinstance(dim, SymbolicDim) else ():
+            for name, braced in _used_names(dim.expression) if isinstance(dim, SymbolicDim) else ():
                 head = name.removeprefix("len(").partition(".")[0].partition("[")[0].rstrip(")")
                 if name not in known and not (braced and head in parameters):
                     return name
@@ -123,7 +123,7 @@ class Signature:
             return False
         if isinstance(node, ast.Name) and node.id in self.names.aliases:
             return self._harmless(self.names.aliases[node.id], tuples=tuples)
-        return dotted(node) is not None and self.names.original(node) in _HARMLESS
+        return dotted_name(node) is not None and self.names.original(node) in _HARMLESS
 
     def _admits_none(self, node: ast.expr) -> bool:
         if isinstance(node, ast.BinOp):
@@ -146,7 +146,7 @@ def never_checked(function: Function) -> str:
         )
     for decorator in function.decorator_list:
         called = decorator.func if isinstance(decorator, ast.Call) else decorator
-        if (dotted(called) or "").rpartition(".")[2] in _NO_CODE:
+        if (dotted_name(called) or "").rpartition(".")[2] in _NO_CODE:
             return "the function is only a declaration"
     body = function.body[1:] if is_docstring(function.body[0]) else function.body
     if all(isinstance(s, ast.Pass | ast.Raise) or _is_dots(s) for s in body):
@@ -158,40 +158,40 @@ def is_jaxtyped(function: Function) -> bool:
     """Whether the function has jaxtyping's decorator already."""
     for decorator in function.decorator_list:
         called = decorator.func if isinstance(decorator, ast.Call) else decorator
-        if (dotted(called) or "").rpartition(".")[2] == "jaxtyped":
+        if (dotted_name(called) or "").rpartition(".")[2] == "jaxtyped":
             return True
     return False
 
 
 def expression_names(expression: Expression) -> set[str]:
     """The names in an expression."""
-    return {name for name, _ in _used(expression)}
+    return {name for name, _ in _used_names(expression)}
 
 
 def divides(expression: Expression) -> bool:
     """Whether an expression divides, so that it presupposes sizes for which that comes out even."""
     if isinstance(expression, Binary):
         return expression.operator in ("/", "//", "%") or divides(expression.left) or divides(expression.right)
-    if isinstance(expression, Call):
+    if isinstance(expression, FunctionCall):
         return expression.function in ("ceil", "floor", "round", "int") or any(map(divides, expression.arguments))
     if isinstance(expression, Unary):
         return divides(expression.operand)
-    return isinstance(expression, Braced) and divides(expression.inner)
+    return isinstance(expression, BracedExpression) and divides(expression.inner)
 
 
-def _used(expression: Expression, *, braced: bool = False) -> Iterator[tuple[str, bool]]:
+def _used_names(expression: Expression, *, braced: bool = False) -> Iterator[tuple[str, bool]]:
     if isinstance(expression, Name):
         yield expression.text, braced
-    elif isinstance(expression, Braced):
-        yield from _used(expression.inner, braced=True)
+    elif isinstance(expression, BracedExpression):
+        yield from _used_names(expression.inner, braced=True)
     elif isinstance(expression, Unary):
-        yield from _used(expression.operand, braced=braced)
+        yield from _used_names(expression.operand, braced=braced)
     elif isinstance(expression, Binary):
-        yield from _used(expression.left, braced=braced)
-        yield from _used(expression.right, braced=braced)
-    elif isinstance(expression, Call):
+        yield from _used_names(expression.left, braced=braced)
+        yield from _used_names(expression.right, braced=braced)
+    elif isinstance(expression, FunctionCall):
         for argument in expression.arguments:
-            yield from _used(argument, braced=braced)
+            yield from _used_names(argument, braced=braced)
 
 
 def _single(claim: Claim) -> Iterator[str]:

@@ -7,12 +7,12 @@ import json
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
-from shapecheck.rewrite.claim_targets import Target
+from shapecheck.rewrite.claim_targets import ClaimTarget
 from shapecheck.rewrite.edits import LINE, Insertion
 from shapecheck.rewrite.insertion_points import NoPlaceError
-from shapecheck.rewrite.rewrite_plan import File, Left, Options, Outcome
-from shapecheck.syntax.intended_nonfinite import INFINITY, NAN, meant
-from shapecheck.syntax.scopes import Function, Placed, target_names, targets
+from shapecheck.rewrite.rewrite_plan import FilePlan, RewriteOptions, RewriteOutcome, SkippedClaim
+from shapecheck.syntax.intended_nonfinite import INFINITY, NAN, intended_nonfinite
+from shapecheck.syntax.scopes import Function, PlacedStatement, target_names, targets
 
 PRINT, BREAK, FINITE = 1, 2, 3
 _UNFIT = {
@@ -24,15 +24,15 @@ _NEVER_INEXACT = ("Int", "UInt", "Bool", "Key")
 _OWN_PARAMETERS = frozenset(["fmt", "ordered", "partitioned", "skip_format_check"])  # of jax.debug.print
 
 
-class Values:
+class ValueChecks:
     """Writes checks and prints of values in one file, called `name` in what they say."""
 
-    def __init__(self, file: File, name: str, outcome: Outcome) -> None:
+    def __init__(self, file: FilePlan, name: str, outcome: RewriteOutcome) -> None:
         self.file = file
         self.name = json.dumps(name)[1:-1]  # for a string literal in any encoding
         self.outcome = outcome
 
-    def run(self, options: Options) -> None:
+    def run(self, options: RewriteOptions) -> None:
         """All that the options ask for."""
         if options.prints:
             for placed in self.file.tables.statements:
@@ -52,8 +52,10 @@ class Values:
                     told.add((id(target.statement), name))
                     self._watch(target, name, options)
 
-    def _watch(self, target: Target, name: str, options: Options) -> None:
-        passing = meant(getattr(target.statement, "value", None)) | ({INFINITY} if options.nan_only else set())
+    def _watch(self, target: ClaimTarget, name: str, options: RewriteOptions) -> None:
+        passing = intended_nonfinite(getattr(target.statement, "value", None)) | (
+            {INFINITY} if options.nan_only else set()
+        )
         if passing >= {INFINITY, NAN}:
             return
         jnp, eqx = self.file.needs.module("jnp"), self.file.needs.module("eqx")
@@ -72,10 +74,10 @@ class Values:
             self.outcome.insertions.append(Insertion(target.spot, text, FINITE, about))
         self.outcome.values += 1
 
-    def _where(self, target: Target) -> str:
+    def _where(self, target: ClaimTarget) -> str:
         return f"{target.function.name}: " if isinstance(target.function, Function) else ""
 
-    def _print(self, placed: Placed, patterns: Sequence[str]) -> None:
+    def _print(self, placed: PlacedStatement, patterns: Sequence[str]) -> None:
         """Print the variables that a statement assigns, where a pattern fits them."""
         node = placed.node
         if not isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign) or node.value is None:
@@ -89,7 +91,7 @@ class Values:
             try:
                 spot = self.file.layout.behind(node)
             except NoPlaceError as error:
-                self.outcome.left.append(Left(node.lineno, "value", str(error)))
+                self.outcome.left.append(SkippedClaim(node.lineno, "value", str(error)))
                 continue
             self.outcome.insertions.append(Insertion(spot, self._print_call(paths[-1], name), PRINT, node.lineno))
             self.outcome.values += 1
@@ -99,7 +101,7 @@ class Values:
         shown = self.name.replace("{", "{{").replace("}", "}}")
         return f'{self.file.needs.module("jax")}.debug.print("{shown}:{LINE} {path} = {{{key}}}", {key}={name})'
 
-    def _paths(self, placed: Placed, name: str) -> Iterator[str]:
+    def _paths(self, placed: PlacedStatement, name: str) -> Iterator[str]:
         """What a pattern may call a variable: `x`, `forward.x`, `Model.forward.x`."""
         scope = self.file.tables.scopes[placed.scope]
         parts = scope.qualname.split(".") if scope.kind == "function" else []
@@ -107,7 +109,7 @@ class Values:
             yield ".".join([*parts[start:], name])
 
 
-def _variables(target: Target) -> list[str]:
+def _variables(target: ClaimTarget) -> list[str]:
     """The plain variables that a statement gives the claimed value to."""
     if not target.assigned or isinstance(target.function, ast.ClassDef):
         return []

@@ -28,12 +28,12 @@ def arrays(variables: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             continue
         found = [(path, leaf) for path, leaf in leaves if is_array(leaf) and not isinstance(leaf, np.generic)]
         for path, leaf in found[:_MOST]:
-            yield f"{name}{jax.tree_util.keystr(path)}", described(leaf)
+            yield f"{name}{jax.tree_util.keystr(path)}", summarize_array(leaf)
         if len(found) > _MOST:
             yield name, f"and {len(found) - _MOST} arrays more"
 
 
-def described(array: Any) -> str:
+def summarize_array(array: Any) -> str:
     """`f32[2,3]  -1.5 .. 2  4 not finite`; of a tracer, which has no values, the type alone."""
     text = short(array)
     with contextlib.suppress(Exception):  # donated, on other machines, or of a computation that has failed

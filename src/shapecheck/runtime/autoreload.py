@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final
 
-from shapecheck.runtime.import_hook import Probing
+from shapecheck.runtime.import_hook import ProbeInserter
 from shapecheck.runtime.patch_functions import has_probes
 
 _RELOADER: Final = "IPython.extensions.autoreload"
@@ -21,10 +21,10 @@ _EQUAL: Final = ("co_code", "co_names", "co_varnames", "co_freevars", "co_cellva
 _OPTIMIZED: Final = 1  # `inspect.CO_OPTIMIZED`: the code of a function, and not of a class
 
 
-class Following:
+class ReloadedFunctions:
     """Gives functions the probes of the text that their file has now, where they do what it says."""
 
-    def __init__(self, probing: Probing) -> None:
+    def __init__(self, probing: ProbeInserter) -> None:
         self._probing = probing
         self._times: dict[str, int] = {}
         self._texts: dict[str, bytes] = {}  # what was looked at last
@@ -51,15 +51,15 @@ class Following:
         self._texts[file] = text
         if text == before:
             return
-        self._probed(file, before, {})
+        self._code_with_probes(file, before, {})
         names: dict[str, Any] = {}
-        codes = self._probed(file, text, names)
+        codes = self._code_with_probes(file, text, names)
         vars(module).update(names)
         for function in [each for each in gc.get_objects() if type(each) is FunctionType]:
             if function.__globals__ is vars(module):
                 self._renew(function, codes)
 
-    def _probed(self, file: str, text: bytes, names: dict[str, Any]) -> list[CodeType]:
+    def _code_with_probes(self, file: str, text: bytes, names: dict[str, Any]) -> list[CodeType]:
         """The code of all functions, with what probes there are; it is known from then on what they are without."""
         tree = self._probing.tree(text, file, names)
         plain = list(_functions(compile(text, file, "exec", dont_inherit=True)))

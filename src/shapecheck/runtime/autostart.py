@@ -8,19 +8,19 @@ import runpy
 import sys
 from typing import Any
 
-from shapecheck.runtime.check_session import Session
-from shapecheck.runtime.patch_functions import Swapped
+from shapecheck.runtime.check_session import CheckSession
+from shapecheck.runtime.patch_functions import PatchedFunctions
 from shapecheck.runtime.runtime_options import from_environment
-from shapecheck.runtime.unchecked_functions import shell_here
+from shapecheck.runtime.unchecked_functions import current_shell
 
 
 class _Program:
     """The session of this process."""
 
-    session: Session | None = None
+    session: CheckSession | None = None
 
 
-def begin() -> Session | None:
+def begin() -> CheckSession | None:
     """Check this process as the environment asks, from now to its end; None if it asks for nothing.
 
     A variable with a value that is none ends the process, with status 2.
@@ -33,7 +33,7 @@ def begin() -> Session | None:
             raise SystemExit(2) from None
         if options is None:
             return None
-        session = _Program.session = Session(options)
+        session = _Program.session = CheckSession(options)
         session.start()
         session.failures.watch(debug=options.pdb)
         atexit.register(session.stop)
@@ -50,20 +50,20 @@ def begin_on_import() -> None:
     command = os.path.splitext(os.path.basename(sys.argv[0] if sys.argv else ""))[0]
     if command == "shapecheck" or sys.orig_argv[1:3] == ["-m", "shapecheck"]:
         return
-    shell = shell_here()
+    shell = current_shell()
     if shell is not None:
         shell.extension_manager.load_extension("shapecheck")
         return
     session = begin()
     if session is not None:
-        Swapped(session.probing)
+        PatchedFunctions(session.probing)
 
 
-def _watch_main(session: Session) -> None:
+def _watch_main(session: CheckSession) -> None:
     """A spawned process runs the program's script again, under another name."""
     run_path = runpy.run_path
 
-    def probed(path_name: str, init_globals: Any = None, run_name: str | None = None) -> Any:
+    def run_path_with_probes(path_name: str, init_globals: Any = None, run_name: str | None = None) -> Any:
         if run_name != "__mp_main__" or not os.path.isfile(path_name):
             return run_path(path_name, init_globals, run_name)
         with open(path_name, "rb") as stream:
@@ -72,4 +72,4 @@ def _watch_main(session: Session) -> None:
         exec(session.code(source, path_name, names), names)  # noqa: S102 - the program itself
         return names
 
-    runpy.run_path = probed
+    runpy.run_path = run_path_with_probes

@@ -16,7 +16,7 @@ from shapecheck.runtime.excepthook import is_ours
 _calling = threading.RLock()
 
 
-def opening(is_own: Callable[[str], bool]) -> Callable[[jax.Array], None]:
+def break_unless_true(is_own: Callable[[str], bool]) -> Callable[[jax.Array], None]:
     """A function that stops the program where it is called, if what it is given is False when it is computed.
 
     https://docs.jax.dev/en/latest/_autosummary/jax.debug.breakpoint.html

@@ -6,25 +6,25 @@ import logging
 from collections.abc import Callable, Hashable
 from typing import Any, Final
 
-from shapecheck.evaluate.probes.recorder import Listener, Opened
+from shapecheck.evaluate.probes.recorder import Listener, OpenCall
 from shapecheck.model import Call, Evaluation, Observation, Site
 from shapecheck.runtime.errors import ShapeMismatch, note
-from shapecheck.runtime.judge_client import Asking
+from shapecheck.runtime.judge_client import JudgeClient
 
 LOGGER: Final = logging.getLogger("shapecheck")
 _MOST = 50_000  # combinations of shapes that are remembered
 
-Tap = Callable[[Opened, Site, Any], Any]
+Tap = Callable[[OpenCall, Site, Any], Any]
 
 
-class Checking(Listener):
+class CallChecker(Listener):
     """Judges calls as they go, and raises ShapeMismatch for the first that contradicts a claim, or warns.
 
     `prompt` has the sites of annotations, by path: what these say holds or not at once, while what comments mean
     depends on all others of their scope. So they are judged at the end of a call, and of each turn of a loop.
     """
 
-    def __init__(self, asking: Asking, tap: Tap | None = None, *, shapes: bool = True, warn: bool = False) -> None:
+    def __init__(self, asking: JudgeClient, tap: Tap | None = None, *, shapes: bool = True, warn: bool = False) -> None:
         self.prompt: dict[str, frozenset[int]] = {}
         self._asking = asking
         self._judged: set[Hashable] = set()
@@ -38,12 +38,12 @@ class Checking(Listener):
         self._judged.clear()  # what was told in one way is told in another
         self._told.clear()
 
-    def entered(self, opened: Opened) -> None:
+    def on_enter(self, opened: OpenCall) -> None:
         """The parameters' annotations can be judged."""
         if self._shapes and opened.observations:
             self._judge(opened, over=False)
 
-    def observed(self, opened: Opened, site: Site, value: Any) -> Any:
+    def on_observation(self, opened: OpenCall, site: Site, value: Any) -> Any:
         """An annotated value can be judged."""
         if self.off:
             return value
@@ -53,19 +53,19 @@ class Checking(Listener):
                 self._judge(opened, over=False)
         return value if self._tap is None else self._tap(opened, site, value)
 
-    def left(self, opened: Opened) -> None:
+    def on_exit(self, opened: OpenCall) -> None:
         """All can be judged."""
         if self._shapes and opened.observations:
             self._judge(opened, over=True)
 
-    def failed(self, opened: Opened, error: BaseException) -> None:
+    def on_failure(self, opened: OpenCall, error: BaseException) -> None:
         """An error of the program's own stays what it is, and has a note of what may explain it."""
         own = isinstance(error, Exception) and not isinstance(error, ShapeMismatch)
         if self._shapes and opened.observations and own:
-            for found in self._found(opened, over=True):
+            for found in self._new_findings(opened, over=True):
                 note(error, found["text"])
 
-    def _turn(self, opened: Opened, site: Site) -> None:
+    def _turn(self, opened: OpenCall, site: Site) -> None:
         """Of a loop, keep the turn that is under way: names may mean another size in each."""
         *earlier, latest = opened.observations
         if all(each.site != site.index for each in earlier):
@@ -76,8 +76,8 @@ class Checking(Listener):
         opened.observations[:] = [o for o in earlier if o.site != site.index and not _inside(sites[o.site], site)]
         opened.observations.append(latest)
 
-    def _judge(self, opened: Opened, *, over: bool) -> None:
-        for found in self._found(opened, over=over):
+    def _judge(self, opened: OpenCall, *, over: bool) -> None:
+        for found in self._new_findings(opened, over=over):
             if not self._warn:
                 self._judged.clear()  # whoever catches the error may come again
                 raise ShapeMismatch(found["text"], found["code"], found["path"], found["line"])
@@ -85,9 +85,9 @@ class Checking(Listener):
                 self._told.add(found["text"])
                 LOGGER.warning("%s", found["text"])
 
-    def _found(self, opened: Opened, *, over: bool) -> list[dict[str, Any]]:
-        calls: list[Opened] = []
-        each: Opened | None = opened
+    def _new_findings(self, opened: OpenCall, *, over: bool) -> list[dict[str, Any]]:
+        calls: list[OpenCall] = []
+        each: OpenCall | None = opened
         while each is not None:
             calls.append(each)
             each = each.outer
@@ -106,7 +106,7 @@ def _inside(site: Site, of: Site) -> bool:
     return bool(of.loop) and site.loop[: len(of.loop)] == of.loop
 
 
-def _evaluation(calls: list[Opened]) -> Evaluation:
+def _evaluation(calls: list[OpenCall]) -> Evaluation:
     first = calls[0]
     found = []
     for opened in calls:

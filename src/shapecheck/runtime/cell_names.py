@@ -17,12 +17,12 @@ _JAXTYPING = "jaxtyping"
 _LONGEST = 500  # characters of a text that may be an annotation
 
 
-def meaning(text: str, mentioned: frozenset[str], variables: Mapping[str, Any]) -> str:
+def context_statements(text: str, mentioned: frozenset[str], variables: Mapping[str, Any]) -> str:
     """The statements. Plain variables are told only where the code has `mentioned` them: the others are left over."""
     lines: list[str] = []
     used: set[str] = set()
     for name in sorted({*_NAME.findall(text)} & variables.keys()):
-        line = _imported(name, variables[name]) or _alias(name, variables[name], used)
+        line = _import_statement(name, variables[name]) or _alias(name, variables[name], used)
         if not line and name in mentioned and not _has_own_name(variables[name]):
             line = f"{name} = {_plain(variables[name])}"
         lines += [line] if line else []
@@ -30,7 +30,7 @@ def meaning(text: str, mentioned: frozenset[str], variables: Mapping[str, Any]) 
     return "\n".join([*first, *lines])
 
 
-def _imported(name: str, value: Any) -> str:
+def _import_statement(name: str, value: Any) -> str:
     """The import of a module, or of something that a module calls by a name; "" if it is none."""
     if type(value) is types.ModuleType:
         return f"import {value.__name__} as {name}" if _is_dotted(value.__name__) else ""
@@ -75,11 +75,11 @@ def _annotation(value: Any, used: set[str]) -> str:
     if origin is typing.Annotated:
         return arguments[0]
     if origin is not None and arguments:
-        return f"{_named(origin)}[{', '.join(arguments)}]"
-    return "..." if value is Ellipsis else "None" if value is type(None) else _named(value)
+        return f"{_type_name(origin)}[{', '.join(arguments)}]"
+    return "..." if value is Ellipsis else "None" if value is type(None) else _type_name(value)
 
 
-def _named(value: Any) -> str:
+def _type_name(value: Any) -> str:
     name = value.__name__.rpartition(".")[2] if isinstance(value, type) else ""
     return name if name.isidentifier() else "object"
 
@@ -91,7 +91,7 @@ def _of_jaxtyping(value: Any, used: set[str]) -> str:
         return "object"
     used.add(first)
     if isinstance(dims := getattr(value, "dim_str", None), str):
-        return f"{first}[{_named(value.array_type)}, {dims!r}]"
+        return f"{first}[{_type_name(value.array_type)}, {dims!r}]"
     if "[" in value.__name__ and hasattr(value, "leaftype"):
         structure = getattr(value, "structure", None)
         told = f", {structure!r}" if isinstance(structure, str) else ""

@@ -29,12 +29,12 @@ class Cell:
     variables: dict[str, Any] = field(repr=False, compare=False)
     shows_assigned: bool = False
 
-    def fitted(self, tree: ast.Module) -> ast.Module:
+    def fit_tree(self, tree: ast.Module) -> ast.Module:
         """Its tree with probes, for where other cells have theirs, and where an expression at the end is shown."""
         _show_last(tree.body, self.shows_assigned)
         for node in ast.walk(tree):
             if isinstance(node, ast.Expr) and _probe(node) is not None:
-                node.value = _kept(ast.Constant(None), [node.value])  # all expressions may be shown
+                node.value = _pass_value_call(ast.Constant(None), [node.value])  # all expressions may be shown
         return ast.fix_missing_locations(with_handle(tree, self.handle))
 
 
@@ -47,19 +47,19 @@ def with_handle(tree: ast.Module, handle: str) -> ast.Module:
     return tree
 
 
-class Ending:
+class CellEnd:
     """What the handle does that all cells share, where `wait` is called at the end of each."""
 
     def __init__(self, wait: Callable[[], None]) -> None:
         self.leave = wait
 
-    def kept(self, value: Any, *probes: Any) -> Any:
+    def pass_value(self, value: Any, *probes: Any) -> Any:
         """The value of a cell's last expression."""
         return value
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Some keep all variables of a notebook in a file."""
-        return Ending, (type(None),)
+        return CellEnd, (type(None),)
 
 
 def with_end(tree: ast.Module, assigned: bool) -> ast.Module:
@@ -85,13 +85,13 @@ def _show_last(body: list[ast.stmt], assigned: bool) -> None:
         return
     shown = body[end - 1]
     if not isinstance(shown, ast.Expr):
-        name = _assigned(shown) if assigned else None
+        name = _assigned_variable(shown) if assigned else None
         if name is None:
             return
         shown = ast.copy_location(ast.Expr(ast.copy_location(ast.Name(name, ast.Load()), shown)), shown)
         body.insert(end, shown)
         end += 1
-    shown.value = _kept(shown.value, probes)
+    shown.value = _pass_value_call(shown.value, probes)
     del body[end:]
 
 
@@ -101,12 +101,12 @@ def _probe(statement: ast.stmt) -> ast.expr | None:
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
         return None
     owner = call.func.value
-    ours = isinstance(owner, ast.Name) and owner.id == HANDLE and call.func.attr in ("leave", "named")
+    ours = isinstance(owner, ast.Name) and owner.id == HANDLE and call.func.attr in ("leave", "observe_name")
     return call if ours else None
 
 
-def _kept(value: ast.expr, probes: Sequence[ast.expr]) -> ast.expr:
-    function = ast.Attribute(ast.Name(HANDLE, ast.Load()), "kept", ast.Load())
+def _pass_value_call(value: ast.expr, probes: Sequence[ast.expr]) -> ast.expr:
+    function = ast.Attribute(ast.Name(HANDLE, ast.Load()), "pass_value", ast.Load())
     call = ast.Call(function, [value, *probes], [])
     for node in (function.value, function, call, value):
         if not hasattr(node, "lineno"):
@@ -114,7 +114,7 @@ def _kept(value: ast.expr, probes: Sequence[ast.expr]) -> ast.expr:
     return call
 
 
-def _assigned(statement: ast.stmt) -> str | None:
+def _assigned_variable(statement: ast.stmt) -> str | None:
     """The variable that a statement assigns, if it is one."""
     targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
     (target, *others) = targets

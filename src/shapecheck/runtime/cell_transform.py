@@ -15,10 +15,10 @@ from collections.abc import Callable
 from typing import Any
 
 from shapecheck.evaluate.probes.ast_probes import HANDLE
-from shapecheck.runtime.autoreload import Following
-from shapecheck.runtime.cell_names import meaning
-from shapecheck.runtime.cell_source import Cell, Ending, with_end
-from shapecheck.runtime.check_session import Session
+from shapecheck.runtime.autoreload import ReloadedFunctions
+from shapecheck.runtime.cell_names import context_statements
+from shapecheck.runtime.cell_source import Cell, CellEnd, with_end
+from shapecheck.runtime.check_session import CheckSession
 from shapecheck.runtime.errors import CheckError
 from shapecheck.worker.rpc import later
 
@@ -26,17 +26,17 @@ _TEXTS = 8  # latest ones, which may wait for their trees
 _MAGIC = re.compile(r"%%?[\w.]+")
 
 
-class Cells(ast.NodeTransformer):
+class CellTransformer(ast.NodeTransformer):
     """Knows the cells of a shell, and puts probes into those that it begins to run. `failed` is told if it cannot."""
 
-    def __init__(self, shell: Any, session: Session, failed: Callable[[CheckError], None]) -> None:
+    def __init__(self, shell: Any, session: CheckSession, failed: Callable[[CheckError], None]) -> None:
         self._shell, self._session, self._failed = shell, session, failed
         self._texts: deque[str] = deque(maxlen=_TEXTS)
         self._outermost: Any = None  # the cell that runs, inside of which magics may run others
         self._title = ""
         self._begun: Any = None  # a cell that waits for its tree
         self._names: Counter[str] = Counter()
-        self._following = Following(session.probing)
+        self._following = ReloadedFunctions(session.probing)
         self.known: list[Cell] = []
         self.on = False
 
@@ -69,7 +69,7 @@ class Cells(ast.NodeTransformer):
         if text is None or not isinstance(tree, ast.Module):
             return tree
         self._texts.remove(text)
-        cell = self._cell(*self._called(text), text, tree)
+        cell = self._cell(*self._cell_names(text), text, tree)
         names: dict[str, Any] = {}
         try:
             self._following.follow()
@@ -79,7 +79,7 @@ class Cells(ast.NodeTransformer):
             return tree
         self.known.append(cell)
         if self._session.watches:
-            names[HANDLE] = Ending(self._session.wait)
+            names[HANDLE] = CellEnd(self._session.wait)
             probed = with_end(probed or tree, cell.shows_assigned)
         self._shell.user_global_ns.update(names)
         return probed or tree
@@ -88,12 +88,12 @@ class Cells(ast.NodeTransformer):
         count = self._names[name]
         self._names[name] += 1
         mentioned = frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
-        before = meaning(text, mentioned, self._shell.user_ns)
+        before = context_statements(text, mentioned, self._shell.user_ns)
         shows = self._shell.ast_node_interactivity == "last_expr_or_assign"
         handle, variables = f"__shapecheck_{len(self.known) + 1}__", self._shell.user_global_ns
         return Cell(later(name, count), file, text, mentioned, before, handle, variables, shows)
 
-    def _called(self, text: str) -> tuple[str, str]:
+    def _cell_names(self, text: str) -> tuple[str, str]:
         """What people call a cell, and what Python calls its code."""
         begun, self._begun = self._begun, None
         count = self._shell.execution_count

@@ -9,23 +9,23 @@ from functools import cached_property
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from shapecheck.evaluate.probes.recorder import Opened
+from shapecheck.evaluate.probes.recorder import OpenCall
 from shapecheck.model import Site
 from shapecheck.runtime import import_hook
-from shapecheck.runtime.call_checks import Checking
-from shapecheck.runtime.excepthook import Failures, no_other_record, users_frame
-from shapecheck.runtime.judge_client import Asking
-from shapecheck.runtime.runtime_options import Options
+from shapecheck.runtime.call_checks import CallChecker
+from shapecheck.runtime.excepthook import ErrorReporter, no_other_record, users_frame
+from shapecheck.runtime.judge_client import JudgeClient
+from shapecheck.runtime.runtime_options import RuntimeOptions
 from shapecheck.runtime.sigint import putting_off
-from shapecheck.runtime.watched_names import Made, held
+from shapecheck.runtime.watched_names import ValueOrigin, chain_value
 
 if TYPE_CHECKING:
-    from shapecheck.evaluate.stages.stage_recorder import StageWatch
-    from shapecheck.runtime.stage_checks import Stages
+    from shapecheck.evaluate.stages.stage_recorder import StageRecorder
+    from shapecheck.runtime.stage_checks import StageChecks
 
 
 @contextlib.contextmanager
-def _debugging(*, nan_only: bool) -> Iterator[None]:
+def _debug_nans(*, nan_only: bool) -> Iterator[None]:
     """JAX looks at each operation itself: https://docs.jax.dev/en/latest/debugging/flags.html."""
     import jax  # noqa: PLC0415 - asked for by name
 
@@ -41,27 +41,27 @@ def forget_traces() -> None:
         jax.clear_caches()
 
 
-class Session:
+class CheckSession:
     """Checks as `options` say, from `start` to `stop`. `asking` knows the claims."""
 
-    def __init__(self, options: Options, asking: Asking | None = None) -> None:
-        self.asking = asking or Asking(options.python)
-        self.checking = Checking(self.asking)
-        self.probing = import_hook.Probing(options.root, options.include, self.asking, self.checking)
+    def __init__(self, options: RuntimeOptions, asking: JudgeClient | None = None) -> None:
+        self.asking = asking or JudgeClient(options.python)
+        self.checking = CallChecker(self.asking)
+        self.probing = import_hook.ProbeInserter(options.root, options.include, self.asking, self.checking)
         self._do(options)
-        self.failures = Failures(self.probing)
+        self.failures = ErrorReporter(self.probing)
         self._finder = import_hook.Finder(self.probing, self._enter)
         self._frameworks = contextlib.ExitStack()
         self._entered: set[str] = set()
 
-    def _do(self, options: Options) -> None:
+    def _do(self, options: RuntimeOptions) -> None:
         self.options = options
         taps = bool({"outputs", "grads"} & set(options.numerics))
         self.watches = bool(taps or options.prints or options.log)
         self.checking.do(self._value if taps else None, shapes=options.shapes, warn=options.failing == "warn")
         self.probing.look_for(options.root, options.include, options.prints, self._variable if options.prints else None)
 
-    def change(self, options: Options) -> None:
+    def change(self, options: RuntimeOptions) -> None:
         """Check as other options say, what has probes already as well. Raises what was not told yet."""
         try:
             self._let_go()
@@ -79,7 +79,7 @@ class Session:
         if self.watches:
             self._frameworks.enter_context(putting_off())
         if "ops" in self.options.numerics and "jax" in sys.modules:  # else its variables say so
-            self._frameworks.enter_context(_debugging(nan_only=self.options.nan_only))
+            self._frameworks.enter_context(_debug_nans(nan_only=self.options.nan_only))
         for name in sorted(import_hook.FRAMEWORKS & sys.modules.keys()):
             self._enter(name)
 
@@ -118,7 +118,7 @@ class Session:
             jax.effects_barrier()
             self._stages.arrive()
         except Exception as error:
-            self.failures.raise_unless_told(error)
+            self.failures.raise_unless_reported(error)
 
     def code(self, source: bytes, file: str, names: dict[str, Any]) -> CodeType:
         """The code of a script, for a module with these names."""
@@ -127,27 +127,27 @@ class Session:
         return code
 
     @cached_property
-    def _stages(self) -> Stages:
-        from shapecheck.runtime.stage_checks import Stages  # noqa: PLC0415 - it imports JAX
+    def _stages(self) -> StageChecks:
+        from shapecheck.runtime.stage_checks import StageChecks  # noqa: PLC0415 - it imports JAX
 
         no_other_record()
-        return Stages(self.options, self.probing, self.failures.not_finite)
+        return StageChecks(self.options, self.probing, self.failures.not_finite)
 
     @cached_property
-    def _watch(self) -> StageWatch:
-        from shapecheck.evaluate.stages.stage_recorder import StageWatch  # noqa: PLC0415 - it imports JAX
+    def _watch(self) -> StageRecorder:
+        from shapecheck.evaluate.stages.stage_recorder import StageRecorder  # noqa: PLC0415 - it imports JAX
 
         parameter = self._stages.parameter if "grads" in self.options.numerics else None
-        watch = StageWatch((), self.probing.shown, runner=self._stages.run, parameter=parameter)
+        watch = StageRecorder((), self.probing.shown_path, runner=self._stages.run_stage, parameter=parameter)
         return self._frameworks.enter_context(watch)
 
-    def _value(self, opened: Opened, site: Site, value: Any) -> Any:
+    def _value(self, opened: OpenCall, site: Site, value: Any) -> Any:
         frame = users_frame(sys._getframe(1))
         line, variables = (frame.f_lineno, frame.f_locals) if frame is not None else (0, {})
         known = self.probing.operands[opened.probe.path]
         made = known.returns.get(line) if site.kind == "return" else known.sites.get(site.index)
-        made = made or Made()
-        given = {name: held(variables, name) for name in made.names}
+        made = made or ValueOrigin()
+        given = {name: chain_value(variables, name) for name in made.names}
         return self._stages.value(opened, site, value, given, line, made.meant)
 
     def _variable(self, name: str, line: int, value: Any) -> Any:

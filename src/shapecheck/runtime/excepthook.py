@@ -26,23 +26,23 @@ def _is_others(record: logging.LogRecord) -> bool:
     return not (record.exc_info and isinstance(record.exc_info[1], NonFinite))
 
 
-class Own(Protocol):
+class OwnFiles(Protocol):
     """What is the user's own."""
 
     def is_own(self, file: str) -> bool:
         """Whether a file is."""
 
-    def shown(self, file: str) -> str:
+    def shown_path(self, file: str) -> str:
         """What it is called in messages."""
 
     def shares_variables(self, file: str, function: str) -> bool:
         """Whether the variables of a frame are those of a whole notebook."""
 
 
-class Failures:
+class ErrorReporter:
     """Shows what ended the program. `own` knows which files are the user's."""
 
-    def __init__(self, own: Own) -> None:
+    def __init__(self, own: OwnFiles) -> None:
         self._own = own
         self._debug = False
         self.not_finite: list[str] = []  # what a callback found and raised
@@ -70,7 +70,7 @@ class Failures:
         plain.__suppress_context__ = True
         return plain.with_traceback(error.__traceback__)
 
-    def raise_unless_told(self, error: Exception) -> None:
+    def raise_unless_reported(self, error: Exception) -> None:
         """At the end JAX may raise once more what a check has raised, and the program has shown."""
         if self._text(error) not in self._told:
             raise self.plain(error) from None
@@ -79,7 +79,7 @@ class Failures:
         return next((each for each in reversed(self.not_finite) if each.partition("\n")[0] in str(error)), None)
 
     def _show(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        self._tell(error, trace, sys.__excepthook__)
+        self._show_error(error, trace, sys.__excepthook__)
         if self._debug and not isinstance(error, (KeyboardInterrupt, SystemExit)):
             self._open_debugger(without_ours(trace))
 
@@ -90,9 +90,9 @@ class Failures:
             threading.__excepthook__(threading.ExceptHookArgs((*error, args.thread)))
 
         if args.exc_value is not None:
-            self._tell(args.exc_value, args.exc_traceback, show)
+            self._show_error(args.exc_value, args.exc_traceback, show)
 
-    def _tell(self, error: BaseException, trace: TracebackType | None, show: Callable[..., object]) -> None:
+    def _show_error(self, error: BaseException, trace: TracebackType | None, show: Callable[..., object]) -> None:
         """Show an error as Python does, and the arrays in the user's frames."""
         error = self.plain(error)
         trace = without_ours(trace)
@@ -130,12 +130,12 @@ class Failures:
             found = list(arrays(frame.f_locals))
             if found:
                 name = getattr(frame.f_code, "co_qualname", frame.f_code.co_name)
-                yield f"  {self._shown(file)}:{line} in {name}"
+                yield f"  {self._shown_path(file)}:{line} in {name}"
                 width = max(len(each[0]) for each in found)
                 yield from (f"    {label:{width}}  {text}" for label, text in found)
 
-    def _shown(self, file: str) -> str:
-        shown = self._own.shown(file)
+    def _shown_path(self, file: str) -> str:
+        shown = self._own.shown_path(file)
         return file if shown.startswith(os.pardir) else shown
 
 

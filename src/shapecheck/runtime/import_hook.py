@@ -17,10 +17,10 @@ from typing import Any, cast
 from shapecheck.evaluate.probes.ast_probes import HANDLE, instrument
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.runtime import watched_names
-from shapecheck.runtime.call_checks import Checking
+from shapecheck.runtime.call_checks import CallChecker
 from shapecheck.runtime.cell_source import Cell, with_handle
-from shapecheck.runtime.judge_client import Asking
-from shapecheck.runtime.lazy_probe import EarlyProbe
+from shapecheck.runtime.judge_client import JudgeClient
+from shapecheck.runtime.lazy_probe import LazyProbe
 from shapecheck.runtime.runtime_constructions import PassingConstructions
 from shapecheck.worker.rpc import ModulePlan, as_shown
 
@@ -33,10 +33,10 @@ _STANDARD = os.path.join(os.path.realpath(os.path.dirname(os.__file__)), "")
 _OURS = os.path.join(os.path.realpath(os.path.dirname(os.path.dirname(__file__))), "")
 
 
-class Probing:
+class ProbeInserter:
     """Puts probes into the user's files: those under `root`, if there is one, and in the packages `include`."""
 
-    def __init__(self, root: str, include: Sequence[str], asking: Asking, checking: Checking) -> None:
+    def __init__(self, root: str, include: Sequence[str], asking: JudgeClient, checking: CallChecker) -> None:
         self._asking, self._checking = asking, checking
         self.recorder = Recorder({}, listener=checking)
         self.recorder.constructions = PassingConstructions()
@@ -81,13 +81,13 @@ class Probing:
         """
         plan, version = self._plan(file, source)
         handle = f"__shapecheck_version_{version}__" if version else HANDLE
-        names[handle] = EarlyProbe(self.recorder, *((plan.path, plan.scopes, plan.sites) if plan else (file, (), ())))
+        names[handle] = LazyProbe(self.recorder, *((plan.path, plan.scopes, plan.sites) if plan else (file, (), ())))
         if plan is None and self._watch is None:
             return None
-        tree = self._probed(source, file, plan, names)
+        tree = self._tree_with_probes(source, file, plan, names)
         return with_handle(tree, handle) if version else tree
 
-    def _probed(self, source: bytes, file: str, plan: ModulePlan | None, names: dict[str, Any]) -> ast.Module:
+    def _tree_with_probes(self, source: bytes, file: str, plan: ModulePlan | None, names: dict[str, Any]) -> ast.Module:
         # What the program prints, it prints.
         sites = [site for site in plan.sites if site.kind != "shown"] if plan is not None else []
         if plan is not None:
@@ -95,7 +95,7 @@ class Probing:
         tree = instrument(source, file, plan.scopes if plan else (), sites, leaving=True)
         if self._watch is not None:
             names[watched_names.HANDLE] = self._watch
-            tree = watched_names.watched(tree, self._globs)
+            tree = watched_names.wrap_assignments(tree, self._globs)
         return tree
 
     def cell(self, cell: Cell, names: dict[str, Any]) -> ast.Module | None:
@@ -106,16 +106,16 @@ class Probing:
             self.recorder.paths[cell.file] = as_shown(cell.name)
         if cell.name not in self._plans_of_cells:
             found = self._asking.read_cell(cell.name, cell.text, cell.before)
-            self._plans_of_cells[cell.name] = self._noted(found)
+            self._plans_of_cells[cell.name] = self._note_prompt(found)
         plan = self._plans_of_cells[cell.name]
         if plan is None and self._watch is None:
             return None
         scopes, sites = (plan.scopes, plan.sites) if plan is not None else ((), ())
-        names[cell.handle] = EarlyProbe(self.recorder, cell.name, scopes, sites, cell.mentioned)
-        tree = self._probed(cell.text.encode(), cell.file, plan, names)
-        return cell.fitted(tree)
+        names[cell.handle] = LazyProbe(self.recorder, cell.name, scopes, sites, cell.mentioned)
+        tree = self._tree_with_probes(cell.text.encode(), cell.file, plan, names)
+        return cell.fit_tree(tree)
 
-    def shown(self, file: str) -> str:
+    def shown_path(self, file: str) -> str:
         """A file of the user's in messages; of a notebook's cell its name."""
         return self._cells.get(file) or os.path.relpath(file)
 
@@ -144,26 +144,26 @@ class Probing:
         for version, (text, plan) in enumerate(versions):
             if text == source:
                 return plan, version
-        plan = self._noted(self._asking.read(real, source, len(versions)))
+        plan = self._note_prompt(self._asking.read_file(real, source, len(versions)))
         versions.append((source, plan))
         if plan is not None:
             self.recorder.paths[file] = self.recorder.paths[real] = as_shown(plan.path)
         return plan, len(versions) - 1
 
-    def _noted(self, found: tuple[ModulePlan, frozenset[int]] | None) -> ModulePlan | None:
+    def _note_prompt(self, found: tuple[ModulePlan, frozenset[int]] | None) -> ModulePlan | None:
         if found is None:
             return None
         self._checking.prompt[found[0].path] = found[1]
         return found[0]
 
 
-class ProbingLoader(importlib.machinery.SourceFileLoader):
+class OwnFileLoader(importlib.machinery.SourceFileLoader):
     """Compiles one of the user's files with its probes, in the way of the loader that would else have done it.
 
     No bytecode is written, and none is read.
     """
 
-    def __init__(self, fullname: str, path: str, probing: Probing, inner: Any) -> None:
+    def __init__(self, fullname: str, path: str, probing: ProbeInserter, inner: Any) -> None:
         super().__init__(fullname, path)
         self._probing, self._inner = probing, inner
         self._code: CodeType | None = None
@@ -182,7 +182,7 @@ class ProbingLoader(importlib.machinery.SourceFileLoader):
         elif type(self._inner) is importlib.machinery.SourceFileLoader:
             code = compile(tree, path, "exec", dont_inherit=True)
         else:
-            with _parsed_as(path, tree):
+            with _compile_as(path, tree):
                 code = self._inner.source_to_code(source, path)
         return code
 
@@ -197,7 +197,7 @@ class ProbingLoader(importlib.machinery.SourceFileLoader):
 class Finder(importlib.abc.MetaPathFinder):
     """Lets the other finders find, and puts probes into what they found."""
 
-    def __init__(self, probing: Probing, loaded: Callable[[str], None]) -> None:
+    def __init__(self, probing: ProbeInserter, loaded: Callable[[str], None]) -> None:
         self.probing, self._loaded = probing, loaded
 
     def find_spec(
@@ -208,19 +208,19 @@ class Finder(importlib.abc.MetaPathFinder):
             find = None if isinstance(finder, Finder) else getattr(finder, "find_spec", None)  # one of ours is enough
             spec = find(fullname, path, target) if find is not None else None
             if spec is not None:
-                return self._probed(spec, fullname)
+                return self._spec_with_probes(spec, fullname)
         return None
 
     def invalidate_caches(self) -> None:
         """There are none."""
 
-    def _probed(self, spec: importlib.machinery.ModuleSpec, fullname: str) -> importlib.machinery.ModuleSpec:
+    def _spec_with_probes(self, spec: importlib.machinery.ModuleSpec, fullname: str) -> importlib.machinery.ModuleSpec:
         loader, file = spec.loader, spec.origin
         if isinstance(loader, importlib.machinery.SourceFileLoader) and file is not None:
             if fullname in FRAMEWORKS:
-                spec.loader = _Announcing(fullname, file, self._loaded)
+                spec.loader = _AnnouncingLoader(fullname, file, self._loaded)
             elif self.probing.is_own(file, fullname):
-                spec.loader = ProbingLoader(fullname, file, self.probing, loader)
+                spec.loader = OwnFileLoader(fullname, file, self.probing, loader)
         elif type(loader).__module__ == _PYTEST and file is not None and self.probing.is_own(file, fullname):
             from shapecheck.runtime.pytest_loader import RewritingLoader  # noqa: PLC0415 - pytest is there
 
@@ -228,7 +228,7 @@ class Finder(importlib.abc.MetaPathFinder):
         return spec
 
 
-class _Announcing(importlib.machinery.SourceFileLoader):
+class _AnnouncingLoader(importlib.machinery.SourceFileLoader):
     """Says when a module has been loaded."""
 
     def __init__(self, fullname: str, path: str, loaded: Callable[[str], None]) -> None:
@@ -273,12 +273,12 @@ _compiling = threading.RLock()
 
 
 @contextlib.contextmanager
-def _parsed_as(path: str, tree: ast.Module) -> Iterator[None]:
+def _compile_as(path: str, tree: ast.Module) -> Iterator[None]:
     """Meanwhile, who parses the file at `path` gets `tree`: the one thing that all import hooks have in common."""
     compile_ = builtins.compile
     thread = threading.get_ident()
 
-    def compiled(source: Any, filename: Any, mode: str, flags: int = 0, *args: Any, **kwargs: Any) -> Any:
+    def compile_tree(source: Any, filename: Any, mode: str, flags: int = 0, *args: Any, **kwargs: Any) -> Any:
         ours = threading.get_ident() == thread and os.fspath(filename) == path
         if ours and flags & ast.PyCF_ONLY_AST and not isinstance(source, ast.AST):
             return tree
@@ -286,7 +286,7 @@ def _parsed_as(path: str, tree: ast.Module) -> Iterator[None]:
         return compile_(source, filename, mode, flags, *args, **kwargs)
 
     with _compiling:
-        builtins.compile = compiled
+        builtins.compile = compile_tree
         try:
             yield
         finally:

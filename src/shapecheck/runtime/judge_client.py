@@ -20,7 +20,7 @@ _START = (
 )
 
 
-class Asking:
+class JudgeClient:
     """Asks the referee, which is started with the first question. Any thread may ask; a forked process has its own."""
 
     def __init__(self, python: str = "") -> None:
@@ -30,25 +30,25 @@ class Asking:
         self._owner = 0
         self._read: list[dict[str, Any]] = []  # questions for what it knows
 
-    def read(self, file: str, source: bytes, version: int = 0) -> tuple[ModulePlan, frozenset[int]] | None:
+    def read_file(self, file: str, source: bytes, version: int = 0) -> tuple[ModulePlan, frozenset[int]] | None:
         """What to observe in a file, and the sites that can be judged at once; None if it claims nothing.
 
         The versions of a file are told apart: what was defined by an earlier one may be called yet.
         """
-        return self._plan({"op": "read", "file": file, "text": source.decode("latin-1"), "version": version})
+        return self._plan({"op": "read_file", "file": file, "text": source.decode("latin-1"), "version": version})
 
     def read_cell(self, name: str, text: str, before: str) -> tuple[ModulePlan, frozenset[int]] | None:
         """The same of a notebook's cell. `before` tells, as statements, what it finds there."""
         return self._plan({"op": "read_cell", "name": name, "text": text, "before": before})
 
     def _plan(self, question: dict[str, Any]) -> tuple[ModulePlan, frozenset[int]] | None:
-        answer = self._ask(question)
+        answer = self._request(question)
         self._read.append(question)
         return (answer["plan"], frozenset(answer["prompt"])) if answer else None
 
     def judge(self, evaluation: Evaluation, *, over: bool) -> list[dict[str, Any]]:
         """What contradicts the claims in the last call of an evaluation: `code`, `path`, `line` and `text` of each."""
-        return list(self._ask({"op": "judge", "evaluation": evaluation, "over": over}))
+        return list(self._request({"op": "judge", "evaluation": evaluation, "over": over}))
 
     def close(self) -> None:
         """End the referee; another question starts another."""
@@ -57,11 +57,11 @@ class Asking:
                 _end(self._process, self._owner)
             self._process = None
 
-    def _ask(self, message: dict[str, Any]) -> Any:
+    def _request(self, message: dict[str, Any]) -> Any:
         with self._lock:
             process, self._process = self._process, None  # one whose answer nobody has waited for is of no use
             if process is None or self._owner != os.getpid():
-                process, self._owner = self._started(), os.getpid()
+                process, self._owner = self._start_server(), os.getpid()
                 weakref.finalize(self, _end, process, self._owner)
                 for question in self._read:  # by another one
                     self._exchange(process, question)
@@ -90,7 +90,7 @@ class Asking:
             )
         return load(line)
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def _start_server(self) -> subprocess.Popen[bytes]:
         ours = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
         environment = {name: value for name, value in os.environ.items() if name != SWITCH}
         paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)

@@ -6,11 +6,11 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from shapecheck.evaluate.probes.recorder import Opened, Recorder
+from shapecheck.evaluate.probes.recorder import OpenCall, Recorder
 from shapecheck.model import Scope, Site
 
 
-class EarlyProbe:
+class LazyProbe:
     """The handle of a probed module, which becomes that of the recorder as soon as the program has JAX."""
 
     def __init__(
@@ -23,7 +23,7 @@ class EarlyProbe:
     ) -> None:
         self.recorder, self.path, self.scopes, self.sites = recorder, path, scopes, sites
         self._mentioned = mentioned
-        self._before = _Before(self)
+        self._before = _ProbeWithoutJax(self)
         self._real: Any = None
 
     def __getattr__(self, name: str) -> Any:
@@ -43,54 +43,54 @@ class EarlyProbe:
         return _silent, ()
 
 
-class _Before:
+class _ProbeWithoutJax:
     """Without JAX there is no array that could be observed."""
 
-    def __init__(self, probe: EarlyProbe) -> None:
+    def __init__(self, probe: LazyProbe) -> None:
         self._probe = probe
 
-    def enter(self, scope: int, outer: Opened | None) -> Opened:
+    def enter(self, scope: int, outer: OpenCall | None) -> OpenCall:
         """Open a call."""
         recorder = self._probe.recorder
         recorder.count += 1
-        opened = Opened(self._probe, scope, recorder.count, outer)
+        opened = OpenCall(self._probe, scope, recorder.count, outer)
         opened.caller = recorder.frame(sys._getframe(1).f_back)
         return opened
 
-    def failed(self, opened: Opened) -> None:
+    def fail(self, opened: OpenCall) -> None:
         """A call ends with an error."""
 
-    def leave(self, opened: Opened) -> None:
+    def leave(self, opened: OpenCall) -> None:
         """A call is over."""
 
     def touch(self, scope: int) -> None:
         """A function ran."""
 
-    def value(self, opened: Opened | None, site: int, value: Any) -> Any:
+    def value(self, opened: OpenCall | None, site: int, value: Any) -> Any:
         """An expression has a value."""
         return value
 
-    def returned(self, opened: Opened | None, value: Any) -> Any:
+    def observe_return(self, opened: OpenCall | None, value: Any) -> Any:
         """A function returns a value."""
         return value
 
-    def named(self, opened: Opened | None, site: int) -> None:
+    def observe_name(self, opened: OpenCall | None, site: int) -> None:
         """A variable has a value."""
 
-    def kept(self, value: Any, *probes: Any) -> Any:
+    def pass_value(self, value: Any, *probes: Any) -> Any:
         """The value of an expression, behind which probes have done their work."""
         return value
 
-    def constructing(self, scope: int) -> None:
+    def note_constructor(self, scope: int) -> None:
         """A constructor runs."""
 
-    def fields(self, scope: int, outer: Opened | None) -> Callable[[Any], Any]:
+    def fields(self, scope: int, outer: OpenCall | None) -> Callable[[Any], Any]:
         """A class is defined: one of no module of JAX's."""
         return lambda cls: cls
 
 
-def _silent() -> _Before:
-    return _Before(EarlyProbe(Recorder({}), "", (), ()))
+def _silent() -> _ProbeWithoutJax:
+    return _ProbeWithoutJax(LazyProbe(Recorder({}), "", (), ()))
 
 
 def _is_loaded(name: str) -> bool:

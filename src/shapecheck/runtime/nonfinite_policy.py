@@ -19,7 +19,7 @@ LOGGER: Final = logging.getLogger("shapecheck")
 
 
 @dataclass(frozen=True)
-class Place:
+class ValuePlace:
     """Where a value is looked at, as known when it was traced: `within` has the titles of the stages around it."""
 
     title: str
@@ -29,10 +29,10 @@ class Place:
 
 
 # Is told where, what in words, and whether what the value was made of was not finite either; says whether to stop.
-Failed = Callable[[Place, str, bool], bool]
+Failed = Callable[[ValuePlace, str, bool], bool]
 
 
-class Raising:
+class RaiseNonFinite:
     """Raises NonFinite, and notes its text in `found`: JAX wraps what a callback raises in an error of its own.
 
     Where several devices compute together, the others may wait for the one whose callback raises, until XLA ends the
@@ -45,7 +45,7 @@ class Raising:
         self._coming = ""  # until it is there
         self._there: weakref.ref[NonFinite] | None = None  # until nobody handles it any more
 
-    def found(self, place: Place, text: str, follows: bool) -> bool:
+    def handle(self, place: ValuePlace, text: str, follows: bool) -> bool:
         """Raise it, here or in the thread that asked for it. There is nowhere to stop."""
         if jax.local_device_count() == 1 or threading.get_ident() == place.thread:
             self._found.append(text)
@@ -55,7 +55,7 @@ class Raising:
                 return False  # what other devices find, and what follows from the first
             self._coming = text
         self._found.append(text)
-        error = self._arriving(text)
+        error = self._error_class(text)
         if not _interrupt(place.thread, error):
             _interrupt(threading.main_thread().ident or 0, error)
         return False
@@ -66,7 +66,7 @@ class Raising:
         if text:
             raise NonFinite(text)
 
-    def _arriving(self, text: str) -> type[NonFinite]:
+    def _error_class(self, text: str) -> type[NonFinite]:
         """A class of errors, as an interrupt wants it; it is made an error in the thread that is interrupted."""
 
         def init(error: NonFinite) -> None:
@@ -86,7 +86,7 @@ def _interrupt(thread: int, error: type[BaseException]) -> bool:
     return threads == 1
 
 
-class Telling:
+class LogNonFinite:
     """Logs what arises, and counts what is passed on. With `again`, the same place counts as often as it arises."""
 
     def __init__(self, *, again: bool = False) -> None:
@@ -97,7 +97,7 @@ class Telling:
         self._passing: set[str] = set()  # gradients, since one that was told
         self._passed: Counter[str] = Counter()
 
-    def found(self, place: Place, text: str, follows: bool) -> bool:
+    def handle(self, place: ValuePlace, text: str, follows: bool) -> bool:
         """Log it, if it arises at this place; whether it does."""
         with self._lock:
             arises = self._arises(place, follows)
@@ -114,7 +114,7 @@ class Telling:
             LOGGER.warning("What is not finite was passed on %s, %s%s", times, where, next(iter(self._passed)))
             self._passed.clear()
 
-    def _arises(self, place: Place, follows: bool) -> bool:
+    def _arises(self, place: ValuePlace, follows: bool) -> bool:
         title, known = place.title, place.title in self._told
         if place.gradient:
             # A backward pass goes through the same places each time, from where it became so. Where it comes to one

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from shapecheck.evaluate.stages.value_taps import Arrays, Sink, is_inexact, is_state
-from shapecheck.runtime.nonfinite_policy import Failed, Place
+from shapecheck.runtime.nonfinite_policy import Failed, ValuePlace
 from shapecheck.syntax.intended_nonfinite import INFINITY
 
 _MOST = 12  # arrays that went in whose ranges are told
@@ -22,25 +22,25 @@ _HINT = "  (if infinity is meant, as in a mask: --nan-only, or nan_only=True, le
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedArrays:
     """Arrays by name, with their ranks where they are looked at: there may be mapped axes in front."""
 
     names: tuple[str, ...]
     ranks: tuple[int, ...]
 
 
-def named(name: str, value: Any, is_leaf: Callable[[Any], bool] = is_state) -> Named:
+def name_arrays(name: str, value: Any, is_leaf: Callable[[Any], bool] = is_state) -> NamedArrays:
     """The arrays of inexact numbers in a value."""
     leaves = jax.tree_util.tree_flatten_with_path(value, is_leaf=is_leaf)[0]
     found = [(path, leaf) for path, leaf in leaves if is_inexact(leaf)]
     names = tuple(f"{name}{jax.tree_util.keystr(path)}" for path, _ in found)
-    return Named(names, tuple(leaf.ndim for _, leaf in found))
+    return NamedArrays(names, tuple(leaf.ndim for _, leaf in found))
 
 
 def finite(
-    place: Place,
-    outs: Named,
-    ins: Named,
+    place: ValuePlace,
+    outs: NamedArrays,
+    ins: NamedArrays,
     failed: Failed,
     after: Callable[[jax.Array], None] | None,
     passing: frozenset[str] = frozenset(),
@@ -51,7 +51,7 @@ def finite(
     """
     unfit = functools.partial(_unfit, passing)
 
-    def told(shapes: list[tuple[int, ...]], parts: list[np.ndarray[Any, Any]]) -> bool:
+    def receive(shapes: list[tuple[int, ...]], parts: list[np.ndarray[Any, Any]]) -> bool:
         sent = parts[len(outs.names) * _OUT :]
         before = [*sent[: _MOST * _IN][_IN - 1 :: _IN], *sent[_MOST * _IN :]]
         meant = not place.gradient and not any(int(nan) for nan in parts[1 : len(outs.names) * _OUT : _OUT])
@@ -61,7 +61,7 @@ def finite(
     def worth(outs: Arrays) -> Any:
         return functools.reduce(operator.or_, [unfit(array).any() for array in outs])
 
-    def sent(outs: Arrays, ins: Arrays) -> list[Any]:
+    def summarize(outs: Arrays, ins: Arrays) -> list[Any]:
         parts: list[Any] = []
         for array in outs:
             bad = unfit(array)
@@ -72,7 +72,7 @@ def finite(
             parts.append(functools.reduce(operator.add, [unfit(array).sum() for array in ins[_MOST:]]))
         return parts
 
-    return Sink(sent, told, worth, after, on_host=True)
+    return Sink(summarize, receive, worth, after, on_host=True)
 
 
 def _unfit(passing: frozenset[str], array: Any) -> Any:
@@ -109,7 +109,7 @@ def bounds(array: Any) -> list[Any]:
 
 
 def _lines(
-    outs: Named, ins: Named, shapes: Sequence[tuple[int, ...]], parts: Sequence[np.ndarray[Any, Any]]
+    outs: NamedArrays, ins: NamedArrays, shapes: Sequence[tuple[int, ...]], parts: Sequence[np.ndarray[Any, Any]]
 ) -> Iterator[str]:
     count = len(outs.names)
     for index, name in enumerate(outs.names):

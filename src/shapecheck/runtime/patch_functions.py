@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from shapecheck.evaluate.probes.ast_probes import HANDLE
 from shapecheck.runtime.cell_source import Cell
-from shapecheck.runtime.import_hook import Probing
+from shapecheck.runtime.import_hook import ProbeInserter
 
 _Key = tuple[str, int]
 _NONE: Final = object()
@@ -28,19 +28,19 @@ def has_probes(module: ModuleType) -> bool:
     return HANDLE in vars(module)
 
 
-class Swapped:
+class PatchedFunctions:
     """The functions of the user's loaded modules, and those of cells that have probes already, until `undo`.
 
     Not those that are running, nor closures over variables of functions that have probes: these have none until they
     are made anew. Nor do classes that exist observe their fields. Of the modules, `only` some.
     """
 
-    def __init__(self, probing: Probing, cells: Sequence[Cell] = (), only: Only = _any) -> None:
+    def __init__(self, probing: ProbeInserter, cells: Sequence[Cell] = (), only: Only = _any) -> None:
         self._before: list[tuple[FunctionType, CodeType]] = []
         self._names: list[tuple[dict[str, Any], dict[str, Any]]] = []  # variables, and what they were
         codes: dict[str, dict[_Key, CodeType]] = {}
         for module, file in probing.modules():
-            found = self._probed(probing, module, file) if only(module) else None
+            found = self._code_with_probes(probing, module, file) if only(module) else None
             if found is not None:
                 codes[os.path.realpath(file)] = dict(_inside(found))
         for cell in cells:
@@ -60,7 +60,7 @@ class Swapped:
                     variables[name] = value
         self._before, self._names = [], []
 
-    def _give_cell(self, probing: Probing, cell: Cell, codes: dict[str, dict[_Key, CodeType]]) -> None:
+    def _give_cell(self, probing: ProbeInserter, cell: Cell, codes: dict[str, dict[_Key, CodeType]]) -> None:
         """Its functions have probes, which get another handle; those that can be found get all that is new."""
         names: dict[str, Any] = {}
         tree = probing.cell(cell, names)
@@ -75,7 +75,7 @@ class Swapped:
         self._names.append((variables, {name: variables.get(name, _NONE) for name in names}))
         variables.update(names)
 
-    def _probed(self, probing: Probing, module: ModuleType, file: str) -> CodeType | None:
+    def _code_with_probes(self, probing: ProbeInserter, module: ModuleType, file: str) -> CodeType | None:
         names: dict[str, Any] = {}
         try:
             with open(file, "rb") as stream:

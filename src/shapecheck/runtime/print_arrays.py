@@ -15,10 +15,10 @@ from shapecheck.runtime.numerics import between, bounds, reals
 _SENT = 5  # numbers that are sent of each array
 
 
-def printing(title: str, names: Sequence[str], types: Sequence[str]) -> Sink:
+def print_sink(title: str, names: Sequence[str], types: Sequence[str]) -> Sink:
     """A sink that prints a line for each array, with its least, greatest and mean value and its norm, to stderr."""
 
-    def told(shapes: list[tuple[int, ...]], parts: list[np.ndarray[tuple[int, ...], np.dtype[np.generic]]]) -> None:
+    def receive(shapes: list[tuple[int, ...]], parts: list[np.ndarray[tuple[int, ...], np.dtype[np.generic]]]) -> None:
         lines = []
         for index, name in enumerate(names):
             least, most, bad, mean, norm = parts[index * _SENT : (index + 1) * _SENT]
@@ -28,7 +28,7 @@ def printing(title: str, names: Sequence[str], types: Sequence[str]) -> Sink:
         sys.stderr.write("".join(lines))
         sys.stderr.flush()
 
-    return Sink(_parts, told)
+    return Sink(_parts, receive)
 
 
 def _parts(outs: Arrays, ins: Arrays) -> list[jax.Array]:

@@ -10,7 +10,7 @@ _GRADIENT = "grad:"
 _MOST = 1000  # names that are kept to choose near ones from
 
 
-class Globs:
+class PrintGlobs:
     """Patterns, and which of them have matched anything so far."""
 
     def __init__(self, globs: Sequence[str]) -> None:
@@ -18,7 +18,7 @@ class Globs:
         self._found: set[str] = set()
         self._names: dict[str, None] = {}
 
-    def wanted(self, names: Sequence[str]) -> tuple[bool, bool]:
+    def selects(self, names: Sequence[str]) -> tuple[bool, bool]:
         """Whether the value of what has these names is asked for, and whether its gradient is."""
         if not self._globs:
             return False, False

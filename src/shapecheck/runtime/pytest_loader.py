@@ -13,13 +13,13 @@ from _pytest.assertion.rewrite import AssertionRewritingHook, rewrite_asserts
 from shapecheck.evaluate.probes.ast_probes import HANDLE
 
 if TYPE_CHECKING:
-    from shapecheck.runtime.import_hook import Probing
+    from shapecheck.runtime.import_hook import ProbeInserter
 
 
 class RewritingLoader(importlib.abc.Loader):
     """Compiles a file of tests with its probes, and lets pytest rewrite its asserts. No bytecode is written or read."""
 
-    def __init__(self, inner: AssertionRewritingHook, path: str, probing: Probing) -> None:
+    def __init__(self, inner: AssertionRewritingHook, path: str, probing: ProbeInserter) -> None:
         self._inner, self._path, self._probing = inner, path, probing
 
     def exec_module(self, module: ModuleType) -> None:

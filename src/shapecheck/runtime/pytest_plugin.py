@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from shapecheck.runtime.check_session import Session
+from shapecheck.runtime.check_session import CheckSession
 from shapecheck.runtime.excepthook import without_ours
-from shapecheck.runtime.runtime_options import Described, Options, described
+from shapecheck.runtime.runtime_options import OptionSpec, RuntimeOptions, option_specs
 
 _NAME = "shapecheck-run"
 
@@ -21,7 +21,7 @@ def add_options(parser: pytest.Parser, manager: pytest.PytestPluginManager) -> N
     group.addoption(
         "--shapecheck-run", action="store_true", help="Hold every call in your own files against its claims."
     )
-    for each in _offered():
+    for each in _pytest_options():
         many = isinstance(each.default, tuple)
         if isinstance(each.default, bool):
             _add_flag(group, each)
@@ -34,10 +34,10 @@ def add_options(parser: pytest.Parser, manager: pytest.PytestPluginManager) -> N
             default=[] if many else each.default,
             help=each.help,
         )
-    manager.register(_Beginning(), f"{_NAME}-options")
+    manager.register(_AutostartPlugin(), f"{_NAME}-options")
 
 
-def _add_flag(group: pytest.OptionGroup, each: Described) -> None:
+def _add_flag(group: pytest.OptionGroup, each: OptionSpec) -> None:
     """What is off without it, or on: `--shapecheck-no-shapes`."""
     name = f"shapecheck_{each.flag.replace('-', '_')}"
     if each.default:
@@ -46,7 +46,7 @@ def _add_flag(group: pytest.OptionGroup, each: Described) -> None:
         group.addoption(f"--shapecheck-{each.flag}", action="store_true", dest=name, help=each.help)
 
 
-class _Beginning:
+class _AutostartPlugin:
     """Begins, if the user asks for it: before the first conftest file is imported, where pytest knows us by then."""
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
@@ -61,31 +61,31 @@ class _Beginning:
 
 
 def _begin(config: pytest.Config, given: Namespace) -> None:
-    values = {each.field: getattr(given, f"shapecheck_{each.flag.replace('-', '_')}") for each in _offered()}
+    values = {each.field: getattr(given, f"shapecheck_{each.flag.replace('-', '_')}") for each in _pytest_options()}
     asked = given.shapecheck_run or any(values[name] for name in ("numerics", "nan_only", "prints", "log"))
     if asked and not config.pluginmanager.has_plugin(_NAME):
         tuples = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
         try:
-            options = Options(str(config.rootpath), **{**values, **tuples})
+            options = RuntimeOptions(str(config.rootpath), **{**values, **tuples})
         except ValueError as error:
             raise pytest.UsageError(f"shapecheck: {error}") from error
-        config.pluginmanager.register(Running(options), _NAME)
+        config.pluginmanager.register(RuntimePlugin(options), _NAME)
 
 
-def _offered() -> list[Described]:
+def _pytest_options() -> list[OptionSpec]:
     """The options that pytest has none of its own for."""
-    return [each for each in described() if each.help and each.field != "pdb"]
+    return [each for each in option_specs() if each.help and each.field != "pdb"]
 
 
-class Running:
+class RuntimePlugin:
     """Checks while tests run."""
 
-    def __init__(self, options: Options) -> None:
-        self._session = Session(options)
+    def __init__(self, options: RuntimeOptions) -> None:
+        self._session = CheckSession(options)
         self._session.start()
 
     @pytest.hookimpl(hookwrapper=True)
-    def _waiting(self) -> Generator[None, Any, None]:
+    def _wait_for_arrays(self) -> Generator[None, Any, None]:
         """What a test has not waited for is found in that test, and not in a later one."""
         outcome = yield
         try:
@@ -94,7 +94,7 @@ class Running:
             if outcome.excinfo is None:
                 outcome.force_exception(error)
 
-    pytest_runtest_setup = pytest_runtest_call = pytest_runtest_teardown = _waiting
+    pytest_runtest_setup = pytest_runtest_call = pytest_runtest_teardown = _wait_for_arrays
 
     def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> None:
         """Show what a check raised, not what JAX makes of it in a compiled function, and none of our frames."""

@@ -10,7 +10,7 @@ from types import CodeType
 from typing import Any, NoReturn
 
 from shapecheck.runtime.autostart import begin
-from shapecheck.runtime.check_session import Session
+from shapecheck.runtime.check_session import CheckSession
 
 
 def launch(program: Sequence[str]) -> None:
@@ -31,7 +31,7 @@ def launch(program: Sequence[str]) -> None:
     session.wait()  # here, and not at exit: what is found only now must not leave a status of success
 
 
-def _script(program: Sequence[str], names: dict[str, Any], session: Session) -> CodeType:
+def _script(program: Sequence[str], names: dict[str, Any], session: CheckSession) -> CodeType:
     file = program[0]
     sys.argv[:] = list(program)
     _first_on_path(os.path.dirname(os.path.realpath(file)))
@@ -40,11 +40,11 @@ def _script(program: Sequence[str], names: dict[str, Any], session: Session) -> 
             source = stream.read()
     except OSError as error:
         _refuse(f"can't open file {os.path.abspath(file)!r}: {error.strerror}", 2)
-    _become(names, __file__=os.path.abspath(file))
+    _reset_main(names, __file__=os.path.abspath(file))
     return session.code(source, os.path.abspath(file), names)
 
 
-def _module(program: Sequence[str], names: dict[str, Any], session: Session) -> CodeType:
+def _module(program: Sequence[str], names: dict[str, Any], session: CheckSession) -> CodeType:
     name = program[0]
     sys.argv[:] = ["-m", *program[1:]]
     _first_on_path(os.getcwd())
@@ -60,7 +60,7 @@ def _module(program: Sequence[str], names: dict[str, Any], session: Session) -> 
     if spec is None or not isinstance(code, CodeType):
         _refuse(f"No module named {name}", 1)
     sys.argv[0] = str(spec.origin)
-    _become(names, __package__=spec.parent, __loader__=loader, __spec__=spec, __file__=spec.origin)
+    _reset_main(names, __package__=spec.parent, __loader__=loader, __spec__=spec, __file__=spec.origin)
     names.update(getattr(loader, "names", {}))  # of the checks
     return code
 
@@ -72,7 +72,7 @@ def _first_on_path(folder: str) -> None:
         sys.path.insert(0, folder)
 
 
-def _become(names: dict[str, Any], **own: Any) -> None:
+def _reset_main(names: dict[str, Any], **own: Any) -> None:
     """What `__main__` knows when it begins."""
     empty = dict.fromkeys(["__doc__", "__package__", "__loader__", "__spec__", "__cached__"])
     names.clear()

@@ -8,23 +8,23 @@ from collections.abc import Iterator, Sequence
 from types import ModuleType, TracebackType
 
 from shapecheck.evaluate.probes.ast_probes import HANDLE
-from shapecheck.runtime.check_session import Session, forget_traces
+from shapecheck.runtime.check_session import CheckSession, forget_traces
 from shapecheck.runtime.errors import note
 from shapecheck.runtime.import_hook import finders
-from shapecheck.runtime.patch_functions import Swapped
-from shapecheck.runtime.runtime_options import Options
+from shapecheck.runtime.patch_functions import PatchedFunctions
+from shapecheck.runtime.runtime_options import RuntimeOptions
 from shapecheck.runtime.unchecked_functions import known_cells, remind
 
 
 @contextlib.contextmanager
-def runtime_checks(options: Options) -> Iterator[None]:
+def runtime_checks(options: RuntimeOptions) -> Iterator[None]:
     """Check what runs meanwhile: modules that are loaded already, and those that will be."""
-    session = Session(options)
+    session = CheckSession(options)
     cells = known_cells()
     remind({cell.file for cell in cells}, session.asking)
     forget_traces()
     session.start()
-    swapped = Swapped(session.probing, cells)
+    swapped = PatchedFunctions(session.probing, cells)
     try:
         yield
     except Exception as error:
@@ -40,7 +40,7 @@ def runtime_checks(options: Options) -> Iterator[None]:
         forget_traces()
 
 
-def _hand_on(session: Session) -> None:
+def _hand_on(session: CheckSession) -> None:
     """What was imported meanwhile has the probes of a session that ends: an import hook that goes on takes it."""
 
     def is_its_own(module: ModuleType) -> bool:
@@ -48,14 +48,14 @@ def _hand_on(session: Session) -> None:
 
     others = [finder.probing for finder in finders() if finder.probing is not session.probing]
     for probing in others[:1]:
-        Swapped(probing, only=is_its_own)
+        PatchedFunctions(probing, only=is_its_own)
 
 
 class ImportHook:
     """Checks whatever is imported from now on; as a context manager, what is imported meanwhile."""
 
-    def __init__(self, options: Options) -> None:
-        self._session = Session(options)
+    def __init__(self, options: RuntimeOptions) -> None:
+        self._session = CheckSession(options)
         self._session.start()
 
     def __enter__(self) -> ImportHook:
@@ -81,11 +81,11 @@ def options_of(
     log: str | os.PathLike[str] | None,
     on_failure: str,
     nan_only: bool,
-) -> Options:
+) -> RuntimeOptions:
     """The options that these arguments mean; raises ValueError for what there is not."""
     folder = os.path.abspath(root) if root is not None else "" if packages else os.getcwd()
     path = os.path.abspath(log) if log is not None else ""
-    return Options(
+    return RuntimeOptions(
         folder,
         shapes=shapes,
         numerics=_tuple(numerics),
@@ -101,7 +101,7 @@ def _tuple(value: str | Sequence[str]) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
-def _explain(error: BaseException, session: Session) -> None:
+def _explain(error: BaseException, session: CheckSession) -> None:
     """Tell of the arrays in the user's frames."""
     text = session.failures.arrays(error)
     if text:

@@ -46,7 +46,7 @@ class PassingConstructions:
         found = self._alive.get(id(instance))
         return list(found[1].values()) if found is not None and found[0]() is instance else []
 
-    def kept(self) -> Sequence[Construction]:
+    def all_records(self) -> Sequence[Construction]:
         """None are handed on."""
         return ()
 

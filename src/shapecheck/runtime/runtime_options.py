@@ -14,7 +14,7 @@ SWITCH: Final = "SHAPECHECK_DEBUG"
 
 
 @dataclass(frozen=True)
-class Described:
+class OptionSpec:
     """One of the options, as command lines offer it: the field that it fills, and what that is without it."""
 
     field: str
@@ -35,7 +35,7 @@ def _option(default: Any, flag: str, text: str = "", choices: tuple[str, ...] = 
 
 
 @dataclass(frozen=True)
-class Options:
+class RuntimeOptions:
     """`root` is the folder whose files are the user's own, if there is one. `python` runs our own side.
 
     Those with a help text are described once, here: for `shapecheck run`, for pytest, and for the environment.
@@ -75,27 +75,27 @@ class Options:
             raise ValueError(f"log: {self.log} is a folder")
 
 
-def described() -> Iterator[Described]:
+def option_specs() -> Iterator[OptionSpec]:
     """All options, in the order of their fields."""
-    for field in dataclasses.fields(Options):
-        yield Described(field.name, field.default, **field.metadata)
+    for field in dataclasses.fields(RuntimeOptions):
+        yield OptionSpec(field.name, field.default, **field.metadata)
 
 
-def to_environment(options: Options) -> dict[str, str]:
+def to_environment(options: RuntimeOptions) -> dict[str, str]:
     """The variables that say the same."""
     own = ["JAX_DEBUG_NANS", *([] if options.nan_only else ["JAX_DEBUG_INFS"])] if "ops" in options.numerics else []
-    said = {each.variable: _text(getattr(options, each.field)) for each in described()}
+    said = {each.variable: _text(getattr(options, each.field)) for each in option_specs()}
     # JAX's own: https://docs.jax.dev/en/latest/debugging/flags.html
     return {**dict.fromkeys([*own, SWITCH], "True"), **said}
 
 
-def from_environment(variables: Mapping[str, str]) -> Options | None:
+def from_environment(variables: Mapping[str, str]) -> RuntimeOptions | None:
     """What the variables ask for; None if they switch nothing on. Raises ValueError for what they may not hold."""
     if not _truth(variables, SWITCH, default=False):
         return None
-    given: dict[str, Any] = {each.field: _value(variables, each) for each in described()}
+    given: dict[str, Any] = {each.field: _value(variables, each) for each in option_specs()}
     try:
-        return Options(**{**given, "root": given["root"] or os.getcwd()})
+        return RuntimeOptions(**{**given, "root": given["root"] or os.getcwd()})
     except ValueError as error:  # which speaks of arguments
         name, _, reason = str(error).partition(": ")
         raise ValueError(f"SHAPECHECK_{name.upper()}: {reason}") from None
@@ -105,7 +105,7 @@ def _text(value: bool | str | tuple[str, ...]) -> str:
     return ",".join(value) if isinstance(value, tuple) else str(value)
 
 
-def _value(variables: Mapping[str, str], option: Described) -> bool | str | tuple[str, ...]:
+def _value(variables: Mapping[str, str], option: OptionSpec) -> bool | str | tuple[str, ...]:
     if isinstance(option.default, bool):
         return _truth(variables, option.variable, default=option.default)
     text = variables.get(option.variable, "")

@@ -25,16 +25,16 @@ def putting_off() -> Iterator[None]:
     if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
-    signal.signal(signal.SIGINT, _interrupted)
+    signal.signal(signal.SIGINT, _handle_interrupt)
     try:
         yield
     finally:
         is_main = threading.current_thread() is threading.main_thread()
-        if is_main and signal.getsignal(signal.SIGINT) is _interrupted:
+        if is_main and signal.getsignal(signal.SIGINT) is _handle_interrupt:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def _interrupted(number: int, frame: FrameType | None) -> None:
+def _handle_interrupt(number: int, frame: FrameType | None) -> None:
     if not _is_called_back(frame):
         signal.default_int_handler(number, frame)
     again = threading.Timer(_LATER, _thread.interrupt_main)

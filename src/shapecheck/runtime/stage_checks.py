@@ -12,41 +12,41 @@ from typing import Any
 
 import jax
 
-from shapecheck.evaluate.probes.recorder import Opened
+from shapecheck.evaluate.probes.recorder import OpenCall
 from shapecheck.evaluate.stages import stage_records
-from shapecheck.evaluate.stages.stage_records import Running
+from shapecheck.evaluate.stages.stage_records import OpenStage
 from shapecheck.evaluate.stages.value_taps import arrays_in, has_identity, tap, tap_gradient
 from shapecheck.model import Site, Stage
 from shapecheck.runtime import numerics, stage_log
 from shapecheck.runtime.array_summary import short
-from shapecheck.runtime.breakpoint import opening
-from shapecheck.runtime.excepthook import Own
-from shapecheck.runtime.nonfinite_policy import LOGGER, Failed, Place, Raising, Telling
-from shapecheck.runtime.print_arrays import printing
-from shapecheck.runtime.print_globs import Globs
-from shapecheck.runtime.runtime_options import Options
+from shapecheck.runtime.breakpoint import break_unless_true
+from shapecheck.runtime.excepthook import OwnFiles
+from shapecheck.runtime.nonfinite_policy import LOGGER, Failed, LogNonFinite, RaiseNonFinite, ValuePlace
+from shapecheck.runtime.print_arrays import print_sink
+from shapecheck.runtime.print_globs import PrintGlobs
+from shapecheck.runtime.runtime_options import RuntimeOptions
 from shapecheck.syntax.intended_nonfinite import INFINITY, NAN
 from shapecheck.templates import log_records
 from shapecheck.worker.rpc import as_shown
 
 _MOST = 3  # paths beside the first that are told
 _GIVEN = 256  # arrays that a value may come from
-_NONE = numerics.Named((), ())
+_NONE = numerics.NamedArrays((), ())
 
 
-class Stages:
+class StageChecks:
     """Puts taps on values as the options say. What is not finite, and raised, is noted in `found`."""
 
-    def __init__(self, options: Options, own: Own, found: list[str]) -> None:
+    def __init__(self, options: RuntimeOptions, own: OwnFiles, found: list[str]) -> None:
         self._options, self._own = options, own
-        self._raising = Raising(found)
-        self._telling = Telling(again=options.failing == "breakpoint")
-        self._failed: Failed = self._raising.found if options.failing == "raise" else self._telling.found
-        self._globs = Globs(options.prints)
-        self._running: list[Running] = []
+        self._raising = RaiseNonFinite(found)
+        self._telling = LogNonFinite(again=options.failing == "breakpoint")
+        self._failed: Failed = self._raising.handle if options.failing == "raise" else self._telling.handle
+        self._globs = PrintGlobs(options.prints)
+        self._running: list[OpenStage] = []
         self._titles: list[str] = []  # of those that are running
         self._handler = stage_log.to_file(options.log) if options.log else None
-        self._after = opening(own.is_own) if options.failing == "breakpoint" else None
+        self._after = break_unless_true(own.is_own) if options.failing == "breakpoint" else None
         self._outputs, self._grads = "outputs" in options.numerics, "grads" in options.numerics
         self._passing = frozenset([INFINITY] if options.nan_only else [])
 
@@ -63,7 +63,9 @@ class Stages:
             stage_log.LOGGER.removeHandler(self._handler)
             self._handler.close()
 
-    def run(self, stage: Running, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def run_stage(
+        self, stage: OpenStage, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> Any:
         """Run a stage between taps."""
         paths = stage_records.names(self._running, stage)
         title = self._title(stage, paths)
@@ -79,18 +81,20 @@ class Stages:
             self._running.pop()
             self._titles.pop()
         if self._outputs:
-            result = self._forward(result, _gave(title), _given(stage, args, kwargs), "output", self._passing)
-        result = self._printed(result, [*(path or stage.step.type for path in paths), stage.step.type], title)
+            result = self._forward(result, _gave(title), _stage_arguments(stage, args, kwargs), "output", self._passing)
+        result = self._print_value(result, [*(path or stage.step.type for path in paths), stage.step.type], title)
         found = arrays_in(result)
         if self._options.log and found:
             model = self._running[-1].step.type if self._running else stage.step.type
             result = tap(
-                result, (), stage_log.recording(log_records.message(_ended(stage, paths, result), model), found[0].ndim)
+                result,
+                (),
+                stage_log.log_sink(log_records.message(_final_stage(stage, paths, result), model), found[0].ndim),
             )
         return self._backward(result, f"the output of {title}") if self._grads else result
 
     def value(
-        self, opened: Opened, site: Site, value: Any, given: Mapping[str, Any], line: int, meant: frozenset[str]
+        self, opened: OpenCall, site: Site, value: Any, given: Mapping[str, Any], line: int, meant: frozenset[str]
     ) -> Any:
         """A claimed value between taps, with the variables that it came from, and the NaN or infinity it is to hold."""
         if site.kind not in ("value", "return", "name"):
@@ -110,51 +114,51 @@ class Stages:
 
     def variable(self, name: str, line: int, value: Any) -> Any:
         """A variable that is to be printed."""
-        return self._printed(value, [name, name.rpartition(".")[2]], f"{name} (line {line})")
+        return self._print_value(value, [name, name.rpartition(".")[2]], f"{name} (line {line})")
 
     def parameter(self, name: str, value: Any) -> Any:
         """A parameter that the innermost stage takes out of what holds it, and is not given."""
         return self._input(name, value, self._titles[-1]) if self._titles else value
 
     def _input(self, name: str, value: Any, title: str) -> Any:
-        def tapped(path: Any, leaf: Any) -> Any:
+        def tap_leaf(path: Any, leaf: Any) -> Any:
             what = f"{name}{jax.tree_util.keystr(path)} of {title}"
             return self._backward(leaf, what, "in the backward pass of this stage")
 
-        return jax.tree_util.tree_map_with_path(tapped, value, is_leaf=has_identity) if arrays_in(value) else value
+        return jax.tree_util.tree_map_with_path(tap_leaf, value, is_leaf=has_identity) if arrays_in(value) else value
 
     def _forward(self, value: Any, title: str, given: Mapping[str, Any], name: str, passing: frozenset[str]) -> Any:
         given = dict(_few(given))
-        parts = [numerics.named(name, each) for name, each in given.items()]
+        parts = [numerics.name_arrays(name, each) for name, each in given.items()]
         names = tuple(itertools.chain.from_iterable(part.names for part in parts))
         ranks = tuple(itertools.chain.from_iterable(part.ranks for part in parts))
-        place = Place(title, tuple(map(_gave, self._titles)))
-        outs = numerics.named(name, value, has_identity)
-        ins = numerics.Named(names, ranks)
+        place = ValuePlace(title, tuple(map(_gave, self._titles)))
+        outs = numerics.name_arrays(name, value, has_identity)
+        ins = numerics.NamedArrays(names, ranks)
         if passing >= {INFINITY, NAN}:
             return value
         sink = numerics.finite(place, outs, ins, self._failed, self._after, passing)
         return tap(value, list(given.values()), sink)
 
     def _backward(self, value: Any, what: str, where: str = "on the way back through what uses it") -> Any:
-        place = Place(f"the gradient with respect to {what} is not finite: it became so {where}", gradient=True)
+        place = ValuePlace(f"the gradient with respect to {what} is not finite: it became so {where}", gradient=True)
 
         def sink(leaf: Any) -> Any:
-            named = numerics.Named(("gradient",), (leaf.ndim,))
+            named = numerics.NamedArrays(("gradient",), (leaf.ndim,))
             return numerics.finite(place, named, _NONE, self._failed, self._after, self._passing)
 
         return tap_gradient(value, sink)
 
-    def _printed(self, value: Any, names: Sequence[str], title: str) -> Any:
-        plain, gradient = self._globs.wanted(names)
+    def _print_value(self, value: Any, names: Sequence[str], title: str) -> Any:
+        plain, gradient = self._globs.selects(names)
         if plain:
-            paths = [f" {name}".rstrip() for name in numerics.named("", value, has_identity).names]
-            value = tap(value, (), printing(title, paths, [_dtype(array) for array in arrays_in(value)]))
+            paths = [f" {name}".rstrip() for name in numerics.name_arrays("", value, has_identity).names]
+            value = tap(value, (), print_sink(title, paths, [_dtype(array) for array in arrays_in(value)]))
         if gradient:
-            value = tap_gradient(value, lambda leaf: printing(f"gradient of {title}", [""], [_dtype(leaf)]))
+            value = tap_gradient(value, lambda leaf: print_sink(f"gradient of {title}", [""], [_dtype(leaf)]))
         return value
 
-    def _title(self, stage: Running, paths: Sequence[str]) -> str:
+    def _title(self, stage: OpenStage, paths: Sequence[str]) -> str:
         step = stage.step
         source = f" at {step.source.path}:{step.source.line}" if step.source is not None else ""
         path = f"{_either(paths)} ({step.type}{source})" if stage.path else f"{step.type}{source}"
@@ -164,10 +168,14 @@ class Stages:
     def _caller(self, frame: FrameType | None) -> str:
         while frame is not None and not self._own.is_own(frame.f_code.co_filename):
             frame = frame.f_back
-        return f", called at {self._own.shown(frame.f_code.co_filename)}:{frame.f_lineno}" if frame is not None else ""
+        return (
+            f", called at {self._own.shown_path(frame.f_code.co_filename)}:{frame.f_lineno}"
+            if frame is not None
+            else ""
+        )
 
 
-def _given(stage: Running, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+def _stage_arguments(stage: OpenStage, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """What a stage is given, by name; its own parameters last."""
     given = dict(zip(_names(stage, args, kwargs), args, strict=True))
     own = {"self": given.pop("self")} if "self" in given else {}
@@ -178,12 +186,12 @@ def _few(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """What has arrays, and not too many of them: each is kept until the value is looked at."""
     count = 0
     for name, value in given.items():
-        count += len(found := numerics.named(name, value).names)
+        count += len(found := numerics.name_arrays(name, value).names)
         if found and count <= _GIVEN:
             yield name, value
 
 
-def _names(stage: Running, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
+def _names(stage: OpenStage, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
     """What the arguments are called that a stage is given by position."""
     own = ["self"] if args and type(args[0]) is type(stage.part) else []
     names = [name for name, _ in stage.step.input if name not in kwargs]
@@ -200,8 +208,8 @@ def _dtype(array: Any) -> str:
     return short(array).partition("[")[0]
 
 
-def _ended(stage: Running, paths: Sequence[str], result: Any) -> Stage:
-    stage.output = stage_records.described(result)
+def _final_stage(stage: OpenStage, paths: Sequence[str], result: Any) -> Stage:
+    stage.output = stage_records.describe_unmapped(result)
     ended = next(stage_records.stages([stage], lambda _: (0, 0)))
     return dataclasses.replace(ended, path=_either(paths), label=_either(paths)) if len(paths) > 1 else ended
 

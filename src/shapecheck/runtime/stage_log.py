@@ -29,15 +29,15 @@ def to_file(path: str) -> logging.Handler:
     return handler
 
 
-def recording(record: str, rank: int) -> Sink:
+def log_sink(record: str, rank: int) -> Sink:
     """A sink that logs a stage: `record` says which. `rank` is that of its first output, without mapped axes."""
 
-    def told(shapes: list[tuple[int, ...]], parts: list[np.ndarray[tuple[int, ...], np.dtype[np.generic]]]) -> None:
+    def receive(shapes: list[tuple[int, ...]], parts: list[np.ndarray[tuple[int, ...], np.dtype[np.generic]]]) -> None:
         mapped = shapes[0][: len(shapes[0]) - rank]
         batch = f"  Batch: {' x '.join(map(str, mapped))}\n" if mapped else ""
         LOGGER.info("%s\n%s  Memory: %s", record, batch, _memory())
 
-    return Sink(_first, told)
+    return Sink(_first, receive)
 
 
 def _first(outs: Arrays, ins: Arrays) -> list[Any]:

@@ -11,10 +11,10 @@ import warnings
 from collections.abc import Container, Sequence
 from typing import Any, Final
 
-from shapecheck.runtime.cell_names import meaning
+from shapecheck.runtime.cell_names import context_statements
 from shapecheck.runtime.cell_source import Cell
-from shapecheck.runtime.cell_transform import Cells
-from shapecheck.runtime.judge_client import Asking
+from shapecheck.runtime.cell_transform import CellTransformer
+from shapecheck.runtime.judge_client import JudgeClient
 
 EARLIER: Final = (
     "functions that are defined already are not checked, though there are claims in their cells: run these again"
@@ -25,13 +25,13 @@ _NEVER: Final = (
 )
 
 
-def shell_here() -> Any:
+def current_shell() -> Any:
     """The shell of IPython that runs this process; None if there is none."""
     ipython: Any = sys.modules.get("IPython")
     return ipython.get_ipython() if ipython is not None and hasattr(ipython, "get_ipython") else None
 
 
-def unchecked(shell: Any, known: Container[str], asking: Asking) -> bool:
+def has_unchecked(shell: Any, known: Container[str], asking: JudgeClient) -> bool:
     """Whether there are functions whose cells claim something, of which none is `known`: what Python calls its code."""
     for file in _files(shell.user_global_ns):
         named = getattr(shell.compile, "format_code_name", lambda file: None)(file)
@@ -43,28 +43,28 @@ def unchecked(shell: Any, known: Container[str], asking: Asking) -> bool:
         except (SyntaxError, ValueError):
             continue
         mentioned = frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
-        if asking.read_cell(f"{named[1]} before", text, meaning(text, mentioned, shell.user_ns)) is not None:
+        if asking.read_cell(f"{named[1]} before", text, context_statements(text, mentioned, shell.user_ns)) is not None:
             return True
     return False
 
 
-class _Told:
+class _WarnOnce:
     """Once is enough."""
 
     yet = False
 
 
-def remind(known: Container[str], asking: Asking) -> None:
+def remind(known: Container[str], asking: JudgeClient) -> None:
     """Say once in a process that cells are not checked, if there are any, and if it matters."""
-    shell = shell_here() if not _Told.yet else None
-    if shell is not None and unchecked(shell, known, asking):
-        _Told.yet = True
+    shell = current_shell() if not _WarnOnce.yet else None
+    if shell is not None and has_unchecked(shell, known, asking):
+        _WarnOnce.yet = True
         warnings.warn(_NEVER, stacklevel=4)
 
 
 def known_cells() -> Sequence[Cell]:
     """The cells that have probes."""
-    found = [each for each in getattr(shell_here(), "ast_transformers", ()) if isinstance(each, Cells)]
+    found = [each for each in getattr(current_shell(), "ast_transformers", ()) if isinstance(each, CellTransformer)]
     return found[0].known if found else ()
 
 

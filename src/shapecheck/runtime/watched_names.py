@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from shapecheck.evaluate.probes.bound_names import assigned
+from shapecheck.evaluate.probes.bound_names import assigned_names
 from shapecheck.model import Site
-from shapecheck.syntax.intended_nonfinite import meant
+from shapecheck.syntax.intended_nonfinite import intended_nonfinite
 
 HANDLE: Final = "__shapecheck_watch__"
 
@@ -18,14 +18,14 @@ _Place = tuple[int, int, int, int]
 _Scope = TypeVar("_Scope", ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
-def watched(tree: ast.Module, globs: Sequence[str]) -> ast.Module:
+def wrap_assignments(tree: ast.Module, globs: Sequence[str]) -> ast.Module:
     """The tree with a call around what is assigned to names that match, as `x` or as `function.x`."""
-    changed: ast.Module = _Watching([glob.removeprefix("grad:") for glob in globs]).visit(tree)
+    changed: ast.Module = _AssignmentWrapper([glob.removeprefix("grad:") for glob in globs]).visit(tree)
     return ast.fix_missing_locations(changed)
 
 
 @dataclass(frozen=True)
-class Made:
+class ValueOrigin:
     """What a value is made of: variables and attributes of such (`self.layer`), and NaN or infinity if `meant`."""
 
     names: tuple[str, ...] = ()
@@ -36,8 +36,8 @@ class Made:
 class Operands:
     """What values are made of: those of sites, and those that are returned on a line."""
 
-    sites: Mapping[int, Made]
-    returns: Mapping[int, Made]
+    sites: Mapping[int, ValueOrigin]
+    returns: Mapping[int, ValueOrigin]
 
 
 def operands(source: bytes, sites: Sequence[Site]) -> Operands:
@@ -46,28 +46,30 @@ def operands(source: bytes, sites: Sequence[Site]) -> Operands:
     for site in sites:
         if (at := site.position) is not None:
             by_place.setdefault((at.line, at.column, at.end_line, at.end_column), []).append(site)
-    found: dict[int, Made] = {}
-    returns: dict[int, Made] = {}
+    found: dict[int, ValueOrigin] = {}
+    returns: dict[int, ValueOrigin] = {}
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Return) and node.value is not None:
-            returns[node.value.lineno] = Made(_unique(_names(node.value)), meant(node.value))
+            returns[node.value.lineno] = ValueOrigin(_unique(_names(node.value)), intended_nonfinite(node.value))
         if not isinstance(node, (ast.expr, ast.stmt)):
             continue
         place = node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0
         for site in by_place.get(place, ()):
             if isinstance(node, ast.expr) and site.kind == "value":
-                found[site.index] = Made(_unique(_names(node)), meant(node))
+                found[site.index] = ValueOrigin(_unique(_names(node)), intended_nonfinite(node))
             elif isinstance(node, ast.stmt) and site.kind == "name":
                 found[site.index] = _before(node, site)
     return Operands(found, returns)
 
 
-def _before(statement: ast.stmt, site: Site) -> Made:
+def _before(statement: ast.stmt, site: Site) -> ValueOrigin:
     """What a statement makes its variables of, as far as these are not what it has just assigned."""
     value = statement.iter if isinstance(statement, (ast.For, ast.AsyncFor)) else getattr(statement, "value", None)
     if site.when == "before" or not isinstance(value, ast.expr):
-        return Made()
-    return Made(_unique(name for name in _names(value) if name not in assigned(statement)), meant(value))
+        return ValueOrigin()
+    return ValueOrigin(
+        _unique(name for name in _names(value) if name not in assigned_names(statement)), intended_nonfinite(value)
+    )
 
 
 def _unique(names: Iterable[str]) -> tuple[str, ...]:
@@ -87,7 +89,7 @@ def _names(node: ast.AST) -> Iterator[str]:
         yield from _names(child)
 
 
-def held(variables: Mapping[str, Any], chain: str) -> Any:
+def chain_value(variables: Mapping[str, Any], chain: str) -> Any:
     """What a variable has, or its attribute, if it is there without running any code of others; else None."""
     first, *attributes = chain.split(".")
     value = variables.get(first)
@@ -96,7 +98,7 @@ def held(variables: Mapping[str, Any], chain: str) -> Any:
     return value
 
 
-class _Watching(ast.NodeTransformer):
+class _AssignmentWrapper(ast.NodeTransformer):
     """One walk over one module."""
 
     def __init__(self, globs: Sequence[str]) -> None:
@@ -126,23 +128,23 @@ class _Watching(ast.NodeTransformer):
         self.generic_visit(node)
         for target in node.targets:
             if isinstance(target, ast.Name):
-                node.value = self._watched(target, node.value)
+                node.value = self._wrap_value(target, node.value)
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AnnAssign:
         """`x: Array = f(y)`."""
         self.generic_visit(node)
         if node.value is not None and isinstance(node.target, ast.Name):
-            node.value = self._watched(node.target, node.value)
+            node.value = self._wrap_value(node.target, node.value)
         return node
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.NamedExpr:
         """`(x := f(y))`."""
         self.generic_visit(node)
-        node.value = self._watched(node.target, node.value)
+        node.value = self._wrap_value(node.target, node.value)
         return node
 
-    def _watched(self, target: ast.Name, value: ast.expr) -> ast.expr:
+    def _wrap_value(self, target: ast.Name, value: ast.expr) -> ast.expr:
         name = ".".join([*self._scopes, target.id])
         if target.id.startswith("__sc_"):
             return value

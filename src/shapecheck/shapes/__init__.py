@@ -5,10 +5,10 @@ user's packages are.
 """
 
 from shapecheck.shapes.annotation_spec import parse_spec
-from shapecheck.shapes.comment_spec import Reading, parse_comment_dims, read_comment_dims
+from shapecheck.shapes.comment_spec import SpecReading, parse_comment_dims, read_comment_dims
 from shapecheck.shapes.dialects import SpecError, UnsupportedSpec
 from shapecheck.shapes.dtypes import DTYPES, comment_dtype, dtype_matches
-from shapecheck.shapes.expressions import EvaluationError, Expression, Size, UnboundName, Undefined, evaluate
+from shapecheck.shapes.expressions import EvaluationError, Expression, Size, UnboundName, UndefinedSizeError, evaluate
 from shapecheck.shapes.grammar import parse_dim
 from shapecheck.shapes.kauldron import is_kauldron, jaxtyping_class, jaxtyping_text
 from shapecheck.shapes.matching import Bindings, Match, leaf_name, match
@@ -38,14 +38,14 @@ __all__ = [
     "FixedDim",
     "Match",
     "NamedDim",
-    "Reading",
     "RepeatedDim",
     "Size",
     "Spec",
     "SpecError",
+    "SpecReading",
     "SymbolicDim",
     "UnboundName",
-    "Undefined",
+    "UndefinedSizeError",
     "UnsupportedSpec",
     "VariadicDim",
     "comment_dtype",

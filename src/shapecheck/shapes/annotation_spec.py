@@ -66,10 +66,10 @@ def _dim(axis: str, strict: bool) -> Dim:
             raise SpecError(f"{axis!r}: the ellipsis stands alone")
         return AnyDims()
     if ":" in axis and "{" not in axis and not strict:
-        return _repeated(axis)
+        return _repeated_dim(axis)
     prefixes, label, body = _split_prefixes(axis)
     if not body or body.isidentifier() or (not strict and is_name(body)):
-        return _named(axis, prefixes, label, body)
+        return _named_dim(axis, prefixes, label, body)
     try:
         size = int(body) if len(body) <= MAX_DIGITS else None
     except ValueError:
@@ -80,10 +80,10 @@ def _dim(axis: str, strict: bool) -> Dim:
         raise SpecError(f"{axis!r}: {what} cannot be {_TWICE[forbidden[0]]}")
     if size is not None:
         return FixedDim(size, "#" in prefixes, label)
-    return computed(_expression(axis, body, strict), "#" in prefixes, label)
+    return expression_dim(_expression(axis, body, strict), "#" in prefixes, label)
 
 
-def _repeated(axis: str) -> Dim:
+def _repeated_dim(axis: str) -> Dim:
     """The canonical text of a repeated dim: `d:`, or with how often `d:n-1`."""
     text, _, times = axis.partition(":")
     dim = _dim(text, strict=False)
@@ -92,7 +92,7 @@ def _repeated(axis: str) -> Dim:
     return RepeatedDim(dim, _expression(axis, times, strict=False) if times else None)
 
 
-def computed(expression: Expression, broadcastable: bool = False, label: str | None = None) -> Dim:
+def expression_dim(expression: Expression, broadcastable: bool = False, label: str | None = None) -> Dim:
     """The dim of an expression: fixed if it is a plain number."""
     if isinstance(expression, Int):
         return FixedDim(expression.value, broadcastable, label)
@@ -118,7 +118,7 @@ def _split_prefixes(axis: str) -> tuple[str, str | None, str]:
     return prefixes, label, body
 
 
-def _named(axis: str, prefixes: str, label: str | None, name: str) -> Dim:
+def _named_dim(axis: str, prefixes: str, label: str | None, name: str) -> Dim:
     broadcastable, variadic, per_leaf = "#" in prefixes, "*" in prefixes, "?" in prefixes
     if "_" in prefixes:
         if broadcastable:

@@ -6,7 +6,7 @@ People write dims in many ways, and much that looks like a dim is none. So this 
 
 from __future__ import annotations
 
-from shapecheck.shapes.annotation_spec import computed
+from shapecheck.shapes.annotation_spec import expression_dim
 from shapecheck.shapes.dialects import COMMENT, SpecError, Token
 from shapecheck.shapes.expressions import Name, constant, names
 from shapecheck.shapes.grammar import parse_tokens
@@ -22,7 +22,7 @@ from shapecheck.shapes.spec import (
     is_name,
     is_variadic,
 )
-from shapecheck.shapes.split_dims import PROSE, Tokens, cut
+from shapecheck.shapes.split_dims import PROSE, Tokens, split_at
 
 # A chain of attributes speaks of a size only if it subscripts one of these: `x.shape[0]`, but not `t_eval[0]`.
 _SIZES = ("shape", "shapes", "size", "sizes", "dim", "dims")
@@ -47,23 +47,23 @@ def _dim(piece: Tokens) -> Dim:
     if texts in (["?"], ["-", "1"]):
         return AnyDim()
     if texts[0] == "<" and texts[-1] == ">" and len(piece) > 2:
-        return _variadic(_joined(piece[1:-1]))
+        return _variadic(_join_words(piece[1:-1]))
     if texts[0] == "*" and _is_word(piece[1]):
-        return _starred(piece[1:])
+        return _starred_dim(piece[1:])
     if "|" in texts:
         return _alternatives(piece)
     if "=" in texts:
-        return _labelled(piece)
+        return _labelled_dim(piece)
     if len(piece) == 2 and _is_word(piece[0]) and _is_word(piece[1]) and piece[1].spaced:
         return _two_words(piece)
-    return _computed(piece)
+    return _expression_dim(piece)
 
 
 def _is_word(token: Token) -> bool:
     return token.kind == "name"
 
 
-def _joined(words: Tokens) -> str:
+def _join_words(words: Tokens) -> str:
     """The name that words and hyphens make: `non-attention dims` is `non_attention_dims`."""
     if not all(_is_word(token) or token.text == "-" for token in words):
         raise SpecError("these are no words")
@@ -83,7 +83,7 @@ def _without_underscores(name: str) -> str:
     return label if label.isidentifier() else ""
 
 
-def _starred(rest: Tokens) -> Dim:
+def _starred_dim(rest: Tokens) -> Dim:
     """`*dims`; of `*x.shape[:-1]` nothing more is known than that it stands for some axes."""
     if len(rest) == 1:
         return _variadic(rest[0].text)
@@ -95,20 +95,20 @@ def _starred(rest: Tokens) -> Dim:
 def _alternatives(piece: Tokens) -> Dim:
     """`seqlen | 1`: some single axis."""
     bars = [index for index, token in enumerate(piece) if token.text == "|"]
-    choices = cut(piece, bars)
+    choices = split_at(piece, bars)
     if not all(choices) or any(is_variadic(_dim(choice)) for choice in choices):
         raise SpecError("an alternative is missing")
     return AnyDim()
 
 
-def _labelled(piece: Tokens) -> Dim:
+def _labelled_dim(piece: Tokens) -> Dim:
     """`heads=4`, `d=D/2`: the size stands behind the sign, and the name is only a label."""
     index = next(index for index, token in enumerate(piece) if token.text == "=")
     words, rest = piece[:index], piece[index + 1 :]
     if not 1 <= len(words) <= 2 or not rest or any(token.text in {"=", "|"} for token in rest):
         raise SpecError("a label is `name=size`")
     dim = _dim(rest)
-    label = _joined(words)
+    label = _join_words(words)
     if label[0] in PREFIXES or not isinstance(dim, (FixedDim, NamedDim, SymbolicDim)):
         return dim
     if isinstance(dim, FixedDim):
@@ -121,11 +121,11 @@ def _two_words(piece: Tokens) -> Dim:
     for token in piece:
         if token.text in PROSE or len(token.text) == 1 or not any(char.islower() for char in token.text):
             raise SpecError("these words are no dim")
-    name = _joined(piece)
+    name = _join_words(piece)
     return AnyDim(_without_underscores(name)) if name[0] in PREFIXES else NamedDim(name)
 
 
-def _computed(piece: Tokens) -> Dim:
+def _expression_dim(piece: Tokens) -> Dim:
     """A name, a number, or arithmetic."""
     expression = parse_tokens(piece, COMMENT)
     if isinstance(expression, Name) and expression.text.endswith(".shape"):
@@ -135,7 +135,7 @@ def _computed(piece: Tokens) -> Dim:
     if isinstance(expression, Name) and is_name(expression.text):
         name = expression.text
         return AnyDim(_without_underscores(name)) if name[0] in PREFIXES else NamedDim(name)
-    dim = computed(expression)
+    dim = expression_dim(expression)
     size = dim.size if isinstance(dim, FixedDim) else 0
     if isinstance(dim, SymbolicDim) and not any(names(expression)):
         size = -1 if (value := constant(expression)) is None else value

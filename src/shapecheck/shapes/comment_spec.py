@@ -31,7 +31,7 @@ MAX_TOKENS = 400
 
 
 @dataclass(frozen=True)
-class Reading:
+class SpecReading:
     """What a list of dims says: `spec`, and what else it may mean, if it is `others` that the value fits.
 
     `ambiguous` says that it may also be no list of dims at all: `([B], n)` can be a shape and a number.
@@ -44,20 +44,20 @@ class Reading:
 
 def parse_comment_dims(text: str, *, spaces: bool = False) -> Spec | None:
     """The most natural reading of a list of dims without brackets inside; None if it is no such list."""
-    reading = _read(text, spaces=spaces, options=False)
+    reading = _read_spec(text, spaces=spaces, options=False)
     return reading.spec if reading is not None else None
 
 
-def read_comment_dims(text: str, *, spaces: bool = False) -> Reading | None:
+def read_comment_dims(text: str, *, spaces: bool = False) -> SpecReading | None:
     """Read a list of dims as comments write them; None if it is no such list.
 
     An empty text is the shape of a scalar. Several readings has a text with axes that may be left out (`([B], T, c)`),
     with a product that may be two axes (`[S x K]`), or with an axis that is repeated (`d, ..., d`, `(d)^(n-1)`).
     """
-    return _read(text, spaces=spaces, options=True)
+    return _read_spec(text, spaces=spaces, options=True)
 
 
-def _read(text: str, *, spaces: bool, options: bool) -> Reading | None:
+def _read_spec(text: str, *, spaces: bool, options: bool) -> SpecReading | None:
     if len(text) > MAX_TEXT or _is_dimensionality(text):
         return None
     try:
@@ -69,7 +69,7 @@ def _read(text: str, *, spaces: bool, options: bool) -> Reading | None:
         with suppress(SpecError):
             specs += _specs(choice)
     specs = [*dict.fromkeys(specs)]
-    return Reading(specs[0], tuple(specs[1:]), cut.ambiguous) if specs else None
+    return SpecReading(specs[0], tuple(specs[1:]), cut.ambiguous) if specs else None
 
 
 def _specs(choice: Sequence[Tokens]) -> Iterator[Spec]:
@@ -152,12 +152,12 @@ def _is_enumeration(dims: tuple[Dim, ...]) -> bool:
             earlier = dims[index - 2] if index > 1 else None
             if before.size == 0 or (isinstance(earlier, FixedDim) and earlier.size == before.size - 1):
                 return True
-        if index + 1 < len(dims) and _share_a_stem(before, dims[index + 1]):
+        if index + 1 < len(dims) and _share_a_prefix(before, dims[index + 1]):
             return True
     return False
 
 
-def _share_a_stem(before: Dim, after: Dim) -> bool:
+def _share_a_prefix(before: Dim, after: Dim) -> bool:
     """Whether two names differ only in an index, of which the first is a number: `x_0` and `x_n`."""
     if not isinstance(before, NamedDim) or not isinstance(after, NamedDim):
         return False

@@ -31,7 +31,7 @@ class UnboundName(EvaluationError):  # noqa: N818
         self.name = name
 
 
-class Undefined(EvaluationError):  # noqa: N818
+class UndefinedSizeError(EvaluationError):
     """An expression whose names are known, but whose value is no size: a fraction, a division by zero, too large."""
 
 
@@ -56,7 +56,7 @@ class Name:
 
 
 @dataclass(frozen=True)
-class Braced:
+class BracedExpression:
     """jaxtyping's `{...}`: its names are the function's arguments, never dims."""
 
     inner: Expression
@@ -73,7 +73,7 @@ class Unary:
     operand: Expression
 
     def __str__(self) -> str:
-        return self.operator + _wrapped(self.operand, UNARY_PRECEDENCE)
+        return self.operator + _parenthesize(self.operand, UNARY_PRECEDENCE)
 
 
 @dataclass(frozen=True)
@@ -87,12 +87,12 @@ class Binary:
     def __str__(self) -> str:
         level = PRECEDENCE[self.operator]
         if self.operator == "**":  # binds to the right, and its exponent may carry a sign
-            return f"{_wrapped(self.left, level + 1)}**{_wrapped(self.right, UNARY_PRECEDENCE)}"
-        return f"{_wrapped(self.left, level)}{self.operator}{_wrapped(self.right, level + 1)}"
+            return f"{_parenthesize(self.left, level + 1)}**{_parenthesize(self.right, UNARY_PRECEDENCE)}"
+        return f"{_parenthesize(self.left, level)}{self.operator}{_parenthesize(self.right, level + 1)}"
 
 
 @dataclass(frozen=True)
-class Call:
+class FunctionCall:
     """A call of one of the known `FUNCTIONS`."""
 
     function: str
@@ -102,7 +102,7 @@ class Call:
         return f"{self.function}({','.join(map(str, self.arguments))})"
 
 
-Expression = Int | Name | Braced | Unary | Binary | Call
+Expression = Int | Name | BracedExpression | Unary | Binary | FunctionCall
 
 PRECEDENCE: Mapping[str, int] = {
     "|": 1,
@@ -169,7 +169,7 @@ def evaluate(
     return tuple(_whole(value, expression) for value in values)
 
 
-def _wrapped(expression: Expression, level: int) -> str:
+def _parenthesize(expression: Expression, level: int) -> str:
     """The expression's text, in parentheses if it binds less tightly than `level`."""
     if isinstance(expression, Binary):
         own = PRECEDENCE[expression.operator]
@@ -185,9 +185,9 @@ def _children(expression: Expression) -> tuple[Expression, ...]:
         return (expression.left, expression.right)
     if isinstance(expression, Unary):
         return (expression.operand,)
-    if isinstance(expression, Call):
+    if isinstance(expression, FunctionCall):
         return expression.arguments
-    if isinstance(expression, Braced):
+    if isinstance(expression, BracedExpression):
         return (expression.inner,)
     return ()
 
@@ -210,7 +210,7 @@ def _values(
         return (expression.value,) * count
     if isinstance(expression, Name):
         return _lookup(expression.text, env, count)
-    if isinstance(expression, Braced):
+    if isinstance(expression, BracedExpression):
         return _values(expression.inner, arguments, arguments, count)
     children = [_values(child, env, arguments, count) for child in _children(expression)]
     return tuple(_apply(expression, operands) for operands in zip(*children, strict=True))
@@ -226,7 +226,7 @@ def _lookup(name: str, env: Mapping[str, Size], count: int) -> Size:
     return size
 
 
-def _apply(expression: Unary | Binary | Call, operands: tuple[Number, ...]) -> Number:
+def _apply(expression: Unary | Binary | FunctionCall, operands: tuple[Number, ...]) -> Number:
     """One operation on one sample."""
     try:
         if isinstance(expression, Unary):
@@ -236,11 +236,11 @@ def _apply(expression: Unary | Binary | Call, operands: tuple[Number, ...]) -> N
         else:
             value = CALLS[expression.function](*operands)
     except ZeroDivisionError:
-        raise Undefined(f"{expression} divides by zero") from None
+        raise UndefinedSizeError(f"{expression} divides by zero") from None
     except (ArithmeticError, TypeError, ValueError):  # float overflow, bit operations on floats, negative shifts
-        raise Undefined(f"{expression} has no value") from None
+        raise UndefinedSizeError(f"{expression} has no value") from None
     if isinstance(value, int) and value.bit_length() > MAX_BITS:
-        raise Undefined(f"{expression} is too large")
+        raise UndefinedSizeError(f"{expression} is too large")
     return value
 
 
@@ -249,4 +249,4 @@ def _whole(value: Number, expression: Expression) -> int:
         return value
     if math.isfinite(value) and value.is_integer():
         return int(value)
-    raise Undefined(f"{expression} is not a whole number")
+    raise UndefinedSizeError(f"{expression} is not a whole number")

@@ -19,7 +19,17 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from shapecheck.shapes.dialects import BITS, BRACES, JAX, Dialect, SpecError, Token, tokenize
-from shapecheck.shapes.expressions import FUNCTIONS, PRECEDENCE, Binary, Braced, Call, Expression, Int, Name, Unary
+from shapecheck.shapes.expressions import (
+    FUNCTIONS,
+    PRECEDENCE,
+    Binary,
+    BracedExpression,
+    Expression,
+    FunctionCall,
+    Int,
+    Name,
+    Unary,
+)
 
 # More than any dim that a person writes, and little enough for Python's own recursion.
 MAX_TOKENS = 128
@@ -43,10 +53,10 @@ def parse_tokens(tokens: Sequence[Token], dialect: Dialect) -> Expression:
     """Read one expression from tokens, all of them. Raises `SpecError`."""
     if len(tokens) > MAX_TOKENS:
         raise SpecError("the expression is too long")
-    return _Parser(tokens, dialect).parse()
+    return _ExpressionParser(tokens, dialect).parse()
 
 
-class _Parser:
+class _ExpressionParser:
     """Recursive descent over tokens. An instance reads one expression and is thrown away."""
 
     def __init__(self, tokens: Sequence[Token], dialect: Dialect) -> None:
@@ -142,7 +152,7 @@ class _Parser:
             outer, self._dialect = self._dialect, BRACES
             inner = self._group("}")
             self._dialect = outer
-            return Braced(inner)
+            return BracedExpression(inner)
         raise SpecError(f"unexpected {token.text!r}")
 
     def _group(self, end: str) -> Expression:
@@ -165,10 +175,10 @@ class _Parser:
             if self._is_spaced():
                 return text  # so that `e.g. heads` is no path
             if self._take("."):
-                text += f".{self._taken('name')}"
+                text += f".{self._take_kind('name')}"
             elif self._take("["):
                 sign = "-" if self._take("-") else ""
-                text += f"[{sign}{int(self._taken('number'))}]"
+                text += f"[{sign}{int(self._take_kind('number'))}]"
                 self._expect("]")
             else:
                 return text
@@ -176,7 +186,7 @@ class _Parser:
     def _is_spaced(self) -> bool:
         return self._next < len(self._tokens) and self._tokens[self._next].spaced
 
-    def _taken(self, kind: str) -> str:
+    def _take_kind(self, kind: str) -> str:
         if self._next == len(self._tokens) or self._tokens[self._next].kind != kind or self._is_spaced():
             raise SpecError(f"a {kind} is missing")
         self._next += 1
@@ -185,7 +195,7 @@ class _Parser:
     def _call(self, function: str) -> Expression:
         self._expect("(")
         if function == "len" and self._dialect.paths:
-            path = self._path(self._taken("name"))
+            path = self._path(self._take_kind("name"))
             self._expect(")")
             return Name(f"len({path})")
         if function not in self._dialect.functions:
@@ -196,13 +206,13 @@ class _Parser:
             arguments.append(self._binary(1))
         self._depth -= 1
         self._expect(")")
-        return _called(function, tuple(arguments))
+        return _make_call(function, tuple(arguments))
 
 
-def _called(function: str, arguments: tuple[Expression, ...]) -> Expression:
+def _make_call(function: str, arguments: tuple[Expression, ...]) -> Expression:
     least, most = (2, 2) if function in _JAX_OPERATORS else FUNCTIONS[function]
     if not least <= len(arguments) <= most:
         raise SpecError(f"{function}() does not take {len(arguments)} arguments")
     if function in _JAX_OPERATORS:
         return Binary(_JAX_OPERATORS[function], *arguments)
-    return Call(function, arguments)
+    return FunctionCall(function, arguments)

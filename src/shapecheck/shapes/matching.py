@@ -97,7 +97,9 @@ def match(
         dims = f"{least} or more" if rank is None else f"{rank}"
         return Match(False, bindings, "rank", None, f"{len(shape)} dims, not {dims}")
     outcomes = [
-        _Attempt(bindings, env or {}, count, leaf).run(sorted(placed, key=_deferred if defer else _in_order), defer)
+        _Attempt(bindings, env or {}, count, leaf).match_all(
+            sorted(placed, key=_deferred_order if defer else _in_order), defer
+        )
         for placed in _placements(spec.dims, shape, len(shape) - least)
     ]
     fitting = [outcome for outcome in outcomes if outcome.ok]
@@ -107,7 +109,7 @@ def match(
 
 
 @dataclass(frozen=True)
-class _Placed:
+class _DimAxes:
     """A dim, and the axes that fall to it."""
 
     dim: Dim
@@ -115,24 +117,24 @@ class _Placed:
     sizes: Shape
 
 
-def _placements(dims: tuple[Dim, ...], shape: Shape, spare: int) -> Iterator[list[_Placed]]:
+def _placements(dims: tuple[Dim, ...], shape: Shape, spare: int) -> Iterator[list[_DimAxes]]:
     """Every way to give the `spare` axes to the variadic dims. There is just one way if at most one is variadic."""
     open_dims = sum(map(is_variadic, dims))
     for lengths in _partitions(spare, open_dims):
         placed, axis, rest = [], 0, iter(lengths)
         for dim in dims:
             length = next(rest) if is_variadic(dim) else 1
-            placed.append(_Placed(dim, axis, shape[axis : axis + length]))
+            placed.append(_DimAxes(dim, axis, shape[axis : axis + length]))
             axis += length
         yield placed
 
 
-def _in_order(placed: _Placed) -> int:
+def _in_order(placed: _DimAxes) -> int:
     """Variadic dims come last, as in jaxtyping: which misfit is seen first decides between "dim" and "unbound"."""
     return int(is_variadic(placed.dim))
 
 
-def _deferred(placed: _Placed) -> int:
+def _deferred_order(placed: _DimAxes) -> int:
     return 2 if isinstance(placed.dim, (SymbolicDim, RepeatedDim)) else _in_order(placed)
 
 
@@ -173,7 +175,7 @@ class _Attempt:
         self._count = count
         self._leaf = leaf
 
-    def run(self, placed: list[_Placed], defer: bool) -> Match:
+    def match_all(self, placed: list[_DimAxes], defer: bool) -> Match:
         unbound: Match | None = None
         for place in placed:
             try:

@@ -24,7 +24,7 @@ _CLOSERS = {"(": ")", "[": "]", "{": "}"}
 
 
 @dataclass(frozen=True)
-class Cut:
+class BracketPieces:
     """The pieces of a bracket, in each way to read it, the most natural first.
 
     `ambiguous` says that it may be no list of dims at all: `([B], n)` can be a shape and a number.
@@ -34,7 +34,7 @@ class Cut:
     ambiguous: bool = False
 
 
-def pieces(tokens: list[Token], *, spaces: bool, options: bool) -> Cut:
+def pieces(tokens: list[Token], *, spaces: bool, options: bool) -> BracketPieces:
     """Cut a bracket into its dims. Raises `SpecError` if a dim is missing or the brackets do not match.
 
     Dims are separated by commas, else by `x` or `×`, else (with `spaces`) by spaces. Without commas `H×W` is two dims,
@@ -47,11 +47,11 @@ def pieces(tokens: list[Token], *, spaces: bool, options: bool) -> Cut:
         return _with_options(parts)
     plain = _pieces(tokens, spaces)
     is_product = {tokens[index].text for index in _separators(tokens)} == {"×"} and len(plain) > 1
-    return Cut((plain, [tokens]) if is_product else (plain,))
+    return BracketPieces((plain, [tokens]) if is_product else (plain,))
 
 
 @dataclass(frozen=True)
-class _Part:
+class _DimPiece:
     """A dim, and the number of the optional bracket that it stands in; 0 for none. `plain`: no comma marks it."""
 
     tokens: Tokens
@@ -59,7 +59,7 @@ class _Part:
     plain: bool = False
 
 
-def _parts(tokens: list[Token]) -> Iterator[_Part]:
+def _parts(tokens: list[Token]) -> Iterator[_DimPiece]:
     """The dims between commas or optional brackets; where there is no comma, also between spaces."""
     between = [index for index in _top_level(tokens) if tokens[index].text not in {"]", ")"}]
     commas = any(tokens[index].text == "," for index in between)
@@ -77,18 +77,18 @@ def _parts(tokens: list[Token]) -> Iterator[_Part]:
             option, end = option + 1, inner_end
             yield from _inside(tokens[index + 1 : end - 1], option, square=tokens[index].text == "[")
         elif tokens[index].text != ",":
-            end = _closing(tokens, index) + 1 if tokens[index].text in _CLOSERS else index + 1
+            end = _closing_index(tokens, index) + 1 if tokens[index].text in _CLOSERS else index + 1
             current += tokens[index:end]
     if current:
         yield from _with_question_mark(current, option + 1)
 
 
-def _with_question_mark(tokens: list[Token], option: int) -> Iterator[_Part]:
+def _with_question_mark(tokens: list[Token], option: int) -> Iterator[_DimPiece]:
     """`batch?` may be left out."""
     if len(tokens) == 2 and tokens[0].kind == "name" and tokens[1].text == "?" and not tokens[1].spaced:
-        yield _Part(tokens[:1], option)
+        yield _DimPiece(tokens[:1], option)
     else:
-        yield _Part(tokens)
+        yield _DimPiece(tokens)
 
 
 def _option(tokens: list[Token], index: int, before: Sequence[Token]) -> int:
@@ -99,7 +99,7 @@ def _option(tokens: list[Token], index: int, before: Sequence[Token]) -> int:
     opener = tokens[index].text
     if opener not in {"[", "("}:
         return 0
-    end = _closing(tokens, index)
+    end = _closing_index(tokens, index)
     inside = tokens[index + 1 : end]
     behind = tokens[end + 1 : end + 2]
     if behind and not behind[0].spaced and behind[0].text != ",":
@@ -113,14 +113,14 @@ def _option(tokens: list[Token], index: int, before: Sequence[Token]) -> int:
     return end + 1 if opener == "[" or marked else 0
 
 
-def _inside(tokens: Tokens, option: int, *, square: bool) -> Iterator[_Part]:
+def _inside(tokens: Tokens, option: int, *, square: bool) -> Iterator[_DimPiece]:
     commas = [index for index in _top_level(tokens) if tokens[index].text == ","]
-    for piece in cut(tokens, commas):
+    for piece in split_at(tokens, commas):
         if piece:
-            yield _Part(piece, option, plain=square and not (commas and {0, len(tokens) - 1} & {*commas}))
+            yield _DimPiece(piece, option, plain=square and not (commas and {0, len(tokens) - 1} & {*commas}))
 
 
-def _with_options(parts: Sequence[_Part]) -> Cut:
+def _with_options(parts: Sequence[_DimPiece]) -> BracketPieces:
     """All ways to leave out optional dims, the one that leaves out none first."""
     numbers = sorted({part.option for part in parts} - {0})
     firm = sum(not part.option for part in parts)
@@ -134,7 +134,7 @@ def _with_options(parts: Sequence[_Part]) -> Cut:
         choices.append([part.tokens for part in parts if part.option not in left])
     several = any(sum(part.option == number for part in parts) > 1 for number in numbers)
     plain = any(part.plain for part in parts)
-    return Cut(tuple(choices), ambiguous=plain and (firm < 2 or several))
+    return BracketPieces(tuple(choices), ambiguous=plain and (firm < 2 or several))
 
 
 def _pieces(tokens: list[Token], spaces: bool) -> list[Tokens]:
@@ -145,11 +145,11 @@ def _pieces(tokens: list[Token], spaces: bool) -> list[Tokens]:
     commas = [index for index in separators if tokens[index].text == ","]
     times = [index for index in separators if tokens[index].text == "×"]
     if commas:
-        pieces = cut(tokens, commas)
+        pieces = split_at(tokens, commas)
         if not pieces[-1]:
             pieces.pop()  # a comma may trail, as in `(N,)`
     elif times:
-        pieces = cut(tokens, times)
+        pieces = split_at(tokens, times)
     elif spaces:
         if any(token.text in _SENTENCE for token in tokens):
             raise SpecError("this is a sentence")
@@ -166,7 +166,7 @@ def _separators(tokens: Tokens) -> list[int]:
     return [index for index in _top_level(tokens) if tokens[index].text in {",", "×"}]
 
 
-def _closing(tokens: Tokens, index: int) -> int:
+def _closing_index(tokens: Tokens, index: int) -> int:
     """Where the bracket that begins at `index` is closed; all brackets match."""
     depth = 0
     for place in range(index, len(tokens)):
@@ -205,6 +205,6 @@ def _top_level(tokens: Tokens) -> list[int]:
     return found
 
 
-def cut(tokens: Tokens, indices: list[int]) -> list[Tokens]:
+def split_at(tokens: Tokens, indices: list[int]) -> list[Tokens]:
     """What stands between the separators at `indices`."""
     return [tokens[start + 1 : end] for start, end in pairwise([-1, *indices, len(tokens)])]

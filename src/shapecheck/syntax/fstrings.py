@@ -7,8 +7,8 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from shapecheck.model import Field, Template
-from shapecheck.syntax.source_text import Source
+from shapecheck.model import Field, FormatString
+from shapecheck.syntax.source_text import SourceText
 
 _OPENING = re.compile(r"([rRfF]{1,2})('''|\"\"\"|'|\")")
 _BRACKETS = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
@@ -16,7 +16,7 @@ _BRACKETS = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
 _OPTIONS = frozenset({"fmt", "ordered", "partitioned", "skip_format_check", "_use_logging"})
 
 
-def read_template(source: Source, call: ast.Call) -> Template | None:
+def read_template(source: SourceText, call: ast.Call) -> FormatString | None:
     """The f-string that is the only argument by place of a call, where all of it can be moved; else None.
 
     It cannot where a field converts (`!r`, `=`), or has another in its format; where there are doubled braces, several
@@ -29,14 +29,14 @@ def read_template(source: Source, call: ast.Call) -> Template | None:
     if span.line != span.end_line:
         return None
     raw = source.lines[span.line - 1][span.column - 1 : span.end_column - 1]
-    written = _Reader(raw).read()
+    written = _LiteralReader(raw).read_literal()
     values = [part.value for part in node.values if isinstance(part, ast.FormattedValue)]
     if written is None or [_dump(each) for each in written.expressions] != [ast.dump(value) for value in values]:
         return None
     taken = _OPTIONS | {k.arg for k in call.keywords if k.arg is not None}
     pairs = zip(written.expressions, written.specs, strict=True)
     fields = tuple(Field(text.strip(), spec, _keyword(text.strip(), taken)) for text, spec in pairs)
-    template = Template(span, tuple(written.texts), fields)
+    template = FormatString(span, tuple(written.texts), fields)
     return template if fields and _stands_alone(source, call, template) else None
 
 
@@ -51,7 +51,7 @@ def _dump(expression: str) -> str:
         return ""
 
 
-def _stands_alone(source: Source, call: ast.Call, template: Template) -> bool:
+def _stands_alone(source: SourceText, call: ast.Call, template: FormatString) -> bool:
     """Whether arguments may follow right behind the literal: not if it stands in brackets of its own."""
     span, line = source.span(call), template.span.line
     lines = list(source.lines[span.line - 1 : span.end_line])
@@ -67,25 +67,25 @@ def _stands_alone(source: Source, call: ast.Call, template: Template) -> bool:
 
 
 @dataclass
-class _Written:
+class _FieldText:
     texts: list[str]
     expressions: list[str]
     specs: list[str]
 
 
-class _Reader:
+class _LiteralReader:
     """Reads one literal from its first quote to its last."""
 
     def __init__(self, raw: str) -> None:
         self.raw, self.at = raw, 0
 
-    def read(self) -> _Written | None:
+    def read_literal(self) -> _FieldText | None:
         """Its parts; None for what is no single f-string of plain fields."""
         opening = _OPENING.match(self.raw)
         if opening is None or "\\N" in self.raw or "{{" in self.raw or "}}" in self.raw:
             return None
         prefix, quote = opening.group(1), opening.group(2)
-        found = _Written([], [], [])
+        found = _FieldText([], [], [])
         start, self.at = opening.end(), opening.end()
         while self.at < len(self.raw):
             if self.raw.startswith(quote, self.at):
@@ -101,7 +101,7 @@ class _Reader:
                 self.at += 2 if self.raw[self.at] == "\\" else 1
         return None
 
-    def _field(self, found: _Written) -> bool:
+    def _field(self, found: _FieldText) -> bool:
         """Read over a field, from its brace on."""
         start = self.at + 1
         end = self._expression_end(start)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from shapecheck.model import INSERTED, Claim, Module, Position, Problem, Scope, Site, Span, Suppression
-from shapecheck.syntax.source_text import Source
+from shapecheck.syntax.source_text import SourceText
 
 _LINE = re.compile(rb"[^\r\n]*+(?:\r\n|\r|\n)|[^\r\n]++")
 
@@ -36,7 +36,7 @@ def may_have_inserted(data: bytes) -> bool:
     return INSERTED.encode() in data
 
 
-def original(data: bytes, source: Source) -> Original:
+def original(data: bytes, source: SourceText) -> Original:
     """The file without what was inserted. `source` is what was read from `data`."""
     mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
     lines = split_lines(data[len(mark) :])
@@ -49,7 +49,7 @@ def original(data: bytes, source: Source) -> Original:
     return Original(mark + b"".join(left), kept)
 
 
-def inserted_lines(source: Source) -> frozenset[int]:
+def inserted_lines(source: SourceText) -> frozenset[int]:
     """The numbers of all lines that were inserted."""
     if source.tree is None:
         return frozenset()
@@ -61,7 +61,7 @@ def inserted_lines(source: Source) -> frozenset[int]:
     return frozenset(gone)
 
 
-def _removable(source: Source, tree: ast.Module) -> Iterator[tuple[int, int]]:
+def _removable(source: SourceText, tree: ast.Module) -> Iterator[tuple[int, int]]:
     """The lines of statements and decorators that have their lines for themselves."""
     for node in ast.walk(tree):
         for decorator in getattr(node, "decorator_list", ()):

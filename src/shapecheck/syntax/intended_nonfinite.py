@@ -15,33 +15,33 @@ _WORDS: Final = {
 _SIGNS: Final = frozenset(["neg", "pos", "minus", "plus", "negative", "positive"])
 
 
-def meant(node: ast.AST | None) -> frozenset[str]:
+def intended_nonfinite(node: ast.AST | None) -> frozenset[str]:
     """Which of `NAN` and `INFINITY` the value of an expression holds on purpose, since its source names them.
 
     `jnp.inf`, `float("-inf")` and `self.neg_inf` do. What is only compared does not, nor does the name of a function
     that is called: `jnp.nan_to_num(x)`.
     """
-    return frozenset(_named(node)) if node is not None else frozenset()
+    return frozenset(_named_nonfinite(node)) if node is not None else frozenset()
 
 
-def _named(node: ast.AST) -> Iterator[str]:
+def _named_nonfinite(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Compare):
         return
     if isinstance(node, ast.Name):
         yield from _words(node.id)
     elif isinstance(node, ast.Attribute):
         yield from _words(node.attr)
-        yield from _named(node.value)
+        yield from _named_nonfinite(node.value)
     elif isinstance(node, ast.Call):
         if isinstance(node.func, ast.Attribute):
-            yield from _named(node.func.value)
+            yield from _named_nonfinite(node.func.value)
         for argument in (*node.args, *node.keywords):
-            yield from _named(argument)
+            yield from _named_nonfinite(argument)
         if isinstance(node.func, ast.Name) and node.func.id == "float":
-            yield from _read(node.args)
+            yield from _read_float_text(node.args)
     else:
         for child in ast.iter_child_nodes(node):
-            yield from _named(child)
+            yield from _named_nonfinite(child)
 
 
 def _words(name: str) -> Iterator[str]:
@@ -51,7 +51,7 @@ def _words(name: str) -> Iterator[str]:
         yield _WORDS[words[0]]
 
 
-def _read(arguments: list[ast.expr]) -> Iterator[str]:
+def _read_float_text(arguments: list[ast.expr]) -> Iterator[str]:
     """Of `float("-inf")`."""
     for argument in arguments:
         if isinstance(argument, ast.Constant) and isinstance(argument.value, str):

@@ -17,7 +17,7 @@ _COMPOUND = (*_LOOPS, ast.If, ast.With, ast.AsyncWith, ast.Try, ast.TryStar, ast
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedStatement:
     """A statement with its surroundings. `place` counts statements in the order of the text."""
 
     node: ast.stmt
@@ -39,22 +39,22 @@ class Tables:
 
     scopes: list[Scope] = field(default_factory=list)
     nodes: list[Function | ast.ClassDef | ast.Module] = field(default_factory=list)
-    statements: list[Placed] = field(default_factory=list)
+    statements: list[PlacedStatement] = field(default_factory=list)
     starts: list[int] = field(default_factory=list)
     scope_of: dict[tuple[int, int], int] = field(default_factory=dict)
     assigned: defaultdict[int, dict[str, list[int]]] = field(default_factory=lambda: defaultdict(dict))
 
-    def at_or_before(self, line: int) -> Placed | None:
+    def at_or_before(self, line: int) -> PlacedStatement | None:
         """The last statement that starts on or before a line."""
         place = bisect_right(self.starts, line)
         return self.statements[place - 1] if place else None
 
-    def after(self, line: int) -> Placed | None:
+    def after(self, line: int) -> PlacedStatement | None:
         """The first statement that starts behind a line."""
         place = bisect_right(self.starts, line)
         return self.statements[place] if place < len(self.statements) else None
 
-    def block_from(self, statement: Placed) -> Iterator[Placed]:
+    def block_from(self, statement: PlacedStatement) -> Iterator[PlacedStatement]:
         """The statement and those that follow it in its block."""
         for other in self.statements[statement.place :]:
             if other.block == statement.block:
@@ -66,13 +66,13 @@ class Tables:
         """The places of the statements that assign a variable, or an attribute chain such as `self.w`, in a scope."""
         return self.assigned[scope].get(name, ())
 
-    def next_assignment(self, scope: int, name: str, place: int) -> Placed | None:
+    def next_assignment(self, scope: int, name: str, place: int) -> PlacedStatement | None:
         """The first statement behind `place` that assigns the variable."""
         places = self.assignments(scope, name)
         index = bisect_left(places, place + 1)
         return self.statements[places[index]] if index < len(places) else None
 
-    def assigns(self, statement: Placed, name: str) -> bool:
+    def assigns(self, statement: PlacedStatement, name: str) -> bool:
         """Whether a statement, or one inside it that is of the same scope, assigns the variable."""
         end = (statement.node.end_lineno or 0, statement.node.end_col_offset or 0)
         places = self.assignments(statement.scope, name)
@@ -110,7 +110,7 @@ class Tables:
 
 
 @dataclass(frozen=True)
-class _Pending:
+class _PendingBody:
     """A list of statements that is still to be walked."""
 
     body: Sequence[ast.stmt]
@@ -124,7 +124,7 @@ def survey(tree: ast.Module) -> Tables:
     tables.scopes.append(Scope(0, "module", "<module>", None, None))
     tables.nodes.append(tree)
     # Explicit stack: an `elif` chain nests as deeply as it is long.
-    stack: list[Iterator[Placed]] = [_place(tables, _Pending(tree.body, 0, ()), 0)]
+    stack: list[Iterator[PlacedStatement]] = [_place(tables, _PendingBody(tree.body, 0, ()), 0)]
     blocks = 0
     while stack:
         placed = next(stack[-1], None)
@@ -139,10 +139,10 @@ def survey(tree: ast.Module) -> Tables:
     return tables
 
 
-def _place(tables: Tables, pending: _Pending, block: int) -> Iterator[Placed]:
+def _place(tables: Tables, pending: _PendingBody, block: int) -> Iterator[PlacedStatement]:
     for node in pending.body:
         place = len(tables.statements)
-        placed = Placed(node, pending.scope, pending.loop, place, block, _header_end(node))
+        placed = PlacedStatement(node, pending.scope, pending.loop, place, block, _header_end(node))
         tables.statements.append(placed)
         tables.starts.append(node.lineno)
         yield placed
@@ -158,23 +158,23 @@ def _header_end(node: ast.stmt) -> int:
     return max(node.lineno, line - 1)
 
 
-def _bodies(tables: Tables, placed: Placed) -> Iterator[_Pending]:
+def _bodies(tables: Tables, placed: PlacedStatement) -> Iterator[_PendingBody]:
     """The lists of statements inside a statement, in the order of the text."""
     node, scope, loop = placed.node, placed.scope, placed.loop
     if isinstance(node, Function | ast.ClassDef):
-        yield _Pending(node.body, _open_scope(tables, node, scope), ())
+        yield _PendingBody(node.body, _open_scope(tables, node, scope), ())
     elif isinstance(node, _COMPOUND):
         inner = (*loop, node.lineno) if isinstance(node, _LOOPS) else loop
         if isinstance(node, ast.Match):
             for case in node.cases:
-                yield _Pending(case.body, scope, loop)
+                yield _PendingBody(case.body, scope, loop)
             return
-        yield _Pending(node.body, scope, inner)
+        yield _PendingBody(node.body, scope, inner)
         for handler in getattr(node, "handlers", ()):
-            yield _Pending(handler.body, scope, loop)
+            yield _PendingBody(handler.body, scope, loop)
         for name in ("orelse", "finalbody"):
             if body := getattr(node, name, None):
-                yield _Pending(body, scope, loop)
+                yield _PendingBody(body, scope, loop)
 
 
 def _open_scope(tables: Tables, node: Function | ast.ClassDef, parent: int) -> int:
@@ -197,7 +197,7 @@ def arguments(node: Function | ast.Lambda) -> list[ast.arg]:
     return [*args.posonlyargs, *args.args, *starred, *args.kwonlyargs, *double]
 
 
-def _note_assignments(tables: Tables, placed: Placed) -> None:
+def _note_assignments(tables: Tables, placed: PlacedStatement) -> None:
     for target in targets(placed.node):
         for name in target_names(target):
             places = tables.assigned[placed.scope].setdefault(name, [])
@@ -225,11 +225,11 @@ def target_names(target: ast.expr) -> Iterator[str]:
             stack += reversed(node.elts)
         elif isinstance(node, ast.Starred):
             stack.append(node.value)
-        elif (name := dotted(node)) is not None:
+        elif (name := dotted_name(node)) is not None:
             yield name
 
 
-def dotted(node: ast.expr) -> str | None:
+def dotted_name(node: ast.expr) -> str | None:
     """The text of a variable or attribute chain, None for anything else."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):

@@ -36,7 +36,7 @@ class Comment:
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceText:
     """The text of one file and its syntax tree. `tree` is None where Python would not accept it: see `problem`."""
 
     path: str
@@ -89,23 +89,25 @@ def position_of(node: ast.expr | ast.stmt | ast.arg) -> Position:
     return Position(node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or 0)
 
 
-def read_source(path: str, data: bytes) -> Source:
+def read_source(path: str, data: bytes) -> SourceText:
     """Decode and parse a file."""
     try:
         text = _decode(data)
     except (SyntaxError, LookupError, UnicodeError) as error:
         text = data.decode("latin-1").replace("\r\n", "\n").replace("\r", "\n")
-        return Source(path, text, None, _note(1, 1, f"this file cannot be decoded, {_CONSEQUENCE}: {error}"))
+        return SourceText(path, text, None, _note(1, 1, f"this file cannot be decoded, {_CONSEQUENCE}: {error}"))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of invalid escapes in other people's strings
-            return Source(path, text, ast.parse(text))
+            return SourceText(path, text, ast.parse(text))
     except SyntaxError as error:
-        return Source(path, text, None, _syntax_problem(error))
+        return SourceText(path, text, None, _syntax_problem(error))
     except ValueError as error:  # null bytes
-        return Source(path, text, None, _note(1, 1, f"this file cannot be parsed, {_CONSEQUENCE}: {error}"))
+        return SourceText(path, text, None, _note(1, 1, f"this file cannot be parsed, {_CONSEQUENCE}: {error}"))
     except (RecursionError, MemoryError):
-        return Source(path, text, None, _note(1, 1, f"this file nests too deeply for Python's parser, {_CONSEQUENCE}"))
+        return SourceText(
+            path, text, None, _note(1, 1, f"this file nests too deeply for Python's parser, {_CONSEQUENCE}")
+        )
 
 
 def _decode(data: bytes) -> str:
@@ -145,7 +147,7 @@ _STRINGS_AND_COMMENTS = re.compile(
 )
 
 
-def _comments(source: Source) -> tuple[Comment, ...]:
+def _comments(source: SourceText) -> tuple[Comment, ...]:
     if "#" not in source.text:
         return ()
     starts = _line_starts(source.text)
@@ -159,7 +161,7 @@ def _comments(source: Source) -> tuple[Comment, ...]:
         begin = starts[line - 1]
         result.append(Comment(line, match.start() - begin, match.group(1), source.text[begin : match.start()]))
     if result and sys.version_info >= (3, 12) and _inside_template(source, result):
-        return _tokenized(source)
+        return _read_comments(source)
     return tuple(result)
 
 
@@ -172,7 +174,7 @@ def _line_starts(text: str) -> list[int]:
     return starts
 
 
-def _inside_template(source: Source, comments: Sequence[Comment]) -> bool:
+def _inside_template(source: SourceText, comments: Sequence[Comment]) -> bool:
     """Whether a comment seems to stand inside an f-string, which since Python 3.12 may hold strings of its own."""
     templates = [n for n in ast.walk(source.tree) if isinstance(n, ast.JoinedStr)] if source.tree is not None else []
     if not templates:
@@ -181,7 +183,7 @@ def _inside_template(source: Source, comments: Sequence[Comment]) -> bool:
     return any(comment.line in lines for comment in comments)
 
 
-def _tokenized(source: Source) -> tuple[Comment, ...]:
+def _read_comments(source: SourceText) -> tuple[Comment, ...]:
     result: list[Comment] = []
     try:
         for token in tokenize.generate_tokens(io.StringIO(source.text).readline):

@@ -14,7 +14,7 @@ _STEP = re.compile(r"(\[\d+\])|(?=\.)")
 
 
 @dataclass(frozen=True)
-class Place:
+class StageLocation:
     """Where stages lie: a path, or several (`blocks[0..11].attn`); and which of its calls, counted from 1."""
 
     path: str
@@ -36,7 +36,7 @@ class _Node(Generic[_T]):
     children: dict[str, _Node[_T]] = field(default_factory=dict)
 
 
-def folded(items: Iterable[tuple[Place, _T]]) -> list[tuple[Place, _T]]:
+def fold_locations(items: Iterable[tuple[StageLocation, _T]]) -> list[tuple[StageLocation, _T]]:
     """Sorted by place, with parts of equal content and successive indices as one, and so are successive equal calls."""
     top: _Node[_T] = _Node()
     for place, content in sorted(items, key=lambda item: _order(item[0])):
@@ -44,33 +44,33 @@ def folded(items: Iterable[tuple[Place, _T]]) -> list[tuple[Place, _T]]:
         for step in filter(None, _STEP.split(place.path)):
             node = node.children.setdefault(step, _Node())
         node.calls[place.first] = content
-    return list(_lines("", _joined(top)))
+    return list(_lines("", _join_indices(top)))
 
 
-def unfolded(items: Iterable[tuple[Place, _T]]) -> Iterator[tuple[Place, _T]]:
+def unfold_locations(items: Iterable[tuple[StageLocation, _T]]) -> Iterator[tuple[StageLocation, _T]]:
     """Each stage on its own: the inverse of `folded`."""
     for place, content in items:
         for path in _paths(place.path):
             for call in range(place.first, place.last + 1):
-                yield Place(path, call, call), content
+                yield StageLocation(path, call, call), content
 
 
-def lies_in(path: str, other: str) -> bool:
+def is_inside(path: str, other: str) -> bool:
     """Whether `path` is of a part of what is at `other`."""
     return path != other and (not other or path.startswith((f"{other}.", f"{other}[")))
 
 
-def _order(place: Place) -> tuple[list[tuple[str | int, ...]], int]:
+def _order(place: StageLocation) -> tuple[list[tuple[str | int, ...]], int]:
     """The order of the lines: parts behind their whole, indices as numbers."""
     steps = [_INDEX.split(part) for part in place.path.split(".")]
     return [tuple(int(s) if i % 2 else s for i, s in enumerate(step)) for step in steps], place.first
 
 
-def _joined(node: _Node[_T]) -> _Node[_T]:
+def _join_indices(node: _Node[_T]) -> _Node[_T]:
     children: dict[str, _Node[_T]] = {}
     run: tuple[int, int, _Node[_T]] | None = None
     for step, child in node.children.items():
-        inner = _joined(child)
+        inner = _join_indices(child)
         found = _INDEX.fullmatch(step)
         index = int(found[1]) if found is not None else -1
         if run is not None and index == run[1] + 1 and inner == run[2]:
@@ -86,15 +86,15 @@ def _range(first: int, last: int) -> str:
     return f"[{first}]" if first == last else f"[{first}..{last}]"
 
 
-def _lines(path: str, node: _Node[_T]) -> Iterator[tuple[Place, _T]]:
-    line: tuple[Place, _T] | None = None
+def _lines(path: str, node: _Node[_T]) -> Iterator[tuple[StageLocation, _T]]:
+    line: tuple[StageLocation, _T] | None = None
     for call, content in node.calls.items():
         if line is not None and line[0].last + 1 == call and line[1] == content:
-            line = Place(path, line[0].first, call), content
+            line = StageLocation(path, line[0].first, call), content
             continue
         if line is not None:
             yield line
-        line = Place(path, call, call), content
+        line = StageLocation(path, call, call), content
     if line is not None:
         yield line
     for step, child in node.children.items():

@@ -45,12 +45,12 @@ def states(stage: Stage) -> str:
 
 def count(number: int) -> str:
     """A number of parameters: 1234567 is `1.23M`."""
-    return _scaled(number, 1000, ("", "k", "M", "G", "T", "P", "E"))
+    return _scale(number, 1000, ("", "k", "M", "G", "T", "P", "E"))
 
 
 def size(number: int) -> str:
     """A number of bytes: `4.7 MiB`."""
-    return _scaled(number, 1024, (" B", " KiB", " MiB", " GiB", " TiB"))
+    return _scale(number, 1024, (" B", " KiB", " MiB", " GiB", " TiB"))
 
 
 def flops(found: Stage | StageTree) -> str:
@@ -88,7 +88,7 @@ def _sizes(template: StageTree) -> Iterator[str]:
         yield name if name == text else f"{name}={text}"
 
 
-def _scaled(number: int, step: int, units: tuple[str, ...]) -> str:
+def _scale(number: int, step: int, units: tuple[str, ...]) -> str:
     value, left = float(number), list(units)
     while round(value) >= step and len(left) > 1:  # by what is written: 999999 is no `1000k`
         value /= step

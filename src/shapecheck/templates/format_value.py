@@ -43,8 +43,8 @@ def brief(value: Value, width: int = 72) -> str:
     line = text(value)
     if not isinstance(value, TreeValue) or len(line) <= width:
         return line
-    line = text(replace(value, children=tuple(map(_elided, value.children))))
-    return line if len(line) <= width else text(_elided(value))
+    line = text(replace(value, children=tuple(map(_elide, value.children))))
+    return line if len(line) <= width else text(_elide(value))
 
 
 def pretty(value: Value, width: int = 88) -> str:
@@ -55,11 +55,11 @@ def pretty(value: Value, width: int = 88) -> str:
     opening, closing = _brackets(value)
     lines = [opening]
     for name, part in zip(_names(value), value.children, strict=True):
-        lines.append(indented(f"{name}{pretty(part, width - len(_INDENT) - len(name) - 1)},"))
+        lines.append(indent(f"{name}{pretty(part, width - len(_INDENT) - len(name) - 1)},"))
     return "\n".join([*lines, closing])
 
 
-def indented(lines: str, depth: int = 1) -> str:
+def indent(lines: str, depth: int = 1) -> str:
     """The lines, further to the right."""
     return "\n".join(_INDENT * depth + line for line in lines.split("\n"))
 
@@ -103,7 +103,7 @@ def _brackets(value: TreeValue) -> tuple[str, str]:
     return ("{", "}") if value.kind == "dict" else (f"{value.type}(", ")")
 
 
-def _elided(value: Value) -> Value:
+def _elide(value: Value) -> Value:
     return OtherValue("...".join(_brackets(value))) if isinstance(value, TreeValue) else value
 
 

@@ -50,8 +50,8 @@ def _stage(found: Mapping[str, Any], where: str) -> Stage:
         callable=_part(found, "callable", str, where),
         call=_part(found, "call", int, where),
         under=_texts(found, "under", where),
-        input=_named(found, "input", where),
-        state=_named(found, "state", where),
+        input=_named_values(found, "input", where),
+        state=_named_values(found, "state", where),
         output=_value(_any(found, "output", where), f"{where}output"),
         params=_part(found, "params", int, where),
         param_bytes=_part(found, "param_bytes", int, where),
@@ -71,7 +71,7 @@ def _source(found: Mapping[str, Any], where: str) -> Frame | None:
     return Frame(_part(source, "path", str, where), _part(source, "line", int, where), str(found["callable"]))
 
 
-def _named(found: Mapping[str, Any], name: str, where: str) -> tuple[tuple[str, Value], ...]:
+def _named_values(found: Mapping[str, Any], name: str, where: str) -> tuple[tuple[str, Value], ...]:
     values = _part(found, name, dict, where)
     return tuple((each, _value(value, f"{where}{name}.{each}")) for each, value in values.items())
 

@@ -228,10 +228,10 @@ def _values(values: Sequence[tuple[str, Value]]) -> str:
     prefixes = [f"{name}=" if len(values) > 1 else "" for name, _ in values]
     lines = (prefix + format_value.pretty(value, _WIDTH) for prefix, (_, value) in zip(prefixes, values, strict=True))
     text = escape("\n".join(lines))
-    return f"<code>{_ARRAY.sub(_marked, text)}</code>" if text else ""
+    return f"<code>{_ARRAY.sub(_mark_array, text)}</code>" if text else ""
 
 
-def _marked(array: re.Match[str]) -> str:
+def _mark_array(array: re.Match[str]) -> str:
     """An array whose dtype steps back, and whose free sizes stand out."""
     dims = _NAME.sub(r"<b>\g<0></b>", array[2])
     return f"<i>{array[1]}</i>[{dims}]"

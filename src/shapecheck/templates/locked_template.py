@@ -8,7 +8,7 @@ from typing import Any
 
 from shapecheck.model import Frame, OtherValue, Stage, TreeValue, Value
 from shapecheck.templates import format_stage, format_value
-from shapecheck.templates.fold import Place, folded, unfolded
+from shapecheck.templates.fold import StageLocation, fold_locations, unfold_locations
 from shapecheck.templates.template_tree import StageTree
 
 
@@ -26,7 +26,7 @@ class Shapes:
 
 
 @dataclass(frozen=True)
-class Making:
+class TemplateInputs:
     """How a template is made: `--init` and `--arg` as on the command line, and numbers that were made up.
 
     `integers` are those of constructors, `dims` those of free dims that had to have a size.
@@ -39,33 +39,35 @@ class Making:
 
 
 @dataclass(frozen=True)
-class Locked:
+class LockedTemplate:
     """The template of a target, as it is kept. `lines` are those of the file: of its head, and of each stage."""
 
     target: str
-    making: Making
-    stages: tuple[tuple[Place, Shapes], ...]
+    making: TemplateInputs
+    stages: tuple[tuple[StageLocation, Shapes], ...]
     head: int = field(default=1, compare=False)
     lines: tuple[int, ...] = field(default=(), compare=False)
 
-    def each(self) -> Mapping[Place, Shapes]:
+    def each(self) -> Mapping[StageLocation, Shapes]:
         """Every stage on its own."""
-        return dict(unfolded(self.stages))
+        return dict(unfold_locations(self.stages))
 
-    def line(self, place: Place) -> int:
+    def line(self, place: StageLocation) -> int:
         """The line that tells of a stage."""
         for (where, _), number in zip(self.stages, self.lines, strict=False):
-            if any(place == one for one, _ in unfolded([(where, None)])):
+            if any(place == one for one, _ in unfold_locations([(where, None)])):
                 return number
         return self.head
 
 
-def locked(target: str, template: StageTree, making: Making) -> Locked:
+def lock_template(target: str, template: StageTree, making: TemplateInputs) -> LockedTemplate:
     """What is kept of a template."""
-    return Locked(target, making, tuple(folded((place, shapes) for place, shapes, _ in _stages(template.stages))))
+    return LockedTemplate(
+        target, making, tuple(fold_locations((place, shapes) for place, shapes, _ in _stages(template.stages)))
+    )
 
 
-def sources(template: StageTree, known: Mapping[str, str]) -> Mapping[Place, Frame]:
+def sources(template: StageTree, known: Mapping[str, str]) -> Mapping[StageLocation, Frame]:
     """Where each stage is written, or else what is around it: in a file of `known`, by the names that they have there.
 
     A stage of an installed package is none that the user can change.
@@ -73,7 +75,7 @@ def sources(template: StageTree, known: Mapping[str, str]) -> Mapping[Place, Fra
     return {place: frame for place, _, frame in _stages(template.stages, known) if frame is not None}
 
 
-def merged(kept: Iterable[Locked], new: Iterable[Locked]) -> tuple[Locked, ...]:
+def merge_locks(kept: Iterable[LockedTemplate], new: Iterable[LockedTemplate]) -> tuple[LockedTemplate, ...]:
     """What was kept, with the new ones in place of those of the same targets."""
     by_target = {each.target: each for each in (*kept, *new)}
     return tuple(by_target[target] for target in sorted(by_target))
@@ -81,13 +83,13 @@ def merged(kept: Iterable[Locked], new: Iterable[Locked]) -> tuple[Locked, ...]:
 
 def _stages(
     stages: Iterable[Stage], known: Mapping[str, str] | None = None, above: Frame | None = None
-) -> Iterator[tuple[Place, Shapes, Frame | None]]:
+) -> Iterator[tuple[StageLocation, Shapes, Frame | None]]:
     for stage in stages:
         own = stage.source
         frame = above
         if own is not None and known is not None and own.path in known:
             frame = Frame(known[own.path], own.line, own.function)
-        yield Place(stage.path, stage.call + 1, stage.call + 1), _shapes(stage), frame
+        yield StageLocation(stage.path, stage.call + 1, stage.call + 1), _shapes(stage), frame
         yield from _stages(stage.children, known, frame)
 
 

@@ -8,8 +8,8 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from shapecheck.templates.fold import Place
-from shapecheck.templates.locked_template import Locked, Making, Shapes
+from shapecheck.templates.fold import StageLocation
+from shapecheck.templates.locked_template import LockedTemplate, Shapes, TemplateInputs
 
 VERSION = 1
 _HEAD = f"""\
@@ -26,7 +26,7 @@ class LockError(Exception):
     """The text is no lock that we can read; the message has the line, the reason and the remedy."""
 
 
-def dump(templates: Iterable[Locked]) -> str:
+def dump(templates: Iterable[LockedTemplate]) -> str:
     """The text of templates. Raises LockError for names that TOML cannot hold."""
     text = "".join([_HEAD, *(line for each in templates for line in _template(each))])
     try:
@@ -36,7 +36,7 @@ def dump(templates: Iterable[Locked]) -> str:
     return text
 
 
-def parse(text: str, name: str) -> tuple[Locked, ...]:
+def parse(text: str, name: str) -> tuple[LockedTemplate, ...]:
     """The templates of a text, which messages call `name`; raises LockError."""
     lines = text.replace("\r\n", "\n").split("\n")  # not at the other ends of lines that strings may hold
     marker = next((number for number, line in enumerate(lines, 1) if _MARKER.match(line)), None)
@@ -57,14 +57,14 @@ def parse(text: str, name: str) -> tuple[Locked, ...]:
     for target, table in document.items():
         head, stages = places.get(target, (1, []))
         try:
-            found.append(_read(target, table, head, stages))
+            found.append(_read_target(target, table, head, stages))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             remedy = f"delete this part, and run `shapecheck template {target} --write-lock`"
             raise LockError(f"{name}:{head}: {target}: is damaged ({error}): {remedy}") from None
     return tuple(found)
 
 
-def _template(each: Locked) -> Iterator[str]:
+def _template(each: LockedTemplate) -> Iterator[str]:
     yield f"\n[{_text(each.target)}]\n"
     for key, texts in (("init", each.making.init), ("args", each.making.args)):
         if texts:
@@ -78,7 +78,7 @@ def _template(each: Locked) -> Iterator[str]:
     yield "]\n"
 
 
-def _line(place: Place, shapes: Shapes) -> Mapping[str, Any]:
+def _line(place: StageLocation, shapes: Shapes) -> Mapping[str, Any]:
     calls = f"{place.first}" if place.first == place.last else f"{place.first}..{place.last}"
     return {
         "path": place.path,
@@ -112,14 +112,14 @@ def _text(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _read(target: str, table: Mapping[str, Any], head: int, lines: Sequence[int]) -> Locked:
+def _read_target(target: str, table: Mapping[str, Any], head: int, lines: Sequence[int]) -> LockedTemplate:
     sizes = [{str(k): int(v) for k, v in table.get(key, {}).items()} for key in ("made_up", "dims")]
-    making = Making(tuple(map(str, table.get("init", ()))), tuple(map(str, table.get("args", ()))), *sizes)
+    making = TemplateInputs(tuple(map(str, table.get("init", ()))), tuple(map(str, table.get("args", ()))), *sizes)
     stages = tuple(_stage(stage) for stage in table["stages"])
-    return Locked(target, making, stages, head, tuple(lines) if len(lines) == len(stages) else ())
+    return LockedTemplate(target, making, stages, head, tuple(lines) if len(lines) == len(stages) else ())
 
 
-def _stage(stage: Mapping[str, Any]) -> tuple[Place, Shapes]:
+def _stage(stage: Mapping[str, Any]) -> tuple[StageLocation, Shapes]:
     calls = _CALLS.match(stage.get("calls", "1"))
     if calls is None:
         raise ValueError(f"calls = {stage['calls']!r}")
@@ -132,7 +132,7 @@ def _stage(stage: Mapping[str, Any]) -> tuple[Place, Shapes]:
         int(stage.get("params", 0)),
         int(stage.get("bytes", 0)),
     )
-    return Place(stage["path"], int(calls[1]), int(calls[2] or calls[1])), shapes
+    return StageLocation(stage["path"], int(calls[1]), int(calls[2] or calls[1])), shapes
 
 
 def _places(lines: Sequence[str]) -> Mapping[str, tuple[int, list[int]]]:

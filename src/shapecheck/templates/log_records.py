@@ -19,20 +19,20 @@ def emit(template: StageTree) -> None:
     """Log every stage at level INFO, after those inside of it; the record has it as `stage`, for handlers."""
     if not LOGGER.isEnabledFor(logging.INFO):
         return
-    for stage, model in _ended(template.stages, ""):
+    for stage, model in _stages_with_model(template.stages, ""):
         LOGGER.info("%s", message(stage, model), extra={"stage": stage})
 
 
-def _ended(stages: Sequence[Stage], model: str) -> Iterator[tuple[Stage, str]]:
+def _stages_with_model(stages: Sequence[Stage], model: str) -> Iterator[tuple[Stage, str]]:
     """Stages with the type of the model that runs them."""
     for stage in stages:
-        yield from _ended(stage.children, stage.type)
+        yield from _stages_with_model(stage.children, stage.type)
         yield stage, stage.owner or model or stage.type
 
 
 def message(stage: Stage, model: str) -> str:
     """A record in words: a stage, of a model of this type."""
-    return format_value.indented("\n".join(_lines(stage, model)))
+    return format_value.indent("\n".join(_lines(stage, model)))
 
 
 def _lines(stage: Stage, model: str) -> Iterator[str]:
@@ -73,4 +73,4 @@ def _source(stage: Stage) -> Iterator[str]:
 
 def _values(title: str, values: Sequence[tuple[str, Value]]) -> str:
     texts = (f"{name} = {format_value.pretty(value)}" if name else format_value.pretty(value) for name, value in values)
-    return "\n".join([f"{title}:", *map(format_value.indented, texts)]) if values else f"{title}: none"
+    return "\n".join([f"{title}:", *map(format_value.indent, texts)]) if values else f"{title}: none"

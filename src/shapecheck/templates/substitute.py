@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from shapecheck.templates.locked_template import Locked, Shapes
+from shapecheck.templates.locked_template import LockedTemplate, Shapes
 
 _ARRAY = re.compile(r"([^\[\]]+)\[(.+)\]\Z", re.DOTALL)
 _UNDER = re.compile(r"(\w+)\((.+)\)\Z", re.DOTALL)
@@ -31,7 +31,7 @@ _FUNCTIONS: Final[Mapping[str, Callable[..., int]]] = {
 }
 
 
-def sized(template: Locked, sizes: Mapping[str, int]) -> Locked:
+def substitute_sizes(template: LockedTemplate, sizes: Mapping[str, int]) -> LockedTemplate:
     """The template with these sizes of names."""
     if not sizes:
         return template
@@ -66,12 +66,12 @@ def _inside(pattern: re.Pattern[str], text: str, form: str, sizes: Mapping[str, 
 def _dim(text: str, sizes: Mapping[str, int]) -> str:
     """The number of a dim as JAX writes it, `4*batch + floordiv(h, 2)`; the dim itself if any name of it is free."""
     try:
-        return str(_computed(ast.parse(text.strip().replace("^", "**"), mode="eval").body, sizes))
+        return str(_evaluate(ast.parse(text.strip().replace("^", "**"), mode="eval").body, sizes))
     except (KeyError, SyntaxError, ArithmeticError, TypeError):
         return text
 
 
-def _computed(node: ast.expr, sizes: Mapping[str, int]) -> int:
+def _evaluate(node: ast.expr, sizes: Mapping[str, int]) -> int:
     """Raises KeyError for a name without a size, and for whatever is no expression of sizes."""
     match node:
         case ast.Constant(value=int(number)):
@@ -79,9 +79,9 @@ def _computed(node: ast.expr, sizes: Mapping[str, int]) -> int:
         case ast.Name(id=name):
             return sizes[name]
         case ast.BinOp(left=left, op=op, right=right):
-            return _OPERATIONS[type(op)](_computed(left, sizes), _computed(right, sizes))
+            return _OPERATIONS[type(op)](_evaluate(left, sizes), _evaluate(right, sizes))
         case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return -_computed(operand, sizes)
+            return -_evaluate(operand, sizes)
         case ast.Call(func=ast.Name(id=name), args=args):
-            return _FUNCTIONS[name](*(_computed(each, sizes) for each in args))
+            return _FUNCTIONS[name](*(_evaluate(each, sizes) for each in args))
     raise KeyError(ast.unparse(node))

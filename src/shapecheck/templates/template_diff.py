@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from shapecheck.templates.fold import Place, folded, lies_in
-from shapecheck.templates.locked_template import Locked, Shapes
-from shapecheck.templates.substitute import sized
+from shapecheck.templates.fold import StageLocation, fold_locations, is_inside
+from shapecheck.templates.locked_template import LockedTemplate, Shapes
+from shapecheck.templates.substitute import substitute_sizes
 
 Kind = Literal["changed", "added", "removed"]
 _PARAMETERS = "number of parameters"
 
 
 @dataclass(frozen=True)
-class Part:
+class StagePart:
     """One thing that a stage shows, `input x` for example, as text."""
 
     name: str
@@ -31,24 +31,24 @@ class Drift:
     """
 
     kind: Kind
-    place: Place
+    place: StageLocation
     type: str
-    parts: tuple[Part, ...] = ()
+    parts: tuple[StagePart, ...] = ()
     shapes: str = ""
     inside: int = 0
 
 
-_Told = tuple[Kind, str, tuple[Part, ...], str, int]
+_Told = tuple[Kind, str, tuple[StagePart, ...], str, int]
 
 
-def drift(was: Locked, now: Locked) -> list[Drift]:
+def drift(was: LockedTemplate, now: LockedTemplate) -> list[Drift]:
     """All differences, sorted by place; what repeats itself is told once.
 
     Where only one of the two had to be evaluated for some size of a free dim, that is no difference.
     """
     sizes = {**was.making.dims, **now.making.dims}
-    before, after = sized(was, sizes).each(), sized(now, sizes).each()
-    found: dict[Place, _Told] = {}
+    before, after = substitute_sizes(was, sizes).each(), substitute_sizes(now, sizes).each()
+    found: dict[StageLocation, _Told] = {}
     for place in before.keys() & after.keys():
         parts = tuple(_parts(before[place], after[place]))
         if parts:
@@ -62,23 +62,25 @@ def drift(was: Locked, now: Locked) -> list[Drift]:
         place for place, told in found.items() if place.path in explained and _tells_params(told, alone=True)
     ]:
         del found[place]
-    return [Drift(kind, at, own, parts, text, more) for at, (kind, own, parts, text, more) in folded(found.items())]
+    return [
+        Drift(kind, at, own, parts, text, more) for at, (kind, own, parts, text, more) in fold_locations(found.items())
+    ]
 
 
-def _parts(was: Shapes, now: Shapes) -> Iterator[Part]:
+def _parts(was: Shapes, now: Shapes) -> Iterator[StagePart]:
     if was.type != now.type:
-        yield Part("type", was.type, now.type)
+        yield StagePart("type", was.type, now.type)
     yield from _values("output", was.output, now.output)
     for kind, before, after in (("input", was.input, now.input), ("state", was.state, now.state)):
         for name in dict.fromkeys([*before, *after]):
             yield from _values(f"{kind} {name}", before.get(name), after.get(name))
     if was.under != now.under:
-        yield Part("transformation", " ".join(was.under) or "none", " ".join(now.under) or "none")
+        yield StagePart("transformation", " ".join(was.under) or "none", " ".join(now.under) or "none")
     if (was.params, was.bytes) != (now.params, now.bytes):
-        yield Part(_PARAMETERS, _held(was), _held(now))
+        yield StagePart(_PARAMETERS, _format_parameters(was), _format_parameters(now))
 
 
-def _values(name: str, was: Any, now: Any) -> Iterator[Part]:
+def _values(name: str, was: Any, now: Any) -> Iterator[StagePart]:
     """The leaves that differ, where the structure is the same."""
     if was == now:
         return
@@ -89,7 +91,7 @@ def _values(name: str, was: Any, now: Any) -> Iterator[Part]:
         for index, (before, after) in enumerate(zip(was, now, strict=True)):
             yield from _values(f"{name}[{index}]", before, after)
     else:
-        yield Part(name, text(was), text(now))
+        yield StagePart(name, text(was), text(now))
 
 
 def text(value: Any) -> str:
@@ -107,19 +109,21 @@ def _signature(shapes: Shapes) -> str:
     return f"{before or '()'} -> {text(shapes.output)}"
 
 
-def _held(shapes: Shapes) -> str:
+def _format_parameters(shapes: Shapes) -> str:
     return f"{shapes.params} ({shapes.bytes} bytes)"
 
 
-def _alone(some: Mapping[Place, Shapes], others: Mapping[Place, Shapes]) -> Iterator[tuple[Place, Shapes, int]]:
+def _alone(
+    some: Mapping[StageLocation, Shapes], others: Mapping[StageLocation, Shapes]
+) -> Iterator[tuple[StageLocation, Shapes, int]]:
     """The stages that only `some` has, with how many more there are inside: those are not told by themselves."""
     alone = [place for place in some if place not in others]
     outer = _outermost(alone)
     for place in outer:
-        yield place, some[place], sum(lies_in(other.path, place.path) for other in alone if place.first == 1)
+        yield place, some[place], sum(is_inside(other.path, place.path) for other in alone if place.first == 1)
 
 
-def _outermost(places: Sequence[Place]) -> list[Place]:
+def _outermost(places: Sequence[StageLocation]) -> list[StageLocation]:
     paths = {place.path for place in places}
     return [place for place in places if not any(above in paths for above in wholes(place.path))]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from shapecheck.model import Stage
 from shapecheck.templates import format_value
-from shapecheck.templates.totals import added, holders
+from shapecheck.templates.totals import holders, total
 
 VERSION = 1
 
@@ -55,7 +55,7 @@ class StageTree:
     def flops(self) -> int | str | None:
         """An estimate of the operations of all, as text where free sizes enter; None if nobody asked for it."""
         found = [stage.flops for stage in self.whole or self.stages if stage.flops is not None]
-        return added(found) if found else None
+        return total(found) if found else None
 
     def to_json(self) -> str:
         """The template as JSON text, version 1; shapes are text such as `f32[batch,48]` inside of pytrees."""

@@ -23,7 +23,7 @@ def holders(stages: Sequence[Stage], seen: set[str] | None = None) -> Iterator[S
             yield stage
 
 
-def added(numbers: Iterable[int | str]) -> int | str:
+def total(numbers: Iterable[int | str]) -> int | str:
     """The sum of numbers that are integers or polynomials as JAX writes them, `2*b*d^2 + 3`."""
     sums: Counter[str] = Counter()
     for number in numbers:

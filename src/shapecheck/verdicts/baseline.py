@@ -30,7 +30,7 @@ def filter(
 
     `sources` gives the lines of each path. Of findings with equal content, an entry covers the first `count`.
     """
-    left = Counter(_read(path))
+    left = Counter(_read_counts(path))
     fresh = []
     for finding in findings:
         key = _key(finding, sources, path)
@@ -67,7 +67,7 @@ def _key(finding: Finding, sources: Mapping[str, Sequence[str]], path: Path) -> 
     return name, finding.code, content(finding, sources)
 
 
-def _read(path: Path) -> dict[_Key, int]:
+def _read_counts(path: Path) -> dict[_Key, int]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:

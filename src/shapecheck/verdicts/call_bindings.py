@@ -7,12 +7,12 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from shapecheck.model import Call, Claim, Module, Named, Observation
+from shapecheck.model import Call, Claim, Module, NamedSize, Observation
 from shapecheck.shapes import Bindings, Dim, NamedDim, Size, Spec, SymbolicDim, match, parse_spec
-from shapecheck.verdicts.claim_outcome import Bound, Mismatch, Outcomes, Reason, dtype_fits
+from shapecheck.verdicts.claim_outcome import BoundSize, ClaimOutcomes, Mismatch, Reason, dtype_fits
 from shapecheck.verdicts.loop_turns import Turns
 from shapecheck.verdicts.numeric_samples import Samples
-from shapecheck.verdicts.select_arrays import NothingThereError, WrongStructureError, annotated, skeleton, subtree
+from shapecheck.verdicts.select_arrays import NoArrayError, WrongStructureError, select_annotated, skeleton, subtree
 
 
 class CallReader:
@@ -28,12 +28,12 @@ class CallReader:
         # A nested function reads the dims of the functions around it, as it reads their variables.
         self.own = module.scopes[call.scope].sizes
         self.memo: Bindings = outer.memo.without(self.own) if outer is not None else Bindings()
-        self.outcomes = Outcomes()
+        self.outcomes = ClaimOutcomes()
         origins = outer.origins.items() if outer is not None else ()
-        self.origins: dict[str, Bound] = {name: origin for name, origin in origins if name not in self.own}
+        self.origins: dict[str, BoundSize] = {name: origin for name, origin in origins if name not in self.own}
         self.fresh: dict[str, Size] = {}
         self.vague: frozenset[str] = frozenset()
-        self.fresh_origins: dict[str, Bound] = {}
+        self.fresh_origins: dict[str, BoundSize] = {}
         self.seen: dict[int, list[Observation]] = defaultdict(list)
         for observation in call.observations:
             self.seen[observation.site].append(observation)
@@ -57,13 +57,13 @@ class CallReader:
 
         Where nothing says what H is, `H/2` in two comments is still the same size.
         """
-        return self._closed(parse_spec(claim.spec))
+        return self._close_spec(parse_spec(claim.spec))
 
     def specs(self, claim: Claim) -> tuple[Spec, ...]:
         """All readings of a comment, as `spec` has the first."""
-        return (self.spec(claim), *(self._closed(parse_spec(text)) for text in claim.readings))
+        return (self.spec(claim), *(self._close_spec(parse_spec(text)) for text in claim.readings))
 
-    def _closed(self, spec: Spec) -> Spec:
+    def _close_spec(self, spec: Spec) -> Spec:
         if not any(isinstance(dim, SymbolicDim) for dim in spec.dims):
             return spec
         return Spec(tuple(NamedDim(str(dim)) if self.open_names(dim) else dim for dim in spec.dims))
@@ -92,7 +92,7 @@ class CallReader:
         """What a name means in the calls around this one, unless it is a variable of this one's own."""
         return self.outer.lookup(name) if self.outer is not None and name not in self.own else None
 
-    def candidates(self, name: str, names: Sequence[Named]) -> list[Size]:
+    def candidates(self, name: str, names: Sequence[NamedSize]) -> list[Size]:
         """The annotation's binding, and the integers of that name that are visible at an observation.
 
         What a constructor did not save counts only where no annotation binds the name.
@@ -106,17 +106,17 @@ class CallReader:
                 found.append(size)
         return found
 
-    def bound(self, spec: Spec, names: Sequence[Named]) -> tuple[Bound, ...]:
+    def bound_sizes(self, spec: Spec, names: Sequence[NamedSize]) -> tuple[BoundSize, ...]:
         """What the names of a spec meant, for the message."""
         found = (self._origin(name, names) for name in spec.names())
         return tuple(b for b in found if b is not None)
 
-    def _origin(self, name: str, names: Sequence[Named]) -> Bound | None:
+    def _origin(self, name: str, names: Sequence[NamedSize]) -> BoundSize | None:
         if name in self.origins:
             return self.origins[name]
         visible = next((n for n in names if n.name == name), None)
         if visible is not None:
-            return Bound(name, visible.size, visible.source)
+            return BoundSize(name, visible.size, visible.source)
         if name in self.fresh_origins:
             return self.fresh_origins[name]
         return self.outer._origin(name, ()) if self.outer is not None and name not in self.own else None
@@ -139,7 +139,7 @@ class CallReader:
         for index, claim in members:
             try:
                 outcome = self._annotation(claim, observation)
-            except NothingThereError as nothing:
+            except NoArrayError as nothing:
                 self.outcomes.unknown[index] = str(nothing)
                 continue
             if outcome is None:
@@ -154,21 +154,21 @@ class CallReader:
         spec = parse_spec(claim.spec)
         env = self._environment(observation.names)
         try:
-            parts = annotated(claim, observation.value)
+            parts = select_annotated(claim, observation.value)
         except WrongStructureError:
             return Mismatch("structure", observation.value, self.call)
         memo = self.memo
         for part in parts:
             shape = self.samples.shape(part.value.shape)
             if shape is None:
-                raise NothingThereError("a size could not be computed")
+                raise NoArrayError("a size could not be computed")
             leaf = (part.key or "*") if claim.structure else ""
             result = match(spec, shape, memo, env=env, count=self.samples.count, leaf=leaf)
             if result.reason == "unbound":
-                raise NothingThereError(result.detail)
+                raise NoArrayError(result.detail)
             if not result.ok:
                 reason: Reason = "rank" if result.reason == "rank" else "dim"
-                return Mismatch(reason, part.value, self.call, result.dim, self.bound(spec, observation.names))
+                return Mismatch(reason, part.value, self.call, result.dim, self.bound_sizes(spec, observation.names))
             if not dtype_fits(claim.dtype, part.value):
                 return Mismatch("dtype", part.value, self.call)
             memo = result.bindings
@@ -185,10 +185,10 @@ class CallReader:
         for name, size in memo.single.items():
             if name not in self.memo.single:
                 source = f"{claim.target}: {claim.text}"
-                self.origins[name] = Bound(name, self.samples.text(size), source, claim.span.line)
+                self.origins[name] = BoundSize(name, self.samples.text(size), source, claim.span.line)
         self.memo = memo
 
-    def _environment(self, names: Sequence[Named]) -> dict[str, Size]:
+    def _environment(self, names: Sequence[NamedSize]) -> dict[str, Size]:
         env: dict[str, Size] = {}
         for named in names:
             size = self.samples.size(named.size)

@@ -14,7 +14,7 @@ Reason = Literal["rank", "dim", "dtype", "structure"]
 
 
 @dataclass(frozen=True)
-class Bound:
+class BoundSize:
     """What a name meant, as text, and where that came from."""
 
     name: str
@@ -31,11 +31,11 @@ class Mismatch:
     value: Value
     call: Call
     axis: int | None = None
-    bound: tuple[Bound, ...] = ()
+    bound: tuple[BoundSize, ...] = ()
 
 
 @dataclass
-class Outcomes:
+class ClaimOutcomes:
     """How the claims of one call came out. A claim may be in several: seen in a loop, or by other sites."""
 
     good: set[int] = field(default_factory=set)

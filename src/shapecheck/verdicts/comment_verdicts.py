@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from shapecheck.model import ArrayValue, Claim, Named, Observation, TreeValue
+from shapecheck.model import ArrayValue, Claim, NamedSize, Observation, TreeValue
 from shapecheck.shapes import AnyDim, Bindings, FixedDim, NamedDim, Size, Spec, match, parse_spec
 from shapecheck.verdicts.call_bindings import CallReader
-from shapecheck.verdicts.claim_outcome import Mismatch, Outcomes, Reason, dtype_fits
+from shapecheck.verdicts.claim_outcome import ClaimOutcomes, Mismatch, Reason, dtype_fits
 from shapecheck.verdicts.loop_turns import Turn
-from shapecheck.verdicts.select_arrays import NothingThereError, Part, described
+from shapecheck.verdicts.select_arrays import NoArrayError, SelectedArray, select_described
 from shapecheck.verdicts.unify import natural_site, vague_name, vote
 from shapecheck.verdicts.vmap_readings import alone, in_front, is_mapped, mapped_axes
 
@@ -23,16 +23,16 @@ _AGREEING = 2  # other fields whose comments must agree on a name
 Shape = tuple[Size, ...]
 
 
-def read_call(reader: CallReader) -> Outcomes:
+def read_call(reader: CallReader) -> ClaimOutcomes:
     """All claims of one call: annotations first, as jaxtyping means them; then the others, charitably."""
     formal, other = reader.claims()
     reader.read_annotations(formal)
     if other:
-        outcomes = CommentReader(reader, other, 0).read()
+        outcomes = CommentJudge(reader, other, 0).judge_claims()
         if outcomes.bad:
             dropped = _left_out(reader, other)
             if dropped:
-                again = CommentReader(reader, other, dropped).read()
+                again = CommentJudge(reader, other, dropped).judge_claims()
                 outcomes = again if not again.bad else outcomes
         reader.outcomes.good |= outcomes.good
         reader.outcomes.bad.update(outcomes.bad)
@@ -40,16 +40,16 @@ def read_call(reader: CallReader) -> Outcomes:
     return reader.outcomes
 
 
-class CommentReader:
+class CommentJudge:
     """Reads the comments of one call, leaving out `dropped` leading axes of every value."""
 
     def __init__(self, reader: CallReader, claims: Mapping[int, Claim], dropped: int) -> None:
         self.reader, self.claims, self.dropped = reader, claims, dropped
         self.samples = reader.samples
-        self.outcomes = Outcomes()
+        self.outcomes = ClaimOutcomes()
         self.by_turn: dict[tuple[str, Turn], Size] = {}
 
-    def read(self) -> Outcomes:
+    def judge_claims(self) -> ClaimOutcomes:
         """Bind the names that only comments know, then hold each claim against its value."""
         self.by_turn = vote(self.reader, self.claims, self.dropped)
         groups: dict[int, list[int]] = defaultdict(list)
@@ -69,9 +69,9 @@ class CommentReader:
         primary = natural_site(self.reader, claim)
         others = [each for site in claim.sites if site != primary for each in self._by_turn(site)]
         for turn, observation in self._by_turn(primary):
-            outcome = self._reading(claim, observation, turn)
+            outcome = self._judge_readings(claim, observation, turn)
             elsewhere = (_with_names(o, observation.names) for t, o in others if _may_be_one(t, turn))
-            if outcome is not None and any(self._reading(claim, o, turn) is None for o in elsewhere):
+            if outcome is not None and any(self._judge_readings(claim, o, turn) is None for o in elsewhere):
                 outcome = None
             if outcome is None:
                 self.outcomes.good.add(index)
@@ -94,29 +94,29 @@ class CommentReader:
         """Why a claim that fails may still be meant well; "" if it is plainly false."""
         value = observation.value
         wholes = (replace(observation, value=whole) for whole in in_front(value))
-        if any(self._reading(claim, w, turn) is None for w in wholes) and not self._speaks_of_one_example:
+        if any(self._judge_readings(claim, w, turn) is None for w in wholes) and not self._speaks_of_one_example:
             return "it fits only with the axes of vmap in front, and nothing else says that these are meant"
         roles = _as_roles(parse_spec(claim.spec))
-        if roles is not None and self._reading(replace(claim, spec=str(roles)), observation, turn) is None:
+        if roles is not None and self._judge_readings(replace(claim, spec=str(roles)), observation, turn) is None:
             return "its names may be the roles of axes, as those before an equals sign are"
         if isinstance(value, TreeValue) and value.kind == "node" and not claim.select:
-            leaves = [[part] for part in described(claim, value)[0]]
+            leaves = [[part] for part in select_described(claim, value)[0]]
             spec = self.reader.spec(claim)
             if any(self._part(claim, spec, part, observation.names, None) is None for (part,) in leaves):
                 return f"it gives one shape for a {value.type} of several arrays, and fits some of them"
         in_fields = self.reader.module.sites[claim.sites[0]].kind == "field" and claim.notation == "comment"
         fresh = [b.name for b in mismatch.bound if b.name in self.reader.fresh]
-        if in_fields and mismatch.reason == "dim" and not all(self._agreed(claim, name) for name in fresh):
+        if in_fields and mismatch.reason == "dim" and not all(self._is_agreed(claim, name) for name in fresh):
             return "only the comments of other fields bind its names, and they may each speak for themselves"
         return ""
 
-    def _agreed(self, claim: Claim, name: str) -> bool:
+    def _is_agreed(self, claim: Claim, name: str) -> bool:
         """Whether several other claims mean one size by a name, so that it means the same in all of them."""
         agreeing = 0
         for other in self.claims.values():
             seen = self.reader.seen.get(natural_site(self.reader, other), ())
             if other is not claim and seen and name in parse_spec(other.spec).names():
-                agreeing += all(self._reading(other, each, None) is None for each in seen)
+                agreeing += all(self._judge_readings(other, each, None) is None for each in seen)
         return agreeing >= _AGREEING
 
     @cached_property
@@ -124,18 +124,18 @@ class CommentReader:
         """Whether some claim of this call leaves out the axes of vmap: then those that name them mean others."""
         formal = [c for i, c in enumerate(self.reader.module.claims) if i in self.reader.outcomes.good]
         return any(
-            claim in formal or self._reading(claim, replace(each, value=alone(each.value)), None) is None
+            claim in formal or self._judge_readings(claim, replace(each, value=alone(each.value)), None) is None
             for claim in (*formal, *self.claims.values())
             if parse_spec(claim.spec).rank() is not None
             for each in self.reader.seen.get(claim.sites[0], ())
             if is_mapped(each.value)
         )
 
-    def _reading(self, claim: Claim, observation: Observation, turn: Turn | None) -> Mismatch | str | None:
+    def _judge_readings(self, claim: Claim, observation: Observation, turn: Turn | None) -> Mismatch | str | None:
         """None if some reading holds, else the mismatch of the most natural one, or why nothing can be said."""
         try:
-            readings = described(claim, observation.value)
-        except NothingThereError as nothing:
+            readings = select_described(claim, observation.value)
+        except NoArrayError as nothing:
             return str(nothing)
         first: Mismatch | None = None
         for spec, parts in itertools.product(self.reader.specs(claim), readings):
@@ -146,7 +146,9 @@ class CommentReader:
             first = first or problem
         return first
 
-    def _part(self, claim: Claim, spec: Spec, part: Part, names: Sequence[Named], turn: Turn | None) -> Mismatch | None:
+    def _part(
+        self, claim: Claim, spec: Spec, part: SelectedArray, names: Sequence[NamedSize], turn: Turn | None
+    ) -> Mismatch | None:
         shape = self.samples.shape(part.value.shape)
         if shape is None:
             return None
@@ -160,7 +162,7 @@ class CommentReader:
                 return None if dtype_fits(claim.dtype, part.value) else Mismatch("dtype", part.value, call)
             reason: Reason = "rank" if result.reason == "rank" else "dim"
             worst = worst or Mismatch(
-                reason, part.value, call, result.dim, self.reader.bound(parse_spec(claim.spec), names)
+                reason, part.value, call, result.dim, self.reader.bound_sizes(parse_spec(claim.spec), names)
             )
         return worst
 
@@ -180,7 +182,9 @@ class CommentReader:
                 return False
         return match(Spec(rest), shape, bindings, env=bindings.single, count=self.samples.count, defer=True).ok
 
-    def _choices(self, spec: Spec, names: Sequence[Named], turn: Turn | None, own: str) -> Iterator[dict[str, Size]]:
+    def _choices(
+        self, spec: Spec, names: Sequence[NamedSize], turn: Turn | None, own: str
+    ) -> Iterator[dict[str, Size]]:
         """What the names of a claim may mean: each combination of their sensible readings. `own` is only its own."""
         options: list[list[tuple[str, Size]]] = []
         for name in spec.names():
@@ -203,7 +207,7 @@ def _as_roles(spec: Spec) -> Spec | None:
     return Spec(tuple(AnyDim() if is_plain else dim for dim, is_plain in zip(spec.dims, plain, strict=True)))
 
 
-def _with_names(observation: Observation, names: Sequence[Named]) -> Observation:
+def _with_names(observation: Observation, names: Sequence[NamedSize]) -> Observation:
     """An observation with the integers visible at the claim's own place too: `B, T = x.shape` names them for x."""
     have = {named.name for named in observation.names}
     return replace(observation, names=(*observation.names, *(n for n in names if n.name not in have)))
@@ -223,8 +227,8 @@ def _left_out(reader: CallReader, claims: Mapping[int, Claim]) -> int:
         rank = spec.rank()
         for observation in reader.seen.get(claim.sites[0], ()):
             try:
-                readings = described(claim, observation.value)
-            except NothingThereError:
+                readings = select_described(claim, observation.value)
+            except NoArrayError:
                 continue
             shape = reader.samples.shape(readings[0][0].value.shape)
             if shape is None:

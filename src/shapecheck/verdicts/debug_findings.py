@@ -13,10 +13,10 @@ from shapecheck.model import (
     Evaluation,
     Failure,
     Finding,
+    FormatString,
     Module,
     Observation,
     Span,
-    Template,
 )
 from shapecheck.rules import RULES
 from shapecheck.verdicts.messages import line_span
@@ -29,7 +29,7 @@ Seen = Mapping[tuple[str, int], Sequence[Observation]]
 
 def debug_findings(modules: Mapping[str, Module], runs: Sequence[Sequence[Evaluation]]) -> Iterator[Finding]:
     """The findings of all calls for debugging; those of SC402 too, which few want to see."""
-    seen = _shown(modules, runs)
+    seen = _shown_values(modules, runs)
     for module in modules.values():
         for call in module.debug_calls:
             yield from _of_call(module.path, call, seen)
@@ -40,7 +40,7 @@ def debug_findings(modules: Mapping[str, Module], runs: Sequence[Sequence[Evalua
         path, line = failure.frame.path, failure.frame.line
         if path in modules and (path, line) not in told:
             told.add((path, line))
-            yield _finding("SC404", path, line_span(modules[path].lines, line), reason=failure.message)
+            yield _make_finding("SC404", path, line_span(modules[path].lines, line), reason=failure.message)
 
 
 def is_about_order(failure: Failure) -> bool:
@@ -48,7 +48,7 @@ def is_about_order(failure: Failure) -> bool:
     return failure.kind != "shape" and _ORDER.search(failure.message) is not None
 
 
-def _shown(modules: Mapping[str, Module], runs: Sequence[Sequence[Evaluation]]) -> Seen:
+def _shown_values(modules: Mapping[str, Module], runs: Sequence[Sequence[Evaluation]]) -> Seen:
     """What was seen at the sites of all calls."""
     sites = {(path, site) for path, m in modules.items() for call in m.debug_calls for site, _ in call.shown}
     paths = {path for path, _ in sites}
@@ -65,16 +65,18 @@ def _shown(modules: Mapping[str, Module], runs: Sequence[Sequence[Evaluation]]) 
 
 def _of_call(path: str, call: DebugCall, seen: Seen) -> Iterator[Finding]:
     if call.function != "print":
-        yield _finding("SC402", path, call.span, function=call.function)
+        yield _make_finding("SC402", path, call.span, function=call.function)
     traced = [(text, o.traced) for site, text in call.shown for o in seen.get((path, site), ()) if o.traced]
     if not traced:
         return
     text, transformation = traced[0]
     if call.function == "print":
-        yield _finding("SC403", path, call.span, _REMEDY + _example(text), text=text, transformation=transformation)
+        yield _make_finding(
+            "SC403", path, call.span, _REMEDY + _example(text), text=text, transformation=transformation
+        )
         return
     fix = _fix(path, call, seen)
-    yield _finding(
+    yield _make_finding(
         "SC401",
         path,
         call.span,
@@ -91,7 +93,9 @@ def _example(text: str) -> str:
     return f"jax.debug.print({named})"
 
 
-def _finding(code: str, path: str, span: Span, detail: str = "", fix: tuple[Edit, ...] = (), **gaps: str) -> Finding:
+def _make_finding(
+    code: str, path: str, span: Span, detail: str = "", fix: tuple[Edit, ...] = (), **gaps: str
+) -> Finding:
     rule = RULES[code]
     details = (detail,) if detail else ()
     return Finding(code, rule.severity, path, span, rule.message.format(**gaps), details, fix=fix)
@@ -109,7 +113,7 @@ def _fix(path: str, call: DebugCall, seen: Seen) -> tuple[Edit, ...]:
             if not all(_can_be_late(o, template.fields[part].spec) for o in found):
                 return ()
             moved.add(part)
-    return (Edit(template.span, _rewritten(template, moved)),)
+    return (Edit(template.span, _rewrite_format(template, moved)),)
 
 
 def _can_be_late(observation: Observation, spec: str) -> bool:
@@ -118,7 +122,7 @@ def _can_be_late(observation: Observation, spec: str) -> bool:
     return isinstance(value, ArrayValue) and not value.dtype.startswith("key<") and not (spec and value.shape)
 
 
-def _rewritten(template: Template, moved: set[int]) -> str:
+def _rewrite_format(template: FormatString, moved: set[int]) -> str:
     """The format string and its arguments. What Python still formats itself doubles the braces of the others."""
     stays = len(moved) < len(template.fields)
     opening, closing = ("{{", "}}") if stays else ("{", "}")

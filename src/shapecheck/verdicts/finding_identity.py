@@ -22,7 +22,7 @@ def content(finding: Finding, sources: Mapping[str, Sequence[str]]) -> str:
     return digest(finding.code, " ".join(line.split()), " ".join(finding.claimed.split()))
 
 
-def numbered(findings: Sequence[Finding], sources: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+def hash_findings(findings: Sequence[Finding], sources: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     """Return one hash per finding, in order, that tells findings of equal content apart by path and occurrence."""
     seen: Counter[tuple[str, str]] = Counter()
     result = []

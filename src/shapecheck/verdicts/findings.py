@@ -6,7 +6,18 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from shapecheck.model import Claim, Evaluation, Finding, Module, Resting, Span, Summary, Unreached, proves, weakest
+from shapecheck.model import (
+    AssumedClaim,
+    Claim,
+    Evaluation,
+    Finding,
+    Module,
+    Span,
+    Summary,
+    UnreachedClaim,
+    proves,
+    weakest,
+)
 from shapecheck.rules import RULES
 from shapecheck.shapes import parse_spec
 from shapecheck.verdicts.debug_findings import debug_findings, is_about_order
@@ -16,7 +27,7 @@ from shapecheck.verdicts.near_miss import near_misses
 from shapecheck.verdicts.unreached import Reasons
 
 
-def surely(modules: Mapping[str, Module], verdicts: Verdicts, strict: bool) -> set[ClaimKey]:
+def reportable(modules: Mapping[str, Module], verdicts: Verdicts, strict: bool) -> set[ClaimKey]:
     """The claims that may be reported: sure ones, and comments with a name that evaluation knows for a dim.
 
     That is a name which a verified comment uses as a dim, or which is an integer where the comment stands.
@@ -50,7 +61,7 @@ def findings(
     groups: set[tuple[str, int]] = set()
     for (path, index), false in sorted(verdicts.bad.items(), key=lambda item: item[0]):
         claim = modules[path].claims[index]
-        if (path, index) in sure and not _told(claim, groups):
+        if (path, index) in sure and not _is_first_of_union(claim, groups):
             found.append(mismatch_finding(modules[path], claim, false))
     for module in modules.values():
         found += [_problem(module, p.code, p.span, p.message) for p in module.problems if p.code]
@@ -60,7 +71,7 @@ def findings(
     return found
 
 
-def _told(claim: Claim, groups: set[tuple[str, int]]) -> bool:
+def _is_first_of_union(claim: Claim, groups: set[tuple[str, int]]) -> bool:
     """A union that nothing fits is one finding, at its first member."""
     if claim.group is None:
         return False
@@ -103,7 +114,7 @@ def _is_shape_error(evaluation: Evaluation) -> bool:
 
 
 def stops(
-    modules: Mapping[str, Module], runs: Sequence[Sequence[Evaluation]], unreached: Sequence[Unreached]
+    modules: Mapping[str, Module], runs: Sequence[Sequence[Evaluation]], unreached: Sequence[UnreachedClaim]
 ) -> list[Finding]:
     """SC302: why evaluations ended early, where that left claims unreached."""
     paths = {u.path for u in unreached}
@@ -132,17 +143,17 @@ class Tally:
     """How every claim ended, why those which nothing reached were not, and what the verified ones leave open."""
 
     summary: Summary
-    unreached: tuple[Unreached, ...]
-    loose: tuple[Unreached, ...]
-    resting: tuple[Resting, ...]
+    unreached: tuple[UnreachedClaim, ...]
+    loose: tuple[UnreachedClaim, ...]
+    resting: tuple[AssumedClaim, ...]
 
 
 def tally(modules: Mapping[str, Module], verdicts: Verdicts, sure: set[ClaimKey], reasons: Reasons) -> Tally:
     """Count the claims."""
     counts: Counter[str] = Counter()
-    missing: list[Unreached] = []
-    loose: list[Unreached] = []
-    resting: list[Resting] = []
+    missing: list[UnreachedClaim] = []
+    loose: list[UnreachedClaim] = []
+    resting: list[AssumedClaim] = []
     for path, module in modules.items():
         for index, claim in enumerate(module.claims):
             key = (path, index)
@@ -152,23 +163,25 @@ def tally(modules: Mapping[str, Module], verdicts: Verdicts, sure: set[ClaimKey]
                 counts["verified"] += 1
                 counts["verified_for_all_sizes"] += key in verdicts.for_all_sizes
                 if key in verdicts.loose:
-                    loose.append(Unreached(path, claim.span.line, f"nothing else binds {_listed(verdicts.loose[key])}"))
+                    loose.append(
+                        UnreachedClaim(path, claim.span.line, f"nothing else binds {_list_names(verdicts.loose[key])}")
+                    )
                 assumptions = verdicts.rests_on.get(key, ())
                 if assumptions:
-                    resting.append(Resting(path, claim.span.line, claim.text, assumptions))
+                    resting.append(AssumedClaim(path, claim.span.line, claim.text, assumptions))
                     counts["verified_on_alias"] += weakest(assumptions) == "alias"
                     counts["verified_on_invention"] += weakest(assumptions) == "invented"
             else:
-                missing.append(Unreached(path, claim.span.line, reasons.of(claim, index)))
+                missing.append(UnreachedClaim(path, claim.span.line, reasons.of(claim, index)))
     total = sum(len(module.claims) for module in modules.values())
     summary = Summary(total=total, unreached=len(missing), verified_loosely=len(loose), **counts)
     resting.sort(key=lambda each: (each.path, each.line, each.claim))
-    return Tally(summary, _ordered(missing), _ordered(loose), tuple(resting))
+    return Tally(summary, _sort(missing), _sort(loose), tuple(resting))
 
 
-def _ordered(items: Sequence[Unreached]) -> tuple[Unreached, ...]:
+def _sort(items: Sequence[UnreachedClaim]) -> tuple[UnreachedClaim, ...]:
     return tuple(sorted(items, key=lambda u: (u.path, u.line, u.reason)))
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

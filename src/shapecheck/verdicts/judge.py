@@ -11,10 +11,10 @@ from typing import Literal
 from shapecheck.model import ArrayValue, Assumption, Call, Claim, Evaluation, Module, proves, weakest
 from shapecheck.shapes import Bindings, Spec, match, parse_spec
 from shapecheck.verdicts.call_bindings import CallReader
-from shapecheck.verdicts.claim_outcome import Mismatch, Outcomes
+from shapecheck.verdicts.claim_outcome import ClaimOutcomes, Mismatch
 from shapecheck.verdicts.comment_verdicts import read_call
 from shapecheck.verdicts.numeric_samples import Samples
-from shapecheck.verdicts.rank_only import loose_names
+from shapecheck.verdicts.rank_only import rank_only_names
 
 ClaimKey = tuple[str, int]
 MISFIT = "the example's own arguments do not fit the parameters"
@@ -70,7 +70,7 @@ def judge(modules: Mapping[str, Module], runs: Iterable[Sequence[Evaluation]]) -
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class EvaluationView:
     """What one evaluation shows of the claims."""
 
     evaluation: Evaluation
@@ -86,7 +86,7 @@ class Seen:
         is_whole = self.evaluation.mode == "symbolic" and self.evaluation.status == "ok"
         return is_whole and not any(each.kind in _PARTICULAR for each in self.assumptions)
 
-    def is_free(self, group: Sequence[Seen]) -> bool:
+    def is_free(self, group: Sequence[EvaluationView]) -> bool:
         """Whether it went to its end with numbers, and with no more ties than others needed."""
         is_whole = self.evaluation.mode == "sized" and self.evaluation.status == "ok"
         is_another_case = any(each.kind == "value" and each.provenance == "given" for each in self.assumptions)
@@ -98,11 +98,11 @@ class Seen:
 
 
 def _entry(modules: Mapping[str, Module], evaluations: Sequence[Evaluation], verdicts: Verdicts) -> None:
-    every = [Seen(evaluation, evaluate(modules, evaluation)) for evaluation in evaluations]
-    every = _counted(every, verdicts)
+    every = [EvaluationView(evaluation, evaluate(modules, evaluation)) for evaluation in evaluations]
+    every = _select_counting(every, verdicts)
     for each in every:
         verdicts.unknown.update({key: result.unknown for key, result in each.results.items() if result.unknown})
-    ranks: dict[int, list[Seen]] = {}
+    ranks: dict[int, list[EvaluationView]] = {}
     for each in every:
         ranks.setdefault(each.evaluation.rank, []).append(each)
     good: dict[ClaimKey, bool] = {}
@@ -129,7 +129,7 @@ def _is_for_each_rank(claim: Claim) -> bool:
     return claim.notation == "annotation" or parse_spec(claim.spec).rank() is None
 
 
-def _verdict(key: ClaimKey, group: Sequence[Seen], verdicts: Verdicts) -> Contradiction | bool | None:
+def _verdict(key: ClaimKey, group: Sequence[EvaluationView], verdicts: Verdicts) -> Contradiction | bool | None:
     """How a claim ends by the evaluations of one entry: a contradiction; that it holds, everywhere or not; or nothing.
 
     One evaluation in which it holds is enough. If it fails in another, and both rest on what was invented, it holds by
@@ -168,7 +168,7 @@ def _verdict(key: ClaimKey, group: Sequence[Seen], verdicts: Verdicts) -> Contra
     return None
 
 
-def _sizes(seen: Sequence[Seen]) -> str:
+def _sizes(seen: Sequence[EvaluationView]) -> str:
     return ", ".join(f"{name}={size}" for name, size in seen[0].evaluation.sizes) or "the default sizes"
 
 
@@ -186,7 +186,7 @@ def _counts(evaluation: Evaluation) -> bool:
     return is_known or evaluation.origin in _GIVEN
 
 
-def _counted(every: Sequence[Seen], verdicts: Verdicts) -> list[Seen]:
+def _select_counting(every: Sequence[EvaluationView], verdicts: Verdicts) -> list[EvaluationView]:
     """Those that count, where some ran only under a tie that nothing explains: the others, which failed without it.
 
     But a relation with a factor (`d = 2*half`) is explained if a claim holds only with it: the claim writes it.
@@ -202,7 +202,7 @@ def _counted(every: Sequence[Seen], verdicts: Verdicts) -> list[Seen]:
     return untied
 
 
-def _writes_relation(tied: Seen, failed: Sequence[Seen]) -> bool:
+def _writes_relation(tied: EvaluationView, failed: Sequence[EvaluationView]) -> bool:
     relations = [a for a in tied.assumptions if a.kind == "tie" and a.provenance == "invented"]
     if any(a.value.isalnum() or a.value.isidentifier() for a in relations):
         return False
@@ -210,13 +210,13 @@ def _writes_relation(tied: Seen, failed: Sequence[Seen]) -> bool:
     return any((r := each.results.get(key)) is not None and r.bad is not None for key in holds for each in failed)
 
 
-def _as_written(seen: Seen) -> Seen:
+def _as_written(seen: EvaluationView) -> EvaluationView:
     """The same, with its relations as the claims write them."""
     written = tuple(
         replace(a, provenance="written") if a.kind == "tie" and a.provenance == "invented" else a
         for a in seen.assumptions
     )
-    return Seen(replace(seen.evaluation, assumptions=written), seen.results)
+    return EvaluationView(replace(seen.evaluation, assumptions=written), seen.results)
 
 
 @dataclass
@@ -235,7 +235,7 @@ def evaluate(modules: Mapping[str, Module], evaluation: Evaluation) -> dict[Clai
     Claims with divisions presuppose that these come out even: where such a claim fails for free symbols, the
     evaluation is read again with sizes divisible by the divisors.
     """
-    results = _read(modules, evaluation, Samples(evaluation))
+    results = _read_results(modules, evaluation, Samples(evaluation))
     for (path, index), result in results.items():
         if result.bad is not None and _comes_out_uneven(modules[path].claims[index], result.bad):
             result.bad, result.unknown = None, UNEVEN
@@ -244,12 +244,12 @@ def evaluate(modules: Mapping[str, Module], evaluation: Evaluation) -> dict[Clai
     if multiple > 1:
         samples = Samples(evaluation, multiple)
         if samples.symbolic:
-            again = _read(modules, evaluation, samples)
+            again = _read_results(modules, evaluation, samples)
             results.update({k: again[k] for k in failing if again[k].bad is None})
     return results
 
 
-def _read(modules: Mapping[str, Module], evaluation: Evaluation, samples: Samples) -> dict[ClaimKey, Result]:
+def _read_results(modules: Mapping[str, Module], evaluation: Evaluation, samples: Samples) -> dict[ClaimKey, Result]:
     readers: dict[int, CallReader] = {}
     results: dict[ClaimKey, Result] = defaultdict(Result)
     misfits: dict[int, Mismatch] = {}
@@ -266,20 +266,20 @@ def _read(modules: Mapping[str, Module], evaluation: Evaluation, samples: Sample
             unfit = bool(misfits)
         if unfit:  # what follows from it is no news
             others = (outcomes.good | outcomes.bad.keys()) - misfits.keys()
-            outcomes = Outcomes(bad=misfits, unknown=dict.fromkeys(others, MISFIT))
+            outcomes = ClaimOutcomes(bad=misfits, unknown=dict.fromkeys(others, MISFIT))
             misfits = {}
         if not call.complete:  # what ends half-way shows nothing of what would have followed
-            outcomes = Outcomes(
+            outcomes = ClaimOutcomes(
                 bad=outcomes.bad, unknown={**dict.fromkeys(outcomes.good, HALF_WAY), **outcomes.unknown}
             )
         _collect(call.path, outcomes, results)
-        for index, names in loose_names(reader).items():
+        for index, names in rank_only_names(reader).items():
             if index in outcomes.good:
                 results[(call.path, index)].loose = names
     return dict(results)
 
 
-def _misfits(reader: CallReader, outcomes: Outcomes) -> dict[int, Mismatch]:
+def _misfits(reader: CallReader, outcomes: ClaimOutcomes) -> dict[int, Mismatch]:
     """The annotated parameters that an example's own arguments do not fit: all that such an example shows."""
     claims, sites = reader.module.claims, reader.module.sites
     return {
@@ -314,7 +314,7 @@ def _outer(readers: Mapping[int, CallReader], call: Call) -> CallReader | None:
     return readers.get(call.parent) if call.parent is not None else None
 
 
-def _collect(path: str, outcomes: Outcomes, results: dict[ClaimKey, Result]) -> None:
+def _collect(path: str, outcomes: ClaimOutcomes, results: dict[ClaimKey, Result]) -> None:
     for index in outcomes.good:
         results[(path, index)].good = True
     for index, mismatch in outcomes.bad.items():

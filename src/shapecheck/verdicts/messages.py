@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from shapecheck.model import ArrayValue, Claim, Evaluation, Failure, Finding, Frame, Module, Span, Value
 from shapecheck.rules import RULES
 from shapecheck.shapes import parse_spec
-from shapecheck.verdicts.claim_outcome import Bound, Mismatch
+from shapecheck.verdicts.claim_outcome import BoundSize, Mismatch
 from shapecheck.verdicts.judge import Contradiction
 
 _CODES = {"param": "SC202", "return": "SC203", "value": "SC204", "name": "SC204", "field": "SC205"}
@@ -24,11 +24,11 @@ def mismatch_finding(module: Module, claim: Claim, false: Contradiction) -> Find
     """The finding of a claim that evaluation contradicts."""
     mismatch, evaluation = false.mismatch, false.evaluation
     code = _code(module, claim, mismatch)
-    observed = _observed(claim, mismatch, evaluation)
+    observed = _observed_text(claim, mismatch, evaluation)
     rule = RULES[code]
     message = rule.message.format(
         notation=claim.notation,
-        claimed=_claimed(claim, mismatch),
+        claimed=_claim_text(claim, mismatch),
         target=_target(claim),
         observed=observed,
         text=claim.text,
@@ -56,7 +56,7 @@ def failure_finding(evaluation: Evaluation, failure: Failure, frame: Frame, line
     message = rule.message.format(operation=operation, reason=failure.message, requires=failure.requires)
     details = [f"with {arrays}"] if arrays else []
     if evaluation.mode == "sized" and evaluation.sizes:
-        details.append(_chosen(evaluation))
+        details.append(_sizes_text(evaluation))
     if evaluation.sizes and not failure.requires:
         details.append(f"in all {evaluation.tried} assignments of sizes that were tried")
     details.append(f"in {frame.function}, evaluated for {evaluation.target}")
@@ -101,7 +101,7 @@ def _code(module: Module, claim: Claim, mismatch: Mismatch) -> str:
     return _CODES[module.sites[claim.sites[0]].kind]
 
 
-def _claimed(claim: Claim, mismatch: Mismatch) -> str:
+def _claim_text(claim: Claim, mismatch: Mismatch) -> str:
     """What is claimed; of `shape=(n,), dtype=jnp.float32` the text has the shape alone."""
     apart = mismatch.reason == "dtype" and claim.text.startswith(("(", "["))
     return f"{claim.text} of {claim.dtype.lower()}" if apart else claim.text
@@ -111,7 +111,7 @@ def _target(claim: Claim) -> str:
     return "the return value" if claim.target == "return" else claim.target or "the value"
 
 
-def _observed(claim: Claim, mismatch: Mismatch, evaluation: Evaluation) -> str:
+def _observed_text(claim: Claim, mismatch: Mismatch, evaluation: Evaluation) -> str:
     value = mismatch.value
     if not isinstance(value, ArrayValue):
         return _structure(value)
@@ -156,7 +156,7 @@ def _details(mismatch: Mismatch, evaluation: Evaluation) -> list[str]:
     if bindings:
         details.append(f"with {bindings}")
     if evaluation.mode == "sized" and evaluation.sizes:
-        details.append(_chosen(evaluation))
+        details.append(_sizes_text(evaluation))
     where = [f"in stage {mismatch.call.stage}"] if mismatch.call.stage else []
     caller: Frame | None = mismatch.call.caller
     if caller is not None:
@@ -170,11 +170,11 @@ def _details(mismatch: Mismatch, evaluation: Evaluation) -> list[str]:
     return details
 
 
-def _chosen(evaluation: Evaluation) -> str:
+def _sizes_text(evaluation: Evaluation) -> str:
     return "evaluated for " + ", ".join(f"{name}={size}" for name, size in evaluation.sizes)
 
 
-def _bindings(bound: Sequence[Bound], path: str) -> list[str]:
+def _bindings(bound: Sequence[BoundSize], path: str) -> list[str]:
     """`batch, seq from q: Float[Array, "batch seq d"] (attn.py:33)`, `heads=4 (self.heads)`."""
     by_source: dict[tuple[str, int | None], list[str]] = {}
     for b in bound:

@@ -14,21 +14,21 @@ from shapecheck.shapes import Spec, parse_spec
 from shapecheck.verdicts.call_bindings import CallReader
 
 
-def loose_names(reader: CallReader) -> dict[int, tuple[str, ...]]:
+def rank_only_names(reader: CallReader) -> dict[int, tuple[str, ...]]:
     """The claims of one call with names that nothing else in sight binds: index -> those names.
 
     Parameters are left out: where a name enters a function, it is free to mean any size.
     """
     formal, other = reader.claims()
     claims = {**formal, **other}
-    spelled = {index: Counter(name for name, _ in _spelled(reader, claim)) for index, claim in claims.items()}
+    spelled = {index: Counter(name for name, _ in _compared_names(reader, claim)) for index, claim in claims.items()}
     mentions = _mentions(claims, spelled)
     found: dict[int, tuple[str, ...]] = {}
     for index, claim in claims.items():
         is_param = reader.module.sites[claim.sites[0]].kind == "param"
         alone = dict.fromkeys(
             name
-            for spelling, names in _spelled(reader, claim)
+            for spelling, names in _compared_names(reader, claim)
             if mentions[spelling] == 1 and not (is_param and names == (spelling,))
             for name in names
             if not _is_known(reader, claim, name)
@@ -47,7 +47,7 @@ def _mentions(claims: Mapping[int, Claim], spelled: Mapping[int, Counter[str]]) 
     return sum(by_value.values(), Counter())
 
 
-def _spelled(reader: CallReader, claim: Claim) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _compared_names(reader: CallReader, claim: Claim) -> Iterator[tuple[str, tuple[str, ...]]]:
     """What a claim compares, as often as it does (`n n` compares two axes), and the names that it uses for that.
 
     Of an expression with a name that no axis has, such as `3 * n`, no more is known than that it is one size.

@@ -9,7 +9,7 @@ from shapecheck.model import ArrayValue, Claim, OtherValue, TreeValue, Value
 
 
 @dataclass(frozen=True)
-class Part:
+class SelectedArray:
     """An array inside an observed value, and the way to it."""
 
     value: ArrayValue
@@ -20,58 +20,58 @@ class WrongStructureError(Exception):
     """The value has not the structure that an annotation's selectors walk through."""
 
 
-class NothingThereError(Exception):
+class NoArrayError(Exception):
     """There is no array to compare: the text says what stands there."""
 
 
-def annotated(claim: Claim, value: Value) -> list[Part]:
+def select_annotated(claim: Claim, value: Value) -> list[SelectedArray]:
     """The arrays that an annotation's spec is about: all of them must fit.
 
     Raises WrongStructureError where a tuple has another length, NothingThereError where no array is found.
     """
     parts = list(_walk(value, claim.select, ""))
     if not parts:
-        raise NothingThereError(f"the value is {_kind(value)}, not an array")
+        raise NoArrayError(f"the value is {_kind(value)}, not an array")
     return parts
 
 
-def described(claim: Claim, value: Value) -> list[list[Part]]:
+def select_described(claim: Claim, value: Value) -> list[list[SelectedArray]]:
     """The readings of a comment: lists of arrays, each of which must fit all through; one such list suffices.
 
     Raises NothingThereError where no array is found.
     """
     if "?" in claim.select:
-        raise NothingThereError("evaluation cannot look inside the value")
+        raise NoArrayError("evaluation cannot look inside the value")
     picked = value
     for selector in claim.select:
         if isinstance(selector, int):
             # A docstring may tell of a tuple that is returned in one case, and in the other its first element alone.
             is_alone = claim.notation == "docstring" and isinstance(picked, ArrayValue)
-            picked = picked if is_alone else _picked(picked, selector)
+            picked = picked if is_alone else _pick_element(picked, selector)
         elif "/" in selector:
             picked = _one_of(picked, selector)
     if isinstance(picked, ArrayValue):
-        readings = [[Part(picked)]]
+        readings = [[SelectedArray(picked)]]
         if claim.each and picked.shape:
-            readings.append([Part(replace(picked, shape=picked.shape[1:]))])
+            readings.append([SelectedArray(replace(picked, shape=picked.shape[1:]))])
         return readings
     leaves = list(_leaves(picked, ""))
     if isinstance(picked, TreeValue) and picked.kind == "operator":
-        raise NothingThereError(f"the value is {_kind(picked)}, whose axes are not those of the arrays in it")
+        raise NoArrayError(f"the value is {_kind(picked)}, whose axes are not those of the arrays in it")
     if not leaves:
-        raise NothingThereError(f"the value is {_kind(picked)}, not an array")
+        raise NoArrayError(f"the value is {_kind(picked)}, not an array")
     if claim.part:
         return _entries(picked, claim.part.split("|"), leaves)
     if claim.notation == "docstring" and isinstance(picked, TreeValue) and picked.kind == "tuple":
         # "The output is an array of shape ...", and what is returned with it is told elsewhere.
-        return [leaves, *([Part(each)] for each in picked.children if isinstance(each, ArrayValue))]
+        return [leaves, *([SelectedArray(each)] for each in picked.children if isinstance(each, ArrayValue))]
     return [leaves]
 
 
-def _picked(value: Value, index: int) -> Value:
+def _pick_element(value: Value, index: int) -> Value:
     chosen = _element(value, index)
     if chosen is None:
-        raise NothingThereError(f"the value is {_kind(value)}, without an element {index}")
+        raise NoArrayError(f"the value is {_kind(value)}, without an element {index}")
     return chosen
 
 
@@ -79,13 +79,13 @@ def _one_of(value: Value, selector: str) -> Value:
     """The part of a value that one shape of a list describes: `1/2` is the second of two."""
     index, _, count = selector.rstrip("?").partition("/")
     if not isinstance(value, ArrayValue) or value.shape[:1] == (count,):
-        return _picked(value, int(index))
+        return _pick_element(value, int(index))
     if selector.endswith("?"):
         return value
-    raise NothingThereError(f"the value is one array, and {count} shapes stand beside it")
+    raise NoArrayError(f"the value is one array, and {count} shapes stand beside it")
 
 
-def _entries(value: Value, names: Sequence[str], leaves: list[Part]) -> list[list[Part]]:
+def _entries(value: Value, names: Sequence[str], leaves: list[SelectedArray]) -> list[list[SelectedArray]]:
     """The arrays in the entries of these names; where there are none, any part may be meant."""
     found = [list(_of_name(value, name)) for name in names]
     if all(len(each) == 1 for each in found):
@@ -129,10 +129,10 @@ def subtree(claim: Claim, value: Value) -> Value:
     return value
 
 
-def _walk(value: Value, select: tuple[int | str, ...], key: str) -> Iterator[Part]:
+def _walk(value: Value, select: tuple[int | str, ...], key: str) -> Iterator[SelectedArray]:
     if not select:
         if isinstance(value, ArrayValue):
-            yield Part(value, key)
+            yield SelectedArray(value, key)
         return
     first, rest = select[0], select[1:]
     if first == "leaves":
@@ -155,9 +155,9 @@ def _element(value: Value, index: int) -> Value | None:
     return None
 
 
-def _leaves(value: Value, key: str) -> Iterator[Part]:
+def _leaves(value: Value, key: str) -> Iterator[SelectedArray]:
     if isinstance(value, ArrayValue):
-        yield Part(value, key)
+        yield SelectedArray(value, key)
     elif isinstance(value, TreeValue):
         for name, child in zip(value.keys, value.children, strict=True):
             yield from _leaves(child, f"{key}.{name}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shapecheck.model import Finding, Module, Suppression, Unreached
+from shapecheck.model import Finding, Module, Suppression, UnreachedClaim
 from shapecheck.rules import RULES
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SuppressResult:
     """`findings` are those to show, `suppressed` counts the ignore comments' share, `unused` are findings of SC100."""
 
     findings: tuple[Finding, ...]
@@ -25,8 +25,8 @@ class Outcome:
 
 
 def apply(
-    findings: Sequence[Finding], modules: Sequence[Module], config: Config, unreached: Sequence[Unreached] = ()
-) -> Outcome:
+    findings: Sequence[Finding], modules: Sequence[Module], config: Config, unreached: Sequence[UnreachedClaim] = ()
+) -> SuppressResult:
     """Sort out what is not to be shown. An ignore comment counts on the first or the last line of a finding's span.
 
     An ignore comment on a line with an unreached claim is never called unused: nobody knows yet.
@@ -44,17 +44,17 @@ def apply(
             if _covers(suppression, finding) and finding.code.startswith(code)
         ]
         used.update((finding.path, suppression, code) for suppression, code in silencers)
-        if not ignores.selected(finding):
+        if not ignores.is_selected(finding):
             continue
         if silencers:
             suppressed += 1
         else:
             kept.append(finding)
-    unused = _unused(by_path, used, ignores, unreached) if config.report_unused_ignores else ()
-    return Outcome(tuple(kept), suppressed, unused)
+    unused = _unused_suppressions(by_path, used, ignores, unreached) if config.report_unused_ignores else ()
+    return SuppressResult(tuple(kept), suppressed, unused)
 
 
-def wants(code: str, config: Config) -> bool:
+def may_show(code: str, config: Config) -> bool:
     """Say whether --select and --ignore let any finding of a rule through; --select has to name an optional one."""
     wanted = _longest(code, config.select) if config.select or RULES[code].optional else 0
     return wanted > _longest(code, config.ignore)
@@ -67,11 +67,11 @@ def _covers(suppression: Suppression, finding: Finding) -> bool:
     return suppression.line is None or suppression.line in (span.line, last)
 
 
-def _unused(
+def _unused_suppressions(
     by_path: Mapping[str, Sequence[Suppression]],
     used: set[tuple[str, Suppression, str]],
     ignores: _Ignores,
-    unreached: Sequence[Unreached],
+    unreached: Sequence[UnreachedClaim],
 ) -> tuple[Finding, ...]:
     unknown = {(each.path, each.line) for each in unreached}
     unknown_files = {each.path for each in unreached}
@@ -83,7 +83,7 @@ def _unused(
             idle = [code for code in suppression.codes or ("",) if (path, suppression, code) not in used]
             if idle:
                 finding = _unused_finding(path, suppression, idle)
-                if not ignores.ignored(finding):
+                if not ignores.is_ignored(finding):
                     result.append(finding)
     return tuple(result)
 
@@ -108,14 +108,14 @@ class _Ignores:
         self.config = config
         self.files: dict[str, tuple[str, ...]] = {}
 
-    def selected(self, finding: Finding) -> bool:
+    def is_selected(self, finding: Finding) -> bool:
         """Say whether --select takes the finding, and nothing ignores it.
 
         Of --select and --ignore the longer beginning of a code wins, --ignore where they are equal.
         """
-        return wants(finding.code, self.config) and _longest(finding.code, self._per_file(finding.path)) < 0
+        return may_show(finding.code, self.config) and _longest(finding.code, self._per_file(finding.path)) < 0
 
-    def ignored(self, finding: Finding) -> bool:
+    def is_ignored(self, finding: Finding) -> bool:
         """Say whether --ignore or per-file-ignores name the finding's code, whatever --select says."""
         codes = (*self.config.ignore, *self._per_file(finding.path))
         return _longest(finding.code, codes) >= 0

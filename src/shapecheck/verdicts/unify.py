@@ -9,9 +9,9 @@ from dataclasses import replace
 from shapecheck.model import Claim, Observation
 from shapecheck.shapes import Size, match, parse_spec
 from shapecheck.verdicts.call_bindings import CallReader
-from shapecheck.verdicts.claim_outcome import Bound
+from shapecheck.verdicts.claim_outcome import BoundSize
 from shapecheck.verdicts.loop_turns import Turn
-from shapecheck.verdicts.select_arrays import NothingThereError, described
+from shapecheck.verdicts.select_arrays import NoArrayError, select_described
 from shapecheck.verdicts.vmap_readings import mapped_axes
 
 _EXTENTS = frozenset(["length", "len", "size", "count", "number", "num", "dim", "dimension"])
@@ -44,12 +44,12 @@ def vote(reader: CallReader, claims: Mapping[int, Claim], dropped: int) -> dict[
     once = [
         (claim, {n: s for n, s in names.items() if not (in_turn and n in afresh)}) for claim, in_turn, names in ballots
     ]
-    for claim, names in _agreeing([(claim, names) for claim, names in once if names]):
+    for claim, names in _drop_conflicts([(claim, names) for claim, names in once if names]):
         for name, size in names.items():
             if name not in reader.fresh:
                 source = f"{claim.notation} {claim.text}"
                 reader.fresh[name] = size
-                reader.fresh_origins[name] = Bound(name, reader.samples.text(size), source, claim.span.line)
+                reader.fresh_origins[name] = BoundSize(name, reader.samples.text(size), source, claim.span.line)
     return {k: v.most_common(1)[0][0] for k, v in votes.items() if k[0] in afresh or k[0] not in reader.fresh}
 
 
@@ -78,8 +78,8 @@ def _ballot(reader: CallReader, claim: Claim, observation: Observation, dropped:
     if vague_name(claim) in reader.vague:
         return
     try:
-        readings = described(claim, observation.value)
-    except NothingThereError:
+        readings = select_described(claim, observation.value)
+    except NoArrayError:
         return
     value = readings[0][0].value
     shape = reader.samples.shape(value.shape)
@@ -108,7 +108,7 @@ def natural_site(reader: CallReader, claim: Claim) -> int:
     return next(s for s in claim.sites if s in reader.seen)
 
 
-def _agreeing(ballots: list[tuple[Claim, dict[str, Size]]]) -> list[tuple[Claim, dict[str, Size]]]:
+def _drop_conflicts(ballots: list[tuple[Claim, dict[str, Size]]]) -> list[tuple[Claim, dict[str, Size]]]:
     """Leave out ballots until no two conflict: first those which contradict the most, of equal ones the last.
 
     A tentative comment counts half of a sure one.

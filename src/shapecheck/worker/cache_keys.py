@@ -23,22 +23,22 @@ class Files:
     sites: tuple[str, ...] = ()
 
 
-class View(Protocol):
+class ModuleView(Protocol):
     """What modules have in common for those who import some of them, and what single files lean on."""
 
     @property
     def base(self) -> str:
         """A hash of what importing them does besides binding names."""
 
-    def leaning(self, files: Iterable[str]) -> str:
+    def code_key(self, files: Iterable[str]) -> str:
         """A hash of all names that the code of these files may reach, and of what they stand for."""
 
-    def importing(self, roots: Sequence[str]) -> str:
+    def import_key(self, roots: Sequence[str]) -> str:
         """A hash of what importing these files depends on."""
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownFile:
     """A file, and the names that it may be imported by; of `outside` ones it matters only what they use.
 
     `told` are the names that its comments use: a global of that name would say what they mean.
@@ -51,41 +51,41 @@ class Known:
     told: tuple[tuple[str, ...], ...] = ()
 
 
-class Hashing(Protocol):
+class FileHashes(Protocol):
     """How files and surroundings are told apart; "" is the hash of what cannot be read."""
 
     def content(self, file: str) -> str:
         """A hash of a file."""
 
-    def outline(self, file: Known) -> str:
+    def outline(self, file: KnownFile) -> str:
         """A hash of what running a file depends on, unless it calls its functions."""
 
-    def mentions(self, files: Sequence[Known], names: frozenset[str]) -> str:
+    def mentions(self, files: Sequence[KnownFile], names: frozenset[str]) -> str:
         """A hash of which of these names the functions and classes of the files mention."""
 
-    def view(self, files: Sequence[Known], roots: Sequence[str], always: Iterable[str]) -> View:
+    def view(self, files: Sequence[KnownFile], roots: Sequence[str], always: Iterable[str]) -> ModuleView:
         """The files as they are seen where `roots` are imported one after the other, and `always` may always run."""
 
     def environment(self, python: str, sites: Sequence[str]) -> Mapping[str, str]:
         """The interpreter and what is installed."""
 
-    def written(self, files: Iterable[str]) -> bool:
+    def were_written(self, files: Iterable[str]) -> bool:
         """Whether any of these files was written since the run began."""
 
 
-class Ground:
+class CacheKeys:
     """One state of the project. `listing` are files of tests, `surroundings` what lies beside or configures them."""
 
     def __init__(
         self,
-        hashing: Hashing,
+        hashing: FileHashes,
         plans: Mapping[str, ModulePlan],
         listing: Mapping[str, str],
         surroundings: Mapping[str, str],
     ) -> None:
         self._hashing, self.plans, self._listing, self._surroundings = hashing, plans, listing, surroundings
         self._planned = {plan.file: plan for plan in plans.values()}
-        self._views: dict[Kind, View] = {}
+        self._views: dict[Kind, ModuleView] = {}
         self._bases: dict[Kind, str] = {}
         self.imports = ""  # a hash of what importing all modules depends on
         self.collects = ""  # the same of tests
@@ -96,7 +96,7 @@ class Ground:
         ran = {self.plans[path].file if path in self.plans else os.path.realpath(path) for path in files.ran}
         ran = {file for file in ran if os.path.isfile(file)} - self._listing.keys()
         always = sorted(loaded | ran | {file for file in self._surroundings if file.endswith(".py")})
-        known = self._known(always)
+        known = self._known_files(always)
         parts: dict[str, Any] = {
             "environment": dict(self._hashing.environment(python, files.sites)),
             "surroundings": dict(self._surroundings),
@@ -111,7 +111,7 @@ class Ground:
             self._views[kind] = view = self._hashing.view(known, files_of, always)
             self._bases[kind] = digest({**parts, "view": view.base})
         beside = [file for file in always if file in self._surroundings]
-        importing = self._views["tests"].importing([*beside, *sorted(self._listing)])
+        importing = self._views["tests"].import_key([*beside, *sorted(self._listing)])
         self.collects = digest([self._bases["tests"], importing])
         self.imports = digest([self._bases, self._outlines(known), self._mentions(known)])
 
@@ -119,9 +119,9 @@ class Ground:
         """A hash of what all results of one kind lean on."""
         return self._bases[kind]
 
-    def leaning(self, kind: Kind, files: Iterable[str]) -> str:
+    def code_key(self, kind: Kind, files: Iterable[str]) -> str:
         """A hash of what is reached by name from these files."""
-        return self._views[kind].leaning(files)
+        return self._views[kind].code_key(files)
 
     def stamp(self, file: str) -> str:
         """A hash of a file's content, and of how it is imported."""
@@ -137,24 +137,24 @@ class Ground:
         ]
         return digest(plans)
 
-    def everything(self) -> list[str]:
+    def all_files(self) -> list[str]:
         """All files that are checked."""
         return list(self._planned)
 
-    def _known(self, always: Iterable[str]) -> list[Known]:
+    def _known_files(self, always: Iterable[str]) -> list[KnownFile]:
         known = []
         for file, plan in self._planned.items():
             test = file in self._listing
             names = (tuple(plan.name.split(".")), *(_tails(file) if test else ()))
             told = {tuple(name.split(".")) for site in plan.sites for name in site.names}
-            known.append(Known(file, tuple(dict.fromkeys(names)), test, told=tuple(sorted(told))))
-        known += [Known(file, _tails(file), test=True) for file in self._listing if file not in self._planned]
-        return known + [Known(file, outside=True) for file in always if file not in self._planned]
+            known.append(KnownFile(file, tuple(dict.fromkeys(names)), test, told=tuple(sorted(told))))
+        known += [KnownFile(file, _tails(file), test=True) for file in self._listing if file not in self._planned]
+        return known + [KnownFile(file, outside=True) for file in always if file not in self._planned]
 
-    def _outlines(self, known: Iterable[Known]) -> list[list[str]]:
+    def _outlines(self, known: Iterable[KnownFile]) -> list[list[str]]:
         return [[file.file, self._hashing.outline(file)] for file in known if not file.outside]
 
-    def _mentions(self, known: Sequence[Known]) -> str:
+    def _mentions(self, known: Sequence[KnownFile]) -> str:
         """Which classes are mentioned in which functions decides which models are parts of others."""
         classes = {s.qualname.rpartition(".")[2] for p in self.plans.values() for s in p.scopes if s.kind == "class"}
         return self._hashing.mentions([file for file in known if file.file in self._planned], frozenset(classes))

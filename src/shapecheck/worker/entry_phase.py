@@ -11,7 +11,7 @@ from typing import Any
 from shapecheck.model import Evaluation, is_test_file
 from shapecheck.worker.result_cache import Shown
 from shapecheck.worker.rpc import EntryPlan, ModulePlan
-from shapecheck.worker.run_state import Conduct, Trouble
+from shapecheck.worker.run_state import RunState, Trouble
 from shapecheck.worker.worker_client import Worker, WorkerEndedError
 
 _USERS = ("example", "config", "script")  # what the user asked for is never cut
@@ -21,14 +21,14 @@ Scopes = set[tuple[str, int]]
 Touched = tuple[tuple[str, int], ...]
 
 
-class Entries:
+class EntryPhase:
     """All entries, in order of trust. What a more trusted one reached is not evaluated again by a lesser one.
 
     Entries are taken in order and their results accepted in order, so that which are left out does not depend on
     how many workers there are: a result that an earlier one makes needless is thrown away.
     """
 
-    def __init__(self, conduct: Conduct, deadline: float, covered: Scopes, tested: Scopes) -> None:
+    def __init__(self, conduct: RunState, deadline: float, covered: Scopes, tested: Scopes) -> None:
         self.conduct, self.deadline = conduct, deadline
         self.covered = set(covered)  # evaluated in general
         self.tested = tested  # seen in tests, with the sizes of these
@@ -62,11 +62,11 @@ class Entries:
             if plan.file not in conduct.culprits and not self._import(worker, plan):
                 return False
         entries = worker.ask("list_entries", conduct.timeout)
-        imported = worker.ask("imported", conduct.timeout)
+        imported = worker.ask("import_facts", conduct.timeout)
         with conduct.lock:
             if self.entries is None:
                 if conduct.memory is not None:
-                    conduct.memory.imported("entries", imported)
+                    conduct.memory.note_imports("entries", imported)
                 self.entries = tuple(entries)
                 conduct.total = max(conduct.total, conduct.steps + len(self.entries))
         return True
@@ -79,7 +79,7 @@ class Entries:
             with conduct.lock:
                 conduct.step(f"importing {plan.name}")
                 if left <= 0:
-                    self._loaded(plan, {"error": _CUT, "kind": "cut"})
+                    self._note_loaded(plan, {"error": _CUT, "kind": "cut"})
                     return True
             limit = min(limit, max(left, _LEAST))
         try:
@@ -92,13 +92,13 @@ class Entries:
         if limit < conduct.timeout and answer.get("kind") == "timeout":
             answer = {"error": _CUT, "kind": "cut"}
         with conduct.lock:
-            self._loaded(plan, answer)
+            self._note_loaded(plan, answer)
         return True
 
-    def left(self) -> int:
+    def count_remaining(self) -> int:
         """How many entries may have to be evaluated."""
         rest = (self.entries or ())[self.next :]
-        return sum(not self._is_needless(entry) and self._remembered(entry) is None for entry in rest)
+        return sum(not self._is_needless(entry) and self._recall(entry) is None for entry in rest)
 
     def take(self) -> int | None:
         """The number of the next entry that has to be evaluated, if there is time for it."""
@@ -116,7 +116,7 @@ class Entries:
             entry = entries[self.next]
             if self._is_needless(entry):
                 self._accept(self.next, ())
-            elif (shown := self._remembered(entry)) is not None:
+            elif (shown := self._recall(entry)) is not None:
                 self.recalled.append(f"entry:{entry.key}")
                 self.conduct.result.touched.update(shown[1])
                 if shown[2]:
@@ -124,13 +124,13 @@ class Entries:
                 self._accept(self.next, shown[0])
             elif time.monotonic() > self.deadline and entry.origin not in _USERS:
                 self.conduct.result.cut += 1
-                self._accept(self.next, (_failed(entry, _CUT),))
+                self._accept(self.next, (_failed_evaluation(entry, _CUT),))
             else:
                 return True
             self.next += 1
         return False
 
-    def _remembered(self, entry: EntryPlan) -> Shown | None:
+    def _recall(self, entry: EntryPlan) -> Shown | None:
         if entry.key not in self._recollections:
             memory = self.conduct.memory
             self._recollections[entry.key] = memory.entry(entry) if memory is not None else None
@@ -143,17 +143,17 @@ class Entries:
         answer = worker.ask("evaluate", self.conduct.timeout, key=entry.key, seconds=left)
         with self.conduct.lock:
             if isinstance(answer, Mapping):
-                self._stopped(task, str(answer["error"]), repeats=True, touched=answer.get("touched"))
+                self._note_stopped(task, str(answer["error"]), repeats=True, touched=answer.get("touched"))
             else:
                 runs, touched = answer
                 self.conduct.result.touched.update(touched)
                 if self.conduct.memory is not None:
-                    self.conduct.memory.keep_entry(entry, (runs, touched, ""))
+                    self.conduct.memory.store_entry(entry, (runs, touched, ""))
                 self._accept(task, runs)
 
-    def ended(self, task: int, error: WorkerEndedError) -> None:
+    def on_worker_end(self, task: int, error: WorkerEndedError) -> None:
         """An entry ended the worker."""
-        self._stopped(task, error.reason, repeats=error.repeats)
+        self._note_stopped(task, error.reason, repeats=error.repeats)
 
     def finish(self, worker: Worker) -> None:
         """Ask what it had loaded."""
@@ -162,7 +162,7 @@ class Entries:
             with self.conduct.lock:
                 self.conduct.saw(files)
 
-    def _loaded(self, plan: ModulePlan, answer: Mapping[str, Any]) -> None:
+    def _note_loaded(self, plan: ModulePlan, answer: Mapping[str, Any]) -> None:
         if plan.path in self.loaded:
             return
         self.loaded.add(plan.path)
@@ -196,13 +196,13 @@ class Entries:
                 elif evaluation.status != "failed":
                     self.covered |= scopes
 
-    def _stopped(self, index: int, reason: str, *, repeats: bool, touched: Touched | None = None) -> None:
+    def _note_stopped(self, index: int, reason: str, *, repeats: bool, touched: Touched | None = None) -> None:
         entry = (self.entries or ())[index]
-        runs = (_failed(entry, f"it {reason}"),)
+        runs = (_failed_evaluation(entry, f"it {reason}"),)
         self._trouble(entry, reason)
         self.conduct.result.touched.update(touched or ())
         if self.conduct.memory is not None and repeats:
-            self.conduct.memory.keep_entry(entry, (runs, touched or (), reason), known=touched is not None)
+            self.conduct.memory.store_entry(entry, (runs, touched or (), reason), known=touched is not None)
         elif self.conduct.memory is not None:
             self.conduct.memory.lasting = False
         self._accept(index, runs)
@@ -211,5 +211,5 @@ class Entries:
         self.conduct.result.troubles.append(Trouble("SC304", entry.path, entry.line, entry.target, reason))
 
 
-def _failed(entry: EntryPlan, reason: str) -> Evaluation:
+def _failed_evaluation(entry: EntryPlan, reason: str) -> Evaluation:
     return Evaluation(entry.target, entry.origin, entry.path, entry.line, "symbolic", "failed", reason, (), tried=0)

@@ -14,13 +14,13 @@ import threading
 from pathlib import Path
 from typing import IO
 
-from shapecheck.worker.spawn import BOOTSTRAP, Process, environment, kill_group, spawned
+from shapecheck.worker.spawn import BOOTSTRAP, Process, environment, kill_group, spawn_process
 
 _START_LIMIT = 120.0
 _MESSAGE = 4096  # bytes, more than any has
 
 
-class Stems:
+class ForkServers:
     """Starts processes from one stem for each interpreter: from the second on, they need not wait for JAX.
 
     Use as a context manager. Only Linux forks processes safely that have loaded the system's libraries; elsewhere,
@@ -28,12 +28,12 @@ class Stems:
     """
 
     def __init__(self) -> None:
-        self._stems: dict[str, _Stem | None] = {}
+        self._stems: dict[str, _ForkServer | None] = {}
         self._lock = threading.Lock()
         self._closed = False
         self._processes: list[Process] = []
 
-    def __enter__(self) -> Stems:
+    def __enter__(self) -> ForkServers:
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -45,10 +45,10 @@ class Stems:
             raise OSError("no process is wanted any more")
         with self._lock:
             if python not in self._stems and sys.platform == "linux":
-                self._stems[python] = _grown(python)
+                self._stems[python] = _start_server(python)
             stem = self._stems.get(python)
             forked = stem.fork(cwd) if stem is not None else None
-        process: Process = forked or spawned(python, cwd)
+        process: Process = forked or spawn_process(python, cwd)
         self._processes.append(process)
         if self._closed:
             kill_group(process)
@@ -67,10 +67,10 @@ class Stems:
             self._stems.clear()
 
 
-def _grown(python: str) -> _Stem | None:
+def _start_server(python: str) -> _ForkServer | None:
     """A stem; None if the interpreter is none, or has no JAX."""
     try:
-        stem = _Stem(python)
+        stem = _ForkServer(python)
     except OSError:
         return None
     if stem.is_ready():
@@ -79,7 +79,7 @@ def _grown(python: str) -> _Stem | None:
     return None
 
 
-class _Stem:
+class _ForkServer:
     """A process that forks others."""
 
     def __init__(self, python: str) -> None:
@@ -102,14 +102,14 @@ class _Stem:
         self._changed = threading.Condition()
         self._statuses: dict[int, int] = {}
         self._gone = False
-        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader = threading.Thread(target=self._read_answers, daemon=True)
         self._reader.start()
 
     def is_ready(self) -> bool:
         """Whether it has come as far as to fork."""
         return "ready" in self._answer()
 
-    def fork(self, cwd: Path) -> _Forked | None:
+    def fork(self, cwd: Path) -> _ForkedProcess | None:
         """A process in this folder; None if there is no stem any more."""
         pipes = [os.pipe() for _ in range(3)]
         (stdin, to_stdin), (from_stdout, stdout), (from_stderr, stderr) = pipes
@@ -124,7 +124,7 @@ class _Stem:
             for ours in (to_stdin, from_stdout, from_stderr):
                 os.close(ours)
             return None
-        return _Forked(self, pid, to_stdin, from_stdout, from_stderr)
+        return _ForkedProcess(self, pid, to_stdin, from_stdout, from_stderr)
 
     def status(self, pid: int, timeout: float | None) -> int | None:
         """The exit status of a process that was forked, when it has ended; None if that takes longer."""
@@ -146,7 +146,7 @@ class _Stem:
         except queue.Empty:
             return {}
 
-    def _read(self) -> None:
+    def _read_answers(self) -> None:
         with contextlib.suppress(OSError):
             while message := self._socket.recv(_MESSAGE):
                 answer = json.loads(message)
@@ -162,10 +162,10 @@ class _Stem:
             self._changed.notify_all()
 
 
-class _Forked:
+class _ForkedProcess:
     """A process that a stem has forked."""
 
-    def __init__(self, stem: _Stem, pid: int, stdin: int, stdout: int, stderr: int) -> None:
+    def __init__(self, stem: _ForkServer, pid: int, stdin: int, stdout: int, stderr: int) -> None:
         self._stem, self.pid = stem, pid
         self.stdin: IO[bytes] | None = os.fdopen(stdin, "wb")
         self.stdout: IO[bytes] | None = os.fdopen(stdout, "rb")

@@ -20,7 +20,7 @@ class Phase(Protocol[_Task]):
     def prepare(self, worker: Worker) -> bool:
         """Make a worker ready; False if it has to be replaced. Raises WorkerEndedError if it ended by itself."""
 
-    def left(self) -> int:
+    def count_remaining(self) -> int:
         """How many tasks are left, once a worker is ready."""
 
     def take(self) -> _Task | None:
@@ -29,7 +29,7 @@ class Phase(Protocol[_Task]):
     def perform(self, worker: Worker, task: _Task) -> None:
         """Do a task and keep its result; raises WorkerEndedError if it ended the worker."""
 
-    def ended(self, task: _Task, error: WorkerEndedError) -> None:
+    def on_worker_end(self, task: _Task, error: WorkerEndedError) -> None:
         """Keep that a task ended the worker."""
 
     def finish(self, worker: Worker) -> None:
@@ -68,7 +68,7 @@ class Spare:
             worker.close()
 
 
-class Crew:
+class WorkerPool:
     """At most `jobs` workers, the first in the caller's own thread. Nothing outlives `run`, however it ends."""
 
     def __init__(self, start: Callable[[], Worker], jobs: int, worthwhile: int, lock: threading.Lock) -> None:
@@ -78,7 +78,7 @@ class Crew:
         self._error: BaseException | None = None
         self._stop = False
 
-    def run(self, phase: Phase[_Task], first: Worker | None = None) -> None:
+    def run_phase(self, phase: Phase[_Task], first: Worker | None = None) -> None:
         """Do all tasks of a phase."""
         try:
             self._member(phase, first, lead=True)
@@ -98,7 +98,7 @@ class Crew:
     def _member(self, phase: Phase[_Task], worker: Worker | None, *, lead: bool) -> None:
         failures = 0
         while not self._stop:
-            with self._engaged(worker or self._start()) as current:
+            with self._use_worker(worker or self._start()) as current:
                 worker = None
                 try:
                     if not phase.prepare(current):
@@ -126,14 +126,14 @@ class Crew:
             except WorkerEndedError as error:
                 if not self._stop:
                     with self.lock:
-                        phase.ended(task, error)
+                        phase.on_worker_end(task, error)
                 return False
         return True
 
     def _enlist(self, phase: Phase[_Task]) -> None:
         """Others join in where the tasks are worth another start of JAX."""
         with self.lock:
-            left = phase.left()
+            left = phase.count_remaining()
         for _ in range(min(self.jobs, left // self.worthwhile) - 1):
             thread = threading.Thread(target=self._helper, args=(phase,), daemon=True)
             self._threads.append(thread)
@@ -147,7 +147,7 @@ class Crew:
             self._stop = True
 
     @contextlib.contextmanager
-    def _engaged(self, worker: Worker) -> Iterator[Worker]:
+    def _use_worker(self, worker: Worker) -> Iterator[Worker]:
         self._workers.add(worker)
         try:
             with worker:

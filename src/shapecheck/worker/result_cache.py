@@ -13,17 +13,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from shapecheck.model import Evaluation
-from shapecheck.worker.cache_keys import Files, Ground, Hashing, Kind, digest
+from shapecheck.worker.cache_keys import CacheKeys, FileHashes, Files, Kind, digest
 from shapecheck.worker.rpc import EntryPlan, ModulePlan, TestPlan, TestResult, dump, load
 from shapecheck.worker.run_state import Trouble
 
-__all__ = ["Collected", "Files", "Hashing", "Memory", "Shown"]
+__all__ = ["CachedCollection", "FileHashes", "Files", "ResultCache", "Shown"]
 
 Shown = tuple[tuple[Evaluation, ...], tuple[tuple[str, int], ...], str]
 """What an entry showed, the functions that ran for it, and what ended its worker or took too long, if anything did."""
 
 
-class Texts(Protocol):
+class TextStore(Protocol):
     """Where texts are kept between runs, or were not."""
 
     def get(self, slot: str) -> str | None:
@@ -34,7 +34,7 @@ class Texts(Protocol):
 
 
 @dataclass(frozen=True)
-class Collected:
+class CachedCollection:
     """The tests that pytest found, what it could not collect, and JAX's settings as importing all of them leaves."""
 
     tests: tuple[TestPlan, ...] = ()
@@ -44,7 +44,7 @@ class Collected:
 
 
 @dataclass(frozen=True)
-class _New:
+class _FreshResults:
     """A result of this run, the files that it leans on, and what else must be the same."""
 
     kind: Kind
@@ -53,34 +53,34 @@ class _New:
     result: Any
 
 
-class Memory:
+class ResultCache:
     """The results of one way to call the checker: `name` stands for its paths and settings."""
 
     def __init__(
         self,
-        texts: Texts,
+        texts: TextStore,
         name: str,
-        hashing: Hashing,
+        hashing: FileHashes,
         plans: Sequence[ModulePlan],
         listing: Mapping[str, str],
         surroundings: Mapping[str, str],
     ) -> None:
         self._texts, self._name, self._hashing = texts, name, hashing
         self._plans = {plan.path: plan for plan in plans}
-        self._ground = Ground(hashing, self._plans, listing, surroundings)
+        self._ground = CacheKeys(hashing, self._plans, listing, surroundings)
         self._listing = dict(listing)
-        self._new: dict[str, _New] = {}
+        self._new: dict[str, _FreshResults] = {}
         self.files = Files()
         self.modules: dict[str, tuple[Evaluation, ...]] = {}
         self.troubles: tuple[Trouble, ...] = ()
-        self.collected: Collected | None = None
+        self.collected: CachedCollection | None = None
         self.entries: tuple[EntryPlan, ...] | None = None
         self.lasting = True  # whether nothing happened that may not happen again
         self.complete = False  # whether all was written that another run needs
         self._python = ""
         self._bases: dict[str, str] = {}
         self._imported: dict[str, str] = {}
-        index = self._read("index")
+        index = self._load("index")
         if index is not None:
             self._open(index)
 
@@ -96,9 +96,9 @@ class Memory:
             and (index["collects"], index["listing"]) == (ground.collects, self._listing)
             and self._is_same(index["beside"])
         ):
-            self.collected = Collected(index["tests"], tuple(index["problems"]), index["settings"])
+            self.collected = CachedCollection(index["tests"], tuple(index["problems"]), index["settings"])
         if (index["imports"], index["shape"]) == (ground.imports, ground.shape()) and self._is_same(index["lines"]):
-            self.entries = tuple(map(self._relined, index["entries"]))
+            self.entries = tuple(map(self._with_current_line, index["entries"]))
             self.modules = dict(index["modules"])
             self.troubles = tuple(Trouble(*t) for t in index["troubles"])
 
@@ -107,7 +107,7 @@ class Memory:
         """The interpreter that the remembered results come from; "" if there are none that hold."""
         return self._python if self._bases else ""
 
-    def imported(self, kind: Kind, answer: Mapping[str, Any]) -> None:
+    def note_imports(self, kind: Kind, answer: Mapping[str, Any]) -> None:
         """Learn which functions ran on import, and what that set: where this has changed, who knows what else has."""
         self._imported[kind] = digest([sorted(map(list, answer["ran"])), dict(answer["settings"])])
 
@@ -121,41 +121,41 @@ class Memory:
         found = self._valid("entries", f"entry:{plan.key}", self._also(plan))
         return None if found is None else (found[0], found[1], found[2])
 
-    def keep_test(self, plan: TestPlan, result: TestResult, *, ended: bool = False) -> None:
+    def store_test(self, plan: TestPlan, result: TestResult, *, ended: bool = False) -> None:
         """Remember a test. Of one that did not come to its own end nobody knows which files it needs: of all."""
         runs = [result.own, *(runs for _, runs in result.again)]
-        files = self._files(result.touched, runs, [*plan.files, *(self._ground.everything() if ended else ())])
-        self._new[f"test:{plan.key}"] = _New("tests", files, self._also(plan), result)
+        files = self._files(result.touched, runs, [*plan.files, *(self._ground.all_files() if ended else ())])
+        self._new[f"test:{plan.key}"] = _FreshResults("tests", files, self._also(plan), result)
 
-    def keep_entry(self, plan: EntryPlan, shown: Shown, *, known: bool = True) -> None:
+    def store_entry(self, plan: EntryPlan, shown: Shown, *, known: bool = True) -> None:
         """Remember an entry. If it is not `known` what ran for it, it needs all files."""
         own = [self._plans[plan.path].file] if plan.path in self._plans else []
-        files = self._files(shown[1], [shown[0]], [*own, *(() if known else self._ground.everything())])
-        self._new[f"entry:{plan.key}"] = _New("entries", files, self._also(plan), list(shown))
+        files = self._files(shown[1], [shown[0]], [*own, *(() if known else self._ground.all_files())])
+        self._new[f"entry:{plan.key}"] = _FreshResults("entries", files, self._also(plan), list(shown))
 
     def close(
         self,
         python: str,
-        collected: Collected,
+        collected: CachedCollection,
         entries: Sequence[EntryPlan],
         modules: Mapping[str, tuple[Evaluation, ...]],
         troubles: Sequence[Trouble],
         recalled: Iterable[str],
     ) -> None:
         """Write what is new. If all that results lean on has changed, those which were `recalled` are written again."""
-        if self._hashing.written(self.files.loaded):
+        if self._hashing.were_written(self.files.loaded):
             return  # nobody knows which text was evaluated
         ground = self._ground
         ground.settle(python, self.files)
         for slot in recalled:
             kind: Kind = "tests" if slot.startswith("test:") else "entries"
             if slot not in self._new and ground.base(kind) != self._bases.get(kind):
-                found = self._read(slot)
+                found = self._load(slot)
                 if found is not None:
                     self._write(slot, {**found, "base": ground.base(kind)})
         for slot, new in self._new.items():
             deps = {file: ground.stamp(file) for file in new.files}
-            leans = ground.leaning(new.kind, new.files)
+            leans = ground.code_key(new.kind, new.files)
             value = {"base": ground.base(new.kind), "deps": deps, "leans": leans, "also": new.also}
             self._write(slot, {**value, "result": new.result})
         if any(trouble.code != "SC303" for trouble in troubles):
@@ -193,10 +193,10 @@ class Memory:
     def _valid(self, kind: Kind, slot: str, also: str) -> Any:
         if kind not in self._bases:
             return None
-        found = self._read(slot)
+        found = self._load(slot)
         if found is None or found.get("base") != self._bases[kind] or found["also"] != also:
             return None
-        if not self._is_same(found["deps"]) or found["leans"] != self._ground.leaning(kind, found["deps"]):
+        if not self._is_same(found["deps"]) or found["leans"] != self._ground.code_key(kind, found["deps"]):
             return None
         return found["result"]
 
@@ -222,12 +222,12 @@ class Memory:
                 paths.add(evaluation.failure.frame.path)
         return tuple(sorted({*own, *(self._plans[path].file for path in paths if path in self._plans)}))
 
-    def _relined(self, entry: EntryPlan) -> EntryPlan:
+    def _with_current_line(self, entry: EntryPlan) -> EntryPlan:
         """An entry with the line on which it now stands."""
         scope = self._plans[entry.path].scopes[entry.scope] if entry.scope is not None else None
         return entry if scope is None or scope.position is None else replace(entry, line=scope.position.line)
 
-    def _read(self, slot: str) -> Any:
+    def _load(self, slot: str) -> Any:
         text = self._texts.get(f"{self._name}:{slot}")
         if text is None:
             return None

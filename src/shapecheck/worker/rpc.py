@@ -18,7 +18,7 @@ TRIES = 3
 
 
 @dataclass(frozen=True)
-class Described:
+class ParameterSpec:
     """What a comment or docstring says of a parameter: canonical spec text and a jaxtyping dtype name or "".
 
     It is `vague` if it names alternatives: then a shape error of a call that it describes proves nothing. `prose` is
@@ -43,7 +43,7 @@ class ModulePlan:
     name: str
     scopes: tuple[Scope, ...]
     sites: tuple[Site, ...]
-    described: tuple[Described, ...] = ()
+    described: tuple[ParameterSpec, ...] = ()
     claimed: tuple[int, ...] = ()  # scopes that have claims
     names: tuple[tuple[int, tuple[str, ...]], ...] = ()  # those that each claim of a scope uses, and tells apart
     aliases: str = ""  # a hash of what its annotations mean, where that stands in other files
@@ -91,7 +91,7 @@ class TestLimits:
 
 
 @dataclass(frozen=True)
-class Part:
+class TestFiles:
     """The files of tests to collect, absolute, and JAX's settings as all files together leave them."""
 
     files: tuple[str, ...]
@@ -157,7 +157,7 @@ _CLASSES: dict[str, Any] = {
         model.ArrayValue,
         model.TreeValue,
         model.OtherValue,
-        model.Named,
+        model.NamedSize,
         model.Observation,
         model.Frame,
         model.Call,
@@ -166,25 +166,25 @@ _CLASSES: dict[str, Any] = {
         model.Evaluation,
         model.Stage,
         model.Tensor,
-        model.Ran,
-        model.Gave,
+        model.StageRun,
+        model.StageOutput,
         model.ComparedStage,
-        model.Unlike,
-        model.Compared,
+        model.ArrayMismatch,
+        model.ComparedRuns,
         model.Tolerance,
-        Described,
+        ParameterSpec,
         ModulePlan,
         ConfiguredExample,
         EntryPlan,
-        Part,
+        TestFiles,
         TestLimits,
         TestPlan,
         TestResult,
         model.Span,
         model.Edit,
         model.Finding,
-        model.Unreached,
-        model.Resting,
+        model.UnreachedClaim,
+        model.AssumedClaim,
         model.Summary,
         model.EntryResult,
         model.TestCounts,

@@ -11,7 +11,7 @@ from shapecheck.model import Evaluation, TestCounts
 from shapecheck.worker.rpc import ModulePlan
 
 if TYPE_CHECKING:
-    from shapecheck.worker.result_cache import Memory
+    from shapecheck.worker.result_cache import ResultCache
 
 Progress = Callable[[str, int, int], None]
 
@@ -28,7 +28,7 @@ class Trouble:
 
 
 @dataclass
-class Evaluated:
+class RunResult:
     """All that a run showed: the evaluations of each entry together, and the troubles on the way."""
 
     runs: list[tuple[Evaluation, ...]] = field(default_factory=list)
@@ -40,7 +40,7 @@ class Evaluated:
 
 
 @dataclass
-class Conduct:
+class RunState:
     """What the phases of a run share. `culprits` are files whose import ended a worker, and how."""
 
     plans: Sequence[ModulePlan]
@@ -48,9 +48,9 @@ class Conduct:
     settings: Mapping[str, Any]
     timeout: float
     progress: Progress
-    result: Evaluated = field(default_factory=Evaluated)
+    result: RunResult = field(default_factory=RunResult)
     culprits: dict[str, str] = field(default_factory=dict)
-    memory: Memory | None = None
+    memory: ResultCache | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
     steps: int = 0
     total: int = 0

@@ -37,7 +37,7 @@ Start = Callable[[str, Path], Process]
 """Starts the process of a worker: of an interpreter, in a folder. Raises OSError."""
 
 
-def spawned(python: str, cwd: Path) -> Process:
+def spawn_process(python: str, cwd: Path) -> Process:
     """A process that is started by itself."""
     pipe = subprocess.PIPE
     command = [python, "-X", "faulthandler", str(BOOTSTRAP)]

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shapecheck.worker.entry_phase import Entries, Scopes
-from shapecheck.worker.pool import Crew, Spare
-from shapecheck.worker.result_cache import Collected, Memory
+from shapecheck.worker.entry_phase import EntryPhase, Scopes
+from shapecheck.worker.pool import Spare, WorkerPool
+from shapecheck.worker.result_cache import CachedCollection, ResultCache
 from shapecheck.worker.rpc import ModulePlan
-from shapecheck.worker.run_state import Conduct, Evaluated, Progress, Trouble
-from shapecheck.worker.test_phase import Tests
+from shapecheck.worker.run_state import Progress, RunResult, RunState, Trouble
+from shapecheck.worker.test_phase import TestPhase
 from shapecheck.worker.worker_client import Worker, WorkerEndedError, WorkerError
 
-__all__ = ["Evaluated", "Limits", "Progress", "Supervisor", "Trouble"]
+__all__ = ["Limits", "Progress", "RunResult", "Supervisor", "Trouble"]
 
 _FOR_TESTS = 0.75  # the part of the budget that tests may use
 _WORTHWHILE = 8  # entries, or tests, for which another start of JAX pays
@@ -47,7 +47,7 @@ class Supervisor:
         cwd: Path,
         tests: Sequence[Path] = (),
         progress: Progress | None = None,
-        memory: Memory | None = None,
+        memory: ResultCache | None = None,
         echo: bool = False,
     ) -> None:
         self.plans, self.settings, self.limits = plans, settings, limits
@@ -55,24 +55,24 @@ class Supervisor:
         self._interpreters: Sequence[str] = ()
         self._spare = Spare()
         show: Progress = progress or (lambda label, done, total: None)
-        self.conduct = Conduct(plans, wanted, settings, limits.timeout, show, memory=memory, total=len(wanted))
+        self.conduct = RunState(plans, wanted, settings, limits.timeout, show, memory=memory, total=len(wanted))
         self.python = ""
 
-    def run(self, interpreters: Sequence[str]) -> Evaluated:
+    def run(self, interpreters: Sequence[str]) -> RunResult:
         """Evaluate everything; raises WorkerError if no interpreter will do."""
         try:
-            return self._run(interpreters)
+            return self._run_phases(interpreters)
         finally:
             self._spare.close()
 
-    def _run(self, interpreters: Sequence[str]) -> Evaluated:
+    def _run_phases(self, interpreters: Sequence[str]) -> RunResult:
         started = time.monotonic()
         conduct, memory = self.conduct, self.conduct.memory
         self._interpreters = interpreters
         if memory is not None and memory.python in interpreters:
             self.python = memory.python
         result = conduct.result
-        phase: Tests | None = None
+        phase: TestPhase | None = None
         general: Scopes = set()
         tested: Scopes = set()
         if self.tests:
@@ -83,35 +83,35 @@ class Supervisor:
             general.update((c.path, c.scope) for run in again.values() for e in run for c in e.calls)
             tested.update(scope for one in phase.results.values() for scope in one.touched)
             result.tests = phase.counts()
-        entries = Entries(conduct, started + self.limits.budget, general, tested)
+        entries = EntryPhase(conduct, started + self.limits.budget, general, tested)
         if not entries.settle():
-            self._crew(entries, self._spare.take() or self._first_working())
+            self._worker_pool(entries, self._spare.take() or self._first_working())
         result.python = self.python
         modules = [entries.modules[p.path] for p in self.plans if p.path in entries.modules]
         result.runs = [*modules, *result.runs, *entries.runs]
         if memory is not None:
-            collected = phase.collected() if phase is not None else Collected()
+            collected = phase.collection() if phase is not None else CachedCollection()
             recalled = [*(phase.recalled if phase is not None else ()), *entries.recalled]
             imports = [t for t in result.troubles if ":" not in t.subject]  # those of entries are remembered with them
             memory.close(self.python, collected, entries.entries or (), entries.modules, imports, recalled)
         return result
 
-    def _run_tests(self, deadline: float) -> Tests:
+    def _run_tests(self, deadline: float) -> TestPhase:
         with tempfile.TemporaryDirectory(prefix="shapecheck-", ignore_cleanup_errors=True) as scratch:
             paths = [os.fspath(path) for path in self.tests]
-            phase = Tests(self.conduct, paths, scratch, self.limits.test, deadline)
+            phase = TestPhase(self.conduct, paths, scratch, self.limits.test, deadline)
             settled = phase.settle()
             while not settled:
                 first = self._first_working()
                 if self.limits.jobs > 1:
                     # Tests change JAX's settings, so that others need a process of their own: it can start meanwhile.
                     self._spare.prepare(self._start)
-                self._crew(phase, first)
+                self._worker_pool(phase, first)
                 settled = phase.resettle()
         return phase
 
-    def _crew(self, phase: Any, first: Worker) -> None:
-        Crew(self._start, self.limits.jobs, _WORTHWHILE, self.conduct.lock).run(phase, first)
+    def _worker_pool(self, phase: Any, first: Worker) -> None:
+        WorkerPool(self._start, self.limits.jobs, _WORTHWHILE, self.conduct.lock).run_phase(phase, first)
 
     def _first_working(self) -> Worker:
         problem: WorkerError | None = None

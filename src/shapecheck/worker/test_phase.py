@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from shapecheck.model import Evaluation, TestCounts
-from shapecheck.worker.result_cache import Collected
-from shapecheck.worker.rpc import TRIES, Part, TestLimits, TestPlan, TestResult
-from shapecheck.worker.run_state import Conduct
+from shapecheck.worker.result_cache import CachedCollection
+from shapecheck.worker.rpc import TRIES, TestFiles, TestLimits, TestPlan, TestResult
+from shapecheck.worker.run_state import RunState
 from shapecheck.worker.worker_client import Worker, WorkerEndedError
 
 _COLLECTING = 0.75  # the part of the time left that collecting may take, so that what is collected can be evaluated
@@ -23,12 +23,12 @@ _TOO_LONG = f"it {_LONGER}"  # how the reason of a test begins that had no time 
 _ENDING = 10.0  # seconds for the fixtures of the whole session to end
 
 
-class Tests:
+class TestPhase:
     """All tests, those first which use what has claims."""
 
     __test__ = False  # no test class of ours
 
-    def __init__(self, conduct: Conduct, paths: Sequence[str], scratch: str, each: float, deadline: float) -> None:
+    def __init__(self, conduct: RunState, paths: Sequence[str], scratch: str, each: float, deadline: float) -> None:
         self.conduct, self.paths, self.scratch = conduct, paths, scratch
         self.each, self.deadline = each, deadline
         self.plans: dict[str, TestPlan] | None = None
@@ -87,16 +87,16 @@ class Tests:
                 self.whole = self.whole and answer["whole"]
                 self.settings = answer["settings"]
                 if conduct.memory is not None:
-                    conduct.memory.imported("tests", answer)
+                    conduct.memory.note_imports("tests", answer)
                 self._plan(answer["tests"])
         return self._open(worker)
 
-    def _part(self) -> Part | None:
+    def _part(self) -> TestFiles | None:
         """What a worker has to collect, once all is known."""
         if self.plans is None:
             return None
         keys = {*self.waiting, *filter(None, [self.opening])}
-        return Part(tuple(sorted({self.plans[key].files[0] for key in keys})), self.settings)
+        return TestFiles(tuple(sorted({self.plans[key].files[0] for key in keys})), self.settings)
 
     def _open(self, worker: Worker) -> bool:
         """Begin with the same test in each worker, for whatever runs first may settle much in a process.
@@ -116,7 +116,7 @@ class Tests:
             with self.conduct.lock:
                 self.opening = ""
                 if waits:
-                    self.ended(key, error)
+                    self.on_worker_end(key, error)
             return False
         with self.conduct.lock:
             if isinstance(answer, Mapping) or _TOO_LONG in answer.reason:
@@ -171,7 +171,7 @@ class Tests:
     def _plan(self, plans: Sequence[TestPlan]) -> None:
         conduct = self.conduct
         self.plans = {plan.key: plan for plan in plans}
-        self.order = _ordered(self.plans.values(), conduct)
+        self.order = _order_tests(self.plans.values(), conduct)
         self.opening = next((key for key in self.order if self.plans[key].prepares), next(iter(self.order), ""))
         for key in self.order:
             result = conduct.memory.test(self.plans[key]) if conduct.memory is not None else None
@@ -186,7 +186,7 @@ class Tests:
             self.opening = ""
         conduct.total = max(conduct.total, conduct.steps + len(self.waiting))
 
-    def left(self) -> int:
+    def count_remaining(self) -> int:
         """How many tests wait."""
         return len(self.waiting)
 
@@ -210,7 +210,7 @@ class Tests:
 
     def _take_over(self, key: str, result: TestResult | Mapping[str, Any]) -> None:
         if isinstance(result, Mapping):
-            self._stopped(key, TestResult(key, "stopped", str(result["error"])))
+            self._note_stopped(key, TestResult(key, "stopped", str(result["error"])))
             return
         self.results[key] = result
         if f"test:{key}" in self.recalled:
@@ -218,23 +218,23 @@ class Tests:
         self.conduct.result.touched.update(result.touched)
         plan = (self.plans or {})[key]
         if self.conduct.memory is not None:
-            self.conduct.memory.keep_test(plan, result, ended=_TOO_LONG in result.reason)
+            self.conduct.memory.store_test(plan, result, ended=_TOO_LONG in result.reason)
 
-    def ended(self, task: str, error: WorkerEndedError) -> None:
+    def on_worker_end(self, task: str, error: WorkerEndedError) -> None:
         """A test ended the worker."""
         result = TestResult(task, "stopped", f"it {error.reason}", ended=error.reason)
         if error.repeats:
-            self._stopped(task, result)
+            self._note_stopped(task, result)
             return
         self.results[task] = result
         if self.conduct.memory is not None:
             self.conduct.memory.lasting = False
 
-    def _stopped(self, key: str, result: TestResult) -> None:
+    def _note_stopped(self, key: str, result: TestResult) -> None:
         """Keep a result without anything that the test showed."""
         self.results[key] = result
         if self.conduct.memory is not None:
-            self.conduct.memory.keep_test((self.plans or {})[key], result, ended=True)
+            self.conduct.memory.store_test((self.plans or {})[key], result, ended=True)
 
     def finish(self, worker: Worker) -> None:
         """Let pytest end its session: wider fixtures may have something to put away."""
@@ -246,9 +246,9 @@ class Tests:
             with contextlib.suppress(WorkerEndedError):
                 worker.ask("end_tests", _ENDING)
 
-    def collected(self) -> Collected:
+    def collection(self) -> CachedCollection:
         """What the next run can take over."""
-        return Collected(
+        return CachedCollection(
             tuple((self.plans or {}).values()), tuple(dict.fromkeys(self.problems)), self.settings, self.whole
         )
 
@@ -261,7 +261,7 @@ class Tests:
         return TestCounts(len(self.plans or ()), by["ok"], by["stopped"], by["skipped"], self.cut, problems)
 
 
-def _ordered(plans: Iterable[TestPlan], conduct: Conduct) -> list[str]:
+def _order_tests(plans: Iterable[TestPlan], conduct: RunState) -> list[str]:
     """Tests that use most of what has claims and was not used yet come first; of equal ones the first in the text."""
     claimed = {
         name

@@ -16,7 +16,7 @@ from typing import IO, Any, cast
 
 from shapecheck.evaluate.limits import STUBBORN
 from shapecheck.worker.rpc import ModulePlan, dump, load
-from shapecheck.worker.spawn import Process, Start, kill_group, spawned
+from shapecheck.worker.spawn import Process, Start, kill_group, spawn_process
 
 _GRACE = 5.0  # seconds past its time limit that the worker has to end the user's code by itself
 _START_LIMIT = 120.0
@@ -60,7 +60,7 @@ class Worker:
         self._tail: deque[str] = deque(maxlen=_TAIL)
         self._lines: queue.Queue[bytes | None] = queue.Queue()
         try:
-            self._process: Process = (start or spawned)(python, cwd)
+            self._process: Process = (start or spawn_process)(python, cwd)
         except OSError as error:
             raise WorkerError(f"cannot start {python}: {error.strerror}. Name an interpreter with --python.") from error
         # With pipes asked for, these are there; the type does not say so.
@@ -110,7 +110,7 @@ class Worker:
             self._stdin.write(dump(message).encode() + b"\n")
             self._stdin.flush()
         except OSError as error:
-            raise self._ended() from error
+            raise self._worker_ended() from error
 
     def _receive(self, limit: float) -> Any:
         deadline = time.monotonic() + limit
@@ -124,7 +124,7 @@ class Worker:
                     f"took longer than {limit - _GRACE:g} s (--timeout)", executing, self._text()
                 ) from None
             if line is None:
-                raise self._ended()
+                raise self._worker_ended()
             try:
                 message = load(line)
             except (ValueError, KeyError, TypeError):
@@ -141,7 +141,7 @@ class Worker:
             else:
                 return message
 
-    def _ended(self) -> WorkerEndedError:
+    def _worker_ended(self) -> WorkerEndedError:
         executing = self._executing
         # The pipe is closed first, then the process ends: wait for its own exit status.
         with contextlib.suppress(subprocess.TimeoutExpired):

@@ -12,12 +12,12 @@ import pytest
 
 from shapecheck.commands.check import check
 from shapecheck.commands.lock import lock_evaluation
-from shapecheck.commands.template import Found, GoneError, UnevaluatedError, Wanted
+from shapecheck.commands.template import EvaluatedTemplate, TargetGoneError, TargetRequest, UnevaluatedError
 from shapecheck.config import ConfigError, load
 from shapecheck.model import Report
 from shapecheck.templates.format_value import text
-from shapecheck.worker.fork_server import Stems
-from shapecheck.worker.spawn import spawned
+from shapecheck.worker.fork_server import ForkServers
+from shapecheck.worker.spawn import spawn_process
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def evaluated(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     asked: list[str] = []
     find = lock_evaluation.find
 
-    def listen(wanted: Wanted, config: Any, start: Any) -> Found:
+    def listen(wanted: TargetRequest, config: Any, start: Any) -> EvaluatedTemplate:
         asked.append(wanted.target)
         return find(wanted, config, start)
 
@@ -99,19 +99,19 @@ def test_each_target_has_a_process_of_its_own(tmp_path: Path, monkeypatch: pytes
         Path(name).parent.mkdir(exist_ok=True)
         Path(name).write_text(source)
     names = ("sets.py", "reads.py", "one/same.py", "two/same.py", "ends.py", "fails.py", "gone.py")
-    asked = [Wanted(f"{name}:f", args=("f32[3]",)) for name in names]
-    evaluator = lock_evaluation.Evaluator(replace(load([Path()]), cache=False, jobs=2))
+    asked = [TargetRequest(f"{name}:f", args=("f32[3]",)) for name in names]
+    evaluator = lock_evaluation.LockEvaluator(replace(load([Path()]), cache=False, jobs=2))
     together = list(evaluator.each(asked))
     assert list(map(output, together[:4])) == ["f64[2]", "(f32[2], f32[3])", "f32[7]", "f32[8]"]
     assert "ends.py:f ended the process with exit status 3\nso long" in str(together[4])
-    assert [type(found) for found in together[4:7]] == [ConfigError, UnevaluatedError, GoneError]
-    monkeypatch.setattr(Stems, "start", lambda self, python, cwd: spawned(python, cwd))
+    assert [type(found) for found in together[4:7]] == [ConfigError, UnevaluatedError, TargetGoneError]
+    monkeypatch.setattr(ForkServers, "start", lambda self, python, cwd: spawn_process(python, cwd))
     for found, alone in zip(together[2:6], evaluator.each(asked[2:6]), strict=True):
         assert found == alone or str(found) == str(alone) != ""
 
 
-def output(found: Found | ConfigError) -> str:
+def output(found: EvaluatedTemplate | ConfigError) -> str:
     """What the only stage gives."""
-    assert isinstance(found, Found), found
+    assert isinstance(found, EvaluatedTemplate), found
     (stage,) = found.template
     return text(stage.output)

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from shapecheck.commands.lock.lock_evaluation import Evaluator, as_locked
-from shapecheck.commands.lock.lock_paths import wanted
-from shapecheck.commands.template import Found, GoneError, Wanted
+from shapecheck.commands.lock.lock_evaluation import LockEvaluator, as_locked
+from shapecheck.commands.lock.lock_paths import lock_request
+from shapecheck.commands.template import EvaluatedTemplate, TargetGoneError, TargetRequest
 from shapecheck.config import Config, ConfigError
-from shapecheck.files import shown
+from shapecheck.files import shown_path
 from shapecheck.model import EntryResult, Finding, Frame, LockCounts
 from shapecheck.rules import RULES
-from shapecheck.templates.fold import Place, unfolded
-from shapecheck.templates.locked_template import Locked, sources
+from shapecheck.templates.fold import StageLocation, unfold_locations
+from shapecheck.templates.locked_template import LockedTemplate, sources
 from shapecheck.templates.template_diff import Drift, drift, wholes
 from shapecheck.verdicts.messages import line_span
 
@@ -23,7 +23,7 @@ _CODES = {"changed": "SC501", "added": "SC502", "removed": "SC503"}
 
 
 @dataclass
-class Checked:
+class LockCheck:
     """What a check of the lock has shown. `broken` are targets that cannot be evaluated, and why.
 
     `files`, `sites` and `python` are what the evaluations lean on.
@@ -45,7 +45,7 @@ class Checked:
 
     def text(self, file: Path) -> tuple[str, ...]:
         """The lines of a file, for excerpts."""
-        name = shown(file)
+        name = shown_path(file)
         if name not in self.lines:
             try:
                 self.lines[name] = tuple(file.read_bytes().decode("utf-8-sig", "replace").splitlines())
@@ -54,22 +54,26 @@ class Checked:
         return self.lines[name]
 
 
-def check(lock: Path, templates: Sequence[Locked], config: Config, progress: Progress | None = None) -> Checked:
+def check(
+    lock: Path, templates: Sequence[LockedTemplate], config: Config, progress: Progress | None = None
+) -> LockCheck:
     """Evaluate the targets of `templates`, which are those of the lock or some of them, and compare."""
-    result = Checked(LockCounts(shown(lock)))
+    result = LockCheck(LockCounts(shown_path(lock)))
     stages = 0
-    asked = [wanted(kept, lock) for kept in templates]
-    evaluated = Evaluator(config).each(asked)
+    asked = [lock_request(kept, lock) for kept in templates]
+    evaluated = LockEvaluator(config).each(asked)
     for number, (kept, again) in enumerate(zip(templates, asked, strict=True)):
         if progress is not None:
             progress(f"evaluating {kept.target}", number, len(templates))
         found = next(evaluated)
         status, reason = ("failed", str(found)) if isinstance(found, ConfigError) else ("ok", "")
-        if isinstance(found, GoneError):
-            result.findings.append(_gone(kept, lock, reason, result))
+        if isinstance(found, TargetGoneError):
+            result.findings.append(_missing_target_finding(kept, lock, reason, result))
         elif isinstance(found, ConfigError):
-            remedy = f"or delete its part of {shown(lock)}"
-            result.broken.append(f"{shown(lock)}:{kept.head}: {kept.target} cannot be evaluated: {reason} ({remedy})")
+            remedy = f"or delete its part of {shown_path(lock)}"
+            result.broken.append(
+                f"{shown_path(lock)}:{kept.head}: {kept.target} cannot be evaluated: {reason} ({remedy})"
+            )
         else:
             stages += found.template.count
             result.findings += _findings(kept, again, found, lock, result)
@@ -78,37 +82,39 @@ def check(lock: Path, templates: Sequence[Locked], config: Config, progress: Pro
             result.python = found.python
         result.entries.append(EntryResult(kept.target, "lock", "symbolic", status, reason))
     failed = len(result.broken)
-    result.counts = LockCounts(shown(lock), len(templates) - failed, stages, len(result.findings), failed)
+    result.counts = LockCounts(shown_path(lock), len(templates) - failed, stages, len(result.findings), failed)
     return result
 
 
-def _findings(kept: Locked, again: Wanted, found: Found, lock: Path, result: Checked) -> Iterator[Finding]:
+def _findings(
+    kept: LockedTemplate, again: TargetRequest, found: EvaluatedTemplate, lock: Path, result: LockCheck
+) -> Iterator[Finding]:
     frames = sources(found.template, _own(found, lock))
     for each in drift(kept, as_locked(again, found)):
         code = _CODES[each.kind]
-        place, _ = next(unfolded([(each.place, None)]))
+        place, _ = next(unfold_locations([(each.place, None)]))
         frame = _frame(place, frames)
         number = kept.line(place)
         path, line = (Path(frame.path), frame.line) if frame is not None else (lock, number)
         name = str(each.place) or each.type
         details = [f"{part.name} was {part.was}, is {part.now}" for part in each.parts[1:]]
-        details.append(f"in {kept.target}, kept in {shown(lock)}:{number}")
-        was, now = _told(each)
+        details.append(f"in {kept.target}, kept in {shown_path(lock)}:{number}")
+        was, now = _change_texts(each)
         part = each.parts[0].name if each.parts else ""
         message = RULES[code].message.format(stage=name, part=part, was=was, now=now)
         span = line_span(result.text(path), line)
         yield Finding(
-            code, RULES[code].severity, shown(path), span, message, tuple(details), was, now, stage=str(each.place)
+            code, RULES[code].severity, shown_path(path), span, message, tuple(details), was, now, stage=str(each.place)
         )
 
 
-def _frame(place: Place, frames: Mapping[Place, Frame]) -> Frame | None:
+def _frame(place: StageLocation, frames: Mapping[StageLocation, Frame]) -> Frame | None:
     """The line to show: that of the stage, or of what is around it, where one that is gone has been."""
-    around = (Place(path) for path in reversed(list(wholes(place.path))))
+    around = (StageLocation(path) for path in reversed(list(wholes(place.path))))
     return next((frames[one] for one in (place, *around) if one in frames), None)
 
 
-def _told(each: Drift) -> tuple[str, str]:
+def _change_texts(each: Drift) -> tuple[str, str]:
     """What was, and what is."""
     if each.kind == "changed":
         return each.parts[0].was, each.parts[0].now
@@ -117,15 +123,15 @@ def _told(each: Drift) -> tuple[str, str]:
     return ("", text) if each.kind == "added" else (text, "")
 
 
-def _gone(kept: Locked, lock: Path, reason: str, result: Checked) -> Finding:
+def _missing_target_finding(kept: LockedTemplate, lock: Path, reason: str, result: LockCheck) -> Finding:
     rule = RULES["SC503"]
     was = f"{len(kept.each())} stages"
     message = rule.message.format(stage=kept.target, was=was)
     span = line_span(result.text(lock), kept.head)
-    return Finding(rule.code, rule.severity, shown(lock), span, message, (reason,), was, stage="")
+    return Finding(rule.code, rule.severity, shown_path(lock), span, message, (reason,), was, stage="")
 
 
-def _own(found: Found, lock: Path) -> Mapping[str, str]:
+def _own(found: EvaluatedTemplate, lock: Path) -> Mapping[str, str]:
     """The files of the project that have stages: as the worker names them, and absolute."""
     own: dict[str, str] = {}
     for stage in found.template:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from shapecheck.commands.lock.lock_evaluation import Evaluator, as_locked
-from shapecheck.commands.lock.lock_paths import read, relative_argument, relative_target
-from shapecheck.commands.template import Found, Wanted, pairs
+from shapecheck.commands.lock.lock_evaluation import LockEvaluator, as_locked
+from shapecheck.commands.lock.lock_paths import read_lock, relative_argument, relative_target
+from shapecheck.commands.template import EvaluatedTemplate, TargetRequest, pairs
 from shapecheck.config import Config, ConfigError
-from shapecheck.files import shown
-from shapecheck.templates.locked_template import Locked
+from shapecheck.files import shown_path
+from shapecheck.templates.locked_template import LockedTemplate
 from shapecheck.templates.template_diff import Drift, drift
 
 Line = tuple[str, str]
@@ -26,23 +26,23 @@ def differences(
     """
     first, second = _side(one), _side(other)
     lines: list[Line] = []
-    for was, now in _matched(one, other, first, second, init, args, lock, config):
+    for was, now in _match_sides(one, other, first, second, init, args, lock, config):
         found = drift(was, now) if was is not None and now is not None else []
         if found or was is None or now is None:
-            lines.append((f"--- {_named(was, one)}", "head"))
-            lines.append((f"+++ {_named(now, other)}", "head"))
+            lines.append((f"--- {_side_name(was, one)}", "head"))
+            lines.append((f"+++ {_side_name(now, other)}", "head"))
         for each in found:
             lines += _lines(each)
     return lines
 
 
-def _side(text: str) -> tuple[Locked, ...] | None:
+def _side(text: str) -> tuple[LockedTemplate, ...] | None:
     """What a lock keeps; None for a target."""
     name, _, target = text.partition("#")
     file = Path(name)
     if not file.is_file() or name.endswith(".py"):
         return None
-    kept = read(file)
+    kept = read_lock(file)
     found = tuple(each for each in kept if target in ("", each.target))
     if not found:
         has = f"{', '.join(each.target for each in kept) or 'nothing'}"
@@ -50,17 +50,17 @@ def _side(text: str) -> tuple[Locked, ...] | None:
     return found
 
 
-def _matched(
+def _match_sides(
     one: str,
     other: str,
-    first: tuple[Locked, ...] | None,
-    second: tuple[Locked, ...] | None,
+    first: tuple[LockedTemplate, ...] | None,
+    second: tuple[LockedTemplate, ...] | None,
     init: Sequence[str],
     args: Sequence[str],
     lock: Path,
     config: Config,
-) -> Iterator[tuple[Locked | None, Locked | None]]:
-    evaluate = _Evaluate(init, args, lock, config)
+) -> Iterator[tuple[LockedTemplate | None, LockedTemplate | None]]:
+    evaluate = _TargetEvaluation(init, args, lock, config)
     if first is None and second is None:
         was, now = evaluate(one, other)
         yield was, now
@@ -80,47 +80,49 @@ def _matched(
             yield pair[0], pair[1]
 
 
-class _Evaluate:
+class _TargetEvaluation:
     """Evaluates the sides that are targets."""
 
     def __init__(self, init: Sequence[str], args: Sequence[str], lock: Path, config: Config) -> None:
         self._init, self._lock = pairs(init), lock
         self._args = tuple(relative_argument(text, lock) for text in args)
-        self._evaluator = Evaluator(config)
+        self._evaluator = LockEvaluator(config)
 
-    def __call__(self, *targets: str, kept: Locked | None = None) -> tuple[Locked, ...]:
-        asked = [self._asked(target, kept) for target in targets]
-        return tuple(as_locked(one, _found(each)) for one, each in zip(asked, self._evaluator.each(asked), strict=True))
+    def __call__(self, *targets: str, kept: LockedTemplate | None = None) -> tuple[LockedTemplate, ...]:
+        asked = [self._request(target, kept) for target in targets]
+        return tuple(
+            as_locked(one, _unwrap(each)) for one, each in zip(asked, self._evaluator.each(asked), strict=True)
+        )
 
-    def _asked(self, target: str, kept: Locked | None) -> Wanted:
-        name = relative_target(target, Wanted(target).file, self._lock)
+    def _request(self, target: str, kept: LockedTemplate | None) -> TargetRequest:
+        name = relative_target(target, TargetRequest(target).file, self._lock)
         making = kept.making if kept is not None else None
         given = bool(self._init or self._args)
         init, args = (self._init, self._args) if given or making is None else (making.init, making.args)
         made = {"integers": making.integers, "dims": making.dims} if making is not None else {}
-        return Wanted(name, init, args, self._lock.parent, made)
+        return TargetRequest(name, init, args, self._lock.parent, made)
 
 
-def _found(found: Found | ConfigError) -> Found:
+def _unwrap(found: EvaluatedTemplate | ConfigError) -> EvaluatedTemplate:
     if isinstance(found, ConfigError):
         raise found
     return found
 
 
-def _same(target: str, kept: Sequence[Locked], text: str, lock: Path) -> Locked:
+def _same(target: str, kept: Sequence[LockedTemplate], text: str, lock: Path) -> LockedTemplate:
     """What a lock keeps of a target, or else the only one that it keeps."""
-    name = relative_target(target, Wanted(target).file, lock)
+    name = relative_target(target, TargetRequest(target).file, lock)
     found = next((each for each in kept if each.target == name), kept[0] if len(kept) == 1 else None)
     if found is None:
         raise ConfigError(f"{text} has no {name!r}: say which one as {text}#{kept[0].target}")
     return found
 
 
-def _named(side: Locked | None, text: str) -> str:
+def _side_name(side: LockedTemplate | None, text: str) -> str:
     if side is None:
         return "(nothing)"
     name = text.partition("#")[0]
-    return f"{side.target}  ({shown(Path(name))})" if name != side.target and Path(name).is_file() else side.target
+    return f"{side.target}  ({shown_path(Path(name))})" if name != side.target and Path(name).is_file() else side.target
 
 
 def _lines(each: Drift) -> Iterator[Line]:

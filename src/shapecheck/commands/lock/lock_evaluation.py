@@ -13,28 +13,28 @@ from pathlib import Path
 
 from shapecheck import incremental
 from shapecheck.commands.lock.lock_paths import batches
-from shapecheck.commands.template import Found, Wanted, candidates, find
+from shapecheck.commands.template import EvaluatedTemplate, TargetRequest, candidates, find
 from shapecheck.config import Config, ConfigError
 from shapecheck.incremental import rerun
 from shapecheck.templates import Template
-from shapecheck.templates.locked_template import Locked, Making, locked
-from shapecheck.worker.fork_server import Stems
+from shapecheck.templates.locked_template import LockedTemplate, TemplateInputs, lock_template
+from shapecheck.worker.fork_server import ForkServers
 from shapecheck.worker.rpc import dump, load
 from shapecheck.worker.spawn import Start
 
 
 @dataclass(frozen=True)
-class Evaluator:
+class LockEvaluator:
     """Evaluates targets. Each has a process of its own, as on the command line: importing one may change another."""
 
     config: Config
 
-    def each(self, asked: Sequence[Wanted]) -> Iterator[Found | ConfigError]:
+    def each(self, asked: Sequence[TargetRequest]) -> Iterator[EvaluatedTemplate | ConfigError]:
         """What they come to, in order, or what is wrong with them; several are evaluated at once."""
         if len(asked) == 1:
             yield self._attempt(asked[0])
             return
-        with ThreadPoolExecutor(self.config.workers) as pool, Stems() as stems:
+        with ThreadPoolExecutor(self.config.workers) as pool, ForkServers() as stems:
             try:
                 found = [pool.submit(self._attempt, wanted, stems.start) for wanted in asked]
                 for each in found:
@@ -43,7 +43,7 @@ class Evaluator:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
 
-    def find(self, wanted: Wanted, start: Start | None = None) -> Found:
+    def find(self, wanted: TargetRequest, start: Start | None = None) -> EvaluatedTemplate:
         """As `templating.find`, but remembered. What fails is evaluated each time, until it is mended."""
         if not self.config.cache:
             return find(wanted, self.config, start)
@@ -54,24 +54,24 @@ class Evaluator:
             return known
         started = time.time_ns()
         found = find(wanted, self.config, start)
-        if not any(_written(file) > started for file in found.files):  # else nobody knows which text was evaluated
-            store.put(slot, self._remembered(found, wanted))
+        if not any(_modified_ns(file) > started for file in found.files):  # else nobody knows which text was evaluated
+            store.put(slot, self._cache_text(found, wanted))
         return found
 
-    def _attempt(self, wanted: Wanted, start: Start | None = None) -> Found | ConfigError:
+    def _attempt(self, wanted: TargetRequest, start: Start | None = None) -> EvaluatedTemplate | ConfigError:
         try:
             return self.find(wanted, start)
         except ConfigError as error:
             return error
 
-    def _name(self, wanted: Wanted) -> str:
+    def _name(self, wanted: TargetRequest) -> str:
         config = self.config
         settings = [repr(dict(config.sizes)), repr(config.src), repr(config.python), config.memory, config.timeout]
         made = {kind: dict(sorted(sizes.items())) for kind, sizes in wanted.made.items()}
         told = [wanted.target, wanted.init, wanted.args, os.fspath(wanted.folder), made, settings]
         return hashlib.sha256(json.dumps(told).encode("utf-8", "surrogatepass")).hexdigest()
 
-    def _recall(self, text: str | None, wanted: Wanted) -> Found | None:
+    def _recall(self, text: str | None, wanted: TargetRequest) -> EvaluatedTemplate | None:
         if text is None:
             return None
         try:
@@ -81,12 +81,12 @@ class Evaluator:
             if kept["state"] != _state(kept["python"], kept["sites"], kept["files"], wanted):
                 return None
             template = Template(wanted.target, kept["dims"], kept["stages"], kept["count"])
-            return Found(template, kept["integers"], kept["files"], kept["python"], kept["sites"])
+            return EvaluatedTemplate(template, kept["integers"], kept["files"], kept["python"], kept["sites"])
         except (ValueError, KeyError, TypeError, RecursionError):  # another version's
             return None
 
     @staticmethod
-    def _remembered(found: Found, wanted: Wanted) -> str:
+    def _cache_text(found: EvaluatedTemplate, wanted: TargetRequest) -> str:
         template = found.template
         return dump(
             {
@@ -102,18 +102,18 @@ class Evaluator:
         )
 
 
-def making(wanted: Wanted, found: Found) -> Making:
+def template_inputs(wanted: TargetRequest, found: EvaluatedTemplate) -> TemplateInputs:
     """How this template can be made once more."""
     dims = {name: int(size) for name, size in found.template.dims if size.isdigit()}
-    return Making(wanted.init, wanted.args, dict(found.integers), dims)
+    return TemplateInputs(wanted.init, wanted.args, dict(found.integers), dims)
 
 
-def as_locked(wanted: Wanted, found: Found) -> Locked:
+def as_locked(wanted: TargetRequest, found: EvaluatedTemplate) -> LockedTemplate:
     """What a lock keeps of it."""
-    return locked(wanted.target, found.template, making(wanted, found))
+    return lock_template(wanted.target, found.template, template_inputs(wanted, found))
 
 
-def _state(python: str, sites: Iterable[str], files: Iterable[str], wanted: Wanted) -> str:
+def _state(python: str, sites: Iterable[str], files: Iterable[str], wanted: TargetRequest) -> str:
     """One hash for all that a template leans on."""
     read = {file: _content(file) for file in (*files, *batches(wanted.args, wanted.folder))}
     folders = {str(folder) for file in files for folder in Path(file).parents[:2]}
@@ -140,7 +140,7 @@ def _content(file: str) -> str:
         return ""
 
 
-def _written(file: str) -> int:
+def _modified_ns(file: str) -> int:
     try:
         return os.stat(file).st_mtime_ns
     except OSError:

@@ -8,37 +8,39 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from shapecheck.commands.lock.lock_location import absolute
-from shapecheck.commands.template import Wanted
+from shapecheck.commands.template import TargetRequest
 from shapecheck.config import ConfigError
-from shapecheck.files import shown
-from shapecheck.templates.locked_template import Locked
+from shapecheck.files import shown_path
+from shapecheck.templates.locked_template import LockedTemplate
 from shapecheck.templates.lockfile import LockError, parse
 
 _BATCH = re.compile(r"((?:[^\W\d]\w*\s*=\s*)?@)(.+)\Z", re.DOTALL)
 
 
-def read(file: Path) -> tuple[Locked, ...]:
+def read_lock(file: Path) -> tuple[LockedTemplate, ...]:
     """The templates of a lock, none if there is no such file; raises ConfigError if it cannot be read."""
     try:
         text = file.read_bytes().decode("utf-8-sig")
-        return parse(text, shown(file))
+        return parse(text, shown_path(file))
     except FileNotFoundError:
         return ()
     except OSError as error:
-        raise ConfigError(f"{shown(file)}: cannot be read: {error.strerror}") from error
+        raise ConfigError(f"{shown_path(file)}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{shown(file)}: is not UTF-8 (byte {error.start}): restore it, or write it anew") from None
+        raise ConfigError(
+            f"{shown_path(file)}: is not UTF-8 (byte {error.start}): restore it, or write it anew"
+        ) from None
     except LockError as error:
         raise ConfigError(str(error)) from None
 
 
-def wanted(kept: Locked, lock: Path) -> Wanted:
+def lock_request(kept: LockedTemplate, lock: Path) -> TargetRequest:
     """How a kept target is evaluated: in the lock's folder, with what was made up for it."""
     made = {"integers": kept.making.integers, "dims": kept.making.dims}
-    return Wanted(kept.target, kept.making.init, kept.making.args, lock.parent, made)
+    return TargetRequest(kept.target, kept.making.init, kept.making.args, lock.parent, made)
 
 
-def lies_under(kept: Locked, lock: Path, paths: Sequence[Path]) -> bool:
+def is_under(kept: LockedTemplate, lock: Path, paths: Sequence[Path]) -> bool:
     """Whether the target's file is one of the paths, or in one of them; what is installed counts as the whole project.
 
     It need not be there: who removes a model shall hear of it.

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from shapecheck.commands.lock.lock_evaluation import Evaluator, as_locked
-from shapecheck.commands.lock.lock_paths import read, relative_argument, relative_target, wanted
-from shapecheck.commands.template import GoneError, Wanted, pairs
+from shapecheck.commands.lock.lock_evaluation import LockEvaluator, as_locked
+from shapecheck.commands.lock.lock_paths import lock_request, read_lock, relative_argument, relative_target
+from shapecheck.commands.template import TargetGoneError, TargetRequest, pairs
 from shapecheck.config import Config, ConfigError
-from shapecheck.files import shown
+from shapecheck.files import shown_path
 from shapecheck.files.atomic_write import write_text
-from shapecheck.templates.locked_template import Locked, merged
+from shapecheck.templates.locked_template import LockedTemplate, merge_locks
 from shapecheck.templates.lockfile import LockError, dump
 from shapecheck.templates.template_diff import drift
 
@@ -26,43 +26,47 @@ def write(
     Without arguments, those that are kept of the target stay. Kept targets that are gone are left out. Raises
     ConfigError, and writes nothing, if a target cannot be evaluated.
     """
-    kept = read(lock)
+    kept = read_lock(lock)
     if target is None and not kept:
-        raise ConfigError(f"{shown(lock)} keeps no template yet: name a TARGET to write")
-    asked = [wanted(each, lock) for each in kept] if target is None else [_asked(target, init, args, kept, lock)]
+        raise ConfigError(f"{shown_path(lock)} keeps no template yet: name a TARGET to write")
+    asked = (
+        [lock_request(each, lock) for each in kept] if target is None else [_request(target, init, args, kept, lock)]
+    )
     before = {each.target: each for each in kept}
     new = []
-    for one, found in zip(asked, Evaluator(config).each(asked), strict=True):
-        if isinstance(found, GoneError) and target is None:
+    for one, found in zip(asked, LockEvaluator(config).each(asked), strict=True):
+        if isinstance(found, TargetGoneError) and target is None:
             del before[one.target]
             say(f"{one.target}: left out ({found})\n")
         elif isinstance(found, ConfigError):
-            more = kept and not isinstance(found, GoneError)
-            raise ConfigError(f"{found}\n{shown(lock)} stays as it was") if more else found
+            more = kept and not isinstance(found, TargetGoneError)
+            raise ConfigError(f"{found}\n{shown_path(lock)} stays as it was") if more else found
         else:
             new.append(as_locked(one, found))
     for each in new:
         say(f"{each.target}: {_news(before.get(each.target), each)}\n")
     try:
-        text = dump(merged(before.values(), new))
+        text = dump(merge_locks(before.values(), new))
         if not lock.is_file() or lock.read_bytes() != text.encode():
             write_text(lock, text)
     except (OSError, LockError) as error:
-        raise ConfigError(f"{shown(lock)}: cannot be written: {error}") from error
+        raise ConfigError(f"{shown_path(lock)}: cannot be written: {error}") from error
 
 
-def _asked(target: str, init: Sequence[str], args: Sequence[str], kept: Sequence[Locked], lock: Path) -> Wanted:
-    name = relative_target(target, Wanted(target).file, lock)
+def _request(
+    target: str, init: Sequence[str], args: Sequence[str], kept: Sequence[LockedTemplate], lock: Path
+) -> TargetRequest:
+    name = relative_target(target, TargetRequest(target).file, lock)
     old = next((each for each in kept if each.target == name), None)
     if old is not None and not init and not args:
-        return wanted(old, lock)
-    new = Wanted(name, pairs(init), tuple(relative_argument(text, lock) for text in args), lock.parent)
+        return lock_request(old, lock)
+    new = TargetRequest(name, pairs(init), tuple(relative_argument(text, lock) for text in args), lock.parent)
     if old is None:
         return new
-    return replace(new, made=wanted(old, lock).made)
+    return replace(new, made=lock_request(old, lock).made)
 
 
-def _news(old: Locked | None, new: Locked) -> str:
+def _news(old: LockedTemplate | None, new: LockedTemplate) -> str:
     count = len(new.each())
     total = f"{count} stage{'s' * (count != 1)}"
     if old is None:

@@ -20,7 +20,7 @@ _SAMPLE = 512
 
 
 @dataclass(frozen=True)
-class Layout:
+class ArrayLayout:
     """How an array has to be laid out to have the `shape` of another: its longer axes in this `order`, then cut anew.
 
     The order counts all axes of the array, also those of one entry; it is empty where the axes keep theirs.
@@ -40,19 +40,19 @@ class Layout:
         return f"transposed ({', '.join(map(str, self.order))})" if self.order else "reshaped"
 
 
-def layouts(a: Sequence[int], b: Sequence[int]) -> Iterator[Layout]:
+def layouts(a: Sequence[int], b: Sequence[int]) -> Iterator[ArrayLayout]:
     """All ways in which an array of the shape `a` may become one of the shape `b`; the simplest first."""
     if math.prod(a) != math.prod(b):
         return
     if tuple(a) != tuple(b):
-        yield Layout((), tuple(b))
+        yield ArrayLayout((), tuple(b))
     longer = [axis for axis, size in enumerate(a) if size != 1]
     sizes = [size for size in b if size != 1]
     if len(longer) > _MOST_AXES or sorted(a[axis] for axis in longer) != sorted(sizes):
         return
     for order in itertools.permutations(longer):
         if list(order) != longer and [a[axis] for axis in order] == sizes:
-            yield Layout(order, tuple(b))
+            yield ArrayLayout(order, tuple(b))
 
 
 def sample(array: Array) -> Array:

@@ -21,7 +21,7 @@ _CHUNK = 1 << 20  # numbers at once
 _SHARE = 0.8  # of what is free
 
 
-class Keeping:
+class ArrayStore:
     """Writes arrays to the file `path`. It is `full` when it had to leave some out."""
 
     def __init__(self, path: str) -> None:
@@ -32,9 +32,9 @@ class Keeping:
         self._numbers: dict[str, str] = {}  # of parameters, which those around a stage hold, too
         self._end = 0
 
-    def keep(self, name: str, value: Array) -> Tensor:
+    def store(self, name: str, value: Array) -> Tensor:
         """Write an array, if its like has not been written before."""
-        tensor = identified(name, value)
+        tensor = digest_only(name, value)
         if tensor.digest not in self._at:
             if self._end + value.nbytes > self.most:
                 self.full = True
@@ -47,9 +47,9 @@ class Keeping:
 
     def parameter(self, name: str, value: Array) -> Tensor:
         """An array by its digest, and by one that is the same in any order of its numbers. It is not written."""
-        tensor = identified(name, value)
+        tensor = digest_only(name, value)
         if tensor.digest not in self._numbers:
-            self._numbers[tensor.digest] = f"{tensor.dtype}{value.size}:{_scattered(value):x}"
+            self._numbers[tensor.digest] = f"{tensor.dtype}{value.size}:{_mix_bits(value):x}"
         return replace(tensor, numbers=self._numbers[tensor.digest])
 
     def close(self) -> None:
@@ -57,14 +57,14 @@ class Keeping:
         self._file.close()
 
 
-def identified(name: str, value: Array) -> Tensor:
+def digest_only(name: str, value: Array) -> Tensor:
     """An array by its digest alone."""
     head = f"{dtype_name(value)}{value.shape}".encode()
     digest = hashlib.blake2b(head + np.ascontiguousarray(value).tobytes(), digest_size=20).hexdigest()
     return Tensor(name, dtype_name(value), tuple(map(int, value.shape)), digest)
 
 
-def _scattered(value: Array) -> int:
+def _mix_bits(value: Array) -> int:
     """The sum of the scattered bits of each number: https://prng.di.unimi.it/splitmix64.c scatters so."""
     width = value.dtype.itemsize
     words = np.ascontiguousarray(value).reshape(-1).view(np.dtype(f"u{min(width, 8)}"))
@@ -81,7 +81,7 @@ def _scattered(value: Array) -> int:
     return total % (1 << 64)
 
 
-def kept(path: str, tensor: Tensor) -> Array:
+def load_array(path: str, tensor: Tensor) -> Array:
     """The array that was kept in the file `path`, as the disk has it."""
     size = int(np.prod(tensor.shape, dtype=np.int64))
     dtype = jnp.dtype(tensor.dtype)

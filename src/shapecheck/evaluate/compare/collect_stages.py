@@ -10,22 +10,22 @@ import jax
 import numpy as np
 
 from shapecheck.evaluate.compare import parameter_arrays
-from shapecheck.evaluate.compare.array_store import Keeping, identified
+from shapecheck.evaluate.compare.array_store import ArrayStore, digest_only
 from shapecheck.evaluate.compare.parameter_arrays import Named
-from shapecheck.evaluate.compare.stage_runs import Arrival, Record, listed
-from shapecheck.evaluate.stages.stage_records import Running
+from shapecheck.evaluate.compare.stage_runs import Arrival, Record, list_runs
+from shapecheck.evaluate.stages.stage_records import OpenStage
 from shapecheck.evaluate.stages.value_taps import Sink, tap
-from shapecheck.model import Ran
+from shapecheck.model import StageRun
 
 
 class TooLargeError(ValueError):
     """There is no room for all values."""
 
 
-class Collecting:
+class StageCollector:
     """Runs stages for a watch, and keeps their values."""
 
-    def __init__(self, keeping: Keeping) -> None:
+    def __init__(self, keeping: ArrayStore) -> None:
         self._keeping = keeping
         self._lock = threading.Lock()  # JAX calls the host from threads of its own
         self._told = 0
@@ -36,12 +36,14 @@ class Collecting:
         self._top = Record()
         self._under_way = [self._top]
 
-    def run(self, stage: Running, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def run_stage(
+        self, stage: OpenStage, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> Any:
         """Run a stage, and note what it was given and gives."""
         own = args[:1] if args and stage.part is not None and type(args[0]) is type(stage.part) else ()
         part = own[0] if own else stage.part
         # Now, for a state cannot be looked at when there is a newer one.
-        given = parameter_arrays.given(stage.step, args[len(own) :], kwargs)
+        given = parameter_arrays.input_arrays(stage.step, args[len(own) :], kwargs)
         before = parameter_arrays.states(part, (args[len(own) :], dict(kwargs)))
         loop = next((id(each.frame) for each in stage.around[:1] if each.is_loop), None)
         record = Record(stage, stage.path, loop)
@@ -52,11 +54,11 @@ class Collecting:
         finally:
             self._under_way.pop()
         part = own[0] if own else stage.part  # JAX may have rebuilt it
-        return self._tapped(
+        return self._tap_result(
             record, result, [given, parameter_arrays.parameters(part), before, parameter_arrays.states(part, result)]
         )
 
-    def ran(self) -> tuple[Ran, ...]:
+    def runs(self) -> tuple[StageRun, ...]:
         """All runs, each stage before those inside of it, in the order in which they began.
 
         Raises TooLargeError if not all could be kept.
@@ -64,9 +66,9 @@ class Collecting:
         if self._keeping.full:
             most = self._keeping.most / (1 << 30)
             raise TooLargeError(f"what the stages give takes more than {most:.3g} GiB: compare with smaller inputs")
-        return listed(self._top)
+        return list_runs(self._top)
 
-    def _tapped(self, record: Record, result: Any, came: list[Named]) -> Any:
+    def _tap_result(self, record: Record, result: Any, came: list[Named]) -> Any:
         """The result; the host is told of its arrays, and of what it `came` from: inputs, parameters, states twice."""
         outputs = parameter_arrays.arrays(result)
         if not any(isinstance(array, jax.core.Tracer) for _, array in outputs):  # then JAX tells nobody of those inside
@@ -74,14 +76,14 @@ class Collecting:
                 return result
             came = [[(n, a) for n, a in each if not isinstance(a, jax.core.Tracer)] for each in came]
 
-        def told(shapes: list[tuple[int, ...]], parts: list[np.ndarray[Any, Any]]) -> bool:
+        def receive(shapes: list[tuple[int, ...]], parts: list[np.ndarray[Any, Any]]) -> bool:
             each = iter(parts)
             given, held, before, after = came
             with self._lock:
-                outs, ins = ([self._keeping.keep(n, next(each)) for n, _ in named] for named in (outputs, given))
+                outs, ins = ([self._keeping.store(n, next(each)) for n, _ in named] for named in (outputs, given))
                 own = [self._keeping.parameter(n, next(each)) for n, _ in held]
-                earlier = {n: identified(n, next(each)).digest for n, _ in before}
-                states = [self._keeping.keep(n, next(each)) for n, _ in after]
+                earlier = {n: digest_only(n, next(each)).digest for n, _ in before}
+                states = [self._keeping.store(n, next(each)) for n, _ in after]
                 updated = {tensor.name: tensor.digest for tensor in states} != earlier
                 arrival = Arrival(self._told, tuple(outs), tuple(ins), tuple(own), tuple(states), updated)
                 record.arrivals.append(arrival)
@@ -89,7 +91,7 @@ class Collecting:
             return True
 
         if not outputs:
-            told([], [np.asarray(array) for each in came for _, array in each])
+            receive([], [np.asarray(array) for each in came for _, array in each])
             return result
-        sink = Sink(lambda outs, ins: [*outs, *ins], told)
+        sink = Sink(lambda outs, ins: [*outs, *ins], receive)
         return tap(result, [array for each in came for _, array in each], sink, parameter_arrays.is_number)

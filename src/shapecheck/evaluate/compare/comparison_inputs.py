@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from shapecheck.evaluate.compare.array_store import Keeping, kept
+from shapecheck.evaluate.compare.array_store import ArrayStore, load_array
 from shapecheck.evaluate.inputs import name_hints
 from shapecheck.evaluate.inputs.user_examples import ExampleError
 from shapecheck.evaluate.probes.describe_value import is_array
@@ -50,7 +50,7 @@ def _random(struct: jax.ShapeDtypeStruct, source: np.random.Generator, seed: int
     return jnp.asarray(source.integers(0, INTEGERS, shape), dtype)
 
 
-def described(name: str, value: Any, *, made: bool) -> str:
+def describe_argument(name: str, value: Any, *, made: bool) -> str:
     """What an argument is, `x float32[68,48]`, and how it was `made` up: `x float32[68,48] normal`."""
     found = []
     for leaf in filter(is_array, jax.tree_util.tree_leaves(value)):
@@ -66,7 +66,7 @@ def described(name: str, value: Any, *, made: bool) -> str:
     return f"{name} {', '.join(found)}" if found else ""
 
 
-def read(file: str) -> dict[str, Array]:
+def read_arrays(file: str) -> dict[str, Array]:
     """The arrays of a file, by name; that of a `.npy` has none. Raises ExampleError for what cannot be read."""
     try:
         if file.endswith(".npy"):
@@ -100,9 +100,9 @@ def _safe(file: str) -> dict[str, Array]:
 def with_values(value: Any, file: str) -> Any:
     """Arguments with arrays in place of `@batch.npz`, and of those that were kept in `file`."""
     if isinstance(value, Tensor):
-        return jnp.asarray(kept(file, value))
+        return jnp.asarray(load_array(file, value))
     if isinstance(value, str) and value.startswith("@"):
-        found = {name: jnp.asarray(array) for name, array in read(value[1:]).items()}
+        found = {name: jnp.asarray(array) for name, array in read_arrays(value[1:]).items()}
         return next(iter(found.values())) if len(found) == 1 else found
     if type(value) in (tuple, list):
         return type(value)(with_values(part, file) for part in value)
@@ -111,7 +111,7 @@ def with_values(value: Any, file: str) -> Any:
     return value
 
 
-def passed_on(given: Mapping[str, Any], keeping: Keeping) -> dict[str, Any] | None:
+def passed_on(given: Mapping[str, Any], keeping: ArrayStore) -> dict[str, Any] | None:
     """Arguments by name, their arrays in the file of `keeping`; None if they are more than arrays in containers."""
 
     def plain(value: Any) -> Any:
@@ -122,7 +122,7 @@ def passed_on(given: Mapping[str, Any], keeping: Keeping) -> dict[str, Any] | No
         if value is None or isinstance(value, (bool, int, float, str)):
             return value
         if is_array(value) and not isinstance(value, jax.ShapeDtypeStruct) and _is_numeric(value):
-            return keeping.keep("", np.asarray(value))
+            return keeping.store("", np.asarray(value))
         raise _OtherError
 
     try:

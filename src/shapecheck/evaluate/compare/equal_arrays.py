@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from shapecheck.evaluate.compare.array_difference import Array, Difference, difference, is_exact
-from shapecheck.evaluate.compare.array_layouts import Layout, layouts, sample
-from shapecheck.evaluate.compare.array_store import kept
-from shapecheck.model import Ran, Tensor, Tolerance
+from shapecheck.evaluate.compare.array_layouts import ArrayLayout, layouts, sample
+from shapecheck.evaluate.compare.array_store import load_array
+from shapecheck.model import StageRun, Tensor, Tolerance
 
 _NONE = Difference()
 
@@ -21,10 +21,10 @@ class Pair:
     """Two arrays that are compared: in the `layout` in which they are alike, if it is not the one that they have."""
 
     difference: Difference
-    layout: Layout | None = None
+    layout: ArrayLayout | None = None
 
 
-class Values:
+class ArrayComparison:
     """Compares the arrays of two files. What was compared once is known."""
 
     def __init__(self, a: str, b: str, tolerance: Tolerance) -> None:
@@ -32,7 +32,7 @@ class Values:
         self._known: dict[tuple[str, str], Pair | None] = {}
         self._orders: set[tuple[int, ...]] = set()  # of axes, in which one of the models has what the other has
 
-    def learn(self, found: Sequence[tuple[Ran, Ran]]) -> None:
+    def learn(self, found: Sequence[tuple[StageRun, StageRun]]) -> None:
         """Learn from arrays of different shapes in which orders the two have their axes.
 
         It holds for those, too, that have equal sizes by chance, which tell nothing of it by themselves.
@@ -66,12 +66,12 @@ class Values:
         if sum(size for _, size in sides[0]) != sum(size for _, size in sides[1]):
             return False
         one, other = (
-            np.sort(np.concatenate([np.ravel(kept(file, tensor)) for tensor in side]))
+            np.sort(np.concatenate([np.ravel(load_array(file, tensor)) for tensor in side]))
             for file, side in ((self._a, a), (self._b, b))
         )
         return difference(one, other, self._tolerance).close
 
-    def laid(self, a: Tensor, b: Tensor) -> Pair | None:
+    def compare_layouts(self, a: Tensor, b: Tensor) -> Pair | None:
         """How two arrays differ; if they are in no way alike, in the layout that others have, or the only one."""
         pair = self._pair(a, b)
         if pair is not None or not can_be_the_same(a, b):
@@ -83,7 +83,7 @@ class Values:
         x, y = self._arrays(a, b)
         return Pair(difference(likely[0].of(x), y, self._tolerance), likely[0])
 
-    def _is_known(self, layout: Layout) -> bool:
+    def _is_known(self, layout: ArrayLayout) -> bool:
         return layout.order in self._orders
 
     def _is_repeated(self, a: Tensor, b: Tensor) -> bool:
@@ -102,10 +102,10 @@ class Values:
         if a.digest == b.digest:
             return Pair(_NONE)
         if key not in self._known:
-            self._known[key] = self._found(a, b)
+            self._known[key] = self._compare(a, b)
         return self._known[key]
 
-    def _found(self, a: Tensor, b: Tensor) -> Pair | None:
+    def _compare(self, a: Tensor, b: Tensor) -> Pair | None:
         x, y = self._arrays(a, b)
         plain = Pair(difference(x, y, self._tolerance)) if a.shape == b.shape else None
         if not can_be_the_same(a, b) or (plain is not None and plain.difference.close):
@@ -120,7 +120,7 @@ class Values:
         return plain
 
     def _arrays(self, a: Tensor, b: Tensor) -> tuple[Array, Array]:
-        return kept(self._a, a), kept(self._b, b)
+        return load_array(self._a, a), load_array(self._b, b)
 
 
 def _have_the_same_axes(a: Tensor, b: Tensor) -> bool:

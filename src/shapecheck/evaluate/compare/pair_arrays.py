@@ -14,7 +14,7 @@ _PLACES = re.compile(r"(\[\d+\])*")
 
 
 @dataclass(frozen=True)
-class Pairing:
+class ArrayPairs:
     """Arrays of two sides, and those that only one has. They are `moved` if they go by what they hold."""
 
     pairs: tuple[tuple[Tensor, Tensor], ...]
@@ -23,7 +23,7 @@ class Pairing:
     moved: bool = False
 
 
-def paired(a: Sequence[Tensor], b: Sequence[Tensor], alike: Alike, *, free: bool) -> Pairing:
+def pair_arrays(a: Sequence[Tensor], b: Sequence[Tensor], alike: Alike, *, free: bool) -> ArrayPairs:
     """Arrays by their names, if these are the same, else in their order; or else, where possible, by what they hold.
 
     That is possible where they stand in no order that both know: where one side names them, and the other does not do
@@ -48,21 +48,21 @@ def paired(a: Sequence[Tensor], b: Sequence[Tensor], alike: Alike, *, free: bool
     # One may have the same array twice.
     left = [x for x in left if x.digest not in {known.digest for known, _ in pairs}]
     rest = [y for y in rest if y.digest not in {known.digest for _, known in pairs}]
-    return plain if not pairs or (left and rest) else Pairing(tuple(pairs), tuple(left), tuple(rest), moved=True)
+    return plain if not pairs or (left and rest) else ArrayPairs(tuple(pairs), tuple(left), tuple(rest), moved=True)
 
 
-def in_order(a: Sequence[Tensor], b: Sequence[Tensor]) -> Pairing:
+def in_order(a: Sequence[Tensor], b: Sequence[Tensor]) -> ArrayPairs:
     """Arrays by their names, if one side has those of the other, else in their order."""
     names = {t.name for t in a}, {t.name for t in b}
     if len(names[0]) == len(a) and len(names[1]) == len(b) and (names[0] <= names[1] or names[1] <= names[0]):
         known = {t.name: t for t in b}
         pairs = tuple((x, known[x.name]) for x in a if x.name in known)
         only = [tuple(t for t in side if t.name not in other) for side, other in ((a, names[1]), (b, names[0]))]
-        return Pairing(pairs, only[0], only[1])
-    return Pairing(tuple(zip(a, b, strict=False)), tuple(a[len(b) :]), tuple(b[len(a) :]))
+        return ArrayPairs(pairs, only[0], only[1])
+    return ArrayPairs(tuple(zip(a, b, strict=False)), tuple(a[len(b) :]), tuple(b[len(a) :]))
 
 
-def nearest(a: Sequence[Tensor], b: Sequence[Tensor], alike: Alike) -> Pairing:
+def nearest(a: Sequence[Tensor], b: Sequence[Tensor], alike: Alike) -> ArrayPairs:
     """Arrays that do not all belong together: by their names, else what is alike, else what has the same form."""
     plain = in_order(a, b)
     if all(x.name == y.name for x, y in plain.pairs):
@@ -76,7 +76,7 @@ def nearest(a: Sequence[Tensor], b: Sequence[Tensor], alike: Alike) -> Pairing:
                 pairs.append((x, y))
                 left.remove(x)
                 rest.remove(y)
-    return Pairing(tuple(pairs), tuple(left), tuple(rest))
+    return ArrayPairs(tuple(pairs), tuple(left), tuple(rest))
 
 
 def is_named(tensor: Tensor) -> bool:

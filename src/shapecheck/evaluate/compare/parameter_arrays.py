@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from shapecheck.evaluate.inputs.entries import module_class
-from shapecheck.evaluate.stages.stage_records import Step
+from shapecheck.evaluate.stages.stage_records import StageStep
 from shapecheck.evaluate.stages.value_taps import has_identity, is_state
 
 Named = list[tuple[str, Any]]
@@ -32,7 +32,7 @@ def is_number(value: Any) -> bool:
     return bool(jnp.issubdtype(value.dtype, np.number) or value.dtype == np.dtype(bool))
 
 
-def given(step: Step, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Named:
+def input_arrays(step: StageStep, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Named:
     """The arrays that a stage is given, by the names of its parameters, and in their order. States are none."""
     names = [name for name, _ in (*step.input, *step.state)]
     order = {name: place for place, name in enumerate(names)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from shapecheck.model import Ran, Tensor
+from shapecheck.model import StageRun, Tensor
 
 _OTHERS = {"flax", "haiku"}  # keep weights as (in, out), as the kernels of convolutions end; Equinox as (out, in)
 
@@ -23,7 +23,7 @@ def same(a: Sequence[Tensor], b: Sequence[Tensor]) -> tuple[bool | None, bool]:
     return same, same
 
 
-def are_untransposed(a: Ran, b: Ran) -> bool:
+def are_untransposed(a: StageRun, b: StageRun) -> bool:
     """Whether parameters that have one order may need two: those of a layer of Equinox, and of Flax or Haiku.
 
     Their shapes do not tell it where axes have one size.

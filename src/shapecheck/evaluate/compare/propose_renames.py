@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from shapecheck.evaluate.compare.rename_stages import Renames
-from shapecheck.model import Ran, Tensor
+from shapecheck.model import StageRun, Tensor
 
 _MOST = 400  # stages on one side: more take too long
 _NUMBER = re.compile(r"\d+")
@@ -23,13 +23,13 @@ Sizes = list[tuple[str, list[int]]]
 class _Stage:
     """A path of a model: its first run, how many there are, and whether there are stages inside."""
 
-    run: Ran
+    run: StageRun
     calls: int
     is_leaf: bool
 
 
-def proposed(
-    a: Sequence[Ran], b: Sequence[Ran], found: Sequence[tuple[int, int]], rules: Mapping[str, str]
+def propose_renames(
+    a: Sequence[StageRun], b: Sequence[StageRun], found: Sequence[tuple[int, int]], rules: Mapping[str, str]
 ) -> dict[str, str]:
     """Rules `old -> new` for stages that are not among those `found`, beside the `rules` that there are.
 
@@ -41,7 +41,7 @@ def proposed(
     right = [s for s in _stages(b) if s.run.path and s.run.path not in settled.values()]
     if not left or not right or max(len(left), len(right)) > _MOST:
         return {}
-    wanted = {one.run.path: other.run.path for one, other in _aligned(left, right)}
+    wanted = {one.run.path: other.run.path for one, other in _align(left, right)}
     stacked = {s.run.path for s in right if s.calls > 1}
     made: dict[str, str] = {}
     known = dict(settled)
@@ -73,8 +73,8 @@ def _candidates(old: str, new: str, *, is_stacked: bool) -> Iterator[tuple[str, 
     yield old, new
 
 
-def _stages(ran: Sequence[Ran]) -> list[_Stage]:
-    calls: dict[str, list[Ran]] = {}
+def _stages(ran: Sequence[StageRun]) -> list[_Stage]:
+    calls: dict[str, list[StageRun]] = {}
     holders = {each.parent for each in ran}
     leaves: dict[str, bool] = {}
     for place, each in enumerate(ran):
@@ -83,7 +83,7 @@ def _stages(ran: Sequence[Ran]) -> list[_Stage]:
     return [_Stage(runs[0], len(runs), leaves[path]) for path, runs in calls.items()]
 
 
-def _aligned(a: Sequence[_Stage], b: Sequence[_Stage]) -> list[tuple[_Stage, _Stage]]:
+def _align(a: Sequence[_Stage], b: Sequence[_Stage]) -> list[tuple[_Stage, _Stage]]:
     """Those that belong together most likely, in the order that both have."""
     likely = [[_likeness(x, y) for y in b] for x in a]
     best = [[0.0] * (len(b) + 1) for _ in range(len(a) + 1)]

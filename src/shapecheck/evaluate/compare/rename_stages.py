@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from shapecheck.model import Ran
+from shapecheck.model import StageRun
 
 
 class RenameError(ValueError):
@@ -47,7 +47,7 @@ class Renames:
                 raise RenameError(f"{old}={new}: the first model has no stage with such a path; it has {known}")
 
 
-def pairs(a: Sequence[Ran], b: Sequence[Ran], renames: Renames) -> list[tuple[int, int]]:
+def pairs(a: Sequence[StageRun], b: Sequence[StageRun], renames: Renames) -> list[tuple[int, int]]:
     """The places of runs that belong together: those with one path and one number of the call."""
     renames.check([ran.path for ran in a])
     places = {(ran.path, ran.call): place for place, ran in enumerate(b)}

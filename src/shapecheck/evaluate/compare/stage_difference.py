@@ -8,27 +8,27 @@ from dataclasses import dataclass, replace
 
 from shapecheck.evaluate.compare import parameter_layouts
 from shapecheck.evaluate.compare.array_difference import is_exact
-from shapecheck.evaluate.compare.equal_arrays import Pair, Values
-from shapecheck.evaluate.compare.pair_arrays import Pairing, in_order, is_named, nearest, paired
-from shapecheck.evaluate.compare.propose_renames import proposed
+from shapecheck.evaluate.compare.equal_arrays import ArrayComparison, Pair
+from shapecheck.evaluate.compare.pair_arrays import ArrayPairs, in_order, is_named, nearest, pair_arrays
+from shapecheck.evaluate.compare.propose_renames import propose_renames
 from shapecheck.evaluate.compare.rename_stages import Renames, pairs
-from shapecheck.model import Compared, ComparedStage, Gave, Ran, Tensor, Tolerance, Unlike
+from shapecheck.model import ArrayMismatch, ComparedRuns, ComparedStage, StageOutput, StageRun, Tensor, Tolerance
 
 _SHORT = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u", "complex": "c"}
 
 
 @dataclass(frozen=True)
-class Collected:
+class CollectedRuns:
     """The runs of one model, and the file that their arrays are in."""
 
-    ran: Sequence[Ran]
+    ran: Sequence[StageRun]
     file: str
 
 
-def compared(a: Collected, b: Collected, rules: Mapping[str, str], tolerance: Tolerance) -> Compared:
+def compare_runs(a: CollectedRuns, b: CollectedRuns, rules: Mapping[str, str], tolerance: Tolerance) -> ComparedRuns:
     """Compare all stages that both have, where `rules` give paths of `a` other names. Raises RenameError."""
     found = pairs(a.ran, b.ran, Renames(rules))
-    differing = _Differing(Values(a.file, b.file, tolerance))
+    differing = _StageComparison(ArrayComparison(a.file, b.file, tolerance))
     differing.values.learn([(a.ran[one], b.ran[other]) for one, other in found])
     numbers: dict[int, int] = {}  # the place of a run of `a` -> that of its comparison
     stages: list[ComparedStage] = []
@@ -44,28 +44,28 @@ def compared(a: Collected, b: Collected, rules: Mapping[str, str], tolerance: To
         for side, known in zip((a, b), matched, strict=True)
     ]
     outermost = any(a.ran[one].parent is None or b.ran[other].parent is None for one, other in found)
-    return Compared(tuple(stages), only[0], only[1], proposed(a.ran, b.ran, found, rules), outermost)
+    return ComparedRuns(tuple(stages), only[0], only[1], propose_renames(a.ran, b.ran, found, rules), outermost)
 
 
-class _Differing:
+class _StageComparison:
     """Compares stages by the `values` of their arrays."""
 
-    def __init__(self, values: Values) -> None:
+    def __init__(self, values: ArrayComparison) -> None:
         self.values = values
 
-    def stage(self, a: Ran, b: Ran, parent: int | None) -> ComparedStage:
+    def stage(self, a: StageRun, b: StageRun, parent: int | None) -> ComparedStage:
         """One run in both."""
         a, b = _with_states(a, b), _with_states(b, a)
         own, rearranged = parameter_layouts.same(a.parameters, b.parameters)
         inputs, arguments = self._agree(a.inputs, b.inputs)
-        states, others = self._keep_the_same(a, b)
+        states, others = self._same_states(a, b)
         known = ComparedStage(
             b.path,
             b.call,
             b.type,
             parent,
-            Gave(a.path, _shown(a.outputs), a.source),
-            Gave(b.path, _shown(b.outputs), b.source),
+            StageOutput(a.path, _describe_tensors(a.outputs), a.source),
+            StageOutput(b.path, _describe_tensors(b.outputs), b.source),
             shapes=[(t.dtype, t.shape) for t in a.outputs] == [(t.dtype, t.shape) for t in b.outputs],
             close=False,
             empty=not (a.outputs or b.outputs),
@@ -81,9 +81,9 @@ class _Differing:
         # What a whole model takes as the other does, it has to give as the other does; what is inside of it, may be
         # put together in another way, if the whole is the same then.
         outer = not (a.path and b.path)
-        parts = paired(a.outputs, b.outputs, self.values.alike, free=not outer)
-        found = [self.values.laid(x, y) for x, y in parts.pairs]
-        known = replace(known, parts=tuple(self._wrong(parts, found, outer)), arranged=_arranged(parts))
+        parts = pair_arrays(a.outputs, b.outputs, self.values.alike, free=not outer)
+        found = [self.values.compare_layouts(x, y) for x, y in parts.pairs]
+        known = replace(known, parts=tuple(self._wrong(parts, found, outer)), arranged=_describe_arrangement(parts))
         sure = [pair for pair in found if pair is not None]
         besides = bool(parts.only_a or parts.only_b) and not (parts.moved and not outer)
         if len(sure) != len(found) or besides:
@@ -102,7 +102,7 @@ class _Differing:
             or (bool(laid) and outer and _shapes(a.inputs) == _shapes(b.inputs)),
         )
 
-    def _wrong(self, parts: Pairing, found: Sequence[Pair | None], outer: bool) -> list[Unlike]:
+    def _wrong(self, parts: ArrayPairs, found: Sequence[Pair | None], outer: bool) -> list[ArrayMismatch]:
         """The outputs that differ."""
         wrong = []
         for (x, y), pair in zip(parts.pairs, found, strict=True):
@@ -111,7 +111,7 @@ class _Differing:
                 wrong.append(_part(x, y, pair))
         return wrong
 
-    def _keep_the_same(self, a: Ran, b: Ran) -> tuple[bool | None, tuple[Unlike, ...]]:
+    def _same_states(self, a: StageRun, b: StageRun) -> tuple[bool | None, tuple[ArrayMismatch, ...]]:
         """Whether both keep the same for their next run, and what does not agree of it.
 
         Frameworks keep it under names of their own, and some of them more than others: counters, sums; a stack of
@@ -124,7 +124,7 @@ class _Differing:
             others = self._unlike(same)
             return not others, others
         one, two = ([t for t in side if not is_exact(t.dtype)] for side in (a.states, b.states))
-        found = paired(one, two, self.values.alike, free=True)
+        found = pair_arrays(one, two, self.values.alike, free=True)
         if found.moved or (one and self.values.have_same_numbers(one, two)):
             return True, ()
         same = nearest(one, two, self.values.alike)
@@ -137,13 +137,13 @@ class _Differing:
         )
         return (False if any(has_none_like_it) or (one and _size(one) == _size(two)) else None), others
 
-    def _agree(self, a: Sequence[Tensor], b: Sequence[Tensor]) -> tuple[bool | None, tuple[Unlike, ...]]:
+    def _agree(self, a: Sequence[Tensor], b: Sequence[Tensor]) -> tuple[bool | None, tuple[ArrayMismatch, ...]]:
         """Whether what was given agrees, and what does not.
 
         One may take the same array twice, or integers besides, a mask say, or a key. It is None for the same in
         another order, or cut and transposed: what that means, only their code tells.
         """
-        found = paired(a, b, self.values.alike, free=True)
+        found = pair_arrays(a, b, self.values.alike, free=True)
         besides = _besides(found)
         if found.moved:
             swapped = in_order(a, b)
@@ -172,18 +172,18 @@ class _Differing:
     def _is_cut_anew(self, a: Tensor, b: Tensor) -> bool:
         return a.shape != b.shape and self.values.have_same_numbers([a], [b])
 
-    def _unlike(self, found: Pairing) -> tuple[Unlike, ...]:
+    def _unlike(self, found: ArrayPairs) -> tuple[ArrayMismatch, ...]:
         alike = self.values.alike
-        return tuple(_part(x, y, self.values.laid(x, y)) for x, y in found.pairs if not alike(x, y))
+        return tuple(_part(x, y, self.values.compare_layouts(x, y)) for x, y in found.pairs if not alike(x, y))
 
 
-def _with_states(one: Ran, other: Ran) -> Ran:
+def _with_states(one: StageRun, other: StageRun) -> StageRun:
     """A run whose states are outputs, if the other one has so many, and knows of no states: it gives them by hand."""
     is_plain = not other.states and len(one.outputs) + len(one.states) == len(other.outputs)
     return replace(one, outputs=(*one.outputs, *one.states), states=()) if one.states and is_plain else one
 
 
-def _unlike_by_name(a: Sequence[Tensor], b: Sequence[Tensor]) -> tuple[Unlike, ...]:
+def _unlike_by_name(a: Sequence[Tensor], b: Sequence[Tensor]) -> tuple[ArrayMismatch, ...]:
     """Parameters that are not the same, of stages of one framework, which has one name for them."""
     found = in_order(a, b)
     if not found.pairs or not _go_by_name(found):
@@ -191,7 +191,7 @@ def _unlike_by_name(a: Sequence[Tensor], b: Sequence[Tensor]) -> tuple[Unlike, .
     return (*(_part(x, y, None) for x, y in found.pairs if x.digest != y.digest), *_besides(found))
 
 
-def _besides(found: Pairing) -> tuple[Unlike, ...]:
+def _besides(found: ArrayPairs) -> tuple[ArrayMismatch, ...]:
     return (*(_part(x, None, None) for x in found.only_a), *(_part(None, y, None) for y in found.only_b))
 
 
@@ -199,27 +199,29 @@ def _size(tensors: Sequence[Tensor]) -> int:
     return sum(math.prod(tensor.shape) for tensor in tensors)
 
 
-def _go_by_name(found: Pairing) -> bool:
+def _go_by_name(found: ArrayPairs) -> bool:
     return all(x.name == y.name for x, y in found.pairs)
 
 
-def _part(a: Tensor | None, b: Tensor | None, pair: Pair | None) -> Unlike:
+def _part(a: Tensor | None, b: Tensor | None, pair: Pair | None) -> ArrayMismatch:
     one, other = ((t.name, _form(t)) if t is not None else ("", "") for t in (a, b))
     most, unlike = (pair.difference.absolute, pair.difference.unlike) if pair is not None else (None, 0)
     layout = str(pair.layout) if pair is not None and pair.layout is not None and pair.difference.close else ""
     both = [t for t in (a, b) if t is not None]
     exact = len(both) == 2 and any(is_exact(t.dtype) for t in both)
-    return Unlike(*one, *other, most, unlike, math.prod(both[-1].shape), exact, layout)
+    return ArrayMismatch(*one, *other, most, unlike, math.prod(both[-1].shape), exact, layout)
 
 
-def _arranged(parts: Pairing) -> str:
+def _describe_arrangement(parts: ArrayPairs) -> str:
     """How the parts of `a` have to be put together anew to be those of `b`."""
     if not parts.moved:
         return ""
     pairs = [(x.name or "the output", y.name or "the output") for x, y in parts.pairs]
     moved = [f"{one} of A is {other} of B" for one, other in pairs if one != other]
     besides = [
-        f"{name} gives {_shown(only)} besides" for name, only in (("A", parts.only_a), ("B", parts.only_b)) if only
+        f"{name} gives {_describe_tensors(only)} besides"
+        for name, only in (("A", parts.only_a), ("B", parts.only_b))
+        if only
     ]
     return ", ".join([*moved, *besides])
 
@@ -228,7 +230,7 @@ def _shapes(tensors: Sequence[Tensor]) -> list[tuple[int, ...]]:
     return [tensor.shape for tensor in tensors]
 
 
-def _shown(tensors: Sequence[Tensor]) -> str:
+def _describe_tensors(tensors: Sequence[Tensor]) -> str:
     texts = list(map(_form, tensors))
     return (texts[0] if len(texts) == 1 else f"({', '.join(texts)})") if texts else "nothing"
 

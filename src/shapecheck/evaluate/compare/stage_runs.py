@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from shapecheck.evaluate.inputs.entries import is_model
-from shapecheck.evaluate.stages.stage_records import Running
-from shapecheck.model import Ran, Tensor
+from shapecheck.evaluate.stages.stage_records import OpenStage
+from shapecheck.model import StageRun, Tensor
 
 _IN_TABLE = "['"  # in the names of what a table holds
 
@@ -34,21 +34,21 @@ class Arrival:
 class Record:
     """A stage as it was traced, and all runs of what was traced; the whole program is one too, without a `stage`."""
 
-    stage: Running | None = None
+    stage: OpenStage | None = None
     path: str = ""
     loop: int | None = None  # the frame of the outermost loop between the stage above and this one
     arrivals: list[Arrival] = field(default_factory=list)
     children: list[Record] = field(default_factory=list)
 
 
-def listed(top: Record) -> tuple[Ran, ...]:
+def list_runs(top: Record) -> tuple[StageRun, ...]:
     """All runs below `top`, outer ones first."""
     for record in top.children:
         if _is_plain(record):
             _part_states(record)
     _name_whole(top)
     runs = _Runs()
-    runs.add(_ended(top), None, (-1, sys.maxsize))
+    runs.add(_completed_records(top), None, (-1, sys.maxsize))
     return tuple(runs.found)
 
 
@@ -56,7 +56,7 @@ class _Runs:
     """The runs that were listed."""
 
     def __init__(self) -> None:
-        self.found: list[Ran] = []
+        self.found: list[StageRun] = []
         self._calls: Counter[str] = Counter()
 
     def add(self, records: Sequence[Record], parent: int | None, told: tuple[int, int]) -> None:
@@ -68,11 +68,11 @@ class _Runs:
             call = self._calls[record.path]
             self._calls[record.path] += 1
             values = arrival.inputs, arrival.outputs, arrival.parameters, arrival.states, arrival.updated
-            self.found.append(Ran(record.path, stage.step.type, call, parent, stage.step.source, *values))
+            self.found.append(StageRun(record.path, stage.step.type, call, parent, stage.step.source, *values))
             # What is inside of a run is told before it, and after the run before it.
             before = record.arrivals[index - 1].number if index else told[0]
             is_last = index + 1 == len(record.arrivals)
-            self.add(_ended(record), place, (before, told[1] if is_last else arrival.number))
+            self.add(_completed_records(record), place, (before, told[1] if is_last else arrival.number))
 
 
 def _in_order(records: Sequence[Record], told: tuple[int, int]) -> Iterator[tuple[Record, int]]:
@@ -90,14 +90,14 @@ def _number(arrival: Arrival) -> int:
     return arrival.number
 
 
-def _ended(above: Record) -> list[Record]:
+def _completed_records(above: Record) -> list[Record]:
     """The stages inside of one that ran; those inside of what did not, or was not told of, in its place.
 
     A function without parts of its own is shown by what it calls, if that is a whole model, and gives what it gives.
     """
     found: list[Record] = []
     for record in above.children:
-        inner = _ended(record)
+        inner = _completed_records(record)
         if not record.arrivals or (_is_plain(record) and _gives_the_same(inner, record)):
             found += inner
         else:
@@ -151,7 +151,7 @@ def _name_whole(above: Record) -> None:
     Its parts have the names that they have in it. Where the function does more than call it, the whole is that.
     """
     plain = next((record for record in above.children if _is_plain(record)), None)
-    alone = _ended(plain) if plain is not None else []
+    alone = _completed_records(plain) if plain is not None else []
     names = {record.path for record in alone}
     if plain is None or len(names) != 1 or not all(is_model(r.stage.part) for r in alone if r.stage is not None):
         return

@@ -11,20 +11,20 @@ from typing import Any
 from shapecheck.evaluate.frameworks.field_functions import watched_functions
 from shapecheck.evaluate.frameworks.staged_models import argument_of, with_labels
 from shapecheck.evaluate.inputs.entries import is_plumbing, module_class
-from shapecheck.evaluate.probes.patch_classes import patched, subclasses
-from shapecheck.evaluate.stages.jax_transforms import renewed
+from shapecheck.evaluate.probes.patch_classes import patch_attribute, subclasses
+from shapecheck.evaluate.stages.jax_transforms import fresh_traces
 from shapecheck.evaluate.stages.stage_memo import is_state
-from shapecheck.evaluate.stages.stage_recorder import StageWatch
-from shapecheck.evaluate.stages.stage_records import Step, arguments, described, short
+from shapecheck.evaluate.stages.stage_recorder import StageRecorder
+from shapecheck.evaluate.stages.stage_records import StageStep, arguments, describe_unmapped, short
 
 _JIT = "_JitWrapper"  # the class of what `equinox.filter_jit` makes
 
 
 @contextlib.contextmanager
-def watching(watch: StageWatch) -> Iterator[None]:
+def record_stages(watch: StageRecorder) -> Iterator[None]:
     """Note the stages of Equinox modules in `watch` meanwhile."""
     base = module_class()
-    watch.wrap(lambda function: _watched(watch, function))
+    watch.wrap(lambda function: _wrap_call(watch, function))
     with contextlib.ExitStack() as stack:
         seen: set[type] = set()
 
@@ -34,17 +34,17 @@ def watching(watch: StageWatch) -> Iterator[None]:
                 if each not in seen and issubclass(each, base or ()):
                     seen.add(each)
                     for name, value in _changes(watch, each):
-                        stack.enter_context(patched(each, name, value))
+                        stack.enter_context(patch_attribute(each, name, value))
 
         if base is not None and "__call__" in vars(type(base)):
-            made = _making(watch, vars(type(base))["__call__"], change)
-            stack.enter_context(patched(type(base), "__call__", made))
+            made = _wrap_constructor(watch, vars(type(base))["__call__"], change)
+            stack.enter_context(patch_attribute(type(base), "__call__", made))
         for cls in subclasses(base) if base is not None else ():
             change(cls)
         yield
 
 
-def _changes(watch: StageWatch, cls: type) -> Iterator[tuple[str, Any]]:
+def _changes(watch: StageRecorder, cls: type) -> Iterator[tuple[str, Any]]:
     own = vars(cls)
     call = own.get("__call__")
     if "model_spec" in own:
@@ -52,60 +52,65 @@ def _changes(watch: StageWatch, cls: type) -> Iterator[tuple[str, Any]]:
     if call is None or getattr(call, "__isabstractmethod__", False):
         return
     if not is_plumbing(cls):
-        yield "__call__", _watched(watch, call)
+        yield "__call__", _wrap_call(watch, call)
     elif cls.__name__ == _JIT and watch.runner is None:
-        yield "__call__", _renewing(call)
+        yield "__call__", _retrace_each_time(call)
 
 
-def _watched(watch: StageWatch, call: Any) -> Callable[..., Any]:
+def _wrap_call(watch: StageRecorder, call: Any) -> Callable[..., Any]:
     def plain(module: Any, /, *args: Any, **kwargs: Any) -> Any:
         module = watched_functions(watch, module)
-        watch.rebuilt(module)
+        watch.note_rebuilt(module)
         return call.__get__(module, type(module))(*args, **kwargs)
 
-    def watched(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+    def call_as_stage(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         top = watch.top()
         if not isinstance(self, module_class() or ()):
             return call(self, *args, **kwargs)
         if top is not None and top.part is self:  # super().__call__(...)
             return call.__get__(self, type(self))(*args, **kwargs)
-        return watch.run(_step(watch, self, call, args, kwargs), plain, (self, *args), kwargs, once=True)
+        return watch.run_stage(_step(watch, self, call, args, kwargs), plain, (self, *args), kwargs, once=True)
 
-    return functools.wraps(call)(watched)
+    return functools.wraps(call)(call_as_stage)
 
 
-def _making(watch: StageWatch, construct: Callable[..., Any], change: Callable[[type], None]) -> Callable[..., Any]:
+def _wrap_constructor(
+    watch: StageRecorder, construct: Callable[..., Any], change: Callable[[type], None]
+) -> Callable[..., Any]:
     """The construction of modules, of which equal ones are not run again."""
 
     @functools.wraps(construct)
-    def made(cls: type, /, *args: Any, **kwargs: Any) -> Any:
+    def construct_once(cls: type, /, *args: Any, **kwargs: Any) -> Any:
         change(cls)
         if is_plumbing(cls):
             return construct(cls, *args, **kwargs)
         return watch.make(construct, (cls, *args), kwargs)
 
-    return made
+    return construct_once
 
 
-def _step(watch: StageWatch, module: Any, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Step:
-    cls, label = type(module), watch.expected(module)
+def _step(watch: StageRecorder, module: Any, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> StageStep:
+    cls, label = type(module), watch.expected_label(module)
     name = short(cls)
     given = list(arguments(call, (module, *args), kwargs))[1:]
     # At once: a state cannot be looked at any more when there is a newer one.
-    taken = tuple((n, described(value)) for n, value in given if not is_state(value))
-    state = tuple((n, described(value)) for n, value in given if is_state(value))
+    taken = tuple((n, describe_unmapped(value)) for n, value in given if not is_state(value))
+    state = tuple((n, describe_unmapped(value)) for n, value in given if is_state(value))
     if label is not None and len(args) > 1:
-        taken, state = (("input", described(argument_of(args[0]))),), (("substate", described(args[1])),)
+        taken, state = (
+            (("input", describe_unmapped(argument_of(args[0]))),),
+            (("substate", describe_unmapped(args[1])),),
+        )
     own = vars(cls).get("__call__") or cls.__call__
     source = watch.origin(inspect.unwrap(own), cls.__qualname__)
-    return Step(name, f"{name}.__call__", module, source, None, label, taken, state)
+    return StageStep(name, f"{name}.__call__", module, source, None, label, taken, state)
 
 
-def _renewing(call: Any) -> Callable[..., Any]:
+def _retrace_each_time(call: Any) -> Callable[..., Any]:
     """A jitted function that JAX traces each time: equal stages go through one and the same."""
 
-    def traced(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        with renewed():
+    def call_anew(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        with fresh_traces():
             return call.__get__(self, type(self))(*args, **kwargs)
 
-    return functools.wraps(call)(traced)
+    return functools.wraps(call)(call_anew)

@@ -11,17 +11,17 @@ from typing import Any
 
 from shapecheck.evaluate.frameworks.called_fields import only_called
 from shapecheck.evaluate.probes.describe_value import is_array
-from shapecheck.evaluate.stages.stage_recorder import StageWatch
-from shapecheck.evaluate.stages.stage_records import Step, arguments, described, function_name
+from shapecheck.evaluate.stages.stage_recorder import StageRecorder
+from shapecheck.evaluate.stages.stage_records import StageStep, arguments, describe_unmapped, function_name
 from shapecheck.model import OtherValue, TreeValue, Value
 
 _CONTAINERS = (list, tuple, dict)
 
 
-class Held:
+class FieldFunction:
     """A function as its module calls it. It equals the function, is an instance of its class, and is copied as that."""
 
-    def __init__(self, watch: StageWatch, function: Callable[..., Any], path: str) -> None:
+    def __init__(self, watch: StageRecorder, function: Callable[..., Any], path: str) -> None:
         self._watch, self._function, self._path = watch, function, path
         functools.update_wrapper(self, function)
 
@@ -33,12 +33,14 @@ class Held:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call it, as a stage if it is given arrays."""
         function, name = self._function, function_name(self._function)
-        given = tuple((n, described(value)) for n, value in arguments(function, args, kwargs))
+        given = tuple((n, describe_unmapped(value)) for n, value in arguments(function, args, kwargs))
         top = self._watch.top()
         if (top is not None and top.part is self) or not any(_has_arrays(value) for _, value in given):
             return function(*args, **kwargs)
         source = self._watch.origin(function, name)
-        return self._watch.run(Step(name, name, None, source, self._path, input=given), function, args, kwargs)
+        return self._watch.run_stage(
+            StageStep(name, name, None, source, self._path, input=given), function, args, kwargs
+        )
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         return self._function
@@ -47,7 +49,7 @@ class Held:
         return (_itself, (self._function,))
 
     def __eq__(self, other: object) -> bool:
-        return bool(self._function == (other._function if type(other) is Held else other))
+        return bool(self._function == (other._function if type(other) is FieldFunction else other))
 
     def __hash__(self) -> int:
         return hash(self._function)
@@ -60,7 +62,7 @@ def _itself(function: Any) -> Any:
     return function
 
 
-def watched_functions(watch: StageWatch, module: Any) -> Any:
+def watched_functions(watch: StageRecorder, module: Any) -> Any:
     """The module of the stage that begins, with its functions watched; the same module if it has none.
 
     Only functions with which the module does nothing but call them: JAX and users know some by their identity.
@@ -75,7 +77,7 @@ def watched_functions(watch: StageWatch, module: Any) -> Any:
 
 
 @contextlib.contextmanager
-def watching_functions(watch: StageWatch, module: Any, known: Collection[str] = ()) -> Iterator[None]:
+def watching_functions(watch: StageRecorder, module: Any, known: Collection[str] = ()) -> Iterator[None]:
     """As `watched_functions`, for a module that may change itself: meanwhile it has other functions.
 
     Those in the `known` fields are only called, whatever its source looks like.
@@ -90,7 +92,7 @@ def watching_functions(watch: StageWatch, module: Any, known: Collection[str] = 
         own.update({name: value for name, value in before.items() if own.get(name) is changed[name]})
 
 
-def _functions_of(watch: StageWatch, module: Any, known: Collection[str] = ()) -> dict[str, Any]:
+def _functions_of(watch: StageRecorder, module: Any, known: Collection[str] = ()) -> dict[str, Any]:
     """The fields of the stage's module that hold functions, with these watched."""
     stage = watch.top()
     fields = {name: value for name, value in vars(module).items() if _may_hold_functions(value)}
@@ -98,26 +100,26 @@ def _functions_of(watch: StageWatch, module: Any, known: Collection[str] = ()) -
         return {}
     cls: Any = type(module)
     called = known or only_called(cls)
-    return dict(_changed(watch, {name: fields[name] for name in fields if name in called}, stage.path))
+    return dict(_wrapped_fields(watch, {name: fields[name] for name in fields if name in called}, stage.path))
 
 
-def _changed(watch: StageWatch, fields: dict[str, Any], path: str) -> Iterator[tuple[str, Any]]:
+def _wrapped_fields(watch: StageRecorder, fields: dict[str, Any], path: str) -> Iterator[tuple[str, Any]]:
     for name, value in fields.items():
-        found = _watched(watch, value, f"{path}.{name}".lstrip("."))
+        found = _wrap_functions(watch, value, f"{path}.{name}".lstrip("."))
         if found is not value:
             yield name, found
 
 
-def _watched(watch: StageWatch, value: Any, path: str) -> Any:
+def _wrap_functions(watch: StageRecorder, value: Any, path: str) -> Any:
     if type(value) in (list, tuple, *_of_nnx("List")):
-        parts = [_watched(watch, part, f"{path}[{index}]") for index, part in enumerate(value)]
+        parts = [_wrap_functions(watch, part, f"{path}[{index}]") for index, part in enumerate(value)]
         made = tuple if type(value) is tuple else list
         return made(parts) if any(a is not b for a, b in zip(parts, value, strict=True)) else value
     if type(value) in (dict, *_of_nnx("Dict")):
         place = "{}[{!r}]" if type(value) is dict else "{}.{}"
-        named = {key: _watched(watch, part, place.format(path, key)) for key, part in value.items()}
+        named = {key: _wrap_functions(watch, part, place.format(path, key)) for key, part in value.items()}
         return named if any(named[key] is not part for key, part in value.items()) else value
-    return Held(watch, value, path) if _is_function(value) else value
+    return FieldFunction(watch, value, path) if _is_function(value) else value
 
 
 def _may_hold_functions(value: Any) -> bool:
@@ -133,7 +135,7 @@ def _of_nnx(*names: str) -> tuple[type, ...]:
 
 def _is_function(value: Any) -> bool:
     """Whether it is a function in any dress: jitted, partial, with derivatives of its own. No module, no class."""
-    if not callable(value) or isinstance(value, type) or type(value) is Held or is_array(value):
+    if not callable(value) or isinstance(value, type) or type(value) is FieldFunction or is_array(value):
         return False
     return isinstance(value, functools.partial) or (hasattr(value, "__name__") and hasattr(value, "__module__"))
 

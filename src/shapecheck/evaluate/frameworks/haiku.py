@@ -14,8 +14,8 @@ from typing import Any
 
 from shapecheck.evaluate.stages.jax_transforms import callers
 from shapecheck.evaluate.stages.model_paths import numbers
-from shapecheck.evaluate.stages.stage_recorder import StageWatch
-from shapecheck.evaluate.stages.stage_records import Running, Step, arguments, described, short
+from shapecheck.evaluate.stages.stage_recorder import StageRecorder
+from shapecheck.evaluate.stages.stage_records import OpenStage, StageStep, arguments, describe_unmapped, short
 
 # The functions that `haiku.transform` and its kin make. One inside of another has parameters that are lifted out of it.
 _TRANSFORMS = ("haiku/_src/transform.py",)
@@ -25,7 +25,7 @@ _STACKING = "haiku/_src/layer_stack.py"
 
 
 @dataclass(frozen=True)
-class _Lifted:
+class _LiftedTransform:
     """Parameters of a transform inside of others, of which there are `depth`, and what their names begin with there.
 
     With a transparency map each of the `layers` has parameters of its own, under a name that the map gives.
@@ -49,14 +49,14 @@ class _Lifted:
 
 
 @contextlib.contextmanager
-def watching(watch: StageWatch) -> Iterator[None]:
+def record_stages(watch: StageRecorder) -> Iterator[None]:
     """Note the stages of Haiku modules in `watch` meanwhile."""
     haiku: Any = sys.modules.get("haiku")
     if haiku is None:
         yield
         return
 
-    lifted: list[_Lifted] = []  # the outer ones first
+    lifted: list[_LiftedTransform] = []  # the outer ones first
 
     def intercept(run: Callable[..., Any], args: Any, kwargs: Any, context: Any) -> Any:
         module, method = context.module, context.method_name
@@ -69,16 +69,16 @@ def watching(watch: StageWatch) -> Iterator[None]:
             outer = [each for each in lifted if each.depth < len(transforms)]
             params = result if isinstance(result, Mapping) else result[0]
             layers = _transparency(sys._getframe(1))
-            lifted[:] = [*outer, _Lifted(len(transforms), module.prefix_name, params, *layers)]
+            lifted[:] = [*outer, _LiftedTransform(len(transforms), module.prefix_name, params, *layers)]
             return result
         inherited = method != "__call__" and hasattr(haiku.Module, method)
         if inherited or method.startswith("_") != (method == "__call__") or (top and top.part is module):
             return run(*args, **kwargs)
         cls, around = type(module), [each for each in lifted if each.depth < len(transforms)]
         own = getattr(cls, method)
-        taken = tuple((n, described(v)) for n, v in list(arguments(own, (module, *args), kwargs))[1:])
+        taken = tuple((n, describe_unmapped(v)) for n, v in list(arguments(own, (module, *args), kwargs))[1:])
         name, held = short(cls), (0, 0)
-        step = Step(
+        step = StageStep(
             name,
             f"{name}.{method}",
             module,
@@ -90,13 +90,13 @@ def watching(watch: StageWatch) -> Iterator[None]:
             lambda: held,
             _INITIALISING in transforms,
         )
-        with getting(top):
-            result = watch.run(step, run, args, kwargs)
+        with parameter_getter(top):
+            result = watch.run_stage(step, run, args, kwargs)
         # Now: afterwards nobody tells.
-        held = numbers(watch.stacks.whole(_outside(module.params_dict(), around)))
+        held = numbers(watch.stacks.with_stacks(_outside(module.params_dict(), around)))
         return result
 
-    def getting(top: Running | None) -> contextlib.AbstractContextManager[Any]:
+    def parameter_getter(top: OpenStage | None) -> contextlib.AbstractContextManager[Any]:
         take = watch.parameter
         if take is None or top is not None:
             return contextlib.nullcontext()
@@ -123,7 +123,7 @@ def _transparency(frame: FrameType | None) -> tuple[int, Any]:
     return 1, None
 
 
-def _outside(own: Mapping[str, Any], around: Sequence[_Lifted]) -> dict[str, dict[str, Any]]:
+def _outside(own: Mapping[str, Any], around: Sequence[_LiftedTransform]) -> dict[str, dict[str, Any]]:
     """The parameters of a module as the outermost transform has them: of a `layer_stack` those of all layers."""
     found: dict[str, dict[str, Any]] = {}
     for path, value in own.items():

@@ -14,17 +14,17 @@ from typing import Any
 
 import jax
 
-from shapecheck.evaluate.probes.patch_classes import patched
+from shapecheck.evaluate.probes.patch_classes import patch_attribute
 from shapecheck.evaluate.stages.jax_transforms import callers
 from shapecheck.evaluate.stages.model_paths import numbers
-from shapecheck.evaluate.stages.stage_recorder import StageWatch
-from shapecheck.evaluate.stages.stage_records import Step, arguments, described, short
+from shapecheck.evaluate.stages.stage_recorder import StageRecorder
+from shapecheck.evaluate.stages.stage_records import StageStep, arguments, describe_unmapped, short
 
 _SCANNING = ("flax/core/axes_scan.py", "control_flow/loops.py")
 
 
 @contextlib.contextmanager
-def watching(watch: StageWatch) -> Iterator[None]:
+def record_stages(watch: StageRecorder) -> Iterator[None]:
     """Note the stages of linen modules in `watch` meanwhile."""
     linen: Any = sys.modules.get("flax.linen")
     if linen is None:
@@ -42,7 +42,7 @@ def watching(watch: StageWatch) -> Iterator[None]:
             return run(*args, **kwargs)
         if top is not None and top.part is module:  # a method that calls another
             return run(*args, **kwargs)
-        taken = tuple((n, described(v)) for n, v in list(arguments(own, (module, *args), kwargs))[1:])
+        taken = tuple((n, describe_unmapped(v)) for n, v in list(arguments(own, (module, *args), kwargs))[1:])
         name, path = short(cls), ".".join(module.path)
         source = watch.origin(own, cls.__qualname__)
         first = bool(module.is_initializing())
@@ -51,7 +51,7 @@ def watching(watch: StageWatch) -> Iterator[None]:
             wholes.append({} if wholes else outermost[-1])
         whole = wholes[-1] if wholes else dict(module.variables)
         steps = module.path if wholes else ()
-        step = Step(
+        step = StageStep(
             name,
             f"{name}.{method}",
             module,
@@ -59,24 +59,24 @@ def watching(watch: StageWatch) -> Iterator[None]:
             path,
             label=None,
             input=taken,
-            count=lambda: _held(whole, steps),
+            count=lambda: _parameter_count(whole, steps),
             first=first,
             trial=_is_trial(sys._getframe(1)),
         )
         try:
-            return watch.run(step, run, args, kwargs)
+            return watch.run_stage(step, run, args, kwargs)
         finally:
             if not module.path:
-                whole.update({kind: watch.stacks.whole(held) for kind, held in module.variables.items()})
+                whole.update({kind: watch.stacks.with_stacks(held) for kind, held in module.variables.items()})
                 wholes.pop()
 
-    watch.wrap(lambda function: _initialised(linen, function, watch, outermost))
+    watch.wrap(lambda function: _wrap_init(linen, function, watch, outermost))
     with linen.intercept_methods(intercept), _parameters(linen, watch):
         yield
 
 
 @contextlib.contextmanager
-def _parameters(linen: Any, watch: StageWatch) -> Iterator[None]:
+def _parameters(linen: Any, watch: StageRecorder) -> Iterator[None]:
     """Meanwhile, who asks for a parameter gets what the watch gives back."""
     take = watch.parameter
     if take is None:
@@ -85,17 +85,17 @@ def _parameters(linen: Any, watch: StageWatch) -> Iterator[None]:
     param = vars(linen.Module)["param"]
 
     @functools.wraps(param)
-    def taken(module: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+    def param_with_tap(module: Any, name: str, *args: Any, **kwargs: Any) -> Any:
         value = param(module, name, *args, **kwargs)
         top = watch.top()
         return take(name, value) if top is not None and top.part is module else value
 
-    with patched(linen.Module, "param", taken):
+    with patch_attribute(linen.Module, "param", param_with_tap):
         yield
 
 
-def _initialised(
-    linen: Any, function: Callable[..., Any], watch: StageWatch, outermost: list[dict[str, Any]]
+def _wrap_init(
+    linen: Any, function: Callable[..., Any], watch: StageRecorder, outermost: list[dict[str, Any]]
 ) -> Callable[..., Any]:
     """A method of a model, called with parameters that are made for it.
 
@@ -105,7 +105,7 @@ def _initialised(
     """
 
     @functools.wraps(function)
-    def called(model: Any, /, *args: Any, **kwargs: Any) -> Any:
+    def call_initialised(model: Any, /, *args: Any, **kwargs: Any) -> Any:
         if not isinstance(model, linen.Module) or model.scope is not None:
             return function(model, *args, **kwargs)
         keys = {name: jax.random.PRNGKey(0) for name in ("params", "dropout")}
@@ -119,7 +119,7 @@ def _initialised(
             whole.update(result[1])
         return result
 
-    return called
+    return call_initialised
 
 
 def _is_trial(frame: FrameType) -> bool:
@@ -128,7 +128,7 @@ def _is_trial(frame: FrameType) -> bool:
     return next(names, "scan") == "scan_fn"
 
 
-def _held(variables: Mapping[str, Any], steps: Sequence[str]) -> tuple[int, int]:
+def _parameter_count(variables: Mapping[str, Any], steps: Sequence[str]) -> tuple[int, int]:
     """The parameters of the module at the end of these steps, inside of what the whole holds."""
     found: Any = variables.get("params", {})
     for step in steps:

@@ -16,16 +16,16 @@ from typing import Any
 
 import jax
 
-from shapecheck.evaluate.stages.stage_recorder import StageWatch
-from shapecheck.evaluate.stages.stage_records import Running, Step, described, function_name
+from shapecheck.evaluate.stages.stage_recorder import StageRecorder
+from shapecheck.evaluate.stages.stage_records import OpenStage, StageStep, describe_unmapped, function_name
 
 _FILE, _INITIALISING = "haiku/_src/multi_transform.py", "init_fn"
 
 
-def initialised(pair: Any, watch: Any) -> Callable[..., Any]:
+def wrap_init(pair: Any, watch: Any) -> Callable[..., Any]:
     """What a `multi_transform` does for its parameters: it runs its template, with the apply functions as stages."""
 
-    def run(*args: Any, **kwargs: Any) -> Any:
+    def run_template(*args: Any, **kwargs: Any) -> Any:
         haiku: Any = sys.modules["haiku"]
 
         def template() -> Any:
@@ -33,14 +33,14 @@ def initialised(pair: Any, watch: Any) -> Callable[..., Any]:
                 return pair.init(jax.random.PRNGKey(0), *args, **kwargs)
 
         before = sys.getprofile()
-        if isinstance(watch, StageWatch) and watch.runner is None:
+        if isinstance(watch, StageRecorder) and watch.runner is None:
             sys.setprofile(_Profile(watch))
         try:
             return haiku.transform(template).apply({}, None)
         finally:
             sys.setprofile(before)
 
-    return run
+    return run_template
 
 
 def _zeros(next_creator: Any, shape: Any, dtype: Any, init: Any, context: Any) -> Any:
@@ -51,10 +51,10 @@ def _zeros(next_creator: Any, shape: Any, dtype: Any, init: Any, context: Any) -
 class _Profile:
     """Opens a stage when one of the functions is called, and closes it when that returns."""
 
-    watch: StageWatch
+    watch: StageRecorder
     told: set[FrameType] = field(default_factory=set)
     functions: dict[str, Any] = field(default_factory=dict)  # the latest that were made, by name
-    running: dict[FrameType, Running] = field(default_factory=dict)
+    running: dict[FrameType, OpenStage] = field(default_factory=dict)
 
     def __call__(self, frame: FrameType, event: str, value: Any) -> None:
         """What Python tells of each call and return."""
@@ -66,28 +66,28 @@ class _Profile:
         elif event == "return" and frame in self.running:
             stage = self.running.pop(frame)
             self.watch.close(stage)
-            stage.output = described(value)
-        elif event == "return" and (outer := _initialising(frame.f_back)) is not None and outer not in self.told:
+            stage.output = describe_unmapped(value)
+        elif event == "return" and (outer := _init_frame(frame.f_back)) is not None and outer not in self.told:
             self.told.add(outer)
-            self.functions = dict(_named(value[1])) if isinstance(value, tuple) and len(value) == 2 else {}
+            self.functions = dict(_named_functions(value[1])) if isinstance(value, tuple) and len(value) == 2 else {}
 
-    def _step(self, name: str, frame: FrameType) -> Step:
+    def _step(self, name: str, frame: FrameType) -> StageStep:
         function = self.functions[name]
         kind = function_name(function)
         source = self.watch.origin(function, kind)
-        given = list(_given(frame))[1 if inspect.ismethod(function) else 0 :]
-        taken = tuple((n, described(value)) for n, value in given if value is not None)
-        return Step(kind, kind, None, source, name, input=taken, first=True)
+        given = list(_frame_arguments(frame))[1 if inspect.ismethod(function) else 0 :]
+        taken = tuple((n, describe_unmapped(value)) for n, value in given if value is not None)
+        return StageStep(kind, kind, None, source, name, input=taken, first=True)
 
 
-def _initialising(frame: FrameType | None) -> FrameType | None:
+def _init_frame(frame: FrameType | None) -> FrameType | None:
     """The frame, if it is Haiku's, in which the user's function is called and then the template that it returned."""
     code = frame.f_code if frame is not None else None
     is_it = code is not None and code.co_name == _INITIALISING and code.co_filename.endswith(_FILE)
     return frame if is_it else None
 
 
-def _named(tree: Any) -> Iterator[tuple[str, Any]]:
+def _named_functions(tree: Any) -> Iterator[tuple[str, Any]]:
     """The functions by their places in the pytree; of a tuple by their own names. Modules are stages anyway."""
     for path, function in jax.tree_util.tree_flatten_with_path(tree)[0]:
         plain = _plain(function)
@@ -133,7 +133,7 @@ def _inside(cell: Any) -> Any:
         return None
 
 
-def _given(frame: FrameType) -> Iterator[tuple[str, Any]]:
+def _frame_arguments(frame: FrameType) -> Iterator[tuple[str, Any]]:
     """The arguments of the function in a frame that begins to run."""
     names, rest, keywords, values = inspect.getargvalues(frame)
     yield from ((name, values[name]) for name in names)

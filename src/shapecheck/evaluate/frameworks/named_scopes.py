@@ -20,8 +20,8 @@ from typing import Any
 import jax
 
 from shapecheck.evaluate.probes.describe_value import is_array
-from shapecheck.evaluate.stages.stage_recorder import StageWatch
-from shapecheck.evaluate.stages.stage_records import Running, Step, arguments, described
+from shapecheck.evaluate.stages.stage_recorder import StageRecorder
+from shapecheck.evaluate.stages.stage_records import OpenStage, StageStep, arguments, describe_unmapped
 from shapecheck.model import OtherValue, TreeValue
 
 _INSTALLED = f"{os.sep}site-packages{os.sep}"
@@ -32,7 +32,7 @@ _LEAVING = frozenset(["POP_TOP", "SWAP", "NOP", "CACHE", "ROT_TWO", "ROT_THREE",
 
 
 @contextlib.contextmanager
-def watching(watch: StageWatch) -> Iterator[None]:
+def record_stages(watch: StageRecorder) -> Iterator[None]:
     """Note the blocks under `jax.named_scope` in `watch`; functions that are decorated meanwhile remain watched."""
     original = jax.named_scope
 
@@ -50,7 +50,7 @@ def watching(watch: StageWatch) -> Iterator[None]:
 class _Scope(contextlib.AbstractContextManager[None]):
     """What `jax.named_scope` gives: for a `with` statement, or a decorator."""
 
-    def __init__(self, watch: StageWatch, original: Callable[[str], Any], name: str) -> None:
+    def __init__(self, watch: StageRecorder, original: Callable[[str], Any], name: str) -> None:
         self._watch, self._original, self._name = watch, original, name
         self._open: list[tuple[Any, _Block | None]] = []
 
@@ -72,17 +72,17 @@ class _Scope(contextlib.AbstractContextManager[None]):
         """`function` under this scope."""
 
         @functools.wraps(function)
-        def scoped(*args: Any, **kwargs: Any) -> Any:
+        def call_in_scope(*args: Any, **kwargs: Any) -> Any:
             with self._original(self._name):
                 if not self._is_stage(getattr(function, "__code__", None)):
                     return function(*args, **kwargs)
-                given = tuple((n, described(value)) for n, value in arguments(function, args, kwargs))
+                given = tuple((n, describe_unmapped(value)) for n, value in arguments(function, args, kwargs))
                 source = self._watch.origin(function, function.__qualname__)
                 path = _inside(self._watch, self._name)
-                step = Step("scope", function.__qualname__, None, source, path, input=given)
-                return self._watch.run(step, function, args, kwargs)
+                step = StageStep("scope", function.__qualname__, None, source, path, input=given)
+                return self._watch.run_stage(step, function, args, kwargs)
 
-        return scoped
+        return call_in_scope
 
     def _is_stage(self, code: Any) -> bool:
         """Whether it stands in the user's own code, and says more than that a module of this class runs."""
@@ -97,12 +97,12 @@ class _Scope(contextlib.AbstractContextManager[None]):
 class _Block:
     """A block of code in `frame` while it runs."""
 
-    def __init__(self, watch: StageWatch, name: str, frame: FrameType) -> None:
+    def __init__(self, watch: StageRecorder, name: str, frame: FrameType) -> None:
         self._watch, self._frame, self._start = watch, frame, frame.f_lasti
         self._before = dict(frame.f_locals)
-        self._given = {n: described(value) for n, value in self._before.items() if _is_shown(value)}
+        self._given = {n: describe_unmapped(value) for n, value in self._before.items() if _is_shown(value)}
         source = watch.line(frame)
-        self._stage = watch.open(Step("scope", "", None, source, _inside(watch, name)), frame.f_back)
+        self._stage = watch.open(StageStep("scope", "", None, source, _inside(watch, name)), frame.f_back)
 
     def end(self, *, failed: bool) -> None:
         """The block is left: it took what it read first, and gives what it set, or what the function returns."""
@@ -114,7 +114,7 @@ class _Block:
         self._stage.step = replace(self._stage.step, input=taken)
         now = self._frame.f_locals
         set_here = [n for n in written if n in now and _is_shown(now[n]) and now[n] is not self._before.get(n)]
-        values = [described(now[name]) for name in set_here]
+        values = [describe_unmapped(now[name]) for name in set_here]
         if returns:
             self._stage.output = OtherValue("NoneType")
             _on_return(self._frame, self._stage)
@@ -147,14 +147,14 @@ def _variables(frame: FrameType, start: int) -> tuple[list[str], list[str], bool
     return list(read), list(written), returns
 
 
-def _on_return(frame: FrameType, stage: Running) -> None:
+def _on_return(frame: FrameType, stage: OpenStage) -> None:
     """When the function in `frame` returns, which is all that is left to it, the value is the stage's output."""
     before = sys.getprofile()
 
     def profile(current: FrameType, event: Any, value: Any) -> None:
         if current is frame and event == "return":
             sys.setprofile(before)
-            stage.output = described(value)
+            stage.output = describe_unmapped(value)
             if callable(before):  # who may wait for the same
                 before(current, event, value)
 
@@ -168,6 +168,6 @@ def _is_shown(value: Any) -> bool:
     return any(map(_is_shown, value)) if isinstance(value, (list, tuple)) else is_array(value)
 
 
-def _inside(watch: StageWatch, name: str) -> str:
+def _inside(watch: StageRecorder, name: str) -> str:
     top = watch.top()
     return f"{top.path}.{name}".lstrip(".") if top is not None else name

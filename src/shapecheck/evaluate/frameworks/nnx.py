@@ -13,13 +13,13 @@ from typing import Any
 
 from shapecheck.evaluate.frameworks.field_functions import watching_functions
 from shapecheck.evaluate.inputs.entries import nnx_class
-from shapecheck.evaluate.probes.patch_classes import patched, subclasses
-from shapecheck.evaluate.stages.stage_recorder import StageWatch
-from shapecheck.evaluate.stages.stage_records import Step, arguments, described, short
+from shapecheck.evaluate.probes.patch_classes import patch_attribute, subclasses
+from shapecheck.evaluate.stages.stage_recorder import StageRecorder
+from shapecheck.evaluate.stages.stage_records import StageStep, arguments, describe_unmapped, short
 
 
 @contextlib.contextmanager
-def watching(watch: StageWatch) -> Iterator[None]:
+def record_stages(watch: StageRecorder) -> Iterator[None]:
     """Note the stages of nnx modules in `watch` meanwhile. Calls change what modules hold, so none is left out."""
     base = nnx_class()
     with contextlib.ExitStack() as stack:
@@ -32,19 +32,19 @@ def watching(watch: StageWatch) -> Iterator[None]:
                     seen.add(each)
                     call = vars(each).get("__call__")
                     if call is not None:
-                        stack.enter_context(patched(each, "__call__", _watched(watch, call)))
+                        stack.enter_context(patch_attribute(each, "__call__", _wrap_call(watch, call)))
 
         for cls in subclasses(base) if base is not None else ():
             change(cls)
         meta = next((each for each in type.mro(type(base)) if "__call__" in vars(each)), type)
         if meta is not type:
-            stack.enter_context(patched(meta, "__call__", _making(vars(meta)["__call__"], change)))
+            stack.enter_context(patch_attribute(meta, "__call__", _wrap_constructor(vars(meta)["__call__"], change)))
         stack.enter_context(_parameters(watch))
         yield
 
 
 @contextlib.contextmanager
-def _parameters(watch: StageWatch) -> Iterator[None]:
+def _parameters(watch: StageRecorder) -> Iterator[None]:
     """Meanwhile, a stage that asks one of its parameters for its value gets what the watch gives back."""
     take, nnx = watch.parameter, sys.modules.get("flax.nnx")
     get = vars(getattr(nnx, "Variable", object)).get("get_value")  # since Flax 0.12
@@ -53,46 +53,46 @@ def _parameters(watch: StageWatch) -> Iterator[None]:
         return
 
     @functools.wraps(get)
-    def taken(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def getitem_with_tap(self: Any, *args: Any, **kwargs: Any) -> Any:
         value, top = get(self, *args, **kwargs), watch.top()
         if top is None or not isinstance(self, nnx.Param):
             return value
         name = next((name for name, held in vars(top.part).items() if held is self), None)
         return take(name, value) if name is not None else value
 
-    with patched(nnx.Variable, "get_value", taken):
+    with patch_attribute(nnx.Variable, "get_value", getitem_with_tap):
         yield
 
 
-def _making(construct: Callable[..., Any], change: Callable[[type], None]) -> Callable[..., Any]:
+def _wrap_constructor(construct: Callable[..., Any], change: Callable[[type], None]) -> Callable[..., Any]:
     @functools.wraps(construct)
-    def made(cls: type, /, *args: Any, **kwargs: Any) -> Any:
+    def change_and_construct(cls: type, /, *args: Any, **kwargs: Any) -> Any:
         change(cls)
         return construct(cls, *args, **kwargs)
 
-    return made
+    return change_and_construct
 
 
-def _watched(watch: StageWatch, call: Any) -> Callable[..., Any]:
+def _wrap_call(watch: StageRecorder, call: Any) -> Callable[..., Any]:
     @functools.wraps(call)
-    def watched(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+    def call_as_stage(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         top = watch.top()
         if top is not None and top.part is self:  # super().__call__(...)
             return call(self, *args, **kwargs)
         cls = type(self)
         given = list(arguments(call, (self, *args), kwargs))[1:]
-        taken = tuple((name, described(value)) for name, value in given)
+        taken = tuple((name, describe_unmapped(value)) for name, value in given)
         name = short(cls)
-        step = Step(name, f"{name}.__call__", self, watch.origin(call, cls.__qualname__), input=taken)
+        step = StageStep(name, f"{name}.__call__", self, watch.origin(call, cls.__qualname__), input=taken)
         # Other layers of Flax's hold functions that are none of the model's.
         own = not cls.__module__.startswith("flax.") or _is_sequential(cls)
-        return watch.run(step, held if own else call, (self, *args), kwargs)
+        return watch.run_stage(step, call_with_functions if own else call, (self, *args), kwargs)
 
-    def held(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+    def call_with_functions(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         with watching_functions(watch, self, ("layers",) if _is_sequential(type(self)) else ()):
             return call(self, *args, **kwargs)
 
-    return watched
+    return call_as_stage
 
 
 def _is_sequential(cls: type) -> bool:

@@ -12,28 +12,28 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from shapecheck.evaluate.stages.model_paths import is_module
-from shapecheck.evaluate.stages.stage_recorder import StageWatch
-from shapecheck.evaluate.stages.stage_records import Label, Step, described, function_name, short
+from shapecheck.evaluate.stages.stage_recorder import StageRecorder
+from shapecheck.evaluate.stages.stage_records import Label, StageStep, describe_unmapped, function_name, short
 
 _MEMBERS = ("callable", "where_input", "where_state")
 
 
-def with_labels(watch: StageWatch, spec: Any, is_plumbing: Callable[[type], bool]) -> Any:
+def with_labels(watch: StageRecorder, spec: Any, is_plumbing: Callable[[type], bool]) -> Any:
     """The property `model_spec` of a class; what each of its steps calls is watched."""
     getter = spec.fget if isinstance(spec, property) else getattr(spec, "func", None)
     if getter is None:  # declared only
         return spec
 
     @functools.wraps(getter)
-    def labelled(model: Any) -> Any:
+    def get_labelled(model: Any) -> Any:
         found = getter(model)
         if not isinstance(found, Mapping):
             return found
-        steps = {label: _watched(watch, step, str(label), is_plumbing) for label, step in found.items()}
+        steps = {label: _label_step(watch, step, str(label), is_plumbing) for label, step in found.items()}
         kind: Any = type(found)
         return kind(steps)
 
-    return property(labelled)
+    return property(get_labelled)
 
 
 def argument_of(value: Any) -> Any:
@@ -41,33 +41,33 @@ def argument_of(value: Any) -> Any:
     return value.input if hasattr(value, "input") and hasattr(value, "intervene") else value
 
 
-def _watched(watch: StageWatch, step: Any, name: str, is_plumbing: Callable[[type], bool]) -> Any:
+def _label_step(watch: StageRecorder, step: Any, name: str, is_plumbing: Callable[[type], bool]) -> Any:
     if not all(hasattr(step, member) for member in _MEMBERS):
         return step
     choose = step.callable
 
     @functools.wraps(choose)
-    def chosen(model: Any) -> Any:
+    def choose_labelled(model: Any) -> Any:
         found = choose(model)
         label = Label(name, short(type(model)), tuple(_intervenors(model, step, name)))
         if is_module(found) and not is_plumbing(type(found)):
             watch.expect(found, label)
             return found
 
-        def labelled(input: Any, state: Any, *, key: Any) -> Any:
-            given, before = (("input", described(input)),), (("substate", described(state)),)
+        def call_as_stage(input: Any, state: Any, *, key: Any) -> Any:
+            given, before = (("input", describe_unmapped(input)),), (("substate", describe_unmapped(state)),)
             # What takes no state is wrapped, and the wrapper says so: then it is what it wraps.
             part = getattr(found, "__wrapped__", None)
             kind = title = function_name(part or found)
             if is_module(part) and not is_plumbing(type(part)):
                 kind, title = short(type(part)), f"{short(type(part))}.__call__"
-            run = Step(kind, title, part, watch.origin(part or found, title), None, label, given, before)
-            return watch.run(run, found, (input, state), {"key": key})
+            run = StageStep(kind, title, part, watch.origin(part or found, title), None, label, given, before)
+            return watch.run_stage(run, found, (input, state), {"key": key})
 
-        return labelled
+        return call_as_stage
 
     other = copy.copy(step)
-    object.__setattr__(other, "callable", chosen)  # specs may be frozen
+    object.__setattr__(other, "callable", choose_labelled)  # specs may be frozen
     return other
 
 

@@ -7,67 +7,67 @@ from typing import Any
 
 import jax
 
-from shapecheck.evaluate.inputs.lazy_call import Deferred, force
+from shapecheck.evaluate.inputs.lazy_call import LazyCall, force
 
 Rebuild = Callable[[Sequence[Any]], Any]
 Evaluate = Callable[..., object]
 """Calls a function abstractly, as `jax.eval_shape` does."""
 
 
-def split(value: Any) -> tuple[list[jax.ShapeDtypeStruct], Rebuild]:
+def split_arrays(value: Any) -> tuple[list[jax.ShapeDtypeStruct], Rebuild]:
     """The abstract arrays inside `value`, and a function that puts others in their place.
 
     One that stands in several places, as shared parameters do, is one array.
     """
     structs: dict[int, tuple[int, jax.ShapeDtypeStruct]] = {}
-    rebuild = _split(value, structs)
+    rebuild = _split_value(value, structs)
     return [struct for _, struct in structs.values()], rebuild
 
 
-def _split(value: Any, structs: dict[int, tuple[int, jax.ShapeDtypeStruct]]) -> Rebuild:
+def _split_value(value: Any, structs: dict[int, tuple[int, jax.ShapeDtypeStruct]]) -> Rebuild:
     if isinstance(value, jax.ShapeDtypeStruct):
         index, _ = structs.setdefault(id(value), (len(structs), value))
         return lambda arrays: arrays[index]
-    if isinstance(value, Deferred):
-        args = [_split(a, structs) for a in value.args]
-        kwargs = {k: _split(v, structs) for k, v in value.kwargs.items()}
+    if isinstance(value, LazyCall):
+        args = [_split_value(a, structs) for a in value.args]
+        kwargs = {k: _split_value(v, structs) for k, v in value.kwargs.items()}
         function = value.function
-        return lambda arrays: Deferred(function, [a(arrays) for a in args], {k: v(arrays) for k, v in kwargs.items()})
+        return lambda arrays: LazyCall(function, [a(arrays) for a in args], {k: v(arrays) for k, v in kwargs.items()})
     if type(value) in (list, tuple):
-        kind, parts = type(value), [_split(v, structs) for v in value]
+        kind, parts = type(value), [_split_value(v, structs) for v in value]
         return lambda arrays: kind(p(arrays) for p in parts)
     if type(value) is dict:
-        named = {k: _split(v, structs) for k, v in value.items()}
+        named = {k: _split_value(v, structs) for k, v in value.items()}
         return lambda arrays: {k: p(arrays) for k, p in named.items()}
     leaves, structure = jax.tree_util.tree_flatten(value)
     if not any(isinstance(leaf, jax.ShapeDtypeStruct) for leaf in leaves):
         return lambda arrays: value
-    inner = [_split(leaf, structs) if leaf is not value else (lambda arrays: value) for leaf in leaves]
+    inner = [_split_value(leaf, structs) if leaf is not value else (lambda arrays: value) for leaf in leaves]
     return lambda arrays: jax.tree_util.tree_unflatten(structure, [p(arrays) for p in inner])
 
 
-def run(function: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+def run_abstractly(function: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
     """Call `function` once, abstractly; raises what it raises."""
     run_by(jax.eval_shape, function, *args, **kwargs)
 
 
 def run_by(evaluate: Evaluate, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> None:
     """As `run`, by another `evaluate`."""
-    structs, rebuild = split((list(args), dict(kwargs)))
+    structs, rebuild = split_arrays((list(args), dict(kwargs)))
 
-    def traced(arrays: Sequence[Any]) -> None:
+    def call_rebuilt(arrays: Sequence[Any]) -> None:
         positional, named = force(rebuild(arrays))
         function(*positional, **named)
 
-    evaluate(traced, structs)
+    evaluate(call_rebuilt, structs)
 
 
-def build(constructor: Deferred) -> Any:
+def build(constructor: LazyCall) -> Any:
     """What the deferred call constructs, with abstract arrays in place of its parameters."""
-    structs, rebuild = split(constructor)
+    structs, rebuild = split_arrays(constructor)
     static: list[Any] = []
 
-    def traced(arrays: Sequence[Any]) -> list[Any]:
+    def build_leaves(arrays: Sequence[Any]) -> list[Any]:
         leaves, structure = jax.tree_util.tree_flatten(force(rebuild(arrays)))
         # A parameter that is shared remains one.
         dynamic = {id(leaf): leaf for leaf in leaves if isinstance(leaf, jax.Array)}
@@ -79,7 +79,7 @@ def build(constructor: Deferred) -> Any:
         ]
         return list(dynamic.values())
 
-    shapes = jax.eval_shape(traced, structs)
+    shapes = jax.eval_shape(build_leaves, structs)
     structure, leaves, is_dynamic = static
     return jax.tree_util.tree_unflatten(
         structure, [shapes[leaf] if d else leaf for leaf, d in zip(leaves, is_dynamic, strict=True)]

@@ -13,7 +13,7 @@ import jax
 from shapecheck.evaluate.inputs.clear_caches import forget
 from shapecheck.evaluate.inputs.failure_reasons import explain, is_own, message_of
 from shapecheck.evaluate.inputs.size_assignment import SMALLEST, UnknownSizeError
-from shapecheck.evaluate.inputs.trial import Outcome, Prepared, Recipe, Trial
+from shapecheck.evaluate.inputs.trial import BoundCall, CallSpec, Trial, TrialOutcome
 from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.probes.recorder import Recorder
 
@@ -28,13 +28,13 @@ class Attempts:
 
     def __init__(
         self,
-        recipe: Recipe,
+        recipe: CallSpec,
         recorder: Recorder,
         seconds: float,
         renewed: Callable[[], AbstractContextManager[None]] | None,
     ) -> None:
         self.recipe, self.recorder = recipe, recorder
-        self.renewed = renewed or self._renewed
+        self.renewed = renewed or self._clear_caches
         self.seconds = min(recipe.seconds, seconds)
         self.tried = 0
         self.complete = True
@@ -43,7 +43,7 @@ class Attempts:
         self._started = time.monotonic()
         self.axes: list[str] = []
 
-    def exhausted(self) -> bool:
+    def is_exhausted(self) -> bool:
         """Whether no more is to be tried."""
         # A guess is worth little: what it shows can only confirm.
         most, seconds = self._most, self.seconds
@@ -58,19 +58,19 @@ class Attempts:
         self._most = min(self._most, self.tried + further)
 
     @contextlib.contextmanager
-    def _renewed(self) -> Iterator[None]:
+    def _clear_caches(self) -> Iterator[None]:
         forget()
         yield
 
-    def run(self, trial: Trial) -> Outcome:
+    def run(self, trial: Trial) -> TrialOutcome:
         """Run once, without what JAX has in its caches: a function traced before would not be seen again."""
         with self.renewed(), self.recorder.watch.attempt():
             return self._once(trial)
 
-    def _once(self, trial: Trial) -> Outcome:
+    def _once(self, trial: Trial) -> TrialOutcome:
         self.tried += 1
         self.recorder.begin()
-        prepared: Prepared | None = None
+        prepared: BoundCall | None = None
         try:
             prepared = self.recipe.prepare(trial)
             self._guessing = any(a.provenance == "invented" and a.kind in _GUESSES for a in prepared.assumptions)
@@ -92,8 +92,8 @@ class Attempts:
                 return self._once(trial)
             failure = explain(error, self.recorder)
             self.recorder.interrupt(error)
-            return Outcome(trial, self.recorder.finish(), prepared, failure, self.recorder.watch.finish())
-        return Outcome(trial, self.recorder.finish(), prepared, None, self.recorder.watch.finish())
+            return TrialOutcome(trial, self.recorder.finish(), prepared, failure, self.recorder.watch.finish())
+        return TrialOutcome(trial, self.recorder.finish(), prepared, None, self.recorder.watch.finish())
 
 
 def under(axes: Sequence[str], call: Callable[[], None]) -> None:

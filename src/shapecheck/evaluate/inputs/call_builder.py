@@ -11,59 +11,59 @@ import jax
 
 from shapecheck.evaluate.inputs import abstract_call
 from shapecheck.evaluate.inputs.construct_models import Instance, Models
-from shapecheck.evaluate.inputs.entries import is_model, module_class, modules_in, nearest, unwrapped
-from shapecheck.evaluate.inputs.init_unbound import initialised, inside, is_outside
-from shapecheck.evaluate.inputs.lazy_call import Deferred
+from shapecheck.evaluate.inputs.entries import is_model, module_class, modules_in, nearest, unwrap
+from shapecheck.evaluate.inputs.init_unbound import inside, is_outside, wrap_unbound
+from shapecheck.evaluate.inputs.lazy_call import LazyCall
 from shapecheck.evaluate.inputs.loosen_ties import sizes_of
 from shapecheck.evaluate.inputs.nested_arguments import heads
 from shapecheck.evaluate.inputs.own_signature import without_cache
-from shapecheck.evaluate.inputs.reached_models import reached
+from shapecheck.evaluate.inputs.reached_models import reached_models
 from shapecheck.evaluate.inputs.signature_facts import (
     annotated_original,
-    bound,
+    bind_arguments,
     code_integers,
     constants_of,
     inner_function,
     integers_of,
-    lacking,
+    missing_parameters,
     ranks_of,
     says_nothing,
     specs_of,
     wants_state,
     with_state,
 )
-from shapecheck.evaluate.inputs.size_assignment import Assignment
+from shapecheck.evaluate.inputs.size_assignment import SizeAssignment
 from shapecheck.evaluate.inputs.synthesis import Synthesis
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
-from shapecheck.evaluate.inputs.ties import Signature, Written
-from shapecheck.evaluate.inputs.trial import Apart, Prepared, Recipe, Trial
+from shapecheck.evaluate.inputs.ties import ArgumentSpec, CallSignature
+from shapecheck.evaluate.inputs.trial import Apart, BoundCall, CallSpec, Trial
 from shapecheck.evaluate.inputs.user_examples import (
     ExampleError,
-    Shape,
+    ShapeText,
     check_fit,
     check_names,
-    fitted,
+    fit_arguments,
     placeholders,
     public_names,
     read_argument,
     shapes_in,
 )
-from shapecheck.evaluate.probes.recorder import Kept, Recorder
+from shapecheck.evaluate.probes.recorder import RecordedPart, Recorder
 from shapecheck.model import Assumption
 from shapecheck.worker.rpc import ConfiguredExample
 
 
-class Kitchen:
+class CallBuilder:
     """Makes recipes for calls of functions, and of the methods of `models`."""
 
     def __init__(self, recorder: Recorder, models: Models) -> None:
         self.recorder, self.models = recorder, models
 
-    def model(self, cls: type) -> Recipe:
+    def model(self, cls: type) -> CallSpec:
         """Construct `cls` with synthesised arguments and call it as its parameters are described."""
         return self.method(cls, cls.__call__)
 
-    def method(self, cls: type, function: Any, init: Mapping[str, Any] | None = None) -> Recipe:
+    def method(self, cls: type, function: Any, init: Mapping[str, Any] | None = None) -> CallSpec:
         """Construct `cls`, from `init` as far as it goes, and call its method `function`."""
         function = inner_function(function)
         if getattr(function, "__isabstractmethod__", False):
@@ -79,25 +79,25 @@ class Kitchen:
             lambda construction, invention: self.models.instance(cls, construction, init, invention),
         )
 
-    def bound(self, model: Any, method: str = "__call__") -> Recipe:
+    def of_instance(self, model: Any, method: str = "__call__") -> CallSpec:
         """Call a method of a model that exists, which may hold abstract arrays."""
         function = inner_function(getattr(type(model), method))
         described = annotated_original(type(model), function)
         return self._call(described, self._method(function), lambda *_: (model, integers_of(model), None))
 
-    def function(self, function: Any) -> Recipe:
+    def function(self, function: Any) -> CallSpec:
         """Call a plain function (or static method) alone."""
         function = inner_function(function)
         return self._call(function, self._function(function))
 
-    def example(self, function: Callable[[], Any]) -> Recipe:
+    def example(self, function: Callable[[], Any]) -> CallSpec:
         """Evaluate a function of the user's that returns `(callable, *args)`."""
         found = placeholders(function)
         specs = [spec for _, spec, _ in found]
         if specs and self.models.made.own is not None:
-            self._own({}, abstract_call.build(Deferred(function, (), {})))
+            self._own({}, abstract_call.build(LazyCall(function, (), {})))
 
-        def prepare(trial: Trial) -> Prepared:
+        def prepare(trial: Trial) -> BoundCall:
             assignment = self._assignment(trial, {}, specs)
             arrays = {str(i): assignment.array(spec, dtype, "") for i, spec, dtype in found}
 
@@ -110,24 +110,26 @@ class Kitchen:
                 integers.update(integers_of(owner))
                 self._function(without_cache(target))(*(given.get(str(i), a) for i, a in enumerate(args)))
 
-            return Prepared(lambda: self._run(call, arrays), assignment.chosen(), integers, apart=self._apart())
+            return BoundCall(
+                lambda: self._run_abstractly(call, arrays), assignment.chosen_sizes(), integers, apart=self._apart()
+            )
 
         integers: dict[str, int] = {}  # known once the example has made its model
-        written = tuple(Written(str(index), spec) for index, spec, _ in found)
-        return Recipe(prepare, symbolic=bool(specs), ranks=ranks_of(specs), signature=Signature(written))
+        written = tuple(ArgumentSpec(str(index), spec) for index, spec, _ in found)
+        return CallSpec(prepare, symbolic=bool(specs), ranks=ranks_of(specs), signature=CallSignature(written))
 
-    def configured(self, example: ConfiguredExample, target: Any) -> Recipe:
+    def of_example(self, example: ConfiguredExample, target: Any) -> CallSpec:
         """A `[[tool.shapecheck.example]]` table, applied to the object that its `call` names."""
         function = target
         known: dict[str, int] = dict(self.models.pinned)
         first: tuple[Any, ...] = ()
-        built = Kept()
+        built = RecordedPart()
         if example.init is not None and not isinstance(target, type):
             raise ExampleError(f"init is for classes, and {example.call!r} names none")
         if isinstance(target, type):
             check_names(target, heads(example.init or {}))
             start = len(self.recorder.calls)
-            instance, chosen = self.models.given(target, example.init or {})
+            instance, chosen = self.models.construct_with(target, example.init or {})
             built = self.recorder.since(start)
             known = {**chosen, **known}
             name = example.method or "__call__"
@@ -141,48 +143,48 @@ class Kitchen:
         arguments, named = list(example.args), dict(example.kwargs)
         if not example.read:
             arguments, named = read_argument(arguments), read_argument(named)
-        rest, others = fitted(function, [*first, *arguments], named, example.likewise)
+        rest, others = fit_arguments(function, [*first, *arguments], named, example.likewise)
         arguments, named = [*arguments, *rest], {**named, **others}
-        told = bound(function, [*first, *arguments], named)
+        told = bind_arguments(function, [*first, *arguments], named)
         made = {"state": None} if first and "state" not in told and wants_state(function, first[0]) else {}
         check_fit(function, [*first, *arguments], {**made, **named}, whole=not example.fill)
-        missing = lacking(function, {**told, **made}) if example.fill else []
+        missing = missing_parameters(function, {**told, **made}) if example.fill else []
         described = self.models.described(function) if missing else {}
         specs = [shape.spec for shape in shapes_in([arguments, named])]
         specs += specs_of(function, described) if missing else []
         invoke = self._method(function) if first else self._function(function)
         self._own(known, first, arguments, named)
 
-        def prepare(trial: Trial) -> Prepared:
+        def prepare(trial: Trial) -> BoundCall:
             assignment = self._assignment(trial, known, specs)
             self.recorder.again(built)
 
             def make(leaf: Any) -> Any:
-                return assignment.array(leaf.spec, leaf.dtype, "") if isinstance(leaf, Shape) else leaf
+                return assignment.array(leaf.spec, leaf.dtype, "") if isinstance(leaf, ShapeText) else leaf
 
             args, kwargs = jax.tree_util.tree_map(make, (arguments, named))
             if missing:
                 kwargs.update(self._synthesis(assignment).only(missing, function, described))
-            call = functools.partial(self._run, invoke, *first, *args, **kwargs)
-            return Prepared(call, assignment.chosen(), known, apart=self._apart())
+            call = functools.partial(self._run_abstractly, invoke, *first, *args, **kwargs)
+            return BoundCall(call, assignment.chosen_sizes(), known, apart=self._apart())
 
-        written = tuple(Written(str(index), spec) for index, spec in enumerate(specs))
+        written = tuple(ArgumentSpec(str(index), spec) for index, spec in enumerate(specs))
         claims = self.models.claimed(function)
-        return Recipe(
-            prepare, symbolic=bool(specs), ranks=ranks_of(specs), signature=Signature(written, claims, function)
+        return CallSpec(
+            prepare, symbolic=bool(specs), ranks=ranks_of(specs), signature=CallSignature(written, claims, function)
         )
 
-    def construct(self, cls: type) -> Recipe:
+    def construct(self, cls: type) -> CallSpec:
         """Construct `cls`, for what its constructor shows."""
 
-        def prepare(trial: Trial) -> Prepared:
+        def prepare(trial: Trial) -> BoundCall:
             deferred, synthesis = self.models.constructor(cls, {}, trial.construction, trial.invention)
-            call = functools.partial(self._run, lambda instance: None, deferred)
-            return Prepared(call, assumptions=_inventions([synthesis]))
+            call = functools.partial(self._run_abstractly, lambda instance: None, deferred)
+            return BoundCall(call, assumptions=_inventions([synthesis]))
 
-        return Recipe(prepare, symbolic=False, certain=False, constructions=self.models.constructions)
+        return CallSpec(prepare, symbolic=False, certain=False, constructions=self.models.constructions)
 
-    def _run(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> None:
+    def _run_abstractly(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> None:
         """Call `function` abstractly, as the watch would have it; inside of Haiku's transform if it asks for one."""
         evaluate = self.recorder.watch.evaluate
         try:
@@ -196,8 +198,8 @@ class Kitchen:
         """A call of a function: models that it is given, or reaches, are known by the names that it has for them."""
 
         def invoke(*args: Any, **kwargs: Any) -> None:
-            self.recorder.watch.know("", unwrapped(function))  # of vmap(model), filter_jit(model)
-            for name, value in {**reached(function), **bound(function, args, kwargs)}.items():
+            self.recorder.watch.know("", unwrap(function))  # of vmap(model), filter_jit(model)
+            for name, value in {**reached_models(function), **bind_arguments(function, args, kwargs)}.items():
                 self.recorder.watch.know(name, value)
             self.recorder.watch.function(function)(*args, **kwargs)
 
@@ -209,9 +211,9 @@ class Kitchen:
         def invoke(model: Any, *args: Any, **kwargs: Any) -> None:
             self._stages_of(model)
             given = with_state(function, model, args, kwargs)
-            for name, value in list(bound(function, [model, *args], given).items())[1:]:
+            for name, value in list(bind_arguments(function, [model, *args], given).items())[1:]:
                 self.recorder.watch.know(name, value)
-            self.recorder.watch.method(initialised(function))(model, *args, **given)
+            self.recorder.watch.method(wrap_unbound(function))(model, *args, **given)
 
         return invoke
 
@@ -222,14 +224,14 @@ class Kitchen:
             self.recorder.stages.setdefault(id(module), path)
         self.recorder.watch.know("", model)
 
-    def _call(self, function: Any, invoke: Any, instance: Callable[[int, int], Instance] | None = None) -> Recipe:
+    def _call(self, function: Any, invoke: Any, instance: Callable[[int, int], Instance] | None = None) -> CallSpec:
         described = self.models.described(function)
         specs = specs_of(function, described)
         vague = any(map(says_nothing, specs))
         constants = constants_of(function, specs, [d.spec for d in described.values()])
         divisors = code_integers(function)
 
-        def prepare(trial: Trial) -> Prepared:
+        def prepare(trial: Trial) -> BoundCall:
             model, known, construction = None, dict[str, int](), None
             if instance is not None:
                 model, known, construction = instance(trial.construction, trial.invention)
@@ -240,25 +242,25 @@ class Kitchen:
             synthesis.integers.chosen.update(known)
             given = {"state": None} if first and wants_state(function, model) else {}
             args, kwargs = synthesis.arguments(function, described, given, skip=len(first))
-            call = functools.partial(self._run, invoke, *first, *args, **kwargs)
+            call = functools.partial(self._run_abstractly, invoke, *first, *args, **kwargs)
             made = [synthesis, *filter(None, [construction])]
             chosen = synthesis.integers.chosen
-            return Prepared(
+            return BoundCall(
                 call,
-                assignment.chosen(),
+                assignment.chosen_sizes(),
                 {**chosen, **synthesis.made_up, **known},
-                frozenset(lacking(function, known)) & chosen.keys() - known.keys(),
-                assumptions=_inventions(made, assignment.fixed()),
-                shared=assignment.shared(construction.assignment) if construction is not None else (),
+                frozenset(missing_parameters(function, known)) & chosen.keys() - known.keys(),
+                assumptions=_inventions(made, assignment.tied_sizes()),
+                shared=assignment.shared_names(construction.assignment) if construction is not None else (),
                 apart=self._apart(),
             )
 
-        written = [Written(d.parameter, d.spec, formal=False) for d in described.values()]
-        written += [Written("", spec) for spec in specs_of(function, {})]
-        return Recipe(
+        written = [ArgumentSpec(d.parameter, d.spec, formal=False) for d in described.values()]
+        written += [ArgumentSpec("", spec) for spec in specs_of(function, {})]
+        return CallSpec(
             prepare,
             relations=instance is None,
-            signature=Signature(tuple(written), self.models.claimed(function), function),
+            signature=CallSignature(tuple(written), self.models.claimed(function), function),
             certain=not any(d.vague for d in described.values()) and not vague,
             constructions=(0,) if instance is None else self.models.constructions,
             ranks=ranks_of(specs),
@@ -273,13 +275,13 @@ class Kitchen:
     def _apart(self) -> Apart:
         return Apart(frozenset(self.models.made.own or ()), self.models.made.dims)
 
-    def _synthesis(self, assignment: Assignment, invention: int = 0) -> Synthesis:
+    def _synthesis(self, assignment: SizeAssignment, invention: int = 0) -> Synthesis:
         return self.models.synthesis(assignment, self.models.constructions[0], invention)
 
     def _assignment(
         self, trial: Trial, known: Mapping[str, int], specs: Sequence[str], divisors: Sequence[int] = ()
-    ) -> Assignment:
-        return Assignment(
+    ) -> SizeAssignment:
+        return SizeAssignment(
             trial.mode,
             known,
             specs,

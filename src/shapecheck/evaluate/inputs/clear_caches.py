@@ -28,11 +28,11 @@ def forget() -> None:
         for value in list(vars(module).values()):
             owned = isinstance(value, type) and value.__module__ == module.__name__
             for part in (value, *(vars(value).values() if owned else ())):
-                for cached in _cached(part):
+                for cached in _find_caches(part):
                     cached.cache_clear()
 
 
-def _cached(value: Any) -> Iterator[Any]:
+def _find_caches(value: Any) -> Iterator[Any]:
     """The caches of a function, inside of its other decorators."""
     for _ in range(_MOST):
         if isinstance(value, _CACHED):

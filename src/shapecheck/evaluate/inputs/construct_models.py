@@ -9,16 +9,16 @@ from typing import Any
 from shapecheck.evaluate.inputs import abstract_call
 from shapecheck.evaluate.inputs.failure_reasons import describe_error, is_own
 from shapecheck.evaluate.inputs.init_unbound import haiku_class
-from shapecheck.evaluate.inputs.lazy_call import Deferred
+from shapecheck.evaluate.inputs.lazy_call import LazyCall
 from shapecheck.evaluate.inputs.made_integers import CONSTRUCTIONS
 from shapecheck.evaluate.inputs.random_keys import Keys
 from shapecheck.evaluate.inputs.signature_facts import Descriptions, integers_of, only_integers, specs_of
-from shapecheck.evaluate.inputs.size_assignment import CONSTRUCTOR_VARIANT, Assignment, Made
+from shapecheck.evaluate.inputs.size_assignment import CONSTRUCTOR_VARIANT, InventedSizes, SizeAssignment
 from shapecheck.evaluate.inputs.synthesis import Synthesis
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.user_examples import ExampleError
 from shapecheck.evaluate.limits import TimeLimitError
-from shapecheck.evaluate.probes.recorder import Kept, Recorder
+from shapecheck.evaluate.probes.recorder import RecordedPart, Recorder
 
 Instance = tuple[Any, dict[str, int], Synthesis | None]
 """A model with abstract arrays, the integers known of it, and how its constructor's arguments were made up."""
@@ -38,17 +38,17 @@ class Models:
         pinned: Mapping[str, int],
         described: Callable[[Any], Descriptions],
         subclasses: Callable[[type], Sequence[type]],
-        made: Made | None = None,
+        made: InventedSizes | None = None,
         constructions: tuple[int, ...] = CONSTRUCTIONS,
-        build: Callable[[Deferred], Any] | None = None,
+        build: Callable[[LazyCall], Any] | None = None,
         claimed: Callable[[Any], tuple[frozenset[str], ...]] = lambda function: (),
     ) -> None:
         self.build, self.has_values = build or abstract_call.build, build is not None
         self.pinned, self.described, self.claimed, self.subclasses = pinned, described, claimed, subclasses
-        self.made, self.constructions = made or Made(), constructions
+        self.made, self.constructions = made or InventedSizes(), constructions
         self.keys = Keys()
         self._recorder = recorder
-        self._kept: dict[tuple[type, int, int], tuple[Any, dict[str, int], Kept]] = {}
+        self._kept: dict[tuple[type, int, int], tuple[Any, dict[str, int], RecordedPart]] = {}
         self._made: dict[tuple[type, int, int], Synthesis] = {}
         self._chosen: dict[int, dict[str, int]] = {}
 
@@ -58,7 +58,7 @@ class Models:
         """An abstract instance of `cls`, one of Haiku's yet to be made. What its construction showed is kept."""
         if issubclass(cls, haiku_class() or ()):
             deferred, synthesis = self.constructor(cls, init or {}, construction, invention)
-            return deferred, {**synthesis.integers.known, **only_integers(init or {})}, synthesis
+            return deferred, {**synthesis.integers.by_parameter, **only_integers(init or {})}, synthesis
         key = (cls, construction, invention)
         if key not in self._kept:
             start = len(self._recorder.calls)
@@ -68,7 +68,7 @@ class Models:
             self._recorder.again(self._kept[key][2])
         return (*self._kept[key][:2], self._made[key])
 
-    def given(self, cls: type, init: Mapping[str, Any]) -> tuple[Any, dict[str, int]]:
+    def construct_with(self, cls: type, init: Mapping[str, Any]) -> tuple[Any, dict[str, int]]:
         """An abstract instance with the arguments that the user gave, the others made up, and its integers."""
         problem: CannotSynthesiseError | None = None
         for construction in self.constructions:
@@ -80,7 +80,7 @@ class Models:
 
     def constructor(
         self, cls: type, init: Mapping[str, Any], construction: int, invention: int = 0
-    ) -> tuple[Deferred, Synthesis]:
+    ) -> tuple[LazyCall, Synthesis]:
         """A construction that is yet to happen."""
         if inspect.isabstract(cls):
             raise CannotSynthesiseError(f"{cls.__name__} is abstract")
@@ -89,14 +89,16 @@ class Models:
 
     def call(
         self, function: Any, init: Mapping[str, Any], construction: int, invention: int = 0
-    ) -> tuple[Deferred, Synthesis]:
+    ) -> tuple[LazyCall, Synthesis]:
         """A call of what makes a model, a class or a factory, that is yet to happen."""
-        sizes = Assignment("sized", self.pinned, specs_of(function, {}), variant=CONSTRUCTOR_VARIANT, made=self.made)
+        sizes = SizeAssignment(
+            "sized", self.pinned, specs_of(function, {}), variant=CONSTRUCTOR_VARIANT, made=self.made
+        )
         synthesis = self.synthesis(sizes, construction, invention)
         args, kwargs = synthesis.arguments(function, {}, init, constructing=True)
-        return Deferred(function, args, kwargs), synthesis
+        return LazyCall(function, args, kwargs), synthesis
 
-    def synthesis(self, assignment: Assignment, variant: int, invention: int = 0) -> Synthesis:
+    def synthesis(self, assignment: SizeAssignment, variant: int, invention: int = 0) -> Synthesis:
         """What makes arguments under an assignment of sizes."""
         return Synthesis(
             assignment,
@@ -127,4 +129,4 @@ class Models:
             raise CannotSynthesiseError(f"constructing {cls.__name__} with made-up arguments raised {text}") from None
         self._made[cls, construction, invention] = synthesis
         self._chosen[construction] = dict(self.made.chosen)
-        return model, {**synthesis.integers.known, **integers_of(model), **only_integers(init)}
+        return model, {**synthesis.integers.by_parameter, **integers_of(model), **only_integers(init)}

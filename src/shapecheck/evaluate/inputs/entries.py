@@ -72,7 +72,7 @@ def examples(plan: ModulePlan, module: ModuleType) -> Iterator[EntryPlan]:
         if inspect.getattr_static(value, "__shapecheck_example__", False) is not True:
             continue
         if value.__module__ == module.__name__:
-            line = unwrapped(value).__code__.co_firstlineno
+            line = unwrap(value).__code__.co_firstlineno
             yield EntryPlan(f"example:{plan.path}:{name}", f"{plan.name}:{name}", "example", plan.path, line, None)
 
 
@@ -147,23 +147,23 @@ def owner_class(module: ModuleType, scopes: Sequence[Scope], scope: Scope) -> ty
     return cls if isinstance(cls, type) else None
 
 
-def unheld(classes: Sequence[tuple[EntryPlan, type]]) -> list[tuple[EntryPlan, type]]:
+def not_parts(classes: Sequence[tuple[EntryPlan, type]]) -> list[tuple[EntryPlan, type]]:
     """The classes that no other one holds come first, then the rest: parts are reached through their wholes."""
     held: dict[str, set[str]] = {}
     for _, cls in classes:
-        names = _mentioned(cls)
+        names = _mentioned_classes(cls)
         for other in names:
             held.setdefault(other, set()).add(cls.__qualname__)
 
-    def is_held(cls: type) -> bool:
+    def is_part(cls: type) -> bool:
         return bool(held.get(cls.__name__, set()) - {cls.__qualname__})
 
-    wholes = [(entry, cls) for entry, cls in classes if not is_held(cls)]
-    parts = [(dataclasses.replace(entry, whole=False), cls) for entry, cls in classes if is_held(cls)]
+    wholes = [(entry, cls) for entry, cls in classes if not is_part(cls)]
+    parts = [(dataclasses.replace(entry, whole=False), cls) for entry, cls in classes if is_part(cls)]
     return [*wholes, *parts]
 
 
-def _mentioned(cls: type) -> set[str]:
+def _mentioned_classes(cls: type) -> set[str]:
     """Names of classes in the annotations and in the constructor's code of `cls`."""
     names: set[str] = set()
     for annotation in own_annotations(cls).values():
@@ -176,7 +176,7 @@ def _mentioned(cls: type) -> set[str]:
     return names
 
 
-def unwrapped(function: Any) -> Any:
+def unwrap(function: Any) -> Any:
     """The function under decorators; an object that claims to wrap itself as it is."""
     try:
         return inspect.unwrap(function)
@@ -184,7 +184,7 @@ def unwrapped(function: Any) -> Any:
         return function
 
 
-def written(value: Any, qualname: str) -> Any:
+def find_original(value: Any, qualname: str) -> Any:
     """The function of this name inside of what a decorator made of it, as `haiku.transform` does; None if not there."""
     todo, seen = [value], set[int]()
     while todo and len(seen) < _INSIDE:
@@ -203,7 +203,7 @@ def written(value: Any, qualname: str) -> Any:
 
 def code_of(function: Any) -> CodeType | None:
     """The code of a function under its decorators, None for anything that has none."""
-    code = getattr(unwrapped(function), "__code__", None) if callable(function) else None
+    code = getattr(unwrap(function), "__code__", None) if callable(function) else None
     return code if isinstance(code, CodeType) else None
 
 

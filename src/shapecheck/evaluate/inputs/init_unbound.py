@@ -25,19 +25,19 @@ def haiku_class() -> type | None:
     return getattr(sys.modules.get("haiku"), "Module", None)
 
 
-def initialised(function: Callable[..., Any]) -> Callable[..., Any]:
+def wrap_unbound(function: Callable[..., Any]) -> Callable[..., Any]:
     """A method, which a linen module that nobody has bound runs with parameters that are made for it."""
 
     @functools.wraps(function)
-    def called(model: Any, /, *args: Any, **kwargs: Any) -> Any:
+    def call_unbound(model: Any, /, *args: Any, **kwargs: Any) -> Any:
         linen: Any = sys.modules.get("flax.linen")
         if linen is None or not isinstance(model, linen.Module) or model.scope is not None:
             return function(model, *args, **kwargs)
         keys = {name: jax.random.PRNGKey(0) for name in ("params", "dropout")}
-        result, _ = model.init_with_output(keys, *args, method=run, **kwargs)
+        result, _ = model.init_with_output(keys, *args, method=run_member, **kwargs)
         return result
 
-    def run(module: Any, *args: Any, **kwargs: Any) -> Any:
+    def run_member(module: Any, *args: Any, **kwargs: Any) -> Any:
         name = getattr(function, "__name__", "")
         own = member(type(module), name)
         if isinstance(own, (property, functools.cached_property)):
@@ -45,7 +45,7 @@ def initialised(function: Callable[..., Any]) -> Callable[..., Any]:
         # Not the function itself: Flax has wrapped the one in the class.
         return getattr(module, name)(*args, **kwargs) if callable(own) else function(module, *args, **kwargs)
 
-    return called
+    return call_unbound
 
 
 def is_outside(error: BaseException) -> bool:
@@ -56,7 +56,7 @@ def is_outside(error: BaseException) -> bool:
 def inside(evaluate: Callable[..., Any]) -> Callable[..., Any]:
     """As `evaluate`, with the function inside of a transform of Haiku's that makes the parameters it asks for."""
 
-    def evaluated(function: Callable[..., Any], *args: Any) -> Any:
+    def evaluate_inside(function: Callable[..., Any], *args: Any) -> Any:
         haiku: Any = sys.modules["haiku"]
 
         def initialise(*arrays: Any) -> None:
@@ -64,4 +64,4 @@ def inside(evaluate: Callable[..., Any]) -> Callable[..., Any]:
 
         return evaluate(initialise, *args)
 
-    return evaluated
+    return evaluate_inside

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from shapecheck.evaluate.probes.describe_value import is_array
 
 
-def promised(value: Any, *args: Any, **kwargs: Any) -> Any:
+def promise(value: Any, *args: Any, **kwargs: Any) -> Any:
     """What a callable returns whose annotation says the shape."""
     return jax.tree_util.tree_map(lambda s: jnp.zeros(s.shape, s.dtype), value)
 
@@ -28,7 +28,7 @@ def reduction(x: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 @dataclasses.dataclass
-class Deferred:
+class LazyCall:
     """A call to be made inside the abstract evaluation: its arguments may be abstract arrays or deferred themselves."""
 
     function: Callable[..., Any]
@@ -38,7 +38,7 @@ class Deferred:
 
 def force(value: Any) -> Any:
     """Make every deferred call in `value`."""
-    if isinstance(value, Deferred):
+    if isinstance(value, LazyCall):
         return value.function(*(force(a) for a in value.args), **{k: force(v) for k, v in value.kwargs.items()})
     if type(value) in (list, tuple):
         return type(value)(force(v) for v in value)

@@ -10,7 +10,7 @@ from typing import Any
 import jax
 
 from shapecheck.evaluate.inputs.size_assignment import Substitution
-from shapecheck.evaluate.inputs.trial import Apart, Outcome, Trial
+from shapecheck.evaluate.inputs.trial import Apart, Trial, TrialOutcome
 from shapecheck.evaluate.probes.describe_value import is_array
 
 
@@ -20,7 +20,7 @@ def sizes_of(*values: Any) -> set[int]:
     return {size for array in arrays for size in array.shape if isinstance(size, int)}
 
 
-def untied(found: Outcome, attempt: Callable[[Trial], Outcome]) -> Outcome:
+def loosen(found: TrialOutcome, attempt: Callable[[Trial], TrialOutcome]) -> TrialOutcome:
     """What `found` shows, with another number for each name that was tied to a size of the model without need."""
     apart = found.prepared.apart if found.prepared is not None else Apart()
     for name, text in found.trial.substitution.ties:
@@ -37,7 +37,7 @@ def untied(found: Outcome, attempt: Callable[[Trial], Outcome]) -> Outcome:
     return found
 
 
-def limited(tied: Outcome, attempt: Callable[[Trial], Outcome]) -> Outcome | None:
+def try_as_limits(tied: TrialOutcome, attempt: Callable[[Trial], TrialOutcome]) -> TrialOutcome | None:
     """What `tied` shows with a smaller number for each that a name was tied to: that was only an upper limit, then."""
     prepared = tied.prepared
     ties = dict(tied.trial.substitution.ties)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from shapecheck.evaluate.inputs import name_hints
-from shapecheck.evaluate.inputs.size_assignment import Made
+from shapecheck.evaluate.inputs.size_assignment import InventedSizes
 
 ALL_EQUAL: Final = 2
 DEFAULTS_KEPT: Final = 1
@@ -19,14 +19,14 @@ DEFAULTS_FIRST: Final = (DEFAULTS_KEPT, 0, OVER_NONE, ALL_EQUAL)
 """The same for what is to be shown as it is: integers that have defaults keep them if that goes."""
 
 
-class Integers:
+class IntegerChoices:
     """Chooses integers in one of the ways above, and notes each in `chosen` under its parameter's name.
 
     Another `invention` has other sizes: what is the same for both does not depend on them. `kept` are defaults. What a
     constructor takes is noted in `made` with its place: inside of the parameter `inside`.
     """
 
-    def __init__(self, made: Made, variant: int, pinned: Mapping[str, int], invention: int = 0) -> None:
+    def __init__(self, made: InventedSizes, variant: int, pinned: Mapping[str, int], invention: int = 0) -> None:
         self.variant, self.pinned, self.invention = variant, pinned, invention
         self.chosen: dict[str, int] = {}
         self.kept: dict[str, int] = {}
@@ -36,7 +36,7 @@ class Integers:
         self._used: set[int] = set()
 
     @property
-    def known(self) -> dict[str, int]:
+    def by_parameter(self) -> dict[str, int]:
         """All, by the names of parameters."""
         return {**self.kept, **self.chosen}
 
@@ -47,13 +47,13 @@ class Integers:
         elif name in self.chosen:
             size = self.chosen[name]
         else:
-            size = self._made.chosen[name] = self._made_up(name)
+            size = self._made.chosen[name] = self._invent(name)
             if self.constructs:
                 self._made.places[name] = ".".join([*self.inside, name])
         self.chosen.setdefault(name, size)
         return size
 
-    def _made_up(self, name: str) -> int:
+    def _invent(self, name: str) -> int:
         if self.variant in (0, DEFAULTS_KEPT) and name in self._made.integers and not self.invention:
             return self._made.integers[name]
         particular = name_hints.particular_size(name, self.invention)

@@ -7,23 +7,23 @@ import re
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
-def _split(text: str) -> frozenset[str]:
+def _word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
 # Words that say "how many" or "how large", and not of what.
-_COUNTS = _split("n num number nb no of max min total size dim dims len length count d")
+_COUNTS = _word_set("n num number nb no of max min total size dim dims len length count d")
 _SHORTEST_PREFIX = 3  # `seq` of `sequence`; shorter ones begin too many words
 # One-letter names that nearly always mean one word.
 _LETTERS = {"b": "ba", "t": "ti", "c": "ch"}
 
-_SEQUENCE = _split(
+_SEQUENCE = _word_set(
     "s t l n seq sequence time timestep step length len token position pos patch context ctx block frame horizon"
 )
-_SPATIAL = _split("h w x y height row col column image img resolution res pixel spatial grid")
-_BATCH = _split("b bs batch example sample")
-_POINTS = _split("m point edge node vertex agent env environment particle query key")
-_OF_MODELS = _split(
+_SPATIAL = _word_set("h w x y height row col column image img resolution res pixel spatial grid")
+_BATCH = _word_set("b bs batch example sample")
+_POINTS = _word_set("m point edge node vertex agent env environment particle query key")
+_OF_MODELS = _word_set(
     "head group layer channel class feature hidden model embed embd embedding kernel expert code vocab latent unit"
 )
 
@@ -51,7 +51,7 @@ def are_namesakes(dim: str, integer: str) -> bool:
     """Whether a dim and an integer go by one name: `embed`, `embed_dim`; `t`, `num_timesteps`; `seq`, `max_len`."""
     if dim == integer:
         return True
-    left, right = _telling(dim), _telling(integer)
+    left, right = _significant_words(dim), _significant_words(integer)
     if left == right:
         return True
     if len(dim) == 1:
@@ -63,7 +63,7 @@ def are_namesakes(dim: str, integer: str) -> bool:
     return any(kind & set(left) and kind & set(right) for kind in (_SEQUENCE, _SPATIAL, _BATCH))
 
 
-def _telling(name: str) -> tuple[str, ...]:
+def _significant_words(name: str) -> tuple[str, ...]:
     found = words(name)
     return tuple(word for word in found if word not in _COUNTS) or found
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Union
 
 from shapecheck.evaluate.inputs.entries import nearest
-from shapecheck.evaluate.inputs.lazy_call import Deferred
+from shapecheck.evaluate.inputs.lazy_call import LazyCall
 from shapecheck.evaluate.inputs.user_examples import ExampleError
 
 _NOT_MADE = ("builtins", "inspect", "typing", "jax", "jaxlib", "numpy", "collections")
@@ -20,7 +20,7 @@ def heads(given: Mapping[str, Any]) -> dict[str, Any]:
     return {name.partition(".")[0]: value for name, value in given.items()}
 
 
-def parted(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+def split_nested(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
     """What is given whole, and what is given of others. Raises ExampleError for a name that is given in both ways."""
     whole = {name: value for name, value in given.items() if "." not in name}
     inner: dict[str, dict[str, Any]] = {}
@@ -44,7 +44,7 @@ def default_with(default: Any, given: Mapping[str, Any]) -> Any:
         names, replace = list(kind._fields), kind._replace
     else:
         return None
-    values, inner = parted(given)
+    values, inner = split_nested(given)
     for name in heads(given):
         if name not in names:
             raise ExampleError(f"{type(default).__qualname__} has no parameter {name!r}{nearest(name, names)}")
@@ -52,7 +52,7 @@ def default_with(default: Any, given: Mapping[str, Any]) -> Any:
         values[name] = default_with(getattr(default, name), rest)
         if values[name] is None:
             raise cannot(name, rest)
-    return Deferred(replace, [default], values)
+    return LazyCall(replace, [default], values)
 
 
 def classes_in(annotation: Any) -> Sequence[type]:

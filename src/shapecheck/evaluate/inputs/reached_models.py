@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
-from shapecheck.evaluate.inputs.entries import is_model, unwrapped
+from shapecheck.evaluate.inputs.entries import is_model, unwrap
 
 
-def reached(function: Any) -> dict[str, Any]:
+def reached_models(function: Any) -> dict[str, Any]:
     """The models, and containers that may hold some, by the names that the code has for them.
 
     Of two of one name, in functions that call each other, it is that of the outer one.
@@ -33,9 +33,9 @@ def reached(function: Any) -> dict[str, Any]:
 
 
 def _plain(function: Any) -> Any:
-    function = unwrapped(function)
+    function = unwrap(function)
     while isinstance(function, functools.partial):
-        function = unwrapped(function.func)
+        function = unwrap(function.func)
     return function.__func__ if inspect.ismethod(function) else function
 
 

@@ -19,20 +19,20 @@ import jax
 from shapecheck.evaluate.inputs import abstract_call
 from shapecheck.evaluate.inputs.runtime_annotations import annotation_of, array_type
 from shapecheck.evaluate.inputs.signature_facts import field_sizes
-from shapecheck.evaluate.inputs.size_assignment import Assignment
-from shapecheck.evaluate.inputs.ties import Signature, Written
-from shapecheck.evaluate.inputs.trial import Prepared, Recipe, Trial
+from shapecheck.evaluate.inputs.size_assignment import SizeAssignment
+from shapecheck.evaluate.inputs.ties import ArgumentSpec, CallSignature
+from shapecheck.evaluate.inputs.trial import BoundCall, CallSpec, Trial
 from shapecheck.evaluate.probes.describe_value import is_array, is_size
 from shapecheck.model import Assumption
 from shapecheck.shapes import Bindings, FixedDim, NamedDim, Spec, SpecError, is_variadic, match, parse_spec
-from shapecheck.worker.rpc import Described
+from shapecheck.worker.rpc import ParameterSpec
 
 _ATTEMPTS = 40
 _SECONDS = 3.0
 
 
 @dataclass(frozen=True)
-class Seen:
+class RecordedCall:
     """One call of a function: its arguments by parameter, tracers as abstract arrays; sizes known of its `self`."""
 
     function: Callable[..., Any]
@@ -45,7 +45,7 @@ class Seen:
         return frozenset(d for leaf in leaves if is_array(leaf) for d in leaf.shape if isinstance(d, int))
 
 
-def capture(function: Any, frame: FrameType, known: Mapping[str, int]) -> Seen | None:
+def capture(function: Any, frame: FrameType, known: Mapping[str, int]) -> RecordedCall | None:
     """The call that `frame` is the beginning of; None if it cannot be made again."""
     inner = _plain(function)
     if getattr(inner, "__code__", None) is not frame.f_code:
@@ -55,30 +55,30 @@ def capture(function: Any, frame: FrameType, known: Mapping[str, int]) -> Seen |
         arguments = jax.tree_util.tree_map(_abstract, values)
     except Exception:  # the user's own flattening
         return None
-    return Seen(inner, arguments, known)
+    return RecordedCall(inner, arguments, known)
 
 
-def coincides(seen: Seen, described: Mapping[str, Described]) -> bool:
+def coincides(seen: RecordedCall, described: Mapping[str, ParameterSpec]) -> bool:
     """Whether two names that its annotations or comments tell apart had one size, so that it shows too little."""
-    sizes = _sizes(seen, _described(seen, described))
+    sizes = _sizes(seen, _matching_specs(seen, described))
     free = [size for name, size in sizes.items() if name not in seen.known and size not in (0, 1)]
     return len(set(free)) < len(free)
 
 
-def is_symbolic(seen: Seen) -> bool:
+def is_symbolic(seen: RecordedCall) -> bool:
     """Whether some argument has a symbolic size: it is of no use for another evaluation."""
     leaves = jax.tree_util.tree_leaves(dict(seen.arguments))
     return any(not isinstance(d, int) for leaf in leaves if is_array(leaf) for d in leaf.shape)
 
 
-def recipe(
-    seen: Seen,
-    described: Mapping[str, Described],
+def replay_spec(
+    seen: RecordedCall,
+    described: Mapping[str, ParameterSpec],
     pinned: Mapping[str, int],
     claims: tuple[frozenset[str], ...] = (),
-) -> Recipe | None:
+) -> CallSpec | None:
     """How to call it again with free sizes; None if no argument is an array."""
-    told = _described(seen, described)
+    told = _matching_specs(seen, described)
     arrays = {name: v for name, v in seen.arguments.items() if isinstance(v, jax.ShapeDtypeStruct) and v.shape}
     if not arrays:
         return None
@@ -90,7 +90,7 @@ def recipe(
     kept = {name: size for name, size in sizes.items() if size in (0, 1)}
     known = {**kept, **seen.known, **integers, **pinned}
     texts = list(specs.values())
-    stays = _staying(seen, specs)
+    stays = _fixed_sizes(seen, specs)
     lasting = [Assumption("follows", name, "", "given") for name in sorted(specs.keys() - told.keys())]
     lasting += [
         Assumption("follows", name, str(size), "given")
@@ -100,25 +100,25 @@ def recipe(
 
     lasting += [Assumption("size", name, str(size), "given") for name, size in kept.items() if name not in seen.known]
 
-    def prepare(trial: Trial) -> Prepared:
-        assignment = Assignment(trial.mode, known, texts, trial.substitution, trial.variant, trial.rank)
+    def prepare(trial: Trial) -> BoundCall:
+        assignment = SizeAssignment(trial.mode, known, texts, trial.substitution, trial.variant, trial.rank)
         given = dict(seen.arguments)
         for name, text in specs.items():
             shape = assignment.array(text, "Float", name).shape
             given[name] = jax.ShapeDtypeStruct(shape, arrays[name].dtype)
         args, kwargs = _call(seen.function, given)
-        chosen = assignment.chosen()
-        return Prepared(
-            functools.partial(abstract_call.run, seen.function, *args, **kwargs),
+        chosen = assignment.chosen_sizes()
+        return BoundCall(
+            functools.partial(abstract_call.run_abstractly, seen.function, *args, **kwargs),
             chosen,
             {**fields, **known},
             own=frozenset(stays | seen.own_sizes()),
             shared=tuple((name, str(fields[name])) for name, _ in chosen if name in fields),
         )
 
-    return Recipe(
+    return CallSpec(
         prepare,
-        signature=Signature(tuple(Written(name, text) for name, text in specs.items()), claims, seen.function),
+        signature=CallSignature(tuple(ArgumentSpec(name, text) for name, text in specs.items()), claims, seen.function),
         ranks=(_rank(specs, arrays),),
         lasting=tuple(lasting),
         attempts=_ATTEMPTS,
@@ -126,7 +126,7 @@ def recipe(
     )
 
 
-def _described(seen: Seen, described: Mapping[str, Described]) -> dict[str, str]:
+def _matching_specs(seen: RecordedCall, described: Mapping[str, ParameterSpec]) -> dict[str, str]:
     """Parameter -> the spec that describes it, if the array that was seen is as it says."""
     told: dict[str, str] = {}
     memo = Bindings()
@@ -157,7 +157,7 @@ def _spec(text: str) -> Spec:
         return Spec((FixedDim(-1),))
 
 
-def _sizes(seen: Seen, specs: Mapping[str, str]) -> dict[str, int]:
+def _sizes(seen: RecordedCall, specs: Mapping[str, str]) -> dict[str, int]:
     """The size that each name of a plain axis was seen with."""
     found: dict[str, int] = {}
     for name, text in specs.items():
@@ -172,16 +172,16 @@ def _sizes(seen: Seen, specs: Mapping[str, str]) -> dict[str, int]:
     return found
 
 
-def _staying(seen: Seen, specs: Mapping[str, str]) -> set[int]:
+def _fixed_sizes(seen: RecordedCall, specs: Mapping[str, str]) -> set[int]:
     """The sizes of what stays as it was, beside the instance: other arguments, and what the function reaches."""
     rest = [v for n, v in seen.arguments.items() if n not in specs and n != "self"]
-    leaves = jax.tree_util.tree_leaves([*rest, *_reached(seen.function)])
+    leaves = jax.tree_util.tree_leaves([*rest, *_closure_values(seen.function)])
     sizes = {d for leaf in leaves if is_array(leaf) for d in leaf.shape if isinstance(d, int)}
     sizes |= {leaf for leaf in leaves if isinstance(leaf, int) and not isinstance(leaf, bool)}
     return sizes - {0, 1}
 
 
-def _reached(function: Any) -> list[Any]:
+def _closure_values(function: Any) -> list[Any]:
     """The arrays and numbers that a function closes over, or finds among the variables of its module."""
     code, cells = getattr(function, "__code__", None), getattr(function, "__closure__", None) or ()
     names = code.co_names if code is not None else ()

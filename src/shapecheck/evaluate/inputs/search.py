@@ -19,10 +19,10 @@ from shapecheck.evaluate.inputs import loosen_ties
 from shapecheck.evaluate.inputs.attempts import Attempts
 from shapecheck.evaluate.inputs.made_integers import ALL_EQUAL
 from shapecheck.evaluate.inputs.size_assignment import DIVISIBLE, DIVISIBLE_TOO, SQUARES, Substitution, substitutions
-from shapecheck.evaluate.inputs.suggest_ties import compared, proposals
+from shapecheck.evaluate.inputs.suggest_ties import compared_integers, proposals
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
-from shapecheck.evaluate.inputs.ties import Tie, explained
-from shapecheck.evaluate.inputs.trial import Outcome, Recipe, Trial
+from shapecheck.evaluate.inputs.ties import Tie, explain_tie
+from shapecheck.evaluate.inputs.trial import CallSpec, Trial, TrialOutcome
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.model import Assumption, Evaluation
 from shapecheck.worker.rpc import EntryPlan
@@ -38,16 +38,16 @@ _UNVERIFIED = ("template", "compare")  # what is shown as it is: any sizes that 
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """What one construction showed: outcomes that went to their end; or those that did not, all untied.
 
     `requires` is a tie that nothing explains and under which `tied` went to its end.
     """
 
-    ok: tuple[Outcome, ...] = ()
-    failed: tuple[Outcome, ...] = ()
+    ok: tuple[TrialOutcome, ...] = ()
+    failed: tuple[TrialOutcome, ...] = ()
     requires: Assumption | None = None
-    tied: tuple[Outcome, ...] = ()
+    tied: tuple[TrialOutcome, ...] = ()
 
 
 class Search:
@@ -56,14 +56,14 @@ class Search:
     def __init__(
         self,
         entry: EntryPlan,
-        recipe: Recipe,
+        recipe: CallSpec,
         recorder: Recorder,
         seconds: float = math.inf,
         renewed: Callable[[], AbstractContextManager[None]] | None = None,
     ) -> None:
         self.entry, self.recipe = entry, recipe
         self.attempts = Attempts(recipe, recorder, seconds, renewed)
-        self.shown: Outcome | None = None  # the latest of the evaluations
+        self.shown: TrialOutcome | None = None  # the latest of the evaluations
         self._accuses = entry.origin not in _UNVERIFIED
 
     def evaluate(self) -> tuple[Evaluation, ...]:
@@ -72,10 +72,10 @@ class Search:
         Raises CannotSynthesiseError if the model cannot be constructed in any way.
         """
         problem: CannotSynthesiseError | None = None
-        first: Found | None = None
+        first: SearchResult | None = None
         for construction in self.recipe.constructions:
             try:
-                found = self._constructed(construction)
+                found = self._try_construction(construction)
             except CannotSynthesiseError as error:
                 problem = error  # the last construction came the furthest
                 continue
@@ -88,7 +88,7 @@ class Search:
             if problem is not None:
                 raise problem
             return ()
-        return self._stopped(first)
+        return self._failure_evaluations(first)
 
     def numbers(self) -> Trial | None:
         """The first trial with numbers that evaluates, or that comes to where it needs values; None if none does.
@@ -96,10 +96,10 @@ class Search:
         Raises CannotSynthesiseError as `evaluate` does.
         """
         problem: CannotSynthesiseError | None = None
-        first: Found | None = None
+        first: SearchResult | None = None
         for construction in self.recipe.constructions:
             try:
-                found = self._sized(Trial("sized", construction=construction))
+                found = self._search_sizes(Trial("sized", construction=construction))
             except CannotSynthesiseError as error:
                 problem = error
                 continue
@@ -113,17 +113,17 @@ class Search:
         further = self._further(first) if first is not None else None
         return further.tied[0].trial if further is not None and further.tied else None
 
-    def _constructed(self, construction: int) -> Found:
-        found = self._sized(Trial("sized", construction=construction))
+    def _try_construction(self, construction: int) -> SearchResult:
+        found = self._search_sizes(Trial("sized", construction=construction))
         if not found.ok and not self._accuses:
             further = self._further(found)
-            found = Found(ok=further.tied) if further.tied else found
+            found = SearchResult(ok=further.tied) if further.tied else found
         if not found.ok:
             return found
         first = found.ok[0]
         symbolic = [outcome for outcome in self._symbolic(first) if outcome.ok]
-        if self.attempts.exhausted():  # a large model: one look has to do
-            return Found(ok=(*symbolic, first))
+        if self.attempts.is_exhausted():  # a large model: one look has to do
+            return SearchResult(ok=(*symbolic, first))
         again = self._again(found.ok)
         if not again and _has_free_names(first):
             first = _by_chance(first)
@@ -131,47 +131,47 @@ class Search:
         ranks = self._other_ranks(first)
         if any(not outcome.ok for outcome in ranks):  # what is seen is seen for that number of axes
             axes = Assumption("rank", "variadic dims", f"{first.trial.rank} axes", "written")
-            symbolic, runs = ([_assuming(each, axes) for each in some] for some in (symbolic, runs))
+            symbolic, runs = ([_add_assumption(each, axes) for each in some] for some in (symbolic, runs))
         others = [outcome for outcome in ranks if outcome.ok]
-        return Found(ok=(*symbolic, *runs, *self._named_elsewhere(runs), *others))
+        return SearchResult(ok=(*symbolic, *runs, *self._named_elsewhere(runs), *others))
 
-    def _sized(self, start: Trial) -> Found:
+    def _search_sizes(self, start: Trial) -> SearchResult:
         """The first run with numbers that goes to its end, untied if that goes, else under ties that are explained."""
-        failed: list[Outcome] = []
+        failed: list[TrialOutcome] = []
         for rank in self.recipe.ranks:
-            if failed and self.attempts.exhausted():
+            if failed and self.attempts.is_exhausted():
                 break
             for variant in _VARIANTS if rank == self.recipe.ranks[0] else (0, 2):
                 if variant in _SPECIAL and not any(map(_may_divide, failed)):
                     break
                 outcome = self.attempts.run(dataclasses.replace(start, rank=rank, variant=variant))
                 if outcome.ok:
-                    return Found(ok=self._untied(outcome))
+                    return SearchResult(ok=self._loosen(outcome))
                 if _needs_values(outcome):  # other sizes do not help
-                    return Found(failed=(outcome, *failed))
+                    return SearchResult(failed=(outcome, *failed))
                 failed.append(outcome)
-                if not _has_free_names(outcome) or self.attempts.exhausted():
+                if not _has_free_names(outcome) or self.attempts.is_exhausted():
                     break
         deepest = max(failed, key=lambda outcome: outcome.depth)
         if not _has_free_names(deepest):
-            return Found(failed=tuple(failed))
-        tied = self._tied(deepest, self._is_explained)
+            return SearchResult(failed=tuple(failed))
+        tied = self._search_ties(deepest, self._is_explained)
         if tied.ok:
-            return Found(ok=self._untied(tied))
+            return SearchResult(ok=self._loosen(tied))
         if _needs_values(tied):
-            return Found(failed=(tied,))
+            return SearchResult(failed=(tied,))
         if tied.trial.substitution == deepest.trial.substitution:
-            return Found(failed=tuple(failed))
+            return SearchResult(failed=tuple(failed))
         # Explained ties have led further: what fails there is what fails.
         again = (self.attempts.run(dataclasses.replace(tied.trial, variant=variant)) for variant in (0, 1, 2))
-        return Found(failed=tuple(outcome for outcome in again if not outcome.ok) or (tied,))
+        return SearchResult(failed=tuple(outcome for outcome in again if not outcome.ok) or (tied,))
 
-    def _symbolic(self, sized: Outcome) -> Iterator[Outcome]:
+    def _symbolic(self, sized: TrialOutcome) -> Iterator[TrialOutcome]:
         """The same with symbols. That JAX cannot go on with them is no matter where numbers do."""
         if self.recipe.symbolic:
             yield self.attempts.run(dataclasses.replace(sized.trial, mode="symbolic", variant=0))
 
-    def _again(self, found: Sequence[Outcome]) -> tuple[Outcome, ...]:
+    def _again(self, found: Sequence[TrialOutcome]) -> tuple[TrialOutcome, ...]:
         """A second run with other numbers, and another invention if anything was invented."""
         first = found[0]
         invents = (first.has_invented() and self._accuses) or self._has_other_integers(first)
@@ -183,26 +183,26 @@ class Search:
                 trial = dataclasses.replace(first.trial, variant=variant, invention=invention)
                 if variant in tried and not invention:
                     continue
-                other = self._attempted(self._as_tied(trial, first))
+                other = self._try_invention(self._as_tied(trial, first))
                 if other is not None and other.ok:
                     return (other,)
-                if self.attempts.exhausted():
+                if self.attempts.is_exhausted():
                     return ()
         return ()
 
-    def _attempted(self, trial: Trial) -> Outcome | None:
+    def _try_invention(self, trial: Trial) -> TrialOutcome | None:
         """A run of another invention, for which there may be no model."""
         try:
             return self.attempts.run(trial)
         except CannotSynthesiseError:
             return None
 
-    def _has_other_integers(self, outcome: Outcome) -> bool:
+    def _has_other_integers(self, outcome: TrialOutcome) -> bool:
         """Whether integers of a constructor or of the call were made up, so that others can be."""
         varies = self.recipe.varies and self._accuses  # what is shown as it is has one construction
         return varies and outcome.prepared is not None and bool(outcome.prepared.integers)
 
-    def _as_tied(self, trial: Trial, first: Outcome) -> Trial:
+    def _as_tied(self, trial: Trial, first: TrialOutcome) -> Trial:
         """A trial of another invention: sizes that names were tied to are others there."""
         if trial.invention == first.trial.invention or not first.trial.substitution.ties:
             return trial
@@ -217,7 +217,7 @@ class Search:
             ties.append((name, str(prepared.integers[named[0]]) if named else text))
         return dataclasses.replace(trial, substitution=Substitution(tuple(ties)))
 
-    def _named_elsewhere(self, seen: Sequence[Outcome]) -> tuple[Outcome, ...]:
+    def _named_elsewhere(self, seen: Sequence[TrialOutcome]) -> tuple[TrialOutcome, ...]:
         """Free names that the class or the code gives a size after all: what holds with that size is not false.
 
         Dims may have one size for a whole class, of the constructor's arrays too; and a local integer may have the
@@ -236,15 +236,15 @@ class Search:
         outcome = self.attempts.run(dataclasses.replace(first.trial, substitution=substitution))
         return (outcome,) if outcome.ok else ()
 
-    def _other_ranks(self, first: Outcome) -> tuple[Outcome, ...]:
+    def _other_ranks(self, first: TrialOutcome) -> tuple[TrialOutcome, ...]:
         """The same with none and two axes for variadic dims: a claim holds for each number of them, or not at all."""
         others = (rank for rank in (2, 0) if len(self.recipe.ranks) > 1 and rank != first.trial.rank)
         return tuple(self.attempts.run(dataclasses.replace(first.trial, rank=rank)) for rank in others)
 
-    def _untied(self, found: Outcome) -> tuple[Outcome, ...]:
-        return (loosen_ties.untied(found, self.attempts.run),)
+    def _loosen(self, found: TrialOutcome) -> tuple[TrialOutcome, ...]:
+        return (loosen_ties.loosen(found, self.attempts.run),)
 
-    def _tied(self, outcome: Outcome, admits: Callable[[Tie, Outcome], bool]) -> Outcome:
+    def _search_ties(self, outcome: TrialOutcome, admits: Callable[[Tie, TrialOutcome], bool]) -> TrialOutcome:
         """The run under the first ties that let it go to its end, or come to where it needs values; else the furthest.
 
         First what JAX says does not fit is tied, one pair of sizes after the other, as long as that leads further.
@@ -257,7 +257,7 @@ class Search:
                 found = self._with(outcome.trial, tie)
                 if found.ok or _needs_values(found):
                     return found
-                if self.attempts.exhausted():
+                if self.attempts.is_exhausted():
                     return outcome
                 if found.depth > outcome.depth or (found.depth == outcome.depth and found.place > outcome.place):
                     outcome = found
@@ -268,8 +268,8 @@ class Search:
         if prepared is None:
             return outcome
         names = tuple(name for name, _ in prepared.chosen)
-        for substitution in substitutions(names, prepared.known(), relations=self.recipe.relations):
-            if self.attempts.exhausted():
+        for substitution in substitutions(names, prepared.tie_candidates(), relations=self.recipe.relations):
+            if self.attempts.is_exhausted():
                 break
             if all(admits(tie, first) for tie in substitution.ties):
                 found = self.attempts.run(dataclasses.replace(first.trial, substitution=substitution))
@@ -277,19 +277,19 @@ class Search:
                     return found
         return outcome
 
-    def _with(self, trial: Trial, tie: Tie) -> Outcome:
+    def _with(self, trial: Trial, tie: Tie) -> TrialOutcome:
         substitution = Substitution((*trial.substitution.ties, tie))
         return self.attempts.run(dataclasses.replace(trial, substitution=substitution))
 
-    def _is_explained(self, tie: Tie, outcome: Outcome) -> bool:
-        return self._explained(tie, outcome).provenance != "invented"
+    def _is_explained(self, tie: Tie, outcome: TrialOutcome) -> bool:
+        return self._explain_tie(tie, outcome).provenance != "invented"
 
-    def _explained(self, tie: Tie, outcome: Outcome) -> Assumption:
+    def _explain_tie(self, tie: Tie, outcome: TrialOutcome) -> Assumption:
         if outcome.prepared is None:
             return Assumption("tie", *tie, "invented")
-        return explained(tie, self.recipe.signature, outcome.prepared.sizes())
+        return explain_tie(tie, self.recipe.signature, outcome.prepared.sizes())
 
-    def _is_mix_up(self, first: Found, other: Outcome) -> bool:
+    def _is_mix_up(self, first: SearchResult, other: TrialOutcome) -> bool:
         """Whether sizes that happen to be equal in another construction are what an error of distinct ones is about.
 
         That they fit where they are equal does not excuse a mix-up of two that the claims tell apart.
@@ -300,12 +300,12 @@ class Search:
             return True
         sizes = other.prepared.integers if other.prepared is not None else {}
         for outcome in first.failed[:1]:
-            for left, right in compared(outcome):
+            for left, right in compared_integers(outcome):
                 if left in sizes and sizes[left] == sizes.get(right) and self.recipe.signature.names_both(left, right):
                     return True
         return False
 
-    def _shape_error(self, found: Found) -> Outcome | None:
+    def _shape_error(self, found: SearchResult) -> TrialOutcome | None:
         """The attempt to show for a shape error of the code itself: every untied run raised one, on the same line."""
         failed = found.failed
         if not failed or not self.attempts.complete or not self.recipe.certain:
@@ -314,7 +314,7 @@ class Search:
             return None
         return failed[0] if len({o.place for o in failed}) == 1 and failed[0].place[0] else None
 
-    def _errors(self, found: Found) -> tuple[Outcome, ...]:
+    def _errors(self, found: SearchResult) -> tuple[TrialOutcome, ...]:
         """The runs that show a shape error of the code: it stays on its line, whatever the sizes and inventions are."""
         error = self._shape_error(found)
         if error is None:
@@ -323,12 +323,12 @@ class Search:
             return (error,)
         if not error.has_invented() and self.recipe.constructions == (0,):
             return found.failed[:_LEAST_FAILURES]
-        other = self._attempted(dataclasses.replace(error.trial, variant=1, invention=1))
+        other = self._try_invention(dataclasses.replace(error.trial, variant=1, invention=1))
         if other is None or other.failure is None or other.failure.kind != "shape" or other.place != error.place:
             return ()
         return error, other
 
-    def _further(self, found: Found) -> Found:
+    def _further(self, found: SearchResult) -> SearchResult:
         """The tie under which the code runs after all, though nothing explains it."""
         if not found.failed:
             return found
@@ -336,17 +336,17 @@ class Search:
         if not _has_free_names(deepest):
             return found
         self.attempts.allow(_FURTHER)
-        tied = self._tied(deepest, lambda tie, outcome: True)
+        tied = self._search_ties(deepest, lambda tie, outcome: True)
         if not tied.ok:
             return found
-        bare = loosen_ties.limited(tied, self.attempts.run)
+        bare = loosen_ties.try_as_limits(tied, self.attempts.run)
         if bare is not None:
             return dataclasses.replace(found, tied=(bare,))
-        ties = (self._explained(tie, tied) for tie in tied.trial.substitution.ties)
+        ties = (self._explain_tie(tie, tied) for tie in tied.trial.substitution.ties)
         requires = next((each for each in ties if each.provenance == "invented"), None)
         return dataclasses.replace(found, requires=requires, tied=(tied,))
 
-    def _stopped(self, found: Found) -> tuple[Evaluation, ...]:
+    def _failure_evaluations(self, found: SearchResult) -> tuple[Evaluation, ...]:
         """What to show of an entry that does not evaluate: a shape error if it is one of the code, else the reason."""
         if any(map(_needs_values, found.failed)):
             return (self._result(found.failed[0]),)
@@ -364,13 +364,13 @@ class Search:
         return (self._result(deepest),)
 
     @staticmethod
-    def _as_error(outcome: Outcome, requires: str) -> Outcome:
+    def _as_error(outcome: TrialOutcome, requires: str) -> TrialOutcome:
         failure = outcome.failure
         return dataclasses.replace(
             outcome, failure=dataclasses.replace(failure, requires=requires) if failure is not None else None
         )
 
-    def _result(self, outcome: Outcome) -> Evaluation:
+    def _result(self, outcome: TrialOutcome) -> Evaluation:
         failure, entry, prepared = outcome.failure, self.entry, outcome.prepared
         self.shown = outcome
         return Evaluation(
@@ -392,19 +392,19 @@ class Search:
             outcome.stages,
         )
 
-    def _assumptions(self, outcome: Outcome) -> Iterator[Assumption]:
+    def _assumptions(self, outcome: TrialOutcome) -> Iterator[Assumption]:
         yield from self.recipe.lasting
         if outcome.prepared is None:
             return
         yield from outcome.prepared.assumptions
-        yield from (self._explained(tie, outcome) for tie in outcome.trial.substitution.ties)
+        yield from (self._explain_tie(tie, outcome) for tie in outcome.trial.substitution.ties)
         if outcome.trial.construction == ALL_EQUAL:
             yield Assumption("size", "the constructor's integers", "all equal", "invented")
         if outcome.trial.variant == SQUARES:
             yield Assumption("size", "free dims", "powers of four", "invented")
 
 
-def _may_divide(outcome: Outcome) -> bool:
+def _may_divide(outcome: TrialOutcome) -> bool:
     """Whether the code may take only sizes of a special kind: JAX says so, or a check of the user's own failed."""
     failure = outcome.failure
     if failure is None or outcome.has_guessed_rank():
@@ -412,24 +412,24 @@ def _may_divide(outcome: Outcome) -> bool:
     return failure.kind == "other" or _DIVIDING.search(failure.message) is not None
 
 
-def _by_chance(found: Outcome) -> Outcome:
+def _by_chance(found: TrialOutcome) -> TrialOutcome:
     """A run with sizes that evaluate once and never again: they fit by chance, and prove nothing."""
     sizes = ", ".join(f"{name}={size}" for name, size in found.prepared.chosen) if found.prepared is not None else ""
-    return _assuming(found, Assumption("size", "free dims", sizes, "invented"))
+    return _add_assumption(found, Assumption("size", "free dims", sizes, "invented"))
 
 
-def _assuming(found: Outcome, assumption: Assumption) -> Outcome:
+def _add_assumption(found: TrialOutcome, assumption: Assumption) -> TrialOutcome:
     if found.prepared is None:
         return found
     assumptions = (*found.prepared.assumptions, assumption)
     return dataclasses.replace(found, prepared=dataclasses.replace(found.prepared, assumptions=assumptions))
 
 
-def _has_free_names(outcome: Outcome) -> bool:
+def _has_free_names(outcome: TrialOutcome) -> bool:
     return outcome.prepared is not None and bool(outcome.prepared.chosen or outcome.trial.substitution.ties)
 
 
-def _local_integers(outcome: Outcome) -> Iterator[tuple[str, str]]:
+def _local_integers(outcome: TrialOutcome) -> Iterator[tuple[str, str]]:
     """The free names of an outcome that local integers have too: each with its size, or the model's integer it is.
 
     None of those that were made up here for the dims themselves.
@@ -443,5 +443,5 @@ def _local_integers(outcome: Outcome) -> Iterator[tuple[str, str]]:
             yield each.name, named.get(each.size, each.size)
 
 
-def _needs_values(outcome: Outcome) -> bool:
+def _needs_values(outcome: TrialOutcome) -> bool:
     return outcome.failure is not None and outcome.failure.kind == "value"

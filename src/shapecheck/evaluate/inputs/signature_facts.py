@@ -14,11 +14,11 @@ from shapecheck.evaluate.inputs.runtime_annotations import annotation_of, array_
 from shapecheck.evaluate.inputs.size_assignment import free_names
 from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.shapes import AnyDims, Bindings, SpecError, match, parse_spec
-from shapecheck.worker.rpc import Described
+from shapecheck.worker.rpc import ParameterSpec
 
 _LARGEST_DIVISOR = 512
 
-Descriptions = Mapping[str, Described]
+Descriptions = Mapping[str, ParameterSpec]
 
 
 def annotated_original(cls: type, function: Any) -> Any:
@@ -60,7 +60,7 @@ def specs_of(function: Any, described: Descriptions) -> list[str]:
     specs = [described[name].spec for name in parameters if name in described]
     for name, parameter in parameters.items():
         annotation = annotation_of(function, name, parameter.annotation)
-        specs += _annotated(annotation)
+        specs += _annotation_shapes(annotation)
         if name not in described and parameter.default is parameter.empty and is_plain_array(annotation):
             specs.append(f"*{name}")
     return specs
@@ -96,15 +96,15 @@ def code_integers(function: Any) -> tuple[int, ...]:
     return tuple(n for n in dict.fromkeys(found) if 2 < n <= _LARGEST_DIVISOR)
 
 
-def _annotated(annotation: Any) -> Iterator[str]:
+def _annotation_shapes(annotation: Any) -> Iterator[str]:
     found = array_type(annotation)
     if found is not None:
         yield found.shape
     for argument in getattr(annotation, "__args__", ()) or ():
-        yield from _annotated(argument)
+        yield from _annotation_shapes(argument)
     leaf = getattr(annotation, "leaftype", None)
     if leaf is not None:
-        yield from _annotated(leaf)
+        yield from _annotation_shapes(leaf)
 
 
 def integers_of(model: Any) -> dict[str, int]:
@@ -154,7 +154,7 @@ def wants_state(function: Any, model: Any) -> bool:
     return any(isinstance(leaf, index) for leaf in leaves)
 
 
-def bound(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+def bind_arguments(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments, which may be some of all, by the names of parameters; none if they do not fit."""
     try:
         return dict(inspect.signature(function).bind_partial(*args, **kwargs).arguments)
@@ -162,7 +162,7 @@ def bound(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict
         return {}
 
 
-def lacking(function: Any, given: Mapping[str, Any]) -> list[str]:
+def missing_parameters(function: Any, given: Mapping[str, Any]) -> list[str]:
     """The parameters that have neither an argument nor a default."""
     try:
         parameters = inspect.signature(function).parameters
@@ -179,7 +179,7 @@ def lacking(function: Any, given: Mapping[str, Any]) -> list[str]:
 
 def with_state(function: Any, model: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
     """`state` for a stateful Equinox model, made inside the trace."""
-    if bound(function, (model, *args), kwargs).get("state") is None and wants_state(function, model):
+    if bind_arguments(function, (model, *args), kwargs).get("state") is None and wants_state(function, model):
         equinox: Any = sys.modules["equinox"]
         return {**kwargs, "state": equinox.nn.State(model)}
     return kwargs

@@ -26,7 +26,7 @@ from shapecheck.shapes import (
     VariadicDim,
     parse_spec,
 )
-from shapecheck.shapes.expressions import Binary, Braced, Call, Expression, Int, Name, Unary
+from shapecheck.shapes.expressions import Binary, BracedExpression, Expression, FunctionCall, Int, Name, Unary
 
 # Free dims lie in this range. The bounds let JAX decide what would otherwise be inconclusive (`x[:3]`, `h - 2 >= 0`,
 # a table of 1024 positions cut to the length of the sequence), and `== 1` soundly.
@@ -94,7 +94,7 @@ _INDEPENDENT = Substitution()
 
 
 @dataclass
-class Made:
+class InventedSizes:
     """Numbers that nobody gave. Where an earlier evaluation had some, they are taken again: what is made up for a
     name shall not depend on which other names there are. `chosen` are the `integers` of this one, `places` where a
     constructor takes them: `cfg.depth`. `own` are sizes of the model, which others shall not have; None where that does
@@ -108,7 +108,7 @@ class Made:
     own: set[int] | None = None
 
 
-class Assignment:
+class SizeAssignment:
     """What each dim name stands for in one attempt.
 
     `known` are sizes told by the constructor, by fields or by the configuration; all other names are free. Names are
@@ -123,11 +123,11 @@ class Assignment:
         substitution: Substitution = _INDEPENDENT,
         variant: int = 0,
         rank: int = 1,
-        made: Made | None = None,
+        made: InventedSizes | None = None,
         divisors: Iterable[int] = (),
     ) -> None:
         self.mode = mode
-        self.made = made or Made()
+        self.made = made or InventedSizes()
         self.known = dict(known)
         self.ties = dict(substitution.ties)
         self.variadic_rank = rank
@@ -153,12 +153,12 @@ class Assignment:
         self.known[name] = size
         self._told.add(size)
 
-    def shared(self, constructor: Assignment) -> tuple[tuple[str, str], ...]:
+    def shared_names(self, constructor: SizeAssignment) -> tuple[tuple[str, str], ...]:
         """The free names that arrays given to the constructor have too, with the sizes that they had there."""
         used = ((n, constructor.used.get(n)) for n in self.free if n not in self.known)
         return tuple((n, str(size)) for n, size in used if type(size) is int)
 
-    def fixed(self) -> set[int]:
+    def tied_sizes(self) -> set[int]:
         """The numbers that dims were tied to."""
         return {int(text) for text in self.ties.values() if text.isdigit()} | self._told
 
@@ -207,7 +207,7 @@ class Assignment:
             return key
         return jax.ShapeDtypeStruct((2,), jnp.uint32)
 
-    def chosen(self) -> tuple[tuple[str, str], ...]:
+    def chosen_sizes(self) -> tuple[tuple[str, str], ...]:
         """What was chosen for each name that arrays were made of, as text for messages."""
         free = [(n, str(self._sizes[n])) for n in self.free if n in self.used and n not in self.known]
         return tuple(free + [(n, t) for n, t in self.ties.items() if n not in self.known])
@@ -248,13 +248,13 @@ def _compute(expression: Expression, size: Callable[[str], Any]) -> Any:
         return expression.value
     if isinstance(expression, Name):
         return size(expression.text)
-    if isinstance(expression, Braced):
+    if isinstance(expression, BracedExpression):
         return _compute(expression.inner, size)
     if isinstance(expression, Unary) and expression.operator == "-":
         return -_compute(expression.operand, size)
     if isinstance(expression, Binary) and expression.operator in _BINARY:
         return _BINARY[expression.operator](_compute(expression.left, size), _compute(expression.right, size))
-    if isinstance(expression, Call) and expression.function in ("max", "min"):
+    if isinstance(expression, FunctionCall) and expression.function in ("max", "min"):
         pick: Callable[..., Any] = max if expression.function == "max" else min
         return pick(*(_compute(a, size) for a in expression.arguments))
     raise UnknownSizeError(f"{expression} cannot be computed before the call")

@@ -6,14 +6,14 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping
 
-from shapecheck.evaluate.inputs.trial import Outcome
+from shapecheck.evaluate.inputs.trial import TrialOutcome
 
 _WORD = re.compile(r"\d+\*[^\W\d]\w*|[^\W\d]\w*|(?<![/.])\d+")
 _MOST = 12
 _LARGEST_FIXED = 4096  # larger numbers of a message are no sizes of one axis: products, addresses, bugs' numbers
 
 
-def proposals(outcome: Outcome) -> list[tuple[str, str]]:
+def proposals(outcome: TrialOutcome) -> list[tuple[str, str]]:
     """Ties to try after a failure: a free name of its message with each size and each other free name there.
 
     The message of a symbolic run has names, that of a sized one the numbers that stand for them.
@@ -24,7 +24,7 @@ def proposals(outcome: Outcome) -> list[tuple[str, str]]:
     free = {text: name for name, text in prepared.chosen}
     words = list(dict.fromkeys(w for text in _texts(outcome) for w in _WORD.findall(text)))
     names = [w for w in words if w in free]
-    known = prepared.known()
+    known = prepared.tie_candidates()
     # Two is the size of points in a plane, but of random keys too, which nobody means.
     least = 3 if any(array.startswith("uint32[2") for _, array in failure.arrays) else 2
     sizes = [w for w in words if w not in free and w.isdigit() and int(w) in known]
@@ -34,7 +34,7 @@ def proposals(outcome: Outcome) -> list[tuple[str, str]]:
     return list(dict.fromkeys(_pairs(free, names, sizes, fixed, multiples)))[:_MOST]
 
 
-def compared(outcome: Outcome) -> Iterator[tuple[str, str]]:
+def compared_integers(outcome: TrialOutcome) -> Iterator[tuple[str, str]]:
     """The pairs of integers, by name, whose sizes stand beside each other in the message of a failure."""
     if outcome.failure is None or outcome.prepared is None:
         return
@@ -44,7 +44,7 @@ def compared(outcome: Outcome) -> Iterator[tuple[str, str]]:
         yield from itertools.product(left, right)
 
 
-def _texts(outcome: Outcome) -> Iterator[str]:
+def _texts(outcome: TrialOutcome) -> Iterator[str]:
     if outcome.failure is not None:
         yield outcome.failure.message
         yield from (text for _, text in outcome.failure.arrays)

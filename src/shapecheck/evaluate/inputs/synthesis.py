@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from shapecheck.evaluate.inputs import name_hints
-from shapecheck.evaluate.inputs.lazy_call import Deferred
-from shapecheck.evaluate.inputs.made_integers import DEFAULTS_KEPT, OVER_NONE, Integers
-from shapecheck.evaluate.inputs.nested_arguments import cannot, classes_in, default_with, heads, parted
+from shapecheck.evaluate.inputs.lazy_call import LazyCall
+from shapecheck.evaluate.inputs.made_integers import DEFAULTS_KEPT, OVER_NONE, IntegerChoices
+from shapecheck.evaluate.inputs.nested_arguments import cannot, classes_in, default_with, heads, split_nested
 from shapecheck.evaluate.inputs.random_keys import Keys, admits_key
 from shapecheck.evaluate.inputs.runtime_annotations import (
     MISSING,
@@ -22,10 +22,10 @@ from shapecheck.evaluate.inputs.runtime_annotations import (
     is_config,
     signature_of,
 )
-from shapecheck.evaluate.inputs.size_assignment import Assignment
-from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError, Values
+from shapecheck.evaluate.inputs.size_assignment import SizeAssignment
+from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError, ValueSynthesis
 from shapecheck.evaluate.inputs.user_examples import check_names
-from shapecheck.worker.rpc import Described
+from shapecheck.worker.rpc import ParameterSpec
 
 _DEPTH = 6
 
@@ -40,27 +40,27 @@ class Synthesis:
 
     def __init__(
         self,
-        assignment: Assignment,
+        assignment: SizeAssignment,
         *,
         variant: int = 0,
         invention: int = 0,
         pinned: Mapping[str, int] = types.MappingProxyType({}),
         subclasses: Callable[[type], Sequence[type]] = lambda cls: (),
-        described: Callable[[type], Mapping[str, Described]] = lambda cls: {},
+        described: Callable[[type], Mapping[str, ParameterSpec]] = lambda cls: {},
         keys: Keys | None = None,
     ) -> None:
         self.assignment = assignment
         self.subclasses, self.described = subclasses, described
-        self.integers = Integers(assignment.made, variant, pinned, invention)
+        self.integers = IntegerChoices(assignment.made, variant, pinned, invention)
         self.keys = keys or Keys()
-        self.values = Values(assignment, self.integers, self._instance, self.keys)
+        self.values = ValueSynthesis(assignment, self.integers, self._instance, self.keys)
         self.made_up: dict[str, int] = {}  # sizes inside of modules that nobody gave: `model.width`
         self._building: list[type] = []
 
     def arguments(
         self,
         function: Callable[..., Any],
-        described: Mapping[str, Described] = types.MappingProxyType({}),
+        described: Mapping[str, ParameterSpec] = types.MappingProxyType({}),
         given: Mapping[str, Any] = types.MappingProxyType({}),
         *,
         skip: int = 0,
@@ -71,7 +71,7 @@ class Synthesis:
         Those that are `given` may be arguments of others: `cfg.depth` of `cfg`. Raises CannotSynthesiseError for the
         first parameter that nothing explains, ExampleError for a given one that is not there.
         """
-        given, inner = parted(given)
+        given, inner = split_nested(given)
         positional: list[Any] = []
         named: dict[str, Any] = {}
         parameters = list(_signature(function).parameters.values())[skip:]
@@ -120,7 +120,7 @@ class Synthesis:
         return self._instance(classes[0], name, given)
 
     def only(
-        self, names: Sequence[str], function: Callable[..., Any], described: Mapping[str, Described]
+        self, names: Sequence[str], function: Callable[..., Any], described: Mapping[str, ParameterSpec]
     ) -> dict[str, Any]:
         """Arguments for these parameters alone. Raises CannotSynthesiseError as `arguments` does."""
         parameters = _signature(function).parameters
@@ -140,7 +140,7 @@ class Synthesis:
                 self.assignment.know(name, size)
 
     def _argument(
-        self, function: Any, parameter: inspect.Parameter, described: Described | None, constructing: bool
+        self, function: Any, parameter: inspect.Parameter, described: ParameterSpec | None, constructing: bool
     ) -> Any:
         name, default = parameter.name, parameter.default
         annotation = annotation_of(function, name, parameter.annotation)
@@ -159,7 +159,7 @@ class Synthesis:
                 return MISSING
             return self.integers.choose(name)
         if described is not None and (not is_array_type(annotation) or _is_open(annotation)):
-            return self._described(annotation, name, described)
+            return self._from_description(annotation, name, described)
         try:
             return self.values.value(annotation, name, constructing=constructing)
         except CannotSynthesiseError:
@@ -167,7 +167,7 @@ class Synthesis:
                 return MISSING
             raise
 
-    def _described(self, annotation: Any, name: str, described: Described) -> Any:
+    def _from_description(self, annotation: Any, name: str, described: ParameterSpec) -> Any:
         """The array that a comment or docstring describes, or an instance of a class whose arrays all are like it."""
         found = array_type(annotation)
         if found is not None:
@@ -202,7 +202,7 @@ class Synthesis:
             if not is_config(cls):
                 sizes = sorted(each for each in chosen.keys() - before if not name_hints.is_fixed(each))
                 self.made_up.update({f"{name}.{each}": chosen[each] for each in sizes})
-            return Deferred(cls, positional, named)
+            return LazyCall(cls, positional, named)
         except CannotSynthesiseError as error:
             raise CannotSynthesiseError(f"`{name}: {cls.__name__}`: {error}", error.parameters) from None
         finally:

@@ -17,8 +17,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from shapecheck.evaluate.inputs import name_hints
-from shapecheck.evaluate.inputs.lazy_call import Deferred, activation, promised, reduction
-from shapecheck.evaluate.inputs.made_integers import Integers
+from shapecheck.evaluate.inputs.lazy_call import LazyCall, activation, promise, reduction
+from shapecheck.evaluate.inputs.made_integers import IntegerChoices
 from shapecheck.evaluate.inputs.random_keys import Keys, key_types
 from shapecheck.evaluate.inputs.runtime_annotations import (
     MISSING,
@@ -27,9 +27,9 @@ from shapecheck.evaluate.inputs.runtime_annotations import (
     is_plain_array,
     preference,
 )
-from shapecheck.evaluate.inputs.size_assignment import Assignment
+from shapecheck.evaluate.inputs.size_assignment import SizeAssignment
 from shapecheck.model.assumption import AssumptionKind
-from shapecheck.worker.rpc import Described
+from shapecheck.worker.rpc import ParameterSpec
 
 
 def _axes(count: int) -> str:
@@ -47,7 +47,7 @@ class CannotSynthesiseError(Exception):
         self.parameters, self.constructing = parameters, constructing
 
 
-class Values:
+class ValueSynthesis:
     """Makes values of annotated types: arrays under one assignment of sizes, objects of classes by `instance`.
 
     `inventions` are those of which nothing says the shape. Another invention has others in their place, so that what
@@ -55,14 +55,14 @@ class Values:
     """
 
     def __init__(
-        self, assignment: Assignment, integers: Integers, instance: Callable[[type, str], Any], keys: Keys
+        self, assignment: SizeAssignment, integers: IntegerChoices, instance: Callable[[type, str], Any], keys: Keys
     ) -> None:
         self.assignment, self.integers, self._instance, self.keys = assignment, integers, instance, keys
         self.inventions: dict[tuple[AssumptionKind, str], str] = {}
-        self._leaf: Described | None = None
+        self._leaf: ParameterSpec | None = None
 
     @contextlib.contextmanager
-    def alike(self, described: Described) -> Iterator[None]:
+    def alike(self, described: ParameterSpec) -> Iterator[None]:
         """Let plain arrays be as `described` meanwhile: they are the leaves of an instance, which share its shape."""
         before, self._leaf = self._leaf, described
         try:
@@ -105,7 +105,7 @@ class Values:
         """A function that gives what its annotation promises, else one that keeps shapes."""
         if len(arguments) == 2 and is_array_type(arguments[1]):
             try:
-                return functools.partial(promised, self.value(arguments[1], name))
+                return functools.partial(promise, self.value(arguments[1], name))
             except CannotSynthesiseError:
                 pass
         if name_hints.is_activation(name):
@@ -126,7 +126,7 @@ class Values:
         if isinstance(annotation, type) and issubclass(annotation, enum.Enum):
             return next(iter(annotation))
         if label == "Rngs" and isinstance(annotation, type) and annotation.__module__.startswith("flax."):
-            return Deferred(annotation, [0], {})
+            return LazyCall(annotation, [0], {})
         if label in ("PRNGKeyArray", "KeyArray") or name_hints.is_key(name):
             return self.key(annotation, name)
         if label in ("DTypeLike", "DType", "dtype"):
@@ -144,7 +144,7 @@ class Values:
     def _by_name(self, name: str, constructing: bool) -> Any:
         nnx: Any = sys.modules.get("flax.nnx")
         if constructing and name == "rngs" and nnx is not None:
-            return Deferred(nnx.Rngs, [0], {})
+            return LazyCall(nnx.Rngs, [0], {})
         if name_hints.is_key(name):
             return self.key(MISSING, name)
         if name_hints.flag(name) is not None:

@@ -28,7 +28,7 @@ _NAME = re.compile(r"[^\W\d]\w*")
 
 
 @dataclass(frozen=True)
-class Written:
+class ArgumentSpec:
     """What is written of one array argument. `formal` is an annotation, and no comment or docstring."""
 
     parameter: str
@@ -37,10 +37,10 @@ class Written:
 
 
 @dataclass(frozen=True)
-class Signature:
+class CallSignature:
     """What is written of a call: its arrays, the names that each claim of its scope uses, and the function itself."""
 
-    arrays: tuple[Written, ...] = ()
+    arrays: tuple[ArgumentSpec, ...] = ()
     claims: tuple[frozenset[str], ...] = ()
     function: Any = None
 
@@ -48,7 +48,7 @@ class Signature:
         """The names of feature axes: the last one of some array, or the channels before two others, and no extent."""
         return frozenset(name for array in self.arrays for name in _feature_axes(parse_spec(array.spec).dims))
 
-    def tells_apart(self, first: str, second: str) -> bool:
+    def distinguishes(self, first: str, second: str) -> bool:
         """Whether one claim names both."""
         return any(first in names and second in names for names in self._all())
 
@@ -83,32 +83,34 @@ class Sizes:
     arguments: frozenset[str] = frozenset()
     own: frozenset[int] = frozenset()
 
-    def named(self, size: int) -> list[str]:
+    def names_of(self, size: int) -> list[str]:
         """The integers of this size."""
         return [name for name, value in self.integers.items() if value == size]
 
 
-def explained(tie: Tie, signature: Signature, sizes: Sizes) -> Assumption:
+def explain_tie(tie: Tie, signature: CallSignature, sizes: Sizes) -> Assumption:
     """The tie as an assumption, with what explains it; it is `invented` if nothing does."""
     name, text = tie
     if text.isdigit():
         return _to_size(name, int(text), signature, sizes)
     if text.isidentifier():
         written = signature.is_formal(name) and signature.is_formal(text)
-        namesake = not written and not signature.tells_apart(name, text) and are_namesakes(name, text)
+        namesake = not written and not signature.distinguishes(name, text) and are_namesakes(name, text)
         return Assumption("tie", name, text, "namesake" if namesake else "invented")
     related = [name, *_NAME.findall(text)]
-    is_said = any(_says_relation(each) for each in related) or bool(_computed(signature.function) & set(related))
+    is_said = any(_says_relation(each) for each in related) or bool(
+        _computed_variables(signature.function) & set(related)
+    )
     return Assumption("tie", name, text, "written" if is_said else "invented")
 
 
-def _to_size(name: str, size: int, signature: Signature, sizes: Sizes) -> Assumption:
-    named = sizes.named(size)
+def _to_size(name: str, size: int, signature: CallSignature, sizes: Sizes) -> Assumption:
+    named = sizes.names_of(size)
     argument = next((each for each in named if each in sizes.arguments and not is_of_models(each)), None)
     if argument is not None and not signature.uses(argument):
         # No claim says what the integer is: its caller lets it follow the arrays.
         return Assumption("tie", name, argument, "written")
-    apart = next((each for each in named if signature.tells_apart(name, each) or each == argument), None)
+    apart = next((each for each in named if signature.distinguishes(name, each) or each == argument), None)
     if apart is not None:
         return Assumption("tie", name, apart, "invented")
     namesake = next((each for each in named if are_namesakes(name, each)), None)
@@ -121,7 +123,7 @@ def _to_size(name: str, size: int, signature: Signature, sizes: Sizes) -> Assump
     return Assumption("tie", name, shown, "alias" if is_alias else "invented")
 
 
-def _stands_beside(name: str, size: int, signature: Signature, sizes: Sizes) -> bool:
+def _stands_beside(name: str, size: int, signature: CallSignature, sizes: Sizes) -> bool:
     """Whether an array with this axis has another of that size already."""
     for array in signature.arrays:
         dims = parse_spec(array.spec).dims
@@ -152,7 +154,7 @@ def _says_relation(name: str) -> bool:
     return bool(_RELATING & set(words(name))) or name[-1:].isdigit()
 
 
-def _computed(function: Callable[..., Any] | None) -> frozenset[str]:
+def _computed_variables(function: Callable[..., Any] | None) -> frozenset[str]:
     """The variables of a function that are computed of others: `half = d // 2`."""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function))) if function is not None else None

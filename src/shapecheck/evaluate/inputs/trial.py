@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from shapecheck.evaluate.inputs.size_assignment import Substitution
-from shapecheck.evaluate.inputs.ties import Signature, Sizes
+from shapecheck.evaluate.inputs.ties import CallSignature, Sizes
 from shapecheck.model import Assumption, Call, Failure, Mode, Stage
 
 INDEPENDENT = Substitution()
@@ -40,7 +40,7 @@ class Apart:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class BoundCall:
     """An entry made ready for one trial.
 
     `chosen` are the sizes of its free names, `integers` those of its model and its arguments by name, `arguments` the
@@ -61,13 +61,13 @@ class Prepared:
         """All sizes of the trial."""
         return Sizes(dict(self.chosen), self.integers, self.arguments, self.own)
 
-    def known(self) -> tuple[int, ...]:
+    def tie_candidates(self) -> tuple[int, ...]:
         """The sizes that a free name may be tied to."""
         return tuple(dict.fromkeys(size for size in self.integers.values() if size > 2))
 
 
 @dataclass(frozen=True)
-class Recipe:
+class CallSpec:
     """How an entry is run under a trial, and what the search may vary.
 
     `relations` lets free names be tied to each other blindly. The `signature` has what is written of the arguments,
@@ -77,9 +77,9 @@ class Recipe:
     `seconds`.
     """
 
-    prepare: Callable[[Trial], Prepared]
+    prepare: Callable[[Trial], BoundCall]
     relations: bool = False
-    signature: Signature = field(default_factory=Signature)
+    signature: CallSignature = field(default_factory=CallSignature)
     certain: bool = True
     symbolic: bool = True
     constructions: tuple[int, ...] = (0,)
@@ -91,12 +91,12 @@ class Recipe:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TrialOutcome:
     """What one attempt showed."""
 
     trial: Trial
     calls: tuple[Call, ...]
-    prepared: Prepared | None
+    prepared: BoundCall | None
     failure: Failure | None
     stages: tuple[Stage, ...] = ()
 

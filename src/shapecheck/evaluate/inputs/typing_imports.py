@@ -27,7 +27,7 @@ def _typing_names(module: str) -> Mapping[str, Any]:
     for statement in _imports(tree):
         for alias in statement.names:
             name = alias.asname or (alias.name.partition(".")[0] if isinstance(statement, ast.Import) else alias.name)
-            value = _imported(statement, alias, package)
+            value = _import_name(statement, alias, package)
             if value is not None:
                 found[name] = value
     return found
@@ -39,7 +39,7 @@ def _imports(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:
             yield from (s for s in statement.body if isinstance(s, (ast.Import, ast.ImportFrom)))
 
 
-def _imported(statement: ast.Import | ast.ImportFrom, alias: ast.alias, package: str) -> Any:
+def _import_name(statement: ast.Import | ast.ImportFrom, alias: ast.alias, package: str) -> Any:
     try:
         if isinstance(statement, ast.Import):
             module = importlib.import_module(alias.name)

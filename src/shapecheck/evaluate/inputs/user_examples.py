@@ -22,7 +22,7 @@ class ExampleError(Exception):
     """An example of the user's is wrong by itself; the text says what to change."""
 
 
-class Shape:
+class ShapeText:
     """An argument given as text: dtype and dims."""
 
     def __init__(self, dtype: str, spec: str) -> None:
@@ -56,12 +56,12 @@ def read_argument(value: Any) -> Any:
         raise ExampleError(f"{value!r} is not a shape ({error}): {form}") from None
     if spec is None:
         raise ExampleError(f"{value!r} is not a shape: {form}")
-    return Shape(dtype, print_spec(spec))
+    return ShapeText(dtype, print_spec(spec))
 
 
-def shapes_in(value: Any) -> list[Shape]:
+def shapes_in(value: Any) -> list[ShapeText]:
     """The shapes inside of an argument that `read_argument` gave."""
-    return [leaf for leaf in jax.tree_util.tree_leaves(value) if isinstance(leaf, Shape)]
+    return [leaf for leaf in jax.tree_util.tree_leaves(value) if isinstance(leaf, ShapeText)]
 
 
 def check_names(function: Any, kwargs: Mapping[str, Any]) -> None:
@@ -89,7 +89,7 @@ def check_fit(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any], *, 
         raise ExampleError(f"the arguments do not fit {called}{signature}: {error}") from None
 
 
-def fitted(
+def fit_arguments(
     function: Any, args: Sequence[Any], kwargs: Mapping[str, Any], likewise: Mapping[str, Any]
 ) -> tuple[list[Any], dict[str, Any]]:
     """The arguments of another callable as those of `function` that `args` and `kwargs` leave out.

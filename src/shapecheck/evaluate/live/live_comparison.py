@@ -10,15 +10,15 @@ from typing import Any
 
 import jax
 
-from shapecheck.evaluate.compare.array_store import Keeping
-from shapecheck.evaluate.compare.collect_stages import Collecting
-from shapecheck.evaluate.compare.stage_difference import Collected, compared
+from shapecheck.evaluate.compare.array_store import ArrayStore
+from shapecheck.evaluate.compare.collect_stages import StageCollector
+from shapecheck.evaluate.compare.stage_difference import CollectedRuns, compare_runs
 from shapecheck.evaluate.frameworks import ALL, named_scopes
-from shapecheck.evaluate.inputs.entries import is_model, unwrapped
-from shapecheck.evaluate.inputs.signature_facts import bound
+from shapecheck.evaluate.inputs.entries import is_model, unwrap
+from shapecheck.evaluate.inputs.signature_facts import bind_arguments
 from shapecheck.evaluate.live.live_template import one_at_a_time, title
-from shapecheck.evaluate.stages.stage_recorder import StageWatch
-from shapecheck.model import Compared, Tolerance
+from shapecheck.evaluate.stages.stage_recorder import StageRecorder
+from shapecheck.model import ComparedRuns, Tolerance
 
 __all__ = ["compare", "title"]
 
@@ -30,11 +30,11 @@ def compare(
     kwargs: Mapping[str, Any],
     rules: Mapping[str, str],
     tolerance: Tolerance,
-) -> Compared:
+) -> ComparedRuns:
     """Call both, as they are, and compare their stages. Raises ValueError for what cannot be compared."""
     with tempfile.TemporaryDirectory(prefix="shapecheck-") as folder:
-        one, other = (_collected(m, args, kwargs, os.path.join(folder, n)) for n, m in (("a", a), ("b", b)))
-        return compared(one, other, rules, tolerance)
+        one, other = (_collect_runs(m, args, kwargs, os.path.join(folder, n)) for n, m in (("a", a), ("b", b)))
+        return compare_runs(one, other, rules, tolerance)
 
 
 class _Caches:
@@ -44,7 +44,7 @@ class _Caches:
         self._number = 0
 
     @contextlib.contextmanager
-    def attempt(self, watch: StageWatch) -> Iterator[None]:
+    def attempt(self, watch: StageRecorder) -> Iterator[None]:
         """Around one run of a model."""
         try:
             with watch.attempt(f"compare-{self._number}"):
@@ -56,18 +56,20 @@ class _Caches:
 _caches = _Caches()
 
 
-def _collected(model: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], file: str) -> Collected:
-    keeping = Keeping(file)
+def _collect_runs(
+    model: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], file: str
+) -> CollectedRuns:
+    keeping = ArrayStore(file)
     try:
-        collecting = Collecting(keeping)
-        watch = StageWatch((*ALL, named_scopes.watching), os.path.relpath, runner=collecting.run)
+        collecting = StageCollector(keeping)
+        watch = StageRecorder((*ALL, named_scopes.record_stages), os.path.relpath, runner=collecting.run_stage)
         with one_at_a_time, watch, _caches.attempt(watch):
-            inner = unwrapped(model)
+            inner = unwrap(model)
             watch.know("", getattr(inner, "__self__", inner))
-            for name, value in bound(model, args, kwargs).items():
+            for name, value in bind_arguments(model, args, kwargs).items():
                 watch.know(name, value)
             jax.block_until_ready((model if is_model(model) else watch.function(model))(*args, **kwargs))
             jax.effects_barrier()
-        return Collected(collecting.ran(), file)
+        return CollectedRuns(collecting.runs(), file)
     finally:
         keeping.close()

@@ -14,17 +14,17 @@ from typing import Any
 import jax
 
 from shapecheck.evaluate.frameworks import ALL, named_scopes
-from shapecheck.evaluate.inputs.call_builder import Kitchen
+from shapecheck.evaluate.inputs.call_builder import CallBuilder
 from shapecheck.evaluate.inputs.construct_models import Models
 from shapecheck.evaluate.inputs.made_integers import DEFAULTS_FIRST
 from shapecheck.evaluate.inputs.search import Search
-from shapecheck.evaluate.inputs.size_assignment import Made, UnknownSizeError
+from shapecheck.evaluate.inputs.size_assignment import InventedSizes, UnknownSizeError
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.user_examples import ExampleError
 from shapecheck.evaluate.probes.recorder import Recorder
-from shapecheck.evaluate.session.target_calls import as_shape, is_pair, recipe
-from shapecheck.evaluate.stages.jax_transforms import renewed
-from shapecheck.evaluate.stages.stage_recorder import StageWatch
+from shapecheck.evaluate.session.target_calls import as_shape, call_spec, is_pair
+from shapecheck.evaluate.stages.jax_transforms import fresh_traces
+from shapecheck.evaluate.stages.stage_recorder import StageRecorder
 from shapecheck.model import Evaluation
 from shapecheck.worker.rpc import ConfiguredExample, EntryPlan
 
@@ -42,19 +42,19 @@ def evaluate(
     Arguments may be arrays, jax.ShapeDtypeStruct, or jaxtyping types, whose names are free. Raises ExampleError for
     arguments that do not fit, CannotSynthesiseError for those that are missing and cannot be made up.
     """
-    recorder = Recorder({}, interrupts=True, named=_named)
-    models = Models(recorder, {}, lambda what: {}, lambda cls: [], Made(own=set()), DEFAULTS_FIRST)
-    kitchen = Kitchen(recorder, models)
+    recorder = Recorder({}, interrupts=True, named=_message_path)
+    models = Models(recorder, {}, lambda what: {}, lambda cls: [], InventedSizes(own=set()), DEFAULTS_FIRST)
+    kitchen = CallBuilder(recorder, models)
     name = title(model)
     abstract = {key: jax.tree_util.tree_map(as_shape, value) for key, value in kwargs.items()}
     values = tuple(jax.tree_util.tree_map(as_shape, value) for value in args)
     given = ConfiguredExample(name, None, values, abstract, read=True, fill=True)
-    with one_at_a_time, StageWatch((*ALL, named_scopes.watching), _shown, flops=flops) as recorder.watch:
+    with one_at_a_time, StageRecorder((*ALL, named_scopes.record_stages), _stage_path, flops=flops) as recorder.watch:
         entry = EntryPlan("template", name, "template", "", 1, None, whole=False)
-        return Search(entry, recipe(kitchen, model, given), recorder, renewed=renewed).evaluate()
+        return Search(entry, call_spec(kitchen, model, given), recorder, renewed=fresh_traces).evaluate()
 
 
-def _named(file: str) -> str | None:
+def _message_path(file: str) -> str | None:
     """The path of a file in messages; None if it is no code of the user's."""
     generated = file.startswith("<") and file != "<stdin>" and _cell(file) is None
     if generated or file.startswith(_LIBRARY) or _INSTALLED & {*Path(file).parts}:
@@ -62,7 +62,7 @@ def _named(file: str) -> str | None:
     return _cell(file) or file.removeprefix(os.getcwd() + os.sep)
 
 
-def _shown(file: str) -> str:
+def _stage_path(file: str) -> str:
     """The path of a file among the stages."""
     return _cell(file) or os.path.relpath(file)
 
@@ -81,7 +81,7 @@ def title(model: Any) -> str:
     return name if isinstance(name, str) else type(model).__qualname__
 
 
-def keep_apart(model: Any, option: str) -> None:
+def check_parameter_names(model: Any, option: str) -> None:
     """Raises ExampleError if an option of ours is a parameter of the model, which may have been meant."""
     function: Any = (model.apply if callable(model.apply) else model.init) if is_pair(model) else model
     try:

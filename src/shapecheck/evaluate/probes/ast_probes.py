@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from typing import TypeVar, cast
 
 from shapecheck.evaluate.probes.ast_positions import Key, anchor, body_start, key, node_key, start_of
-from shapecheck.evaluate.probes.bound_names import Scoped, assigned, bound, target
+from shapecheck.evaluate.probes.bound_names import Scoped, assigned_names, bound_names, target
 from shapecheck.model import INSERTED, Scope, Site
 
 HANDLE = "__shapecheck__"
@@ -105,7 +105,7 @@ class _Transformer(ast.NodeTransformer):
         found = self.values.pop(node_key(node), ()) if readable else ()
         result: ast.expr = super().visit(node)
         for site in found:
-            method = "shown" if site.kind == "shown" else "value"
+            method = "observe_text" if site.kind == "shown" else "value"
             result = self._call(method, [self._scope(), _constant(site.index), result], node)
         return result
 
@@ -115,17 +115,17 @@ class _Transformer(ast.NodeTransformer):
         for statement in body:
             sites = self.names.get(node_key(statement), ())
             visited = cast("ast.stmt", self.visit(statement))
-            result += [self._read(s, statement) for s in sites if s.when == "before"]
+            result += [self._name_probe(s, statement) for s in sites if s.when == "before"]
             result.append(visited)
-            inner = [self._read(s, statement) for s in sites if s.when == "body"]
+            inner = [self._name_probe(s, statement) for s in sites if s.when == "body"]
             if inner and isinstance(visited, (ast.For, ast.AsyncFor, ast.With, ast.AsyncWith)):
                 visited.body[:0] = inner
-            result += [self._read(s, statement) for s in sites if s.when == "after"]
+            result += [self._name_probe(s, statement) for s in sites if s.when == "after"]
         return result
 
     def _within(self, scope: _Scoped) -> _Scoped:
         """Visit all of a scope."""
-        self.own.append(bound(scope) if self.leaving else frozenset())
+        self.own.append(bound_names(scope) if self.leaving else frozenset())
         self.generic_visit(scope)
         self.own.pop()
         return scope
@@ -148,7 +148,7 @@ class _Transformer(ast.NodeTransformer):
         for site in self.formatted.pop(node_key(node), ()):
             if site.part is not None and site.part < len(fields):
                 field = fields[site.part]
-                field.value = self._call("shown", [self._scope(), _constant(site.index), field.value], node)
+                field.value = self._call("observe_text", [self._scope(), _constant(site.index), field.value], node)
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
@@ -167,14 +167,14 @@ class _Transformer(ast.NodeTransformer):
         node.decorator_list = [cast("ast.expr", self.visit(item)) for item in node.decorator_list]
         node.args = cast("ast.arguments", self.visit(node.args))
         self.stack.append(scope.index)
-        self.own.append(bound(node) if self.leaving else frozenset())
+        self.own.append(bound_names(node) if self.leaving else frozenset())
         node.body = self.visit_stmt_list(node.body)
         self.own.pop()
         self.stack.pop()
         if scope.index in self.probed:
             start = body_start(node.body)
             if self.leaving and node.body[start:]:
-                node.body[start:] = [self._left(scope.index, node.body[start:])]
+                node.body[start:] = [self._with_exit(scope.index, node.body[start:])]
             node.body.insert(start, self._enter(scope.index, self._outer(scope), anchor(node.body, start)))
         else:
             start = body_start(node.body)
@@ -183,7 +183,7 @@ class _Transformer(ast.NodeTransformer):
         if node.name == "__init__" and scope.parameters and self._is_method(scope):
             start = body_start(node.body)
             for place in (start, len(node.body) + 1):
-                node.body.insert(place, self._constructing(scope, anchor(node.body, place)))
+                node.body.insert(place, self._constructor_probe(scope, anchor(node.body, place)))
         return node
 
     def _is_method(self, scope: Scope) -> bool:
@@ -202,7 +202,7 @@ class _Transformer(ast.NodeTransformer):
         """Observe what is returned."""
         self.generic_visit(node)
         if node.value is not None and self.stack[-1] in self.returns:
-            node.value = self._call("returned", [self._scope(), node.value], node)
+            node.value = self._call("observe_return", [self._scope(), node.value], node)
         return node
 
     def _outer(self, scope: Scope) -> int | None:
@@ -224,10 +224,10 @@ class _Transformer(ast.NodeTransformer):
         target = ast.Name(_variable(scope), ast.Store())
         return ast.copy_location(ast.Assign([target], call), anchor)
 
-    def _left(self, scope: int, body: list[ast.stmt]) -> ast.stmt:
-        """`try: ...`, `except BaseException: failed(); raise`, `finally: leave()`."""
+    def _with_exit(self, scope: int, body: list[ast.stmt]) -> ast.stmt:
+        """`try: ...`, `except BaseException: fail(); raise`, `finally: leave()`."""
         last = body[-1]
-        failed = ast.copy_location(ast.Expr(self._call("failed", [scope], last)), last)
+        failed = ast.copy_location(ast.Expr(self._call("fail", [scope], last)), last)
         handler = ast.ExceptHandler(None, None, [failed, ast.copy_location(ast.Raise(), last)])
         leave = self._leave(scope, last)
         return ast.copy_location(ast.Try(body, [ast.copy_location(handler, last)], [], [leave]), body[0])
@@ -235,17 +235,17 @@ class _Transformer(ast.NodeTransformer):
     def _leave(self, scope: int, anchor: ast.AST) -> ast.stmt:
         return ast.copy_location(ast.Expr(self._call("leave", [scope], anchor)), anchor)
 
-    def _constructing(self, scope: Scope, anchor: ast.AST) -> ast.stmt:
-        call = self._call("constructing", [_constant(scope.index)], anchor)
+    def _constructor_probe(self, scope: Scope, anchor: ast.AST) -> ast.stmt:
+        call = self._call("note_constructor", [_constant(scope.index)], anchor)
         return ast.copy_location(ast.Expr(call), anchor)
 
-    def _read(self, site: Site, statement: ast.stmt) -> ast.stmt:
-        """`named(...)`; in a running program `if named(...): x = taken(...)`, where `x` may be assigned."""
-        call = self._call("named", [self._scope(), _constant(site.index)], statement)
-        own = self.own[-1] if "." not in site.name else assigned(statement) if site.when != "before" else ()
+    def _name_probe(self, site: Site, statement: ast.stmt) -> ast.stmt:
+        """`observe_name(...)`; in a running program, where `x` may be assigned, `if ...: x = replacement(...)`."""
+        call = self._call("observe_name", [self._scope(), _constant(site.index)], statement)
+        own = self.own[-1] if "." not in site.name else assigned_names(statement) if site.when != "before" else ()
         if not self.leaving or site.name not in own:
             return ast.copy_location(ast.Expr(call), statement)
-        taken = ast.Assign([target(site.name)], self._call("taken", [self._scope()], statement))
+        taken = ast.Assign([target(site.name)], self._call("replacement", [self._scope()], statement))
         return ast.copy_location(ast.If(call, [ast.copy_location(taken, statement)], []), statement)
 
     @staticmethod

@@ -13,7 +13,7 @@ _SCOPES = (
 )
 
 
-def bound(scope: Scoped) -> frozenset[str]:
+def bound_names(scope: Scoped) -> frozenset[str]:
     """The names that are a scope's own: its parameters, and what its statements assign."""
     names: set[str] = set()
     others: set[str] = set()
@@ -29,7 +29,7 @@ def bound(scope: Scoped) -> frozenset[str]:
     return frozenset(names - others)
 
 
-def assigned(statement: ast.stmt) -> frozenset[str]:
+def assigned_names(statement: ast.stmt) -> frozenset[str]:
     """The variables and attribute chains that a statement itself assigns."""
     targets: list[ast.expr] = []
     if isinstance(statement, ast.Assign):

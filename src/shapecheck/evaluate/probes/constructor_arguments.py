@@ -20,13 +20,13 @@ class Construction:
     variables: Mapping[str, Any]
 
 
-class Known(Protocol):
+class ConstructionRecord(Protocol):
     """What is known of constructions."""
 
     def note(self, construction: Construction) -> None:
         """Note a constructor's variables, in place of those at its start."""
 
-    def kept(self) -> Sequence[Construction]:
+    def all_records(self) -> Sequence[Construction]:
         """All of them, so that another evaluation can take them over."""
 
     def variables(self, instance: Any) -> Sequence[Mapping[str, Any]]:
@@ -48,7 +48,7 @@ class Constructions:
         self._all[id(construction.instance), construction.scope] = construction
         self._by_type = {}
 
-    def kept(self) -> Sequence[Construction]:
+    def all_records(self) -> Sequence[Construction]:
         """All of them, so that another evaluation can take them over."""
         return tuple(self._all.values())
 

@@ -11,20 +11,20 @@ from typing import Any
 
 def stand_aside() -> None:
     """Make the decorators and import hooks of jaxtyping, beartype and typeguard do nothing."""
-    jaxtyping = _installed("jaxtyping")
+    jaxtyping = _import_if_installed("jaxtyping")
     if jaxtyping is not None:
         _replace(jaxtyping, "install_import_hook", _NoHook)
         config = getattr(jaxtyping, "config", None)
         if config is not None:
             config.update("jaxtyping_disable", True)
-    beartype = _installed("beartype")
+    beartype = _import_if_installed("beartype")
     if beartype is not None:
         _replace(beartype, "beartype", _identity)
-        claw = _installed("beartype.claw")
+        claw = _import_if_installed("beartype.claw")
         for name in ("beartype_this_package", "beartype_package", "beartype_packages", "beartype_all"):
             if claw is not None and hasattr(claw, name):
-                _replace(claw, name, _nothing)
-    typeguard = _installed("typeguard")
+                _replace(claw, name, _install_no_hook)
+    typeguard = _import_if_installed("typeguard")
     if typeguard is not None:
         _replace(typeguard, "typechecked", _identity)
 
@@ -36,7 +36,7 @@ def stand_aside_where_loaded() -> None:
         config.typechecking_enabled = False
 
 
-def _installed(name: str) -> ModuleType | None:
+def _import_if_installed(name: str) -> ModuleType | None:
     try:
         return importlib.import_module(name)
     except ImportError:
@@ -48,7 +48,7 @@ def _identity(function: Any = None, *args: Any, **kwargs: Any) -> Any:
     return function if callable(function) else lambda decorated: decorated
 
 
-def _nothing(*args: Any, **kwargs: Any) -> None:
+def _install_no_hook(*args: Any, **kwargs: Any) -> None:
     """An import hook that hooks nothing."""
 
 

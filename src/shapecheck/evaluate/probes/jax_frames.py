@@ -34,7 +34,7 @@ def begins_trace(frame: FrameType) -> bool:
     return frame.f_code.co_name.startswith("trace_to_") and frame.f_code.co_filename.endswith(TRACING)
 
 
-def wrapped(value: Any) -> Iterator[tuple[Any, Any]]:
+def nested_tracers(value: Any) -> Iterator[tuple[Any, Any]]:
     """Each tracer of `vmap` and of derivatives, the inner ones first, with what it has in hand: a tracer or an array.
 
     A batching tracer has `val` and `batch_dim`, a differentiation tracer `primal`.
@@ -50,4 +50,4 @@ def wrapped(value: Any) -> Iterator[tuple[Any, Any]]:
 
 def innermost(value: Any) -> Any:
     """What all of them have wrapped, `value` itself if it is no such tracer."""
-    return next((inner for _, inner in reversed(list(wrapped(value)))), value)
+    return next((inner for _, inner in reversed(list(nested_tracers(value)))), value)

@@ -19,7 +19,7 @@ def subclasses(base: type) -> Iterator[type]:
 
 
 @contextlib.contextmanager
-def patched(cls: type, name: str, value: Any) -> Iterator[None]:
+def patch_attribute(cls: type, name: str, value: Any) -> Iterator[None]:
     """Meanwhile a class has another attribute in place of its own. Metaclasses that would wrap it are not asked."""
     before = vars(cls)[name]
     type.__setattr__(cls, name, value)

@@ -20,11 +20,11 @@ from shapecheck.evaluate.probes.tolerate_concrete import STEP, Steps, with_steps
 from shapecheck.worker.rpc import ModulePlan
 
 
-class WorkerEndedError(ImportError):
+class CulpritImportError(ImportError):
     """Raised in place of a module whose import ended an earlier worker process."""
 
 
-class Importer(importlib.abc.MetaPathFinder):
+class PlanImporter(importlib.abc.MetaPathFinder):
     """Finds modules as Python does, and compiles the planned ones with probes.
 
     Several import roots may hold modules of one name (`a/model.py` and `b/model.py`). Only one root is active at a
@@ -67,18 +67,18 @@ class Importer(importlib.abc.MetaPathFinder):
         plan = self.plans.get(file)
         if plan is None and not self.is_test(file):
             return None
-        spec.loader = ProbingLoader(fullname, spec.origin, plan or self.unclaimed(file, fullname), self)
+        spec.loader = PlanLoader(fullname, spec.origin, plan or self.plan_without_claims(file, fullname), self)
         return spec
 
     def is_test(self, file: str) -> bool:
         """Whether a file (resolved) is one of tests, or stands beside them."""
         return any(file == test or file.startswith(test + os.sep) for test in self.tests)
 
-    def unclaimed(self, file: str, name: str) -> ModulePlan:
+    def plan_without_claims(self, file: str, name: str) -> ModulePlan:
         """A file that claims nothing that is checked: a test."""
-        return ModulePlan(file, self.shown(file), "", name, (), ())
+        return ModulePlan(file, self.shown_path(file), "", name, (), ())
 
-    def shown(self, file: str) -> str:
+    def shown_path(self, file: str) -> str:
         """The path as reports show it."""
         file = os.path.realpath(file)
         known = self.plans.get(file)
@@ -113,9 +113,7 @@ class Importer(importlib.abc.MetaPathFinder):
 
     def _load_from_file(self, plan: ModulePlan) -> ModuleType:
         name = plan.name if plan.name not in sys.modules else f"_shapecheck_{len(self.loaded)}_{plan.name}"
-        spec = importlib.util.spec_from_file_location(
-            name, plan.file, loader=ProbingLoader(name, plan.file, plan, self)
-        )
+        spec = importlib.util.spec_from_file_location(name, plan.file, loader=PlanLoader(name, plan.file, plan, self))
         if spec is None or spec.loader is None:
             raise ImportError(f"no module can be made of {plan.path}")
         module = importlib.util.module_from_spec(spec)
@@ -132,7 +130,7 @@ class Importer(importlib.abc.MetaPathFinder):
         if root == self.root:
             return
         self._put_aside(root)
-        with self.global_state.lasting():
+        with self.global_state.let_changes_last():
             self.add_root(root)
         importlib.invalidate_caches()
 
@@ -147,10 +145,10 @@ class Importer(importlib.abc.MetaPathFinder):
         sys.modules.update(self.aside.pop(root, {}))
 
 
-class ProbingLoader(importlib.machinery.SourceFileLoader):
+class PlanLoader(importlib.machinery.SourceFileLoader):
     """Compiles one planned file with its probes."""
 
-    def __init__(self, fullname: str, path: str, plan: ModulePlan, importer: Importer) -> None:
+    def __init__(self, fullname: str, path: str, plan: ModulePlan, importer: PlanImporter) -> None:
         super().__init__(fullname, path)
         self.plan = plan
         self.importer = importer
@@ -174,7 +172,7 @@ class ProbingLoader(importlib.machinery.SourceFileLoader):
         """Run the module body; remember which file is running, so that a crash can be laid at its door."""
         importer = self.importer
         if self.plan.file in importer.culprits:
-            raise WorkerEndedError(importer.culprits[self.plan.file])
+            raise CulpritImportError(importer.culprits[self.plan.file])
         probe = ModuleProbe(importer.recorder, self.plan.path, self.plan.scopes, self.plan.sites)
         setattr(module, HANDLE, probe)
         if importer.steps is not None:
@@ -186,7 +184,7 @@ class ProbingLoader(importlib.machinery.SourceFileLoader):
         recorder = importer.recorder
         before, recorder.touched = recorder.touched, set()
         try:
-            with importer.global_state.lasting():
+            with importer.global_state.let_changes_last():
                 super().exec_module(module)
         except BaseException:
             importer.loaded.pop(self.plan.file, None)

@@ -13,11 +13,11 @@ import jax
 
 from shapecheck.evaluate.probes.constructor_arguments import Construction
 from shapecheck.evaluate.probes.describe_value import describe, is_array, is_size
-from shapecheck.evaluate.probes.recorder import Opened, Recorder
-from shapecheck.evaluate.probes.tracer_origin import Formatted, described, traced_by
+from shapecheck.evaluate.probes.recorder import OpenCall, Recorder
+from shapecheck.evaluate.probes.tracer_origin import FormattedTracer, describe_type, traced_by
 from shapecheck.evaluate.probes.visible_sizes import sizes_among, visible
-from shapecheck.evaluate.probes.vmap_axes import Surroundings
-from shapecheck.model import Named, Observation, Scope, Site
+from shapecheck.evaluate.probes.vmap_axes import VmapFrames
+from shapecheck.model import NamedSize, Observation, Scope, Site
 
 _ITEM_LIMIT = 64
 _CALL_LIMIT = 20_000  # calls kept of one evaluation; beyond it a Python loop repeats itself
@@ -40,7 +40,7 @@ class ModuleProbe:
     ) -> None:
         self.mentioned = mentioned
         self.recorder, self.path, self.scopes, self.sites = recorder, path, scopes, sites
-        self.surroundings = Surroundings()
+        self.surroundings = VmapFrames()
         self.parameters: dict[int, list[Site]] = {}
         self.returns: dict[int, Site] = {}
         self.field_sites: dict[int, list[Site]] = {}
@@ -52,7 +52,7 @@ class ModuleProbe:
             elif site.kind == "field":
                 self.field_sites.setdefault(site.scope, []).append(site)
 
-    def enter(self, scope: int, outer: Opened | None) -> Opened:
+    def enter(self, scope: int, outer: OpenCall | None) -> OpenCall:
         """Open a call of `scope` and observe its parameters."""
         frame = sys._getframe(1)
         opened = self._open(scope, outer)
@@ -66,58 +66,58 @@ class ModuleProbe:
                 self._note(opened, site, variables[site.name], frame)
         if self.recorder.on_enter is not None and self.recorder.active:
             self.recorder.on_enter(self, scope, frame)
-        self.recorder.listener.entered(opened)
+        self.recorder.listener.on_enter(opened)
         return opened
 
-    def failed(self, opened: Opened) -> None:
+    def fail(self, opened: OpenCall) -> None:
         """Note that a call ends with an error, the one that is handled now."""
         opened.failed = True
         error = sys.exc_info()[1]
         if error is not None:
-            self.recorder.listener.failed(opened, error)
+            self.recorder.listener.on_failure(opened, error)
 
-    def leave(self, opened: Opened) -> None:
+    def leave(self, opened: OpenCall) -> None:
         """Note that a call is over."""
         if not opened.failed:
-            self.recorder.listener.left(opened)
+            self.recorder.listener.on_exit(opened)
 
     def touch(self, scope: int) -> None:
         """Note that a function without sites ran."""
         self.recorder.touched.add((self.path, scope))
 
-    def value(self, opened: Opened | None, site: int, value: Any) -> Any:
+    def value(self, opened: OpenCall | None, site: int, value: Any) -> Any:
         """Observe an expression's value, and pass it on."""
         if opened is not None:
             if isinstance(value, GeneratorType) and value.gi_code.co_name == "<genexpr>":
                 # `q, k, v = (f(x) for x in y)`: look at what it yields, and yield that again.
                 items = list(itertools.islice(value, _ITEM_LIMIT))
                 self._note(opened, self.sites[site], items, sys._getframe(1))
-                items = self.recorder.listener.observed(opened, self.sites[site], items)
+                items = self.recorder.listener.on_observation(opened, self.sites[site], items)
                 return itertools.chain(items, value)
             self._note(opened, self.sites[site], value, sys._getframe(1))
-            return self.recorder.listener.observed(opened, self.sites[site], value)
+            return self.recorder.listener.on_observation(opened, self.sites[site], value)
         return value
 
-    def shown(self, opened: Opened | None, site: int, value: Any) -> Any:
+    def observe_text(self, opened: OpenCall | None, site: int, value: Any) -> Any:
         """Observe what a print is about to make text of, and pass it on."""
         recorder = self.recorder
         if opened is not None and recorder.active and recorder.keeps:
-            found = Observation(site, described(value), traced=traced_by(value, sys._getframe(1)))
+            found = Observation(site, describe_type(value), traced=traced_by(value, sys._getframe(1)))
             if found not in opened.observations:
                 opened.observations.append(found)
             if self.sites[site].part is not None and isinstance(value, jax.core.Tracer):
-                return Formatted(value)
+                return FormattedTracer(value)
         return value
 
-    def returned(self, opened: Opened | None, value: Any) -> Any:
+    def observe_return(self, opened: OpenCall | None, value: Any) -> Any:
         """Observe what a function returns, and pass it on."""
         if opened is not None:
             site = self.returns[opened.scope]
             self._note(opened, site, value, sys._getframe(1))
-            return self.recorder.listener.observed(opened, site, value)
+            return self.recorder.listener.on_observation(opened, site, value)
         return value
 
-    def named(self, opened: Opened | None, site: int) -> bool:
+    def observe_name(self, opened: OpenCall | None, site: int) -> bool:
         """Observe a variable or attribute chain, if it has a value at this point; whether it shall have another."""
         if opened is None:
             return False
@@ -134,22 +134,22 @@ class ModuleProbe:
                 return False
             value = getattr(value, attribute)
         self._note(opened, self.sites[site], value, frame)
-        result = self.recorder.listener.observed(opened, self.sites[site], value)
+        result = self.recorder.listener.on_observation(opened, self.sites[site], value)
         if result is value:
             return False
         opened.instead = result
         return True
 
-    def kept(self, value: Any, *probes: Any) -> Any:
+    def pass_value(self, value: Any, *probes: Any) -> Any:
         """The value of an expression, behind which probes have done their work."""
         return value
 
-    def taken(self, opened: Opened) -> Any:
+    def replacement(self, opened: OpenCall) -> Any:
         """The value that a variable shall have in place of what was observed."""
         value, opened.instead = opened.instead, None
         return value
 
-    def constructing(self, scope: int) -> None:
+    def note_constructor(self, scope: int) -> None:
         """Note the sizes that a constructor has: called at its start, and at its end.
 
         A variable that it binds more than once means one of several sizes, and nobody can say which.
@@ -162,7 +162,7 @@ class ModuleProbe:
             construction = Construction(variables[owner], (self.path, scope), sizes)
             self.recorder.constructions.note(construction)
 
-    def fields(self, scope: int, outer: Opened | None) -> Callable[[Any], Any]:
+    def fields(self, scope: int, outer: OpenCall | None) -> Callable[[Any], Any]:
         """A class decorator that observes the fields of each instance when its construction ends."""
 
         def decorate(cls: Any) -> Any:
@@ -183,19 +183,19 @@ class ModuleProbe:
 
         return decorate
 
-    def _fields(self, scope: int, outer: Opened | None, instance: Any, frame: FrameType) -> None:
-        if _rebuilt(frame):
+    def _fields(self, scope: int, outer: OpenCall | None, instance: Any, frame: FrameType) -> None:
+        if _is_rebuilt(frame):
             return
         opened = self._open(scope, outer)
         opened.caller = self.recorder.frame(frame)
         for site in self.field_sites[scope]:
             if hasattr(instance, site.name):
                 names = visible(site.names, {"self": instance, **_members(instance)}, {})
-                value = describe(getattr(instance, site.name), self._hidden(opened, frame))
+                value = describe(getattr(instance, site.name), self._hidden_axes(opened, frame))
                 opened.observations.append(Observation(site.index, value, names))
-        self.recorder.listener.left(opened)
+        self.recorder.listener.on_exit(opened)
 
-    def _constants(self, scope: int, outer: Opened | None, cls: type, frame: FrameType) -> None:
+    def _constants(self, scope: int, outer: OpenCall | None, cls: type, frame: FrameType) -> None:
         """Observe the arrays that the class itself holds, and its instances share."""
         own = vars(cls)
         sites = [s for s in self.field_sites[scope] if is_array(own.get(s.name))]
@@ -205,7 +205,7 @@ class ModuleProbe:
                 names = visible(site.names, own, self._variables(frame)[1])
                 opened.observations.append(Observation(site.index, describe(own[site.name]), names))
 
-    def _open(self, scope: int, outer: Opened | None) -> Opened:
+    def _open(self, scope: int, outer: OpenCall | None) -> OpenCall:
         recorder = self.recorder
         recorder.touched.add((self.path, scope))
         if outer is not None and outer.run != recorder.run and recorder.keeps:
@@ -213,29 +213,29 @@ class ModuleProbe:
             outer.run = recorder.run
             recorder.calls.append(outer)
         recorder.count += 1
-        opened = Opened(self, scope, recorder.count, outer)
+        opened = OpenCall(self, scope, recorder.count, outer)
         if recorder.active and recorder.keeps and len(recorder.calls) < _CALL_LIMIT:
             recorder.calls.append(opened)
         return opened
 
-    def _note(self, opened: Opened, site: Site, value: Any, frame: FrameType) -> None:
+    def _note(self, opened: OpenCall, site: Site, value: Any, frame: FrameType) -> None:
         if not self.recorder.active:
             return
-        names: tuple[Named, ...] = ()
+        names: tuple[NamedSize, ...] = ()
         if site.names:
             parameters = self.scopes[site.scope].parameters
             names = visible(site.names, *self._variables(frame), self.recorder.constructions, parameters)
-        opened.observations.append(Observation(site.index, describe(value, self._hidden(opened, frame)), names))
+        opened.observations.append(Observation(site.index, describe(value, self._hidden_axes(opened, frame)), names))
 
-    def _hidden(self, opened: Opened, frame: FrameType) -> Callable[[], tuple[str, ...]]:
+    def _hidden_axes(self, opened: OpenCall, frame: FrameType) -> Callable[[], tuple[str, ...]]:
         """What tells, if it is asked, which axes of vmap no value of a call shows."""
 
-        def hidden() -> tuple[str, ...]:
+        def find_once() -> tuple[str, ...]:
             if opened.hidden is None:
                 opened.hidden = self.surroundings.hidden_axes(frame)
             return opened.hidden
 
-        return hidden
+        return find_once
 
     def _variables(self, frame: FrameType) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         """The variables of a frame that claims may mean: its own, and those of the module."""
@@ -252,7 +252,7 @@ def _members(instance: Any) -> dict[str, Any]:
         return {n: getattr(instance, n) for n in getattr(type(instance), "_fields", ())}
 
 
-def _rebuilt(frame: FrameType | None) -> bool:
+def _is_rebuilt(frame: FrameType | None) -> bool:
     """Whether JAX builds the instance (unflattening a pytree), and not the user's code."""
     while frame is not None:
         module = str(frame.f_globals.get("__name__", ""))

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from shapecheck.evaluate.probes.constructor_arguments import Construction, Constructions, Known
+from shapecheck.evaluate.probes.constructor_arguments import Construction, ConstructionRecord, Constructions
 from shapecheck.model import Call, Frame, Observation, Scope, Site, Stage
 
 if TYPE_CHECKING:
     from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
 
 
-class Probed(Protocol):
+class ProbeInfo(Protocol):
     """What calls know of the module that they belong to."""
 
     recorder: Recorder
@@ -25,10 +25,10 @@ class Probed(Protocol):
     sites: Sequence[Site]
 
 
-class Opened:
+class OpenCall:
     """One call of one scope, while it runs."""
 
-    def __init__(self, probe: Probed, scope: int, number: int, outer: Opened | None) -> None:
+    def __init__(self, probe: ProbeInfo, scope: int, number: int, outer: OpenCall | None) -> None:
         self.probe, self.scope, self.number, self.outer = probe, scope, number, outer
         self.observations: list[Observation] = []
         self.caller: Frame | None = None
@@ -41,10 +41,10 @@ class Opened:
 
 
 @dataclass(frozen=True)
-class Kept:
+class RecordedPart:
     """A part of an evaluation, which others can take in: the construction of a model that is used again."""
 
-    calls: Sequence[Opened] = ()
+    calls: Sequence[OpenCall] = ()
     constructions: Sequence[Construction] = ()
 
 
@@ -87,17 +87,17 @@ class Watch:
 class Listener:
     """Hears of each observation as it is made; this one does nothing about it."""
 
-    def entered(self, opened: Opened) -> None:
+    def on_enter(self, opened: OpenCall) -> None:
         """A call has begun, and its parameters were observed."""
 
-    def observed(self, opened: Opened, site: Site, value: Any) -> Any:
+    def on_observation(self, opened: OpenCall, site: Site, value: Any) -> Any:
         """A value was observed, in the latest of the call's observations. The code goes on with what is returned."""
         return value
 
-    def failed(self, opened: Opened, error: BaseException) -> None:
+    def on_failure(self, opened: OpenCall, error: BaseException) -> None:
         """A call ends with an error."""
 
-    def left(self, opened: Opened) -> None:
+    def on_exit(self, opened: OpenCall) -> None:
         """A call is over, without an error."""
 
 
@@ -120,18 +120,18 @@ class Recorder:
         self.paths, self._interrupts, self._named = dict(paths), interrupts, named
         self.listener = listener or Listener()
         self.keeps = listener is None
-        self.calls: list[Opened] = []
+        self.calls: list[OpenCall] = []
         self.run = 0
         self.count = 0
         self.stages: dict[int, str] = {}
-        self.constructions: Known = Constructions()
+        self.constructions: ConstructionRecord = Constructions()
         self.touched: set[tuple[str, int]] = set()  # (path, scope) of all functions that ran since it was emptied
         self.active = True
         self.watch = Watch()
         self.on_enter: Callable[[ModuleProbe, int, FrameType], None] | None = None
 
     @contextlib.contextmanager
-    def paused(self) -> Iterator[None]:
+    def pause(self) -> Iterator[None]:
         """Observe nothing meanwhile."""
         before, self.active = self.active, False
         try:
@@ -157,11 +157,11 @@ class Recorder:
         self.run += 1
         self.watch.begin()
 
-    def since(self, start: int) -> Kept:
+    def since(self, start: int) -> RecordedPart:
         """What happened after the first `start` calls."""
-        return Kept(self.calls[start:], self.constructions.kept())
+        return RecordedPart(self.calls[start:], self.constructions.all_records())
 
-    def again(self, kept: Kept) -> None:
+    def again(self, kept: RecordedPart) -> None:
         """Take a part of an earlier evaluation into this one."""
         for opened in kept.calls:
             opened.run = self.run
@@ -203,7 +203,7 @@ class Recorder:
             code, variables = trace.tb_frame.f_code, trace.tb_frame.f_locals
             for name in (*code.co_varnames, *code.co_cellvars):
                 opened = variables.get(name) if name.startswith("__sc_") else None
-                if isinstance(opened, Opened):
+                if isinstance(opened, OpenCall):
                     opened.complete = False
             trace = trace.tb_next
 

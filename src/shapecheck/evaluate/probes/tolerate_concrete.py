@@ -148,19 +148,19 @@ class _Wrapper(ast.NodeTransformer):
 
     def visit_Assert(self, node: ast.Assert) -> ast.stmt:
         """An assertion may look at values."""
-        return _wrapped(node, "assert") if self.depth else node
+        return _wrap_statement(node, "assert") if self.depth else node
 
     def visit_Expr(self, node: ast.Expr) -> ast.stmt:
         """So may a statement that is there for its effect alone."""
         if not self.depth or isinstance(node.value, ast.Constant) or _suspends(node):
             return node
         if isinstance(node.value, ast.Call) and len(node.value.args) > 1 and _expects(node.value):
-            return _wrapped(node, "raises")  # self.assertRaises(ValueError, f, x)
+            return _wrap_statement(node, "raises")  # self.assertRaises(ValueError, f, x)
         # A probe is no statement of the user's.
         if isinstance(node.value, ast.Call) and _name(node.value).startswith("__shapecheck"):
             return node
         asserts = isinstance(node.value, ast.Call) and _name(node.value).rpartition(".")[2].startswith("assert")
-        return _wrapped(node, "assert" if asserts else "expression")
+        return _wrap_statement(node, "assert" if asserts else "expression")
 
     def visit_With(self, node: ast.With) -> ast.stmt:
         """`with pytest.raises(...)`."""
@@ -169,9 +169,9 @@ class _Wrapper(ast.NodeTransformer):
             return node
         managers = [item.context_expr for item in node.items]
         if any(isinstance(manager, ast.Call) and _expects(manager) for manager in managers):
-            return _wrapped(node, "raises")
+            return _wrap_statement(node, "raises")
         names = [manager for manager in managers if isinstance(manager, ast.Name)]
-        return _wrapped(node, "raises", names) if names else node
+        return _wrap_statement(node, "raises", names) if names else node
 
     def visit_Try(self, node: ast.Try) -> ast.stmt:
         """`try: f(wrong)`, `except TypeError: pass`. In scripts, handlers are there for accidents."""
@@ -180,11 +180,11 @@ class _Wrapper(ast.NodeTransformer):
             begin, end = ast.Expr(_call("attempt", True)), ast.Expr(_call("attempt", False))
             withdrawing: list[ast.stmt] = [ast.Expr(_call("withdraw")), ast.Raise()]
             handler = ast.ExceptHandler(ast.Name("BaseException", ast.Load()), None, withdrawing)
-            node.body = [_located(ast.Try([begin, *node.body], [handler], [], [end]), node.body[0])]
+            node.body = [_copy_position(ast.Try([begin, *node.body], [handler], [], [end]), node.body[0])]
         return node
 
 
-def _wrapped(node: ast.stmt, kind: Kind, managers: Sequence[ast.Name] = ()) -> ast.stmt:
+def _wrap_statement(node: ast.stmt, kind: Kind, managers: Sequence[ast.Name] = ()) -> ast.stmt:
     asked = ast.UnaryOp(ast.Not(), _call("over", kind))
     handler = ast.ExceptHandler(ast.Name("BaseException", ast.Load()), None, [ast.If(asked, [ast.Raise()], [])])
     body: list[ast.stmt] = [node]
@@ -193,10 +193,10 @@ def _wrapped(node: ast.stmt, kind: Kind, managers: Sequence[ast.Name] = ()) -> a
         named = [ast.Name(manager.id, ast.Load()) for manager in managers]
         body.insert(0, ast.Expr(_call("expect", True, *named)))
         final.append(ast.Expr(_call("expect", False)))
-    return _located(ast.Try(body, [handler], [], final), node)
+    return _copy_position(ast.Try(body, [handler], [], final), node)
 
 
-def _located(made: ast.stmt, node: ast.stmt) -> ast.stmt:
+def _copy_position(made: ast.stmt, node: ast.stmt) -> ast.stmt:
     """What was made, where it is not the user's own, at the place of `node`."""
     for part in ast.walk(made):
         if not hasattr(part, "lineno"):

@@ -36,7 +36,7 @@ _ALWAYS: Mapping[tuple[str, str], str] = {
 }
 
 
-class Formatted:
+class FormattedTracer:
     """Stands for a tracer in an f-string: a real array of no axes takes formats such as `.2f`, and no tracer does."""
 
     def __init__(self, value: object) -> None:
@@ -49,7 +49,7 @@ class Formatted:
         return self._text
 
 
-def described(value: object) -> Value:
+def describe_type(value: object) -> Value:
     """The plain form of an array; of anything else its type, whatever it holds."""
     return describe(value) if is_array(value) else OtherValue(type(value).__name__)
 

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from shapecheck.evaluate.probes.constructor_arguments import Known
+from shapecheck.evaluate.probes.constructor_arguments import ConstructionRecord
 from shapecheck.evaluate.probes.describe_value import is_array, is_size
-from shapecheck.model import Named
+from shapecheck.model import NamedSize
 
 _HEAD = re.compile(r"[^\W\d]\w*")
 _COUNTERS = 2  # a local number up to this may count or switch something
@@ -40,20 +40,20 @@ def visible(
     names: Sequence[str],
     variables: Mapping[str, Any],
     module: Mapping[str, Any],
-    constructions: Known | None = None,
+    constructions: ConstructionRecord | None = None,
     parameters: Sequence[str] = (),
-) -> tuple[Named, ...]:
+) -> tuple[NamedSize, ...]:
     """The sizes that `names` have here: locals and closure, `self` and its configs, local configs, the module.
 
     The nearest binding wins, but for local numbers so small that they may be counters or switches. A name that means
     nothing here may be a field of the one record among the `parameters` that has it, or a variable of the constructor
     of `self`.
     """
-    result: list[Named] = []
+    result: list[NamedSize] = []
     for name in names:
         found = list(_sizes(name, _own(name, variables)))
-        if not any(map(_is_telling, found)):
-            found += _sizes(name, _held(name, variables))
+        if not any(map(_is_surely_size, found)):
+            found += _sizes(name, _attribute_values(name, variables))
             if _head(name) not in variables:
                 found += _sizes(name, _own(name, module))
         if not found:
@@ -62,7 +62,7 @@ def visible(
             owner = variables["self"]
             for space in constructions.variables(owner):
                 inside = f"in {type(owner).__name__}.__init__"
-                candidates = itertools.chain(_own(name, space), _held(name, space))
+                candidates = itertools.chain(_own(name, space), _attribute_values(name, space))
                 found += [replace(n, source=f"{n.source} {inside}") for n in _sizes(name, candidates)]
         result += dict.fromkeys(found)
     return tuple(result)
@@ -75,12 +75,12 @@ def sizes_among(variables: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _sizes(name: str, candidates: Iterable[tuple[str, Any]]) -> Iterator[Named]:
-    found = (Named(name, str(value), source) for source, value in candidates if is_size(value))
+def _sizes(name: str, candidates: Iterable[tuple[str, Any]]) -> Iterator[NamedSize]:
+    found = (NamedSize(name, str(value), source) for source, value in candidates if is_size(value))
     return (named for named in found if named.size != "0" and not named.size.startswith("-"))  # which no axis has
 
 
-def _is_telling(named: Named) -> bool:
+def _is_surely_size(named: NamedSize) -> bool:
     """Whether a local number can hardly be anything but a size."""
     return not named.size.isdigit() or int(named.size) > _COUNTERS
 
@@ -99,10 +99,10 @@ def _own(name: str, space: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         yield from _follow(name, space[head], name[len(head) :])
 
 
-def _held(name: str, variables: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _attribute_values(name: str, variables: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """What `self` has under this name, and configs."""
     if name.startswith("len("):
-        yield from _lengths(_held(name[4:-1], variables))
+        yield from _lengths(_attribute_values(name[4:-1], variables))
     if not name.isidentifier():
         return
     for source, holder in _holders(variables.get("self"), variables):

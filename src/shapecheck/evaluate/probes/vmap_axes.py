@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import Any, Literal
 
-from shapecheck.evaluate.probes.jax_frames import begins_trace, evaluates, wrapped
+from shapecheck.evaluate.probes.jax_frames import begins_trace, evaluates, nested_tracers
 
 Role = Literal["maps", "traces", "evaluates", ""]
 
@@ -18,14 +18,14 @@ Role = Literal["maps", "traces", "evaluates", ""]
 def mapped_axes(value: Any) -> tuple[str, ...]:
     """Sizes of the axes that `vmap` took away from `value`, outermost first."""
     sizes: list[str] = []
-    for tracer, inner in wrapped(value):
+    for tracer, inner in nested_tracers(value):
         axis = getattr(tracer, "batch_dim", None)
         if isinstance(axis, int) and axis < len(inner.shape):
             sizes.append(str(inner.shape[axis]))
     return tuple(reversed(sizes))
 
 
-class Surroundings:
+class VmapFrames:
     """Finds the `vmap`s around a frame whose axes no value shows any more, because a `jit` or a loop traces it anew."""
 
     def __init__(self) -> None:
@@ -33,10 +33,10 @@ class Surroundings:
 
     def hidden_axes(self, frame: FrameType | None) -> tuple[str, ...]:
         """The sizes of their axes, outermost first: a value in `frame` may have them, or some, or none."""
-        sizes = (around.f_locals.get("axis_size_") for around in self.hidden(frame))
+        sizes = (around.f_locals.get("axis_size_") for around in self.hidden_frames(frame))
         return tuple(reversed([str(size) for size in sizes if size is not None]))
 
-    def hidden(self, frame: FrameType | None) -> Iterator[FrameType]:
+    def hidden_frames(self, frame: FrameType | None) -> Iterator[FrameType]:
         """The frames in which they run, the inner ones first."""
         traced = False
         while frame is not None:

@@ -10,45 +10,45 @@ import jax
 import jax.numpy as jnp
 
 from shapecheck.evaluate.compare import comparison_inputs
-from shapecheck.evaluate.compare.array_store import Keeping
-from shapecheck.evaluate.compare.collect_stages import Collecting, TooLargeError
+from shapecheck.evaluate.compare.array_store import ArrayStore
+from shapecheck.evaluate.compare.collect_stages import StageCollector, TooLargeError
 from shapecheck.evaluate.compare.rename_stages import RenameError
-from shapecheck.evaluate.compare.stage_difference import Collected, compared
+from shapecheck.evaluate.compare.stage_difference import CollectedRuns, compare_runs
 from shapecheck.evaluate.frameworks import ALL, named_scopes
 from shapecheck.evaluate.inputs import abstract_call
 from shapecheck.evaluate.inputs.attempts import under
-from shapecheck.evaluate.inputs.call_builder import Kitchen
+from shapecheck.evaluate.inputs.call_builder import CallBuilder
 from shapecheck.evaluate.inputs.construct_models import Models
 from shapecheck.evaluate.inputs.failure_reasons import explain, is_own
-from shapecheck.evaluate.inputs.lazy_call import Deferred, force
+from shapecheck.evaluate.inputs.lazy_call import LazyCall, force
 from shapecheck.evaluate.inputs.made_integers import DEFAULTS_FIRST
 from shapecheck.evaluate.inputs.search import Search
 from shapecheck.evaluate.inputs.signature_facts import Descriptions
-from shapecheck.evaluate.inputs.size_assignment import Made, UnknownSizeError
+from shapecheck.evaluate.inputs.size_assignment import InventedSizes, UnknownSizeError
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
-from shapecheck.evaluate.inputs.trial import Recipe, Trial
+from shapecheck.evaluate.inputs.trial import CallSpec, Trial
 from shapecheck.evaluate.inputs.user_examples import ExampleError
 from shapecheck.evaluate.limits import TimeLimitError
-from shapecheck.evaluate.probes.probe_importer import Importer
+from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.recorder import Recorder, Watch
 from shapecheck.evaluate.session.resolve_target import target
-from shapecheck.evaluate.session.target_calls import recipe
-from shapecheck.evaluate.session.target_errors import refused
+from shapecheck.evaluate.session.target_calls import call_spec
+from shapecheck.evaluate.session.target_errors import describe_refusal
 from shapecheck.evaluate.stages import stage_records
-from shapecheck.evaluate.stages.stage_recorder import StageWatch
-from shapecheck.model import Compared, Ran, Tolerance
+from shapecheck.evaluate.stages.stage_recorder import StageRecorder
+from shapecheck.model import ComparedRuns, StageRun, Tolerance
 from shapecheck.worker.rpc import ConfiguredExample, EntryPlan
 
 _USERS = (CannotSynthesiseError, UnknownSizeError, ExampleError)
-Making = Callable[[Kitchen], Recipe]
+Making = Callable[[CallBuilder], CallSpec]
 
 
-class Comparisons:
+class ComparisonSession:
     """Runs one model for a comparison, and compares it with another. Its numbers are those of `settings`, if any."""
 
     def __init__(
         self,
-        importer: Importer,
+        importer: PlanImporter,
         recorder: Recorder,
         settings: Mapping[str, Any],
         described: Callable[[Any], Descriptions],
@@ -56,7 +56,7 @@ class Comparisons:
     ) -> None:
         self._importer, self._recorder, self._settings = importer, recorder, settings
         self._described, self._subclasses = described, subclasses
-        self._made = Made()
+        self._made = InventedSizes()
 
     def collect(
         self, given: ConfiguredExample, seconds: float, *, batch: str, file: str, other: str, seed: int
@@ -68,71 +68,75 @@ class Comparisons:
         The answer tells the runs, the inputs for another model like it, what was made up, and whether inputs that
         were made up for another model gave way to its own; or an error.
         """
-        keeping = Keeping(file)
-        collecting = Collecting(keeping)
-        watch = _Watch(self._importer.shown, collecting, seed)
+        keeping = ArrayStore(file)
+        collecting = StageCollector(keeping)
+        watch = _InputRecorder(self._importer.shown_path, collecting, seed)
         called = owner = None
         try:
-            with named_scopes.watching(watch):  # functions that it decorates while it is imported
+            with named_scopes.record_stages(watch):  # functions that it decorates while it is imported
                 called, owner = target(given.call, self._importer)
             values = {
                 part: comparison_inputs.with_values(getattr(given, part), other)
                 for part in ("init", "args", "kwargs", "likewise")
             }
             batched = (
-                {name: jnp.asarray(array) for name, array in comparison_inputs.read(batch).items()} if batch else {}
+                {name: jnp.asarray(array) for name, array in comparison_inputs.read_arrays(batch).items()}
+                if batch
+                else {}
             )
             given = replace(given, fill=True, **{**values, "likewise": {**values["likewise"], **batched}})
 
-            def making(kitchen: Kitchen) -> Recipe:
-                return recipe(kitchen, called, given, owner)
+            def build_call(kitchen: CallBuilder) -> CallSpec:
+                return call_spec(kitchen, called, given, owner)
 
-            trial, axes = self._trial(making, given.call, seconds)
-            made = self._run(making, trial, axes, watch, seed)
+            trial, axes = self._trial(build_call, given.call, seconds)
+            made = self._run_with_values(build_call, trial, axes, watch, seed)
             return {
-                "ran": collecting.ran(),
+                "ran": collecting.runs(),
                 "inputs": comparison_inputs.passed_on(watch.given, keeping),
                 "made": dict(made.chosen),
-                "told": _told(watch.made()),
-                "given": _told(watch.given.items(), made=False),
+                "told": _describe_arguments(watch.invented_arguments()),
+                "given": _describe_arguments(watch.given.items(), made=False),
                 "own": given.unasked and not watch.was_given(given.likewise),
             }
         except (*_USERS, TooLargeError) as error:
             return {
-                **refused(error, called, owner),
+                **describe_refusal(error, called, owner),
                 "made": dict(self._made.chosen),
                 "places": dict(self._made.places),
-                "told": _told(watch.made()),
-                "given": _told(watch.given.items(), made=False),
+                "told": _describe_arguments(watch.invented_arguments()),
+                "given": _describe_arguments(watch.given.items(), made=False),
             }
         finally:
             keeping.close()
             self._recorder.watch = Watch()
 
-    def compared(
+    def compare(
         self,
         *,
-        a: tuple[Ran, ...],
-        b: tuple[Ran, ...],
+        a: tuple[StageRun, ...],
+        b: tuple[StageRun, ...],
         files: tuple[str, str],
         rules: Mapping[str, str],
         tolerance: Tolerance,
-    ) -> Compared | dict[str, str]:
+    ) -> ComparedRuns | dict[str, str]:
         """Compare the runs of two models, whose arrays are in `files`."""
         try:
-            return compared(Collected(a, files[0]), Collected(b, files[1]), rules, tolerance)
+            return compare_runs(CollectedRuns(a, files[0]), CollectedRuns(b, files[1]), rules, tolerance)
         except RenameError as error:
             return {"error": f"--map {error}"}
 
-    def _run(self, making: Making, trial: Trial | None, axes: Sequence[str], watch: _Watch, seed: int) -> Made:
+    def _run_with_values(
+        self, making: Making, trial: Trial | None, axes: Sequence[str], watch: _InputRecorder, seed: int
+    ) -> InventedSizes:
         """Run it with values, and tell which integers were made up. Raises ExampleError for what the code raises."""
 
-        def build(deferred: Deferred) -> Any:
-            structs, rebuild = abstract_call.split(deferred)
+        def build(deferred: LazyCall) -> Any:
+            structs, rebuild = abstract_call.split_arrays(deferred)
             return force(rebuild(comparison_inputs.random(structs, seed)))
 
-        kitchen = self._kitchen(build)
-        with watch, named_scopes.watching(watch), self._recorder.paused():
+        kitchen = self._call_builder(build)
+        with watch, named_scopes.record_stages(watch), self._recorder.pause():
             self._recorder.watch = watch
             self._recorder.begin()
             try:
@@ -147,45 +151,47 @@ class Comparisons:
             except BaseException as error:  # the user's code may raise anything
                 if is_own(error) and not isinstance(error, MemoryError):
                     raise
-                raise ExampleError(f"it cannot be run: {self._explained(error)}") from None
+                raise ExampleError(f"it cannot be run: {self._explain_error(error)}") from None
         return kitchen.models.made
 
     def _trial(self, making: Making, call: str, seconds: float) -> tuple[Trial | None, Sequence[str]]:
         """The sizes with which it can be evaluated, abstractly; None if that cannot be known so."""
         entry = EntryPlan("compare", call, "compare", "", 1, None)
         try:
-            search = Search(entry, making(self._kitchen()), self._recorder, seconds)
+            search = Search(entry, making(self._call_builder()), self._recorder, seconds)
             return search.numbers(), search.attempts.axes
         except _USERS:
             return None, ()  # with values it may be otherwise; and else that is told
 
-    def _kitchen(self, build: Callable[[Deferred], Any] | None = None) -> Kitchen:
-        self._made = made = Made(**self._settings.get("made", {}))
+    def _call_builder(self, build: Callable[[LazyCall], Any] | None = None) -> CallBuilder:
+        self._made = made = InventedSizes(**self._settings.get("made", {}))
         sizes = self._settings.get("sizes", {})
         models = Models(self._recorder, sizes, self._described, self._subclasses, made, DEFAULTS_FIRST, build)
-        return Kitchen(self._recorder, models)
+        return CallBuilder(self._recorder, models)
 
-    def _explained(self, error: BaseException) -> str:
+    def _explain_error(self, error: BaseException) -> str:
         failure = explain(error, self._recorder)
         at = f" ({failure.frame.path}:{failure.frame.line}, in {failure.frame.function})" if failure.frame else ""
         remedy = " (`memory` in the configuration sets the limit)" if isinstance(error, MemoryError) else ""
         return f"{type(error).__name__}: {failure.message}{at}{remedy}"
 
 
-def _told(arguments: Iterable[tuple[str, Any]], *, made: bool = True) -> list[str]:
-    return list(filter(None, (comparison_inputs.described(name, value, made=made) for name, value in arguments)))
+def _describe_arguments(arguments: Iterable[tuple[str, Any]], *, made: bool = True) -> list[str]:
+    return list(
+        filter(None, (comparison_inputs.describe_argument(name, value, made=made) for name, value in arguments))
+    )
 
 
-class _Watch(StageWatch):
+class _InputRecorder(StageRecorder):
     """Watches a model that computes. What is abstract in its arguments becomes random numbers."""
 
-    def __init__(self, show: Callable[[str], str], collecting: Collecting, seed: int) -> None:
-        super().__init__(ALL, show, runner=collecting.run)
+    def __init__(self, show: Callable[[str], str], collecting: StageCollector, seed: int) -> None:
+        super().__init__(ALL, show, runner=collecting.run_stage)
         self._collecting, self._seed = collecting, seed
         self._made: set[int] = set()
         self.given: dict[str, Any] = {}  # what it was called with
 
-    def made(self) -> list[tuple[str, Any]]:
+    def invented_arguments(self) -> list[tuple[str, Any]]:
         """The arguments that were made up."""
         return [
             (name, value)
@@ -213,15 +219,15 @@ class _Watch(StageWatch):
 
     def method(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """As it is called, with what it is given in mind."""
-        return self._noting(super().method(function), function, 1)
+        return self._wrap_call(super().method(function), function, 1)
 
     def function(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """As it is called, with what it is given in mind."""
-        return self._noting(super().function(function), function, 0)
+        return self._wrap_call(super().function(function), function, 0)
 
-    def _noting(self, called: Callable[..., Any], function: Any, own: int) -> Callable[..., Any]:
-        def noting(*args: Any, **kwargs: Any) -> Any:
+    def _wrap_call(self, called: Callable[..., Any], function: Any, own: int) -> Callable[..., Any]:
+        def call_and_note(*args: Any, **kwargs: Any) -> Any:
             self.given = dict(list(stage_records.arguments(function, args, kwargs))[own:])
             return jax.block_until_ready(called(*args, **kwargs))
 
-        return noting
+        return call_and_note

@@ -33,7 +33,7 @@ def fork_workers(number: int) -> bool:
             waiting, _, _ = select.select([parent.fileno(), ended], [], [])
             if ended in waiting:
                 os.read(ended, _MESSAGE)
-                for pid, status in _ended():
+                for pid, status in _ended_children():
                     _send(parent, ended=pid, status=status)
             if parent.fileno() not in waiting:
                 continue
@@ -46,7 +46,7 @@ def fork_workers(number: int) -> bool:
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 for descriptor in (wake, ended):
                     os.close(descriptor)
-                _become(pipes, json.loads(message)["cwd"])
+                _take_over_pipes(pipes, json.loads(message)["cwd"])
                 return True
             for pipe in pipes:
                 os.close(pipe)
@@ -63,7 +63,7 @@ def _alarm() -> tuple[int, int]:
     return wake, ended
 
 
-def _ended() -> Iterator[tuple[int, int]]:
+def _ended_children() -> Iterator[tuple[int, int]]:
     """The children that have ended since it was asked last, with their exit statuses."""
     while True:
         try:
@@ -88,7 +88,7 @@ def _fork() -> int:
     return pid
 
 
-def _become(pipes: Sequence[int], folder: str) -> None:
+def _take_over_pipes(pipes: Sequence[int], folder: str) -> None:
     """In the child: stdin, stdout and stderr are these pipes."""
     for number, pipe in enumerate(pipes):
         os.dup2(pipe, number)

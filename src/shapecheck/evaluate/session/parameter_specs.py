@@ -7,15 +7,15 @@ from typing import Any
 
 from shapecheck.evaluate.inputs import entries
 from shapecheck.evaluate.inputs.signature_facts import Descriptions
-from shapecheck.evaluate.probes.probe_importer import Importer
+from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.recorder import Recorder
-from shapecheck.worker.rpc import Described, ModulePlan
+from shapecheck.worker.rpc import ModulePlan, ParameterSpec
 
 
-class Describing:
+class ParameterSpecs:
     """Looks up, by the object itself, what the plans have of the source. `plans` are by path."""
 
-    def __init__(self, importer: Importer, recorder: Recorder, plans: Mapping[str, ModulePlan]) -> None:
+    def __init__(self, importer: PlanImporter, recorder: Recorder, plans: Mapping[str, ModulePlan]) -> None:
         self._importer, self._recorder, self._plans = importer, recorder, plans
 
     def __call__(self, what: Any) -> Descriptions:
@@ -24,13 +24,13 @@ class Describing:
         if found is None:
             return {}
         path, scope = found
-        result: dict[str, Described] = {}
+        result: dict[str, ParameterSpec] = {}
         for description in self._plans[path].described:
             if description.scope == scope:
                 result.setdefault(description.parameter, description)
         return result
 
-    def claimed(self, function: Any) -> tuple[frozenset[str], ...]:
+    def claimed_names(self, function: Any) -> tuple[frozenset[str], ...]:
         """The names that each claim uses of a function, of those inside of it, and of its class."""
         found = self.scope_of(function)
         if found is None:
@@ -47,7 +47,7 @@ class Describing:
 
     def scope_of(self, function: Any) -> tuple[str, int] | None:
         """The path and the planned scope that a function object comes from."""
-        inner = entries.unwrapped(function)
+        inner = entries.unwrap(function)
         inner = getattr(inner, "__func__", inner)
         code = getattr(inner, "__code__", None)
         if code is None:

@@ -10,28 +10,28 @@ from typing import Any
 
 import jax
 
-from shapecheck.evaluate.frameworks.multi_transform import initialised
+from shapecheck.evaluate.frameworks.multi_transform import wrap_init
 from shapecheck.evaluate.inputs.abstract_call import build
-from shapecheck.evaluate.inputs.call_builder import Kitchen
+from shapecheck.evaluate.inputs.call_builder import CallBuilder
 from shapecheck.evaluate.inputs.entries import is_model, model_classes, nnx_class
 from shapecheck.evaluate.inputs.failure_reasons import describe_error, is_own, kind_of
 from shapecheck.evaluate.inputs.nested_arguments import heads
 from shapecheck.evaluate.inputs.runtime_annotations import array_type, is_config
-from shapecheck.evaluate.inputs.signature_facts import lacking
+from shapecheck.evaluate.inputs.signature_facts import missing_parameters
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
-from shapecheck.evaluate.inputs.trial import Recipe
-from shapecheck.evaluate.inputs.user_examples import ExampleError, Shape, check_names, public_names
+from shapecheck.evaluate.inputs.trial import CallSpec
+from shapecheck.evaluate.inputs.user_examples import ExampleError, ShapeText, check_names, public_names
 from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.stages.debug_batch import batch
-from shapecheck.evaluate.stages.factory_calls import beside, parted
+from shapecheck.evaluate.stages.factory_calls import beside, split_factory_result
 from shapecheck.shapes import SpecError, parse_spec
 from shapecheck.worker.rpc import ConfiguredExample
 
 _AT_MODULE_LEVEL = "call it in the module, as in `MODEL = make()`, and name MODEL, or a function that calls it"
 
 
-def recipe(kitchen: Kitchen, target: Any, given: ConfiguredExample, owner: Any = None) -> Recipe:
+def call_spec(kitchen: CallBuilder, target: Any, given: ConfiguredExample, owner: Any = None) -> CallSpec:
     """How `target` is run: as a method if it stands in the class `owner`; of what it makes, if that is a name.
 
     Raises ExampleError for arguments that do not fit, CannotSynthesiseError for those that are missing.
@@ -44,33 +44,35 @@ def recipe(kitchen: Kitchen, target: Any, given: ConfiguredExample, owner: Any =
         return kitchen.example(target)
     if isinstance(target, type) or (isinstance(owner, type) and inspect.isroutine(target)):
         cls, method = (target, "__call__") if isinstance(target, type) else (owner, target.__name__)
-        _need(cls, method, given.call)
+        _require_method(cls, method, given.call)
         if has_arguments:
-            return kitchen.configured(replace(given, method=method), cls)
+            return kitchen.of_example(replace(given, method=method), cls)
         return kitchen.method(cls, getattr(cls, method), given.init)
     holder = getattr(target, "__self__", None)
     if is_model(target) or is_model(holder):
         model, method = (target, own or "__call__") if is_model(target) else (holder, target.__func__.__name__)
-        _need(type(model), method, given.call)
+        _require_method(type(model), method, given.call)
         changes = isinstance(model, nnx_class() or ()) and not kitchen.models.has_values
         model = _abstract(model) if changes else model
         return (
-            kitchen.configured(replace(given, method=method), model) if has_arguments else kitchen.bound(model, method)
+            kitchen.of_example(replace(given, method=method), model)
+            if has_arguments
+            else kitchen.of_instance(model, method)
         )
     if is_pair(target):
         if not has_arguments:
             raise ExampleError(f"{given.call} is a transformed function; say what it takes, with --arg")
-        return kitchen.configured(replace(given, init=None), _applied(target, given.init, kitchen.recorder))
+        return kitchen.of_example(replace(given, init=None), _wrap_apply(target, given.init, kitchen.recorder))
     if not callable(target):
         names = [name for name, value in getattr(target, "__dict__", {}).items() if callable(value)]
         names += [name for name in public_names(type(target)) if inspect.isroutine(getattr(type(target), name, None))]
         hint = f"; name what can be, {given.call}.{names[0]} for example" if names else ""
         raise ExampleError(f"{given.call} is of type {type(target).__name__}, which cannot be called{hint}")
-    made = _made(kitchen, target, given)
+    made = _factory_result(kitchen, target, given)
     if is_model(made) or is_pair(made):
-        return recipe(kitchen, made, replace(given, init=None), own)
-    if isinstance(made, tuple) and _is_made(made):
-        called, parameters, inputs = parted(given, made)
+        return call_spec(kitchen, made, replace(given, init=None), own)
+    if isinstance(made, tuple) and _is_factory_result(made):
+        called, parameters, inputs = split_factory_result(given, made)
         if not has_arguments or (given.unasked and inputs):
             leaf = as_placeholder if kitchen.models.has_values else as_shape
             values = tuple(jax.tree_util.tree_map(leaf, value) for value in inputs)
@@ -82,10 +84,10 @@ def recipe(kitchen: Kitchen, target: Any, given: ConfiguredExample, owner: Any =
         else:
             given = replace(given, args=(*parameters, *given.args))
         given = replace(given, init=None)
-        return kitchen.configured(given, called) if _is_plain(called) else recipe(kitchen, called, given, own)
-    if _is_made(made) and not lacking(target, given.init or {}):
+        return kitchen.of_example(given, called) if _is_plain(called) else call_spec(kitchen, called, given, own)
+    if _is_factory_result(made) and not missing_parameters(target, given.init or {}):
         given = replace(given, init=None)
-        return kitchen.configured(given, made) if has_arguments else kitchen.function(made)
+        return kitchen.of_example(given, made) if has_arguments else kitchen.function(made)
     kitchen.models.made.chosen.clear()  # by the trial whether it makes a model
     kitchen.models.made.places.clear()
     if own is not None:
@@ -93,10 +95,10 @@ def recipe(kitchen: Kitchen, target: Any, given: ConfiguredExample, owner: Any =
     if given.init:
         hint = "name a function that returns a model, or (model, *args)"
         raise ExampleError(f"what {given.call} returns is of type {type(made).__name__}, which is no model: {hint}")
-    return kitchen.configured(given, target) if has_arguments else kitchen.function(target)
+    return kitchen.of_example(given, target) if has_arguments else kitchen.function(target)
 
 
-def _is_made(value: Any) -> bool:
+def _is_factory_result(value: Any) -> bool:
     """Whether a factory returns it: a model, a function, or one of them with what it takes."""
     if isinstance(value, tuple) and not is_pair(value):
         return bool(value) and (is_model(value[0]) or is_pair(value[0]) or _is_call(value))
@@ -120,7 +122,7 @@ def _is_plain(function: Any) -> bool:
     return not (is_model(function) or is_pair(function) or is_model(getattr(function, "__self__", None)))
 
 
-def _need(cls: type, method: str, call: str) -> None:
+def _require_method(cls: type, method: str, call: str) -> None:
     """Raises ExampleError if a class has no such method."""
     if not any(method in vars(base) for base in cls.__mro__):
         others = [name for name in public_names(cls) if inspect.isroutine(getattr(cls, name, None))]
@@ -144,16 +146,18 @@ def as_placeholder(value: Any) -> Any:
         parse_spec(array.shape)
     except SpecError as error:
         raise ExampleError(f"{array.shape!r} is not a shape: {error}") from None
-    return Shape(array.dtype, array.shape)
+    return ShapeText(array.dtype, array.shape)
 
 
 def with_batches(given: ConfiguredExample) -> ConfiguredExample:
     """Arguments `@file` become the shapes in these files."""
 
-    def read(value: Any) -> Any:
+    def read_batch(value: Any) -> Any:
         return batch(value[1:]) if isinstance(value, str) and value.startswith("@") else value
 
-    return replace(given, args=tuple(map(read, given.args)), kwargs={n: read(v) for n, v in given.kwargs.items()})
+    return replace(
+        given, args=tuple(map(read_batch, given.args)), kwargs={n: read_batch(v) for n, v in given.kwargs.items()}
+    )
 
 
 def _abstract(model: Any) -> Any:
@@ -166,7 +170,7 @@ def is_pair(target: Any) -> bool:
     return isinstance(target, tuple) and getattr(target, "_fields", ()) == ("init", "apply")
 
 
-def _applied(pair: Any, init: Any, recorder: Recorder) -> Callable[..., Any]:
+def _wrap_apply(pair: Any, init: Any, recorder: Recorder) -> Callable[..., Any]:
     """The transformed function itself: its parameters, and its state if it has one, are made for it.
 
     Source: https://dm-haiku.readthedocs.io/en/latest/api.html#transformed
@@ -174,20 +178,20 @@ def _applied(pair: Any, init: Any, recorder: Recorder) -> Callable[..., Any]:
     if init:
         raise ExampleError("init is for classes and factories, not for transformed functions")
     if not callable(pair.apply):
-        return initialised(pair, recorder.watch)
+        return wrap_init(pair, recorder.watch)
     takes = list(inspect.signature(pair.apply).parameters)
     has_state, has_key = takes[:2] == ["params", "state"], "rng" in takes
 
-    def applied(*args: Any, **kwargs: Any) -> Any:
+    def init_and_apply(*args: Any, **kwargs: Any) -> Any:
         key = jax.random.PRNGKey(0)
         made = pair.init(key, *args, **kwargs)
         given = made if has_state else (made,)
         return pair.apply(*given, *([key] if has_key else []), *args, **kwargs)
 
-    return applied
+    return init_and_apply
 
 
-def _made(kitchen: Kitchen, function: Any, given: ConfiguredExample) -> Any:
+def _factory_result(kitchen: CallBuilder, function: Any, given: ConfiguredExample) -> Any:
     """What a factory makes, abstractly; None if it is none, or does not run with made-up arguments.
 
     Raises ExampleError if it fails though it needs none.
@@ -197,7 +201,11 @@ def _made(kitchen: Kitchen, function: Any, given: ConfiguredExample) -> Any:
     try:
         call, _ = kitchen.models.call(function, init, kitchen.models.constructions[0])
         # A function of arrays shall not compute with made-up ones.
-        if kitchen.models.has_values and lacking(function, init) and not _is_made(kind := build(call)):
+        if (
+            kitchen.models.has_values
+            and missing_parameters(function, init)
+            and not _is_factory_result(kind := build(call))
+        ):
             return kind
         return kitchen.models.build(call)
     except ExampleError:
@@ -205,8 +213,12 @@ def _made(kitchen: Kitchen, function: Any, given: ConfiguredExample) -> Any:
     except Exception as error:  # a function of arrays, say, with arguments that are none
         if init and isinstance(error, CannotSynthesiseError):
             raise
-        if (init or not lacking(function, init)) and not is_own(error):
-            how = "with made-up arguments beside those given" if lacking(function, init) else "with all that it needs"
+        if (init or not missing_parameters(function, init)) and not is_own(error):
+            how = (
+                "with made-up arguments beside those given"
+                if missing_parameters(function, init)
+                else "with all that it needs"
+            )
             hint = f" (it needs values: {_AT_MODULE_LEVEL})" if kind_of(error) == "value" else ""
             raise ExampleError(f"{given.call}, called {how}, raised {describe_error(error)}{hint}") from None
         return None

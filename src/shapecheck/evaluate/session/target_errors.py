@@ -9,7 +9,7 @@ from shapecheck.evaluate.inputs import name_hints
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
 
 
-def refused(error: BaseException, called: Any, owner: Any) -> dict[str, Any]:
+def describe_refusal(error: BaseException, called: Any, owner: Any) -> dict[str, Any]:
     """The error in words; of which parameters nothing is known, with examples, and whose they are.
 
     They are a constructor's, or else of `called`, which may be a factory if it stands in no class `owner`.

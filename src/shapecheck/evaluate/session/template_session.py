@@ -7,41 +7,41 @@ from dataclasses import replace
 from typing import Any
 
 from shapecheck.evaluate.frameworks import ALL, named_scopes
-from shapecheck.evaluate.inputs.call_builder import Kitchen
+from shapecheck.evaluate.inputs.call_builder import CallBuilder
 from shapecheck.evaluate.inputs.construct_models import Models
 from shapecheck.evaluate.inputs.made_integers import DEFAULTS_FIRST
 from shapecheck.evaluate.inputs.search import Search
 from shapecheck.evaluate.inputs.signature_facts import Descriptions
-from shapecheck.evaluate.inputs.size_assignment import Made, UnknownSizeError
+from shapecheck.evaluate.inputs.size_assignment import InventedSizes, UnknownSizeError
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.user_examples import ExampleError
-from shapecheck.evaluate.probes.probe_importer import Importer
+from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.recorder import Recorder, Watch
-from shapecheck.evaluate.session.resolve_target import GoneError, target
-from shapecheck.evaluate.session.target_calls import recipe, with_batches
-from shapecheck.evaluate.session.target_errors import refused
-from shapecheck.evaluate.stages.stage_recorder import StageWatch
+from shapecheck.evaluate.session.resolve_target import NameGoneError, target
+from shapecheck.evaluate.session.target_calls import call_spec, with_batches
+from shapecheck.evaluate.session.target_errors import describe_refusal
+from shapecheck.evaluate.stages.stage_recorder import StageRecorder
 from shapecheck.model import Evaluation
 from shapecheck.worker.rpc import ConfiguredExample, EntryPlan
 
 
-class Templates:
+class TemplateSession:
     """Evaluates what is named. Where `settings` have numbers that an earlier evaluation made up, they serve again."""
 
     def __init__(
         self,
-        importer: Importer,
+        importer: PlanImporter,
         recorder: Recorder,
         settings: Mapping[str, Any],
         described: Callable[[Any], Descriptions],
         subclasses: Callable[[type], Sequence[type]],
     ) -> None:
         self._importer, self._recorder = importer, recorder
-        self._made = Made(**settings.get("made", {}), own=set())
+        self._made = InventedSizes(**settings.get("made", {}), own=set())
         sizes = settings.get("sizes", {})
         models = Models(recorder, sizes, described, subclasses, self._made, DEFAULTS_FIRST)
-        self._kitchen = Kitchen(recorder, models)
-        self._stages = StageWatch(ALL, importer.shown)
+        self._kitchen = CallBuilder(recorder, models)
+        self._stages = StageRecorder(ALL, importer.shown_path)
 
     def evaluate(
         self, given: ConfiguredExample, seconds: float, *, flops: bool
@@ -55,10 +55,10 @@ class Templates:
         entry = EntryPlan("template", given.call, "template", "", 1, None, whole=False)
         called = owner = None
         try:
-            with named_scopes.watching(self._stages):  # functions that it decorates while it is imported
+            with named_scopes.record_stages(self._stages):  # functions that it decorates while it is imported
                 called, owner = target(given.call, self._importer)
-            with self._stages as self._recorder.watch, named_scopes.watching(self._stages):
-                chosen = recipe(self._kitchen, called, replace(with_batches(given), fill=True), owner)
+            with self._stages as self._recorder.watch, named_scopes.record_stages(self._stages):
+                chosen = call_spec(self._kitchen, called, replace(with_batches(given), fill=True), owner)
                 search = Search(entry, chosen, self._recorder, seconds)
                 found = search.evaluate()
             if search.shown is not None and not search.shown.ok:
@@ -69,10 +69,13 @@ class Templates:
                 raise ExampleError(f"{given.call}: its parameters depend on sizes that are open; give them as numbers")
             return counted
         except (CannotSynthesiseError, UnknownSizeError, ExampleError) as error:
-            return {**refused(error, called, owner), **({"gone": True} if isinstance(error, GoneError) else {})}
+            return {
+                **describe_refusal(error, called, owner),
+                **({"gone": True} if isinstance(error, NameGoneError) else {}),
+            }
         finally:
             self._recorder.watch = Watch()
 
-    def made(self) -> tuple[dict[str, int], dict[str, str]]:
+    def invented_integers(self) -> tuple[dict[str, int], dict[str, str]]:
         """The integers that were made up, and where constructors take them."""
         return dict(self._made.chosen), dict(self._made.places)

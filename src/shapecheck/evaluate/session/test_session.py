@@ -12,22 +12,22 @@ import jax
 
 from shapecheck.evaluate.global_state import CONFIGURATIONS, write
 from shapecheck.evaluate.inputs.failure_reasons import kind_of
-from shapecheck.evaluate.probes.probe_importer import Importer
+from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.tolerate_concrete import Steps
 from shapecheck.evaluate.suites.generalise import Generaliser
 from shapecheck.evaluate.suites.read_only_disk import read_only
 from shapecheck.evaluate.suites.scratch_folder import playground
-from shapecheck.worker.rpc import Part, TestLimits, TestPlan, TestResult
+from shapecheck.worker.rpc import TestFiles, TestLimits, TestPlan, TestResult
 
 if TYPE_CHECKING:
     import pytest
 
 
-class Suite:
+class TestSession:
     """The tests of one worker. pytest is the user's own, and imported only if there are tests."""
 
-    def __init__(self, importer: Importer, recorder: Recorder, generaliser: Generaliser) -> None:
+    def __init__(self, importer: PlanImporter, recorder: Recorder, generaliser: Generaliser) -> None:
         self.importer, self.recorder, self.generaliser = importer, recorder, generaliser
         self.steps = Steps(recorder, kind_of)
         self.items: dict[str, pytest.Item] = {}
@@ -40,21 +40,21 @@ class Suite:
         tests: Sequence[str],
         scratch: str,
         limits: TestLimits,
-        part: Part | None,
+        part: TestFiles | None,
         serve: Callable[[Mapping[str, Any]], None],
     ) -> dict[str, Any]:
         """Collect (only a part), and `serve` from inside pytest's run; else the answer is an error."""
         try:
             from shapecheck.evaluate.suites import collect_tests, jax_settings  # noqa: PLC0415
-            from shapecheck.evaluate.suites.run_test import Runner  # noqa: PLC0415
+            from shapecheck.evaluate.suites.run_test import TestRunner  # noqa: PLC0415
         except ImportError as error:
             return {"error": f"pytest cannot be imported: {error}"}
-        self.runner = Runner(self.recorder, self.steps, limits.test, self.importer.global_state)
+        self.runner = TestRunner(self.recorder, self.steps, limits.test, self.importer.global_state)
         self._activate(tests)
         home = os.getcwd()
         self.scratch, self.home = scratch, home
         self.playground = playground(home, os.path.join(scratch, "here"))
-        shown = self.importer.shown
+        shown = self.importer.shown_path
         before = jax_settings.settings()
         self.recorder.touched = set()
 
@@ -65,9 +65,9 @@ class Suite:
                     self.plans[item.nodeid] = collect_tests.plan_of(item, shown)
             self.importer.ran |= {each for each in self.recorder.touched if each[1]}  # in hooks of conftest files
             jax_settings.put_back(part.settings if part is not None else {})
-            left = jax_settings.changed(before)
+            left = jax_settings.changed_settings(before)
             found = {"tests": tuple(self.plans.values()), "problems": tuple(problems)}
-            serve({**found, "settings": left, "ran": self.ran(), "whole": whole})
+            serve({**found, "settings": left, "ran": self.import_functions(), "whole": whole})
 
         try:
             only = None if part is None else part.files
@@ -78,26 +78,26 @@ class Suite:
             os.chdir(home)
         return {"tests": (), "problems": tuple(collected.problems), "whole": collected.whole}
 
-    def ran(self) -> tuple[tuple[str, str], ...]:
+    def import_functions(self) -> tuple[tuple[str, str], ...]:
         """The functions that ran on import, by path and name."""
         scopes = {plan.path: plan.scopes for plan in self.importer.plans.values()}
         return tuple(sorted({(path, scopes[path][scope].qualname) for path, scope in self.importer.ran}))
 
-    def run(self, key: str) -> TestResult:
+    def run_test(self, key: str) -> TestResult:
         """Run one collected test, in a folder where it can leave what it likes."""
         plan = self.plans.get(key)
         if plan is None:
             return TestResult(key, "stopped", "pytest did not collect it again: its name depends on chance")
         os.chdir(self.playground)
-        with self.importer.global_state.preserved():
-            return self._run(key, plan)
+        with self.importer.global_state.preserve():
+            return self._run_plan(key, plan)
 
-    def _run(self, key: str, plan: TestPlan) -> TestResult:
+    def _run_plan(self, key: str, plan: TestPlan) -> TestResult:
         self.recorder.touched = set()
         self.generaliser.begin()
         try:
             with read_only(self.scratch, self._project()):
-                ran = self.runner.run(self.items[key], plan.path, plan.line)
+                ran = self.runner.run_item(self.items[key], plan.path, plan.line)
         finally:
             self.generaliser.end()
         if not self._begun:

@@ -70,10 +70,10 @@ def _start(plan: Mapping[str, Any], send: Any, serve: Any) -> Any:
         hint = f"jax.export cannot be imported there ({error}); `pip install absl-py` may be what it lacks"
         send({"event": "refused", "reason": hint})
         return None
-    from shapecheck.evaluate.session.worker_session import Session, TooOldError
+    from shapecheck.evaluate.session.worker_session import TooOldError, WorkerSession
 
     try:
-        return Session(plan["plans"], plan["settings"], plan["culprits"], send, serve)
+        return WorkerSession(plan["plans"], plan["settings"], plan["culprits"], send, serve)
     except TooOldError as error:
         send({"event": "refused", "reason": str(error)})
         return None

@@ -15,7 +15,7 @@ import jax
 
 from shapecheck.evaluate.global_state import GlobalState
 from shapecheck.evaluate.inputs import entries
-from shapecheck.evaluate.inputs.call_builder import Kitchen
+from shapecheck.evaluate.inputs.call_builder import CallBuilder
 from shapecheck.evaluate.inputs.construct_models import Models
 from shapecheck.evaluate.inputs.failure_reasons import describe_error, is_own, line_in
 from shapecheck.evaluate.inputs.own_signature import with_own_signature
@@ -23,25 +23,25 @@ from shapecheck.evaluate.inputs.retry_keys import with_keys
 from shapecheck.evaluate.inputs.search import Search
 from shapecheck.evaluate.inputs.size_assignment import UnknownSizeError
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
-from shapecheck.evaluate.inputs.trial import Recipe
+from shapecheck.evaluate.inputs.trial import CallSpec
 from shapecheck.evaluate.inputs.user_examples import ExampleError
 from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.probes import disable_typecheckers
-from shapecheck.evaluate.probes.probe_importer import Importer, WorkerEndedError
+from shapecheck.evaluate.probes.probe_importer import CulpritImportError, PlanImporter
 from shapecheck.evaluate.probes.recorder import Recorder, Watch
 from shapecheck.evaluate.session import standard_streams
-from shapecheck.evaluate.session.comparison_session import Comparisons
-from shapecheck.evaluate.session.parameter_specs import Describing
-from shapecheck.evaluate.session.resolve_target import named
-from shapecheck.evaluate.session.template_session import Templates
-from shapecheck.evaluate.session.test_session import Suite
-from shapecheck.evaluate.stages.observe_once import Repeats
+from shapecheck.evaluate.session.comparison_session import ComparisonSession
+from shapecheck.evaluate.session.parameter_specs import ParameterSpecs
+from shapecheck.evaluate.session.resolve_target import resolve_target
+from shapecheck.evaluate.session.template_session import TemplateSession
+from shapecheck.evaluate.session.test_session import TestSession
+from shapecheck.evaluate.stages.observe_once import RepeatedCalls
 from shapecheck.evaluate.suites.generalise import Generaliser
-from shapecheck.evaluate.suites.jax_settings import changed
+from shapecheck.evaluate.suites.jax_settings import changed_settings
 from shapecheck.evaluate.suites.jax_settings import settings as settings_now
 from shapecheck.evaluate.suites.run_script import run_script
-from shapecheck.model import Compared, Evaluation, Failure
-from shapecheck.worker.rpc import ConfiguredExample, EntryPlan, ModulePlan, Part, TestLimits, TestResult
+from shapecheck.model import ComparedRuns, Evaluation, Failure
+from shapecheck.worker.rpc import ConfiguredExample, EntryPlan, ModulePlan, TestFiles, TestLimits, TestResult
 
 _OLDEST_JAX = (0, 5)
 
@@ -50,7 +50,7 @@ class TooOldError(Exception):
     """The user's JAX has no sound symbolic shapes."""
 
 
-class Session:
+class WorkerSession:
     """The state of one worker: the import hook, the recorder, and what can be evaluated."""
 
     def __init__(
@@ -69,7 +69,7 @@ class Session:
         self.recorder = Recorder({p.file: p.path for p in plans})
         self.global_state = GlobalState()
         self.plans = {p.path: p for p in plans}
-        self.importer = Importer(
+        self.importer = PlanImporter(
             plans,
             self.recorder,
             culprits,
@@ -78,11 +78,11 @@ class Session:
         )
         self._send, self._serve = send, serve
         self._before = settings_now()
-        self._described = Describing(self.importer, self.recorder, self.plans)
+        self._described = ParameterSpecs(self.importer, self.recorder, self.plans)
         self._generaliser = Generaliser(
-            self.importer, self.recorder, self._described, settings.get("sizes", {}), self._described.claimed
+            self.importer, self.recorder, self._described, settings.get("sizes", {}), self._described.claimed_names
         )
-        self._suite = Suite(self.importer, self.recorder, self._generaliser)
+        self._suite = TestSession(self.importer, self.recorder, self._generaliser)
         self.settings = settings
         self.entries: dict[str, EntryPlan] = {}
         self.classes: dict[str, type] = {}
@@ -91,12 +91,12 @@ class Session:
             settings.get("sizes", {}),
             self._described,
             self._subclasses,
-            claimed=self._described.claimed,
+            claimed=self._described.claimed_names,
         )
-        self._kitchen = Kitchen(self.recorder, models)
-        self._templates = Templates(self.importer, self.recorder, settings, self._described, self._subclasses)
-        self._comparisons = Comparisons(self.importer, self.recorder, settings, self._described, self._subclasses)
-        self._repeats = Repeats(self.recorder)
+        self._kitchen = CallBuilder(self.recorder, models)
+        self._templates = TemplateSession(self.importer, self.recorder, settings, self._described, self._subclasses)
+        self._comparisons = ComparisonSession(self.importer, self.recorder, settings, self._described, self._subclasses)
+        self._repeats = RepeatedCalls(self.recorder)
         sys.meta_path.insert(0, self.importer)
         sys.path.append(os.getcwd())
         # What a script beside a package imports is the package, and not its checkout's folder of the same name.
@@ -116,7 +116,7 @@ class Session:
         except TimeLimitError:
             raise
         except BaseException as error:  # a module body may raise anything
-            if is_own(error) and not isinstance(error, WorkerEndedError):
+            if is_own(error) and not isinstance(error, CulpritImportError):
                 raise
             line = line_in(error, plan.file)
             return {"error": describe_error(error), "kind": "import", "line": line}
@@ -141,16 +141,16 @@ class Session:
             examples += entries.examples(plan, module)
             models += entries.models(plan, module)
             functions += entries.functions(plan, module)
-        ordered = [entry for entry, _ in entries.unheld(models)]
+        ordered = [entry for entry, _ in entries.not_parts(models)]
         self.classes = {entry.key: cls for entry, cls in models}
         modelled = {(e.path, f"{e.target.partition(':')[2]}.__call__") for e in ordered}
         functions = [f for f in functions if (f.path, f.target.partition(":")[2]) not in modelled]
-        result = tuple(map(self._with_body, (*self._configured(), *examples, *ordered, *functions)))
+        result = tuple(map(self._with_body, (*self._example_entries(), *examples, *ordered, *functions)))
         self.entries = {e.key: e for e in result}
         return result
 
     def collect_tests(
-        self, tests: Sequence[str], scratch: str, limits: TestLimits, part: Part | None = None
+        self, tests: Sequence[str], scratch: str, limits: TestLimits, part: TestFiles | None = None
     ) -> dict[str, Any]:
         """Collect tests, perhaps only a part of them.
 
@@ -165,7 +165,7 @@ class Session:
 
     def run_test(self, key: str) -> TestResult:
         """Run one test."""
-        return self._suite.run(key)
+        return self._suite.run_test(key)
 
     def files(self) -> dict[str, Any]:
         """The project's files that were imported, those whose functions ran meanwhile, and where packages lie."""
@@ -177,15 +177,15 @@ class Session:
         own = sorted(f for f in loaded if f in planned or not f.startswith(tuple(o + os.sep for o in outside)))
         return {"loaded": own, "ran": sorted({path for path, _ in self.importer.ran}), "sites": sites}
 
-    def imported(self) -> dict[str, Any]:
+    def import_facts(self) -> dict[str, Any]:
         """The functions that ran while modules were imported, and the settings of JAX that this has changed."""
-        return {"ran": self._suite.ran(), "settings": changed(self._before)}
+        return {"ran": self._suite.import_functions(), "settings": changed_settings(self._before)}
 
     def evaluate(self, key: str, seconds: float) -> tuple[tuple[Evaluation, ...], tuple[tuple[str, int], ...]]:
         """Run one entry, in not many more than `seconds`: its evaluations, and which functions ran in any of them."""
         self.recorder.touched = set()
-        with self.global_state.preserved():
-            runs = self._run(self.entries[key], seconds)
+        with self.global_state.preserve():
+            runs = self._evaluate_entry(self.entries[key], seconds)
         return runs, tuple(sorted(self.recorder.touched))
 
     def template(
@@ -194,35 +194,35 @@ class Session:
         """Evaluate what `given` calls, with its stages; the answer is an error that the user can mend."""
         return self._templates.evaluate(given, seconds, flops=flops)
 
-    def made(self) -> tuple[dict[str, int], dict[str, str]]:
+    def invented_integers(self) -> tuple[dict[str, int], dict[str, str]]:
         """The integers that were made up for the template, and where constructors take them."""
-        return self._templates.made()
+        return self._templates.invented_integers()
 
     def collect(self, given: ConfiguredExample, seconds: float, **asked: Any) -> dict[str, Any]:
         """Run what `given` calls, with values, and keep what its stages give; or an error that the user can mend."""
         return self._comparisons.collect(given, seconds, **asked)
 
-    def compared(self, **sides: Any) -> Compared | dict[str, str]:
+    def compare(self, **sides: Any) -> ComparedRuns | dict[str, str]:
         """Compare two models that were collected, here and elsewhere; or an error that the user can mend."""
-        return self._comparisons.compared(**sides)
+        return self._comparisons.compare(**sides)
 
-    def _run(self, entry: EntryPlan, seconds: float) -> tuple[Evaluation, ...]:
+    def _evaluate_entry(self, entry: EntryPlan, seconds: float) -> tuple[Evaluation, ...]:
         plan = self.plans.get(entry.path)
         if plan is not None:
             self.importer.activate(plan.root)
         try:
             if entry.origin == "script":
                 return self._script(entry)
-            recipe = self._recipe(entry)
+            recipe = self._call_spec(entry)
             with self._repeats as self.recorder.watch:
                 search = functools.partial(Search, entry, recipe, self.recorder)
                 with self._generaliser.coincidences(entry.body) as apart:
                     found = with_keys(self._kitchen.models.keys, lambda left: search(left).evaluate(), seconds)
             return (*found, *apart)
         except (CannotSynthesiseError, UnknownSizeError) as error:
-            return (self._failed(entry, str(error)),)
+            return (self._failed_evaluation(entry, str(error)),)
         except ExampleError as error:
-            return (self._failed(entry, f"example: {error}"),)
+            return (self._failed_evaluation(entry, f"example: {error}"),)
         finally:
             self.recorder.watch = Watch()
 
@@ -237,14 +237,14 @@ class Session:
             self._generaliser.end()
         return (ran, *(again for _, runs in self._generaliser.evaluate() for again in runs))
 
-    def _recipe(self, entry: EntryPlan) -> Recipe:
+    def _call_spec(self, entry: EntryPlan) -> CallSpec:
         if entry.origin == "config":
             example = self._example(entry)
             try:
-                target = named(example.call, self.importer)
+                target = resolve_target(example.call, self.importer)
             except ExampleError as error:
                 raise ExampleError(f"call = {example.call!r}: {error}") from None
-            return self._kitchen.configured(example, target)
+            return self._kitchen.of_example(example, target)
         plan = self.plans[entry.path]
         module = self.importer.loaded[plan.file]
         if entry.origin == "example":
@@ -267,7 +267,7 @@ class Session:
             function = function.__get__(None, owner)  # before 0.13, methods stand in their class inside a descriptor
         if not callable(function):
             kind = type(function).__name__
-            function = entries.written(function, scope.qualname)
+            function = entries.find_original(function, scope.qualname)
             if function is None:
                 raise CannotSynthesiseError(f"{scope.qualname} is of type {kind}, not a function")
         if owner is None:
@@ -294,7 +294,7 @@ class Session:
         names = {m.__name__ for m in self.importer.loaded.values()}
         return sorted((c for c in found if not inspect.isabstract(c)), key=lambda c: c.__module__ not in names)
 
-    def _configured(self) -> list[EntryPlan]:
+    def _example_entries(self) -> list[EntryPlan]:
         examples: Sequence[ConfiguredExample] = self.settings.get("examples", ())
         file = self.settings.get("config_file", "")
         return [
@@ -308,7 +308,7 @@ class Session:
         return example
 
     @staticmethod
-    def _failed(entry: EntryPlan, reason: str) -> Evaluation:
+    def _failed_evaluation(entry: EntryPlan, reason: str) -> Evaluation:
         failure = Failure("other", reason, None)
         return Evaluation(
             entry.target, entry.origin, entry.path, entry.line, "symbolic", "failed", reason, (), failure, tried=0

@@ -15,14 +15,14 @@ from typing import IO, Any
 import jax
 import numpy as np
 
-from shapecheck.evaluate.inputs.user_examples import ExampleError, Shape
+from shapecheck.evaluate.inputs.user_examples import ExampleError, ShapeText
 from shapecheck.shapes import comment_dtype
 
 _SAFE = {"F": "float", "BF": "bfloat", "I": "int", "U": "uint"}
 _MOST = 100_000_000  # bytes of a header, as safetensors has it
 
 
-def batch(file: str) -> Shape | dict[str, Shape]:
+def batch(file: str) -> ShapeText | dict[str, ShapeText]:
     """The shape of the only array, or those of several by name. Raises ExampleError if the file tells none."""
     try:
         if file.endswith(".npy"):
@@ -41,24 +41,24 @@ def batch(file: str) -> Shape | dict[str, Shape]:
     )
 
 
-def _only(found: dict[str, Shape]) -> Shape | dict[str, Shape]:
+def _only(found: dict[str, ShapeText]) -> ShapeText | dict[str, ShapeText]:
     return next(iter(found.values())) if len(found) == 1 else found
 
 
-def _members(archive: zipfile.ZipFile) -> Iterator[tuple[str, Shape]]:
+def _members(archive: zipfile.ZipFile) -> Iterator[tuple[str, ShapeText]]:
     for name in archive.namelist():
         with archive.open(name) as stream:
             yield name.removesuffix(".npy"), _of_header(stream)
 
 
-def _of_header(stream: IO[bytes]) -> Shape:
+def _of_header(stream: IO[bytes]) -> ShapeText:
     version = np.lib.format.read_magic(stream)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, _, dtype = read(stream)
     return _shape(dtype.name, shape)
 
 
-def _safe(stream: IO[bytes]) -> Iterator[tuple[str, Shape]]:
+def _safe(stream: IO[bytes]) -> Iterator[tuple[str, ShapeText]]:
     length = int.from_bytes(stream.read(8), "little")
     if length > _MOST:
         raise ValueError("it is too long")
@@ -70,9 +70,9 @@ def _safe(stream: IO[bytes]) -> Iterator[tuple[str, Shape]]:
             yield name, _shape("bool" if kind == "BOOL" else f"{_SAFE[kind]}{bits}", entry["shape"])
 
 
-def _shape(dtype: str, shape: Any) -> Shape:
+def _shape(dtype: str, shape: Any) -> ShapeText:
     """As JAX takes such an array: without its 64-bit mode, `float64` becomes `float32`."""
     name = comment_dtype(str(jax.dtypes.canonicalize_dtype(jax.numpy.dtype(dtype))))
     if name is None:
         raise ValueError(f"JAX has no {dtype}")
-    return Shape(name, " ".join(str(int(size)) for size in shape))
+    return ShapeText(name, " ".join(str(int(size)) for size in shape))

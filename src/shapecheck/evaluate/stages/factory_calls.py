@@ -23,7 +23,9 @@ from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.worker.rpc import ConfiguredExample
 
 
-def parted(given: ConfiguredExample, made: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
+def split_factory_result(
+    given: ConfiguredExample, made: tuple[Any, ...]
+) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
     """What computes, the parameters that it has to be given first, and its inputs.
 
     Sources: https://flax.readthedocs.io/en/stable/api_reference/flax.linen/module.html#flax.linen.Module.bind and

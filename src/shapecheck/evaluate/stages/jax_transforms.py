@@ -31,7 +31,7 @@ _KNOWN: Mapping[tuple[str, str], tuple[str, str]] = {
 }
 
 
-class Around:
+class ActiveTransform:
     """One transformation that is under way: its name, its size or "", its frame, and the frame inside of it."""
 
     def __init__(self, name: str, size: str, frame: FrameType, inside: FrameType) -> None:
@@ -40,12 +40,12 @@ class Around:
         self.is_loop = name in ("scan", "while_loop")
 
 
-def around(frame: FrameType | None, until: Callable[[FrameType], bool]) -> list[Around]:
+def around(frame: FrameType | None, until: Callable[[FrameType], bool]) -> list[ActiveTransform]:
     """The transformations between `frame` and the first frame outwards for which `until` holds, outermost first."""
     return list(_around(frame, until))[::-1]
 
 
-def _around(frame: FrameType | None, until: Callable[[FrameType], bool]) -> Iterator[Around]:
+def _around(frame: FrameType | None, until: Callable[[FrameType], bool]) -> Iterator[ActiveTransform]:
     inside: FrameType | None = None
     known: tuple[FrameType, str] | None = None
     while frame is not None and not until(frame):
@@ -53,7 +53,7 @@ def _around(frame: FrameType | None, until: Callable[[FrameType], bool]) -> Iter
         for (file, function), (label, size) in _KNOWN.items():
             if name == function and inside is not None and frame.f_code.co_filename.endswith(file):
                 if known != (inside, label):  # until JAX 0.6, `cond` called `_cond`: one and the same
-                    yield Around(label, str(frame.f_locals.get(size, "?")) if size else "", frame, inside)
+                    yield ActiveTransform(label, str(frame.f_locals.get(size, "?")) if size else "", frame, inside)
                 known = frame, label
         inside, frame = frame, frame.f_back
 
@@ -85,7 +85,7 @@ def callers(frame: FrameType | None, files: tuple[str, ...]) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def renewed(name: str = "") -> Iterator[None]:
+def fresh_traces(name: str = "") -> Iterator[None]:
     """See functions anew that JAX has traced before, and leave the user's caches alone: they know the metadata.
 
     Under one `name`, those that were traced under it before are not traced again.

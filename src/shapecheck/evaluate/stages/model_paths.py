@@ -13,7 +13,7 @@ from shapecheck.evaluate.inputs.entries import module_class, modules_in, nnx_cla
 from shapecheck.evaluate.probes.describe_value import is_array
 
 
-class Anatomy:
+class ModelPaths:
     """The modules inside `root`, which has the path `path`. A module that stands in two places has the first one's."""
 
     def __init__(self, root: Any, path: str) -> None:
@@ -105,7 +105,7 @@ def _parts(root: Any, path: str) -> Iterator[tuple[str, Any]]:
     elif equinox is not None and isinstance(root, equinox):
         yield from modules_in(root, path, equinox)
     elif nnx is not None and isinstance(root, nnx):
-        found = [(_joined(path, steps), part) for steps, part in _graph(root) if isinstance(part, nnx)]
+        found = [(_join_path(path, steps), part) for steps, part in _graph(root) if isinstance(part, nnx)]
         yield from sorted(found, key=lambda each: len(each[0]))  # the outer ones first
 
 
@@ -115,7 +115,7 @@ def _graph(root: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
     yield from nnx.iter_graph(root)
 
 
-def _joined(path: str, steps: tuple[Any, ...]) -> str:
+def _join_path(path: str, steps: tuple[Any, ...]) -> str:
     for step in steps:
         path += f"[{step}]" if isinstance(step, int) else f".{step}"
     return path.lstrip(".")

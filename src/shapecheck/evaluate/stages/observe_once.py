@@ -10,13 +10,13 @@ from types import TracebackType
 from typing import Any
 
 from shapecheck.evaluate.inputs.entries import is_plumbing, module_class
-from shapecheck.evaluate.probes.patch_classes import patched, subclasses
+from shapecheck.evaluate.probes.patch_classes import patch_attribute, subclasses
 from shapecheck.evaluate.probes.recorder import Recorder, Watch
-from shapecheck.evaluate.probes.vmap_axes import Surroundings, mapped_axes
-from shapecheck.evaluate.stages.stage_memo import Once
+from shapecheck.evaluate.probes.vmap_axes import VmapFrames, mapped_axes
+from shapecheck.evaluate.stages.stage_memo import StageMemo
 
 
-class Repeats(Watch):
+class RepeatedCalls(Watch):
     """While it is entered, calls of Equinox modules that repeat earlier ones of the same evaluation run once.
 
     Two calls are equal only if a claim sees the same in both: also the axes over which JAX maps, be they hidden by
@@ -25,7 +25,7 @@ class Repeats(Watch):
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
-        self._surroundings = Surroundings()
+        self._surroundings = VmapFrames()
         self._wrapped: dict[type, tuple[Any, Callable[..., Any]]] = {}
         self._entered = contextlib.ExitStack()
         self._plain = False
@@ -33,16 +33,16 @@ class Repeats(Watch):
 
     def begin(self) -> None:
         """Forget what ran: another evaluation starts."""
-        self._once = Once(2, self._recorder.paused)
+        self._once = StageMemo(2, self._recorder.pause)
         self._once.off = self._plain
 
-    def __enter__(self) -> Repeats:
+    def __enter__(self) -> RepeatedCalls:
         base, self._plain = module_class(), False
         with contextlib.ExitStack() as stack:
             for cls in subclasses(base) if base is not None else ():
                 call = vars(cls).get("__call__")
                 if call is not None and not getattr(call, "__isabstractmethod__", False) and not is_plumbing(cls):
-                    stack.enter_context(patched(cls, "__call__", self._once_each(cls, call)))
+                    stack.enter_context(patch_attribute(cls, "__call__", self._once_each(cls, call)))
             self._entered = stack.pop_all()
         return self
 
@@ -67,18 +67,18 @@ class Repeats(Watch):
         def plain(module: Any, /, *args: Any, **kwargs: Any) -> Any:
             return call.__get__(module, type(module))(*args, **kwargs)
 
-        def called(self_: Any, /, *args: Any, **kwargs: Any) -> Any:
+        def call_once(self_: Any, /, *args: Any, **kwargs: Any) -> Any:
             frame = sys._getframe(1)
 
-            def tell(tracers: Sequence[Any]) -> Hashable:
+            def call_key(tracers: Sequence[Any]) -> Hashable:
                 hidden = self._surroundings.hidden_axes(frame)
-                return tuple(map(mapped_axes, tracers)), hidden, self._told(self_)
+                return tuple(map(mapped_axes, tracers)), hidden, self._constructor_sizes(self_)
 
-            return self._once.call(plain, (self_, *args), kwargs, tell=tell)[0]
+            return self._once.call(plain, (self_, *args), kwargs, tell=call_key)[0]
 
-        return functools.wraps(call)(called)
+        return functools.wraps(call)(call_once)
 
-    def _told(self, module: Any) -> Hashable:
+    def _constructor_sizes(self, module: Any) -> Hashable:
         """The sizes that the constructor of a module had; of one that JAX has rebuilt, what it holds tells them."""
         found: Sequence[Mapping[str, Any]] = self._recorder.constructions.own(module)
         return tuple(tuple((n, v) for n, v in variables.items() if type(v) is int) for variables in found)

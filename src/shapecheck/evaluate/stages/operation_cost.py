@@ -54,7 +54,7 @@ def _output(equation: Any) -> Flops:
     return math.prod(_shape(equation.outvars[0]))
 
 
-def _reduced(equation: Any) -> Flops:
+def _reduction_flops(equation: Any) -> Flops:
     """Of n elements that become one, n - 1."""
     return _input(equation) - _output(equation)
 
@@ -147,7 +147,7 @@ _FACTORED: Mapping[str, Callable[[Any, Any], Flops]] = {
 }
 
 
-def _factored(equation: Any) -> Flops:
+def _factorization_flops(equation: Any) -> Flops:
     *batch, rows, columns = _shape(equation.invars[0])
     m, n = dearer(rows, columns), jax.core.min_dim(rows, columns)
     return math.prod(batch) * _FACTORED[equation.primitive.name](m, n)
@@ -182,14 +182,14 @@ _COUNTED: Mapping[str, Callable[[Any], Flops]] = dict(
             """
             argmax argmin reduce reduce_and reduce_max reduce_min reduce_or reduce_prod reduce_sum reduce_xor
             """,
-            _reduced,
+            _reduction_flops,
         ),
         *_each("approx_top_k cumlogsumexp cummax cummin cumprod cumsum", _input),
         *_each("scatter-add scatter-max scatter-min scatter-mul scatter-sub", _updates),
         *_each("reduce_window reduce_window_max reduce_window_min reduce_window_sum select_and_gather_add", _window),
         *_each("select_and_scatter select_and_scatter_add", _window_back),
         *_each("ragged_dot ragged_dot_general", _ragged_dot),
-        *_each(" ".join(_FACTORED), _factored),
+        *_each(" ".join(_FACTORED), _factorization_flops),
         ("dot_general", _dot),
         ("conv_general_dilated", _convolution),
         ("fft", _fft),

@@ -18,8 +18,8 @@ from typing import Any
 import jax
 
 from shapecheck.evaluate.probes.describe_value import is_array
-from shapecheck.evaluate.probes.jax_frames import wrapped
-from shapecheck.evaluate.probes.vmap_axes import Surroundings
+from shapecheck.evaluate.probes.jax_frames import nested_tracers
+from shapecheck.evaluate.probes.vmap_axes import VmapFrames
 
 _Path = tuple[str, ...]
 _Shape = tuple[Any, ...]
@@ -38,17 +38,17 @@ class _Turn:
     slices: Mapping[int, Any] = field(default_factory=dict)
 
 
-class Stacks:
+class StackedParameters:
     """The scans that are under way, while they are `noticed`."""
 
     def __init__(self, is_mine: Callable[[], bool]) -> None:
         """`is_mine` says whether the thread that runs is to be looked at."""
         self._is_mine = is_mine
         self._turns: dict[FrameType, _Turn] = {}
-        self._surroundings = Surroundings()
+        self._surroundings = VmapFrames()
 
     @contextlib.contextmanager
-    def noticed(self) -> Iterator[None]:
+    def observe_scans(self) -> Iterator[None]:
         """Meanwhile bodies of `jax.lax.scan` tell what they are given."""
         original = jax.lax.scan
 
@@ -82,25 +82,25 @@ class Stacks:
 
         return body
 
-    def whole(self, part: Any) -> Any:
+    def with_stacks(self, part: Any) -> Any:
         """A pytree of arrays, with those of which they are slices in their place, over which scans and `vmap` run."""
         leaves, structure = _flat(part)
         for turn in self._around(sys._getframe(1)):
-            leaves = _outside({path: _unmapped(leaf) for path, leaf in leaves.items()}, turn)
-        return jax.tree_util.tree_unflatten(structure, list(map(_unmapped, leaves.values())))
+            leaves = _outside({path: _unmapped_array(leaf) for path, leaf in leaves.items()}, turn)
+        return jax.tree_util.tree_unflatten(structure, list(map(_unmapped_array, leaves.values())))
 
     def _around(self, frame: FrameType | None) -> Iterator[_Turn]:
         """The scans, and the `vmap`s that no tracer shows, which are under way in a frame: the inner ones first."""
-        mapping = set(self._surroundings.hidden(frame))
+        mapping = set(self._surroundings.hidden_frames(frame))
         while frame is not None:
             if frame in self._turns:
                 yield self._turns[frame]
             elif frame in mapping:
-                yield _mapped(frame)
+                yield _vmap_turn(frame)
             frame = frame.f_back
 
 
-def _mapped(frame: FrameType) -> _Turn:
+def _vmap_turn(frame: FrameType) -> _Turn:
     """What `vmap` was given, which runs in a frame."""
     given, axes, tree = (frame.f_locals.get(name) for name in ("args_flat", "in_axes_flat", "in_tree"))
     if given is None or axes is None or tree is None:
@@ -126,11 +126,11 @@ def _outside(leaves: _Named, turn: _Turn) -> dict[_Path, Any]:
     others = {path: leaf for path, leaf in leaves.items() if path not in found and is_array(leaf)}
     same = {path: (leaf, tuple(leaf.shape)) for path, leaf in turn.same.items() if is_array(leaf)}
     if others:
-        found.update(_named(others, same) or _named(others, turn.sliced))
+        found.update(_named_arrays(others, same) or _named_arrays(others, turn.sliced))
     return {**leaves, **{path: whole for path, whole in found.items() if _is_sized(whole)}}
 
 
-def _named(leaves: _Named, there: Mapping[_Path, tuple[Any, _Shape]]) -> dict[_Path, Any]:
+def _named_arrays(leaves: _Named, there: Mapping[_Path, tuple[Any, _Shape]]) -> dict[_Path, Any]:
     """The arrays of these names side by side somewhere, if all are `there` and have these shapes."""
     first = next(iter(leaves))
     for end in there:
@@ -153,9 +153,9 @@ def _step(key: Any) -> str:
     return str(next((name for name in names if name is not None), key))
 
 
-def _unmapped(leaf: Any) -> Any:
+def _unmapped_array(leaf: Any) -> Any:
     """The array that `vmap` and derivatives have in hand, if its size is known: free ones cannot be counted."""
-    for _, inner in wrapped(leaf):
+    for _, inner in nested_tracers(leaf):
         if not _is_sized(inner):
             break
         leaf = inner

@@ -28,7 +28,7 @@ def scope_name(number: int) -> str:
 
 
 @dataclass
-class _Part:
+class _PartCost:
     """What a piece of an evaluation costs in all, and each stage inside of it.
 
     A stage is known by its number and the jaxpr that it came about in: from its caches JAX puts one jaxpr into several
@@ -36,12 +36,12 @@ class _Part:
     """
 
     flops: Flops = 0
-    inside: dict[tuple[int, int], _Part] = field(default_factory=dict)
+    inside: dict[tuple[int, int], _PartCost] = field(default_factory=dict)
 
-    def times(self, number: Any) -> _Part:
-        return _Part(self.flops * number, {key: part.times(number) for key, part in self.inside.items()})
+    def times(self, number: Any) -> _PartCost:
+        return _PartCost(self.flops * number, {key: part.times(number) for key, part in self.inside.items()})
 
-    def of(self, number: int) -> list[_Part]:
+    def of(self, number: int) -> list[_PartCost]:
         return [part for (other, _), part in self.inside.items() if other == number]
 
 
@@ -49,8 +49,8 @@ class _Part:
 class Cost:
     """What a stage costs: its share in a jaxpr and in those of its derivatives. `anywhere` has all stages' shares."""
 
-    parts: Sequence[_Part]
-    anywhere: Mapping[int, Sequence[_Part]]
+    parts: Sequence[_PartCost]
+    anywhere: Mapping[int, Sequence[_PartCost]]
 
     @property
     def flops(self) -> int | str:
@@ -66,8 +66,8 @@ class Cost:
 
 def cost(jaxpr: Any) -> Cost:
     """What a whole evaluation costs: loops as often as they run, of branches the dearest, `while` loops one turn."""
-    whole = _counted(jaxpr, {})
-    anywhere: dict[int, Sequence[_Part]] = {}
+    whole = _count_flops(jaxpr, {})
+    anywhere: dict[int, Sequence[_PartCost]] = {}
     todo = [whole]
     for part in todo:  # which grows
         for number, _ in part.inside:
@@ -76,18 +76,18 @@ def cost(jaxpr: Any) -> Cost:
     return Cost([whole], anywhere)
 
 
-def _counted(jaxpr: Any, known: dict[int, _Part]) -> _Part:
+def _count_flops(jaxpr: Any, known: dict[int, _PartCost]) -> _PartCost:
     """What a jaxpr costs. `known` has those that were counted before."""
     jaxpr = getattr(jaxpr, "jaxpr", jaxpr)  # a closed one
     home = id(jaxpr)
     if home not in known:
-        whole = _Part()
+        whole = _PartCost()
         for equation in jaxpr.eqns:
             found = _equation(equation, known)
             part = whole
             part.flops += found.flops
             for number in _stages(equation):
-                part = part.inside.setdefault((number, home), _Part())
+                part = part.inside.setdefault((number, home), _PartCost())
                 part.flops += found.flops
             for key, inner in found.inside.items():
                 part.inside.setdefault(key, inner)
@@ -95,17 +95,17 @@ def _counted(jaxpr: Any, known: dict[int, _Part]) -> _Part:
     return known[home]
 
 
-def _equation(equation: Any, known: dict[int, _Part]) -> _Part:
+def _equation(equation: Any, known: dict[int, _PartCost]) -> _PartCost:
     name, params = equation.primitive.name, equation.params
     if is_counted(name):
-        return _Part(operations(equation))
-    parts = [_counted(jaxpr, known) for jaxpr in _jaxprs(name, params)]
+        return _PartCost(operations(equation))
+    parts = [_count_flops(jaxpr, known) for jaxpr in _jaxprs(name, params)]
     flops = sum(part.flops for part in parts)
     if name == "cond":
         flops = 0
         for part in parts:
             flops = dearer(flops, part.flops)
-    whole = _Part(flops)
+    whole = _PartCost(flops)
     for part in parts:
         for key, inner in part.inside.items():
             whole.inside.setdefault(key, inner)

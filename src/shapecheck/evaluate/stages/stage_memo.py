@@ -30,7 +30,7 @@ class ApartError(Exception):
     """A call has to be made each time: it has effects, or arguments or results that JAX cannot take apart."""
 
 
-class Split:
+class SplitArguments:
     """The arguments of one call: its tracers, and all the rest, which is static."""
 
     def __init__(self, value: Any) -> None:
@@ -43,7 +43,7 @@ class Split:
         self.tracers = [leaf for leaf, traced in zip(leaves, self.is_tracer, strict=True) if traced]
         self.static = tuple(None if traced else leaf for leaf, traced in zip(leaves, self.is_tracer, strict=True))
 
-    def whole(self, tracers: Sequence[Any]) -> Any:
+    def with_tracers(self, tracers: Sequence[Any]) -> Any:
         """The value, with other tracers."""
         left = iter(tracers)
         leaves = [next(left) if traced else leaf for leaf, traced in zip(self.static, self.is_tracer, strict=True)]
@@ -68,7 +68,7 @@ class Split:
         return _signature(self.tracers)
 
 
-class Once:
+class StageMemo:
     """Remembers which calls were made, for one evaluation."""
 
     def __init__(
@@ -84,7 +84,7 @@ class Once:
         self._seen: set[Hashable] = set()
         self._apart: set[Hashable] = set()  # those for which a boundary would matter
         self._jitted: dict[Hashable, Any] = {}
-        self._results: dict[Hashable, tuple[Split, list[tuple[bool, int]]]] = {}
+        self._results: dict[Hashable, tuple[SplitArguments, list[tuple[bool, int]]]] = {}
         self._made: dict[Hashable, Hashable] = {}  # what the first construction came to
 
     def call(
@@ -102,7 +102,7 @@ class Once:
         apart, `tell` gives for their tracers.
         """
         try:
-            given = Split((list(args), dict(kwargs)))
+            given = SplitArguments((list(args), dict(kwargs)))
         except ApartError:
             return function(*args, **kwargs), None
         static = given.key()
@@ -118,7 +118,7 @@ class Once:
                 self._apart.add(key)
             return result, key
         try:
-            return self.repeated(function, given, (function, static)), key
+            return self.repeat(function, given, (function, static)), key
         except Exception as error:  # whatever the user's code raises
             # The boundary may be to blame: where it is not, the call raises the same again.
             _raise_own(error)
@@ -130,14 +130,14 @@ class Once:
     def _has_changed(args: Sequence[Any], kwargs: Mapping[str, Any], static: Hashable) -> bool:
         """Whether a call has put something into what it was given."""
         try:
-            return Split((list(args), dict(kwargs))).key() != static
+            return SplitArguments((list(args), dict(kwargs))).key() != static
         except ApartError:
             return True
 
     def make(self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """The result of `function(*args, **kwargs)`, a construction."""
         try:
-            given = Split((list(args), dict(kwargs)))
+            given = SplitArguments((list(args), dict(kwargs)))
         except ApartError:
             return function(*args, **kwargs)
         static = given.key()
@@ -146,14 +146,14 @@ class Once:
             return function(*args, **kwargs)
         if key in self._seen:
             try:
-                return self.repeated(function, given, (function, static))
+                return self.repeat(function, given, (function, static))
             except Exception as error:  # as in `call`
                 _raise_own(error)
                 self._apart.add(key)
                 return function(*args, **kwargs)
         result = function(*args, **kwargs)
         try:
-            made = Split(result)
+            made = SplitArguments(result)
         except ApartError:
             self._apart.add(key)
             return result
@@ -164,16 +164,16 @@ class Once:
             self._seen.add(key)
         return result
 
-    def repeated(self, function: Callable[..., Any], given: Split, static: Hashable) -> Any:
+    def repeat(self, function: Callable[..., Any], given: SplitArguments, static: Hashable) -> Any:
         """The result of a call by way of `jax.jit`, which knows it from before."""
         self.used = True
         key = static, given.signature()
         if static not in self._jitted:
 
-            def traced(tracers: Sequence[Any]) -> Sequence[Any]:
-                args, kwargs = given.whole(tracers)
+            def trace_split(tracers: Sequence[Any]) -> Sequence[Any]:
+                args, kwargs = given.with_tracers(tracers)
                 with self._quiet():
-                    result = Split(function(*args, **kwargs))
+                    result = SplitArguments(function(*args, **kwargs))
                 # What was given comes back itself, and what stands in two places remains one.
                 places = {id(tracer): index for index, tracer in enumerate(tracers)}
                 new = {id(tracer): tracer for tracer in result.tracers if id(tracer) not in places}
@@ -182,7 +182,7 @@ class Once:
                 self._results[static, _signature(tracers)] = result, sources
                 return list(new.values())
 
-            self._jitted[static] = jax.jit(traced)
+            self._jitted[static] = jax.jit(trace_split)
         jitted = self._jitted[static]
         if key not in self._results:
             with self.under():
@@ -192,7 +192,7 @@ class Once:
         with self.under():
             new = jitted(given.tracers)
         result, sources = self._results[key]
-        return result.whole([given.tracers[index] if own else new[index] for own, index in sources])
+        return result.with_tracers([given.tracers[index] if own else new[index] for own, index in sources])
 
 
 def _raise_own(error: Exception) -> None:

@@ -6,20 +6,20 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from shapecheck.evaluate.stages.model_paths import Anatomy, parameters
-from shapecheck.evaluate.stages.stage_records import Running
+from shapecheck.evaluate.stages.model_paths import ModelPaths, parameters
+from shapecheck.evaluate.stages.stage_records import OpenStage
 
 
-class Places:
+class StagePlaces:
     """The models that are known by a name, and how often each place in them was taken."""
 
     def __init__(self) -> None:
-        self.roots: list[Anatomy] = []
+        self.roots: list[ModelPaths] = []
         self._taken: Counter[str] = Counter()
 
     def know(self, name: str, model: Any) -> None:
         """What is called from outside may be a part of this."""
-        anatomy = Anatomy(model, name)
+        anatomy = ModelPaths(model, name)
         if anatomy.modules:
             self.roots.append(anatomy)
 
@@ -27,7 +27,7 @@ class Places:
         """Whether a known model has a part there."""
         return any(place in root.modules for root in self.roots)
 
-    def find(self, part: Any, around: Sequence[Running], sizes: Sequence[str]) -> str:
+    def find(self, part: Any, around: Sequence[OpenStage], sizes: Sequence[str]) -> str:
         """Where `part` lies, which runs inside of the stages `around` it, mapped over axes of these sizes."""
         holders = [(each.anatomy, each.taken) for each in reversed(around) if each.anatomy is not None]
         holders += [(anatomy, self._taken) for anatomy in self.roots]
@@ -50,7 +50,7 @@ class Places:
         above = around[-1].path if around else ""
         return f"{above}.{type(part).__name__}()".lstrip(".")
 
-    def count(self, stage: Running) -> tuple[int, int]:
+    def count(self, stage: OpenStage) -> tuple[int, int]:
         """What the part holds as it lies in its model: under `vmap` and `scan`, that which ran has a share of it."""
         for anatomy in self.roots:
             if stage.lies in anatomy.modules:

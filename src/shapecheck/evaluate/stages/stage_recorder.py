@@ -15,25 +15,25 @@ import jax
 
 from shapecheck.evaluate.probes.recorder import Watch
 from shapecheck.evaluate.stages import stage_records
-from shapecheck.evaluate.stages.jax_transforms import around, is_jitted, is_traced, renewed
-from shapecheck.evaluate.stages.model_paths import Anatomy, is_module, parameters
-from shapecheck.evaluate.stages.stacked_parameters import Stacks
+from shapecheck.evaluate.stages.jax_transforms import around, fresh_traces, is_jitted, is_traced
+from shapecheck.evaluate.stages.model_paths import ModelPaths, is_module, parameters
+from shapecheck.evaluate.stages.stacked_parameters import StackedParameters
 from shapecheck.evaluate.stages.stage_cost import Cost, cost, scope_name
-from shapecheck.evaluate.stages.stage_memo import Once
-from shapecheck.evaluate.stages.stage_places import Places
-from shapecheck.evaluate.stages.stage_records import Label, Running, Step
+from shapecheck.evaluate.stages.stage_memo import StageMemo
+from shapecheck.evaluate.stages.stage_places import StagePlaces
+from shapecheck.evaluate.stages.stage_records import Label, OpenStage, StageStep
 from shapecheck.model import Frame, Stage
 
 _numbers = itertools.count()
 
-Framework = Callable[["StageWatch"], contextlib.AbstractContextManager[None]]
-Runner = Callable[[Running, Callable[..., Any], Sequence[Any], Mapping[str, Any]], Any]
+Framework = Callable[["StageRecorder"], contextlib.AbstractContextManager[None]]
+Runner = Callable[[OpenStage, Callable[..., Any], Sequence[Any], Mapping[str, Any]], Any]
 Parameter = Callable[[str, Any], Any]
 
 _scope = jax.named_scope  # as it is while nobody watches
 
 
-class StageWatch(Watch):
+class StageRecorder(Watch):
     """While it is entered, the steps that the `frameworks` show are noted. `show` gives files' paths in messages.
 
     With `flops` it is counted what each costs. With a `runner`, which is handed each stage and runs it, this watches
@@ -56,18 +56,18 @@ class StageWatch(Watch):
         self._name = ""  # of the attempt, to JAX
         self._renewals: contextlib.ExitStack | None = None  # during an attempt
         self._plain = False
-        self.stacks = Stacks(self.is_mine)
+        self.stacks = StackedParameters(self.is_mine)
         self.traced = False  # whether there were stages that JAX may recall
         self._entered = contextlib.ExitStack()
         self._wrap: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = []
         self._kinds: dict[Hashable, int] = {}  # of whole models
         self.begin()
 
-    def __enter__(self) -> StageWatch:
+    def __enter__(self) -> StageRecorder:
         self._thread, self._plain = threading.get_ident(), False
         with contextlib.ExitStack() as stack:
             if self.runner is None:
-                stack.enter_context(self.stacks.noticed())
+                stack.enter_context(self.stacks.observe_scans())
             for framework in self._frameworks:
                 stack.enter_context(framework(self))
             self._entered = stack.pop_all()
@@ -81,13 +81,13 @@ class StageWatch(Watch):
 
     def begin(self) -> None:
         """Forget what ran: another evaluation starts."""
-        self._stack: list[Running] = []
-        self._top: list[Running] = []
-        self._places = Places()
-        self._once = Once()
+        self._stack: list[OpenStage] = []
+        self._top: list[OpenStage] = []
+        self._places = StagePlaces()
+        self._once = StageMemo()
         self._once.off = self._plain
-        self._by_key: dict[Hashable, Running] = {}
-        self._whole: Step | None = None
+        self._by_key: dict[Hashable, OpenStage] = {}
+        self._whole: StageStep | None = None
         self._labels: dict[int, tuple[Any, Label]] = {}
         self._numbers = itertools.count()
         self._cost: Cost | None = None
@@ -118,15 +118,16 @@ class StageWatch(Watch):
     def function(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """`function`, as a stage if nothing inside of it is one."""
 
-        def whole(*args: Any, **kwargs: Any) -> Any:
+        def run_whole(*args: Any, **kwargs: Any) -> Any:
             name = stage_records.function_name(function)
             given = tuple(
-                (n, stage_records.described(value)) for n, value in stage_records.arguments(function, args, kwargs)
+                (n, stage_records.describe_unmapped(value))
+                for n, value in stage_records.arguments(function, args, kwargs)
             )
-            self._whole = Step(name, name, None, self.origin(function, name), "", input=given)
-            return self.run(self._whole, function, args, kwargs)
+            self._whole = StageStep(name, name, None, self.origin(function, name), "", input=given)
+            return self.run_stage(self._whole, function, args, kwargs)
 
-        return whole
+        return run_whole
 
     @contextlib.contextmanager
     def attempt(self, name: str = "") -> Iterator[None]:
@@ -134,7 +135,7 @@ class StageWatch(Watch):
         self._name = name or f"attempt-{next(_numbers)}"
         try:
             with contextlib.ExitStack() as self._renewals:
-                self._renewals.enter_context(renewed(self._name))
+                self._renewals.enter_context(fresh_traces(self._name))
                 yield
         finally:
             self._renewals = None
@@ -151,7 +152,7 @@ class StageWatch(Watch):
         top = whole.children if whole is not None and whole.step is self._whole and whole.children else self._top
         return tuple(stage_records.stages(top, self._count, self._cost))
 
-    def top(self) -> Running | None:
+    def top(self) -> OpenStage | None:
         """The innermost stage that is under way."""
         return self._stack[-1] if self._stack and self.is_mine() else None
 
@@ -163,7 +164,7 @@ class StageWatch(Watch):
         """The next run of `part` has this label."""
         self._labels[id(part)] = part, label
 
-    def expected(self, part: Any) -> Label | None:
+    def expected_label(self, part: Any) -> Label | None:
         """The label of the run of `part` that begins now."""
         found = self._labels.pop(id(part), None)
         return found[1] if found is not None and found[0] is part else None
@@ -174,11 +175,13 @@ class StageWatch(Watch):
 
     def line(self, frame: FrameType) -> Frame:
         """The line that `frame` is at."""
-        return Frame(stage_records.shown(frame.f_code.co_filename, self._show), frame.f_lineno, frame.f_code.co_name)
+        return Frame(
+            stage_records.shown_path(frame.f_code.co_filename, self._show), frame.f_lineno, frame.f_code.co_name
+        )
 
-    def run(
+    def run_stage(
         self,
-        step: Step,
+        step: StageStep,
         function: Callable[..., Any],
         args: Sequence[Any] = (),
         kwargs: Mapping[str, Any] | None = None,
@@ -207,20 +210,20 @@ class StageWatch(Watch):
                 result = function(*args, **(kwargs or {}))
         finally:
             self.close(stage)
-        stage.output = stage_records.described(result)
+        stage.output = stage_records.describe_unmapped(result)
         self._recall(stage, key)
         return result
 
-    def open(self, step: Step, frame: FrameType | None) -> Running:
+    def open(self, step: StageStep, frame: FrameType | None) -> OpenStage:
         """A stage begins, called from `frame`."""
-        stage = self._opened(step, frame)
+        stage = self._open_stage(step, frame)
         self._stack.append(stage)
         if self.flops:
             stage.scope = _scope(scope_name(stage.number))
             stage.scope.__enter__()
         return stage
 
-    def close(self, stage: Running) -> None:
+    def close(self, stage: OpenStage) -> None:
         """It is over. One without an output did not come to its end."""
         while self._stack:
             ended = self._stack.pop()
@@ -231,8 +234,8 @@ class StageWatch(Watch):
         if stage.traced and self._renewals is not None:
             # A jitted function, or the body of a loop: when it is called with another module like this one, JAX
             # shall not recall what it traced here.
-            self._renewals.enter_context(renewed())  # until the attempt is over
-            self._once.under = functools.partial(renewed, self._name)
+            self._renewals.enter_context(fresh_traces())  # until the attempt is over
+            self._once.under = functools.partial(fresh_traces, self._name)
 
     def make(self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """The result of a construction, which is not run again if it repeats earlier ones."""
@@ -240,21 +243,21 @@ class StageWatch(Watch):
             return function(*args, **kwargs)
         return self._once.make(function, args, kwargs)
 
-    def rebuilt(self, part: Any) -> None:
+    def note_rebuilt(self, part: Any) -> None:
         """The innermost stage runs with `part`: JAX may have rebuilt it, and so those inside of it."""
         stage = self.top()
         if stage is not None and stage.part is not part:
-            stage.part, stage.anatomy = part, Anatomy(part, stage.lies)
+            stage.part, stage.anatomy = part, ModelPaths(part, stage.lies)
 
-    def _apart(self, stage: Running) -> contextlib.AbstractContextManager[None]:
+    def _apart(self, stage: OpenStage) -> contextlib.AbstractContextManager[None]:
         """Around a whole model: what JAX traced inside of one of another kind has the names that parts have there."""
         if len(self._stack) > 1 or stage.anatomy is None:
             return contextlib.nullcontext()
         kind = tuple((place, type(part)) for place, part in stage.anatomy.modules.items())
         number = self._kinds.setdefault(kind, len(self._kinds))
-        return renewed(f"model-{number}") if number else contextlib.nullcontext()
+        return fresh_traces(f"model-{number}") if number else contextlib.nullcontext()
 
-    def _recall(self, stage: Running, key: Hashable) -> None:
+    def _recall(self, stage: OpenStage, key: Hashable) -> None:
         """What ran inside an equal stage ran inside this one, if JAX had no need to look again.
 
         The latest into which JAX looked is the one that it has in its caches.
@@ -265,11 +268,11 @@ class StageWatch(Watch):
             self._by_key[key] = stage
             return
         earlier = self._by_key.setdefault(key, stage)
-        stage.children = [child.moved(earlier.path, stage.path) for child in earlier.children]
+        stage.children = [child.move(earlier.path, stage.path) for child in earlier.children]
 
-    def _opened(self, step: Step, frame: FrameType | None) -> Running:
+    def _open_stage(self, step: StageStep, frame: FrameType | None) -> OpenStage:
         parent, siblings = self.top(), self._siblings()
-        found = around(frame, lambda f: f.f_code is StageWatch.run.__code__)
+        found = around(frame, lambda f: f.f_code is StageRecorder.run_stage.__code__)
         stage_records.drop_retraced(siblings, found)
         lies = step.path
         if lies is None and parent is None and self.runner is not None and not self._places.roots:
@@ -280,20 +283,24 @@ class StageWatch(Watch):
         if step.label is not None:
             path = f"{parent.path}.{step.label.name}".lstrip(".") if parent is not None else step.label.name
         lies = path if lies is None else lies
-        anatomy = Anatomy(step.part, lies) if is_module(step.part) else None
-        stage = Running(next(self._numbers), step, lies, path, found, anatomy)
+        anatomy = ModelPaths(step.part, lies) if is_module(step.part) else None
+        stage = OpenStage(next(self._numbers), step, lies, path, found, anatomy)
         if anatomy is not None and self.runner is None and not self._places.have(lies):
-            stage.held = parameters(step.part, self.stacks.whole)  # now: afterwards nobody knows of what it is a slice
+            stage.held = parameters(
+                step.part, self.stacks.with_stacks
+            )  # now: afterwards nobody knows of what it is a slice
         siblings.append(stage)
-        stage.traced = is_traced(frame, lambda f: f.f_code in (StageWatch.run.__code__, Once.repeated.__code__))
-        stage.jitted = parent is not None and is_jitted(frame, lambda f: f.f_code is StageWatch.run.__code__)
+        stage.traced = is_traced(
+            frame, lambda f: f.f_code in (StageRecorder.run_stage.__code__, StageMemo.repeat.__code__)
+        )
+        stage.jitted = parent is not None and is_jitted(frame, lambda f: f.f_code is StageRecorder.run_stage.__code__)
         return stage
 
-    def _siblings(self) -> list[Running]:
+    def _siblings(self) -> list[OpenStage]:
         parent = self.top()
         return parent.children if parent is not None else self._top
 
-    def _count(self, stage: Running) -> tuple[int, int]:
+    def _count(self, stage: OpenStage) -> tuple[int, int]:
         if stage.step.count is not None:
             return stage.step.count()
         if not is_module(stage.part):

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from shapecheck.evaluate.probes.describe_value import describe
-from shapecheck.evaluate.stages.jax_transforms import Around
-from shapecheck.evaluate.stages.model_paths import Anatomy, is_module
+from shapecheck.evaluate.stages.jax_transforms import ActiveTransform
+from shapecheck.evaluate.stages.model_paths import ModelPaths, is_module
 from shapecheck.evaluate.stages.stage_cost import Cost
 from shapecheck.model import ArrayValue, Frame, Stage, TreeValue, Value
 
@@ -36,7 +36,7 @@ class Label:
 
 
 @dataclass(frozen=True)
-class Step:
+class StageStep:
     """What is about to run: a part of a model, or a function.
 
     `path` is where it lies, absolute, if its framework says so; else it is found by the `part` itself. `count` gives
@@ -57,14 +57,20 @@ class Step:
     trial: bool = False
 
 
-class Running:
+class OpenStage:
     """A stage while it runs. `lies` is the place of its part in the model, `path` the name of that, or its label's.
 
     Copies share a `number`: what ran inside of a stage, and so inside of an equal one that JAX did not look at again.
     """
 
     def __init__(
-        self, number: int, step: Step, lies: str, path: str, around: Sequence[Around], anatomy: Anatomy | None
+        self,
+        number: int,
+        step: StageStep,
+        lies: str,
+        path: str,
+        around: Sequence[ActiveTransform],
+        anatomy: ModelPaths | None,
     ) -> None:
         self.number = number
         self.step, self.lies, self.path, self.around, self.anatomy = step, lies, path, around, anatomy
@@ -72,7 +78,7 @@ class Running:
         self.part = step.part  # as it is now: JAX may have rebuilt it
         self.held: tuple[int, int] | None = None  # its parameters and their bytes, if it is no part of a known model
         self.output: Value | None = None  # of a stage that came to its end
-        self.children: list[Running] = []
+        self.children: list[OpenStage] = []
         self.traced = False  # JAX may recall what it saw of it, and not call it again
         self.jitted = False  # it is called by a function inside of another stage that is compiled, maybe for many
         self.taken: Counter[str] = Counter()  # calls of each place, by this stage
@@ -82,22 +88,22 @@ class Running:
         self.children.clear()
         self.taken.clear()
 
-    def moved(self, old: str, new: str) -> Running:
+    def move(self, old: str, new: str) -> OpenStage:
         """The same, inside of another stage: with `new` in place of the beginning `old` of its path."""
         other = copy.copy(self)
-        other.path, other.lies = _moved(self.path, old, new), _moved(self.lies, old, new)
-        other.children = [child.moved(old, new) for child in self.children]
+        other.path, other.lies = _move_path(self.path, old, new), _move_path(self.lies, old, new)
+        other.children = [child.move(old, new) for child in self.children]
         return other
 
 
-def _moved(path: str, old: str, new: str) -> str:
+def _move_path(path: str, old: str, new: str) -> str:
     if path == old:
         return new
     inside = path.startswith(f"{old}.") if old else True
     return f"{new}.{path.removeprefix(f'{old}.')}".strip(".") if inside else path
 
 
-def names(around: Sequence[Running], stage: Running) -> list[str]:
+def names(around: Sequence[OpenStage], stage: OpenStage) -> list[str]:
     """The paths that a stage inside of those `around` it may have: its own, and of what JAX does not tell from it.
 
     A jitted function is traced once, and then runs for all modules that are alike.
@@ -107,23 +113,23 @@ def names(around: Sequence[Running], stage: Running) -> list[str]:
     if shared is None or anatomy is None or not is_module(shared.step.part):
         return [stage.path]
     others = [place for place in anatomy.equals(shared.step.part) if place != shared.lies]
-    return [stage.path, *(_moved(stage.path, shared.path, other) for other in others)]
+    return [stage.path, *(_move_path(stage.path, shared.path, other) for other in others)]
 
 
-def drop_retraced(siblings: list[Running], found: Sequence[Around]) -> None:
+def drop_retraced(siblings: list[OpenStage], found: Sequence[ActiveTransform]) -> None:
     """JAX may trace the body of a loop several times: the last time counts. The branches of a `cond` are two."""
     for depth, each in enumerate(found):
         if each.is_loop:
             siblings[:] = [s for s in siblings if not _is_earlier(s.around[depth : depth + 1], each)]
 
 
-def _is_earlier(around: Sequence[Around], loop: Around) -> bool:
+def _is_earlier(around: Sequence[ActiveTransform], loop: ActiveTransform) -> bool:
     """Whether the same loop is there, with its body traced another time."""
     return any(each.frame is loop.frame and each.inside is not loop.inside for each in around)
 
 
 def stages(
-    found: Sequence[Running], count: Callable[[Running], tuple[int, int]], cost: Cost | None = None
+    found: Sequence[OpenStage], count: Callable[[OpenStage], tuple[int, int]], cost: Cost | None = None
 ) -> Iterator[Stage]:
     """Those that came to their end; `count` gives the parameters that each holds, `cost` what all together cost.
 
@@ -158,14 +164,14 @@ def stages(
         calls[running.path] += 1
 
 
-def described(value: Any) -> Value:
+def describe_unmapped(value: Any) -> Value:
     """What a stage sees of a value: not the axes over which it is mapped."""
-    return _unmapped(describe(value))
+    return _drop_mapped(describe(value))
 
 
-def _unmapped(value: Value) -> Value:
+def _drop_mapped(value: Value) -> Value:
     if isinstance(value, TreeValue):
-        return dataclasses.replace(value, children=tuple(map(_unmapped, value.children)))
+        return dataclasses.replace(value, children=tuple(map(_drop_mapped, value.children)))
     return dataclasses.replace(value, mapped=()) if isinstance(value, ArrayValue) and value.mapped else value
 
 
@@ -195,10 +201,10 @@ def origin(function: Any, name: str, show: Callable[[str], str]) -> Frame | None
         return None
     if code is None or code.co_filename.startswith(_OURS):
         return None
-    return Frame(shown(code.co_filename, show), code.co_firstlineno, name)
+    return Frame(shown_path(code.co_filename, show), code.co_firstlineno, name)
 
 
-def shown(file: str, show: Callable[[str], str]) -> str:
+def shown_path(file: str, show: Callable[[str], str]) -> str:
     """The path of a file: that of an installed one is the same on all machines."""
     return show(file).rpartition(f"site-packages{os.sep}")[2]
 

@@ -54,11 +54,13 @@ def tap(value: Any, given: Any, sink: Sink, which: Callable[[Any], bool] | None 
         return value
     came = [leaf for leaf in jax.tree_util.tree_leaves(given, is_leaf=is_state) if which(leaf)]
     if not any(isinstance(leaves[index], jax.core.Tracer) for index in places):
-        _tell([leaves[index] for index in places], [a for a in came if not isinstance(a, jax.core.Tracer)], sink)
+        _send_concrete(
+            [leaves[index] for index in places], [a for a in came if not isinstance(a, jax.core.Tracer)], sink
+        )
         return value
     outs = [jax.lax.stop_gradient(jnp.asarray(leaves[index])) for index in places]
     ins = [jax.lax.stop_gradient(jnp.asarray(leaf)) for leaf in came]
-    told = _hoisted(sink)(outs, ins)
+    told = _send_unmapped(sink)(outs, ins)
     if sink.after is not None:
         sink.after(told[1])
     for index in places:
@@ -70,13 +72,13 @@ def tap(value: Any, given: Any, sink: Sink, which: Callable[[Any], bool] | None 
 def tap_gradient(value: Any, sink: Callable[[Any], Sink]) -> Any:
     """`value`, the cotangents of whose arrays are told when they are computed: each to the sink that it has."""
 
-    def tapped(leaf: Any) -> Any:
-        return _tapped(leaf, sink(leaf)) if is_inexact(leaf) else leaf
+    def tap_leaf(leaf: Any) -> Any:
+        return _tap_array(leaf, sink(leaf)) if is_inexact(leaf) else leaf
 
-    return jax.tree_util.tree_map(tapped, value, is_leaf=has_identity)
+    return jax.tree_util.tree_map(tap_leaf, value, is_leaf=has_identity)
 
 
-def _tapped(array: Any, sink: Sink) -> Any:
+def _tap_array(array: Any, sink: Sink) -> Any:
     @jax.custom_vjp
     def identity(array: Any) -> Any:
         return array
@@ -107,9 +109,9 @@ def is_state(value: Any) -> bool:
     return isinstance(value, getattr(sys.modules.get("equinox.nn"), "State", ()))
 
 
-def _tell(outs: Arrays, ins: Arrays, sink: Sink) -> None:
+def _send_concrete(outs: Arrays, ins: Arrays, sink: Sink) -> None:
     """The same at once, for arrays that are there."""
-    if _is_whole(sink):
+    if _takes_whole_arrays(sink):
         outs, ins = [np.asarray(each) for each in outs], [np.asarray(each) for each in ins]
     if sink.worth is None or bool(sink.worth(outs)):
         shapes = [tuple(array.shape) for array in (*outs, *ins)]
@@ -123,41 +125,41 @@ def is_inexact(value: Any) -> bool:
     return isinstance(value, jax.Array) and bool(jnp.issubdtype(value.dtype, jnp.inexact)) and value.size > 0
 
 
-def _hoisted(sink: Sink) -> Callable[[Arrays, Arrays], jax.Array]:
+def _send_unmapped(sink: Sink) -> Callable[[Arrays, Arrays], jax.Array]:
     """Tells the sink of whole arrays, whatever they are mapped over, and gives True and the sink's answer."""
 
     @custom_vmap
     def good(outs: Arrays, ins: Arrays) -> jax.Array:
-        return _told(sink, outs, ins)
+        return _send_to_host(sink, outs, ins)
 
     @good.def_vmap
-    def mapped(size: int, batched: Any, outs: Arrays, ins: Arrays) -> tuple[jax.Array, bool]:
-        return _hoisted(sink)(outs, ins), False
+    def batch_rule(size: int, batched: Any, outs: Arrays, ins: Arrays) -> tuple[jax.Array, bool]:
+        return _send_unmapped(sink)(outs, ins), False
 
     return good
 
 
-def _told(sink: Sink, outs: Arrays, ins: Arrays) -> jax.Array:
+def _send_to_host(sink: Sink, outs: Arrays, ins: Arrays) -> jax.Array:
     shapes = [tuple(array.shape) for array in (*outs, *ins)]
-    whole, count = _is_whole(sink), len(outs)
+    whole, count = _takes_whole_arrays(sink), len(outs)
 
     def host(*sent: Any) -> np.ndarray[Any, Any]:
         parts = [np.asarray(part) for part in sent]
         parts = [np.asarray(part) for part in sink.parts(parts[:count], parts[count:])] if whole else parts
         return np.asarray([True, bool(sink.told(shapes, parts))])
 
-    def tell(outs: Arrays, ins: Arrays) -> jax.Array:
+    def send_concrete(outs: Arrays, ins: Arrays) -> jax.Array:
         sent = [*outs, *ins] if whole else sink.parts(outs, ins)
         told: jax.Array = jax.pure_callback(host, jax.ShapeDtypeStruct((2,), np.dtype(bool)), *sent)
         return told
 
     if sink.worth is None:
-        return tell(outs, ins)
+        return send_concrete(outs, ins)
     # No array from outside: JAX may map over it where it maps over conditions, and `custom_vmap` refuses that.
-    result: jax.Array = jax.lax.cond(sink.worth(outs), tell, lambda outs, ins: jnp.ones(2, bool), outs, ins)
+    result: jax.Array = jax.lax.cond(sink.worth(outs), send_concrete, lambda outs, ins: jnp.ones(2, bool), outs, ins)
     return result
 
 
-def _is_whole(sink: Sink) -> bool:
+def _takes_whole_arrays(sink: Sink) -> bool:
     """Whether arrays are sent as they are."""
     return sink.on_host and jax.device_count() == 1

@@ -45,7 +45,7 @@ class CollectionError(Exception):
 
 
 @dataclass(frozen=True)
-class Collected:
+class CollectionResult:
     """What went wrong with files, and whether there was time for all of them."""
 
     problems: Sequence[str]
@@ -66,27 +66,27 @@ def collect(
     only: Collection[str] | None,
     global_state: GlobalState,
     serve: Serve,
-) -> Collected:
+) -> CollectionResult:
     """Collect the tests under `paths`, then `serve` them, and what went wrong with files, from inside pytest's run.
 
     `scratch` is a folder for what pytest writes; `only` are the files to collect, absolute, None for all of them.
     Raises CollectionError.
     """
-    plugin = _Plugin(serve, limits, only, global_state)
+    plugin = _CollectionPlugin(serve, limits, only, global_state)
     os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = os.path.join(scratch, "hypothesis")
     try:
         status = pytest.main([*_arguments(scratch), *paths], plugins=[plugin])
     except (Exception, SystemExit, KeyboardInterrupt) as error:  # of a plugin, a conftest file, or a closed stream
         if not plugin.served:
             raise CollectionError(f"pytest failed: {describe_error(error)}") from None
-        return plugin.collected()
+        return plugin.collection()
     if not plugin.served and status != pytest.ExitCode.NO_TESTS_COLLECTED:
         reasons = "; ".join(plugin.problems) or "`pytest --collect-only` tells why"
         raise CollectionError(f"pytest ended with exit status {int(status)}: {reasons}")
-    return plugin.collected()
+    return plugin.collection()
 
 
-class _Plugin:
+class _CollectionPlugin:
     """Takes the place of pytest's own loop over the tests."""
 
     def __init__(
@@ -98,18 +98,18 @@ class _Plugin:
         self.served = False
         self.problems: list[str] = []
 
-    def collected(self) -> Collected:
+    def collection(self) -> CollectionResult:
         """How it went."""
         late = f"{self._late[0]}{f' and {len(self._late) - 1} more' if self._late[1:] else ''}" if self._late else ""
         problems = [f"{late}: not collected, for the time for the whole run was over (--budget)"] if late else []
-        return Collected((*self.problems, *problems), not late)
+        return CollectionResult((*self.problems, *problems), not late)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Leave it to the parent which test runs when."""
         if hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, 0)  # the time for collecting shall not end in the middle of a test
-        collected = self.collected()
+        collected = self.collection()
         self._serve(session.items, collected.problems, whole=collected.whole)
         self.served = True
         return True
@@ -175,13 +175,13 @@ class _Plugin:
             return
         endings: list[Callable[[], None]] = []
 
-        def ended() -> None:
+        def end_fixtures() -> None:
             while endings:
                 endings.pop()()
 
         # Of what is put away, the last comes first: these two stand around all that the fixture itself puts away.
-        fixturedef.addfinalizer(ended)
-        with self._global_state.lasting(), jax.ensure_compile_time_eval():
+        fixturedef.addfinalizer(end_fixtures)
+        with self._global_state.let_changes_last(), jax.ensure_compile_time_eval():
             yield
         fixturedef.addfinalizer(lambda: endings.append(self._global_state.begin_lasting()))
 

@@ -15,11 +15,11 @@ from shapecheck.evaluate.inputs.signature_facts import integers_of
 from shapecheck.evaluate.inputs.size_assignment import UnknownSizeError
 from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.probes.describe_value import is_size
-from shapecheck.evaluate.probes.probe_importer import Importer
+from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.model import Evaluation
-from shapecheck.worker.rpc import TRIES, Described, EntryPlan, ModulePlan
+from shapecheck.worker.rpc import TRIES, EntryPlan, ModulePlan, ParameterSpec
 
 Key = tuple[str, int]
 
@@ -29,9 +29,9 @@ class Generaliser:
 
     def __init__(
         self,
-        importer: Importer,
+        importer: PlanImporter,
         recorder: Recorder,
-        described: Callable[[Any], Mapping[str, Described]],
+        described: Callable[[Any], Mapping[str, ParameterSpec]],
         pinned: Mapping[str, int],
         claimed: Callable[[Any], tuple[frozenset[str], ...]],
     ) -> None:
@@ -46,7 +46,7 @@ class Generaliser:
         }
         self._left = set(self._claimed)
         self._tried: Counter[Key] = Counter()
-        self._captured: dict[Key, replay.Seen] = {}
+        self._captured: dict[Key, replay.RecordedCall] = {}
         self._called: set[Key] = set()
         self._apart: set[Key] = set()  # functions of which some call had different sizes for all names
 
@@ -112,8 +112,8 @@ class Generaliser:
         self._captured = {}
         return tuple(found)
 
-    def _again(self, plan: ModulePlan, scope: int, call: replay.Seen) -> tuple[Evaluation, ...]:
-        recipe = replay.recipe(call, self.described(call.function), self.pinned, self.claimed(call.function))
+    def _again(self, plan: ModulePlan, scope: int, call: replay.RecordedCall) -> tuple[Evaluation, ...]:
+        recipe = replay.replay_spec(call, self.described(call.function), self.pinned, self.claimed(call.function))
         if recipe is None:
             return ()
         name = plan.scopes[scope].qualname
@@ -142,13 +142,13 @@ class Generaliser:
         if call is not None:
             self._captured[key] = call
 
-    def _capture(self, probe: ModuleProbe, scope: int, frame: FrameType) -> replay.Seen | None:
+    def _capture(self, probe: ModuleProbe, scope: int, frame: FrameType) -> replay.RecordedCall | None:
         plan = self._plans[probe.path]
         module = self.importer.loaded.get(plan.file)
         function = entries.resolve(module, plan.scopes, plan.scopes[scope]) if module is not None else None
-        return replay.capture(function, frame, self._known(frame)) if function is not None else None
+        return replay.capture(function, frame, self._known_sizes(frame)) if function is not None else None
 
-    def _known(self, frame: FrameType) -> dict[str, int]:
+    def _known_sizes(self, frame: FrameType) -> dict[str, int]:
         owner = frame.f_locals.get("self")
         if owner is None:
             return {}

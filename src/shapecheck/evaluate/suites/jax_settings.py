@@ -22,7 +22,7 @@ def settings() -> Settings:
     return {**found, **{f"environ:{n}": v for n, v in os.environ.items() if n.startswith(_PREFIXES)}}
 
 
-def changed(before: Settings) -> Settings:
+def changed_settings(before: Settings) -> Settings:
     """What differs from before."""
     return {name: value for name, value in settings().items() if name not in before or before[name] != value}
 

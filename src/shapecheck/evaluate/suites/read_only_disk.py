@@ -48,12 +48,12 @@ class _Guard:
         if event == "open":
             path, _, flags = arguments
             if isinstance(flags, int) and flags & _WRITING:
-                self._need(path, follow=True)
+                self._require_writable(path, follow=True)
         else:
             for index in _CHANGED[event]:
-                self._need(arguments[index], follow=False)
+                self._require_writable(arguments[index], follow=False)
 
-    def _need(self, path: Any, *, follow: bool) -> None:
+    def _require_writable(self, path: Any, *, follow: bool) -> None:
         if not isinstance(path, (str, bytes, os.PathLike)):  # a descriptor, which was opened before
             return
         name = os.fsdecode(path)

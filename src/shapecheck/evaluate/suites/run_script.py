@@ -17,7 +17,7 @@ from shapecheck.evaluate.inputs.failure_reasons import describe_error, explain, 
 from shapecheck.evaluate.inputs.user_examples import ExampleError
 from shapecheck.evaluate.limits import TimeLimitError, time_limit
 from shapecheck.evaluate.probes.ast_probes import HANDLE, instrument
-from shapecheck.evaluate.probes.probe_importer import Importer
+from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.tolerate_concrete import STEP, Steps, with_steps
@@ -28,21 +28,23 @@ from shapecheck.worker.rpc import EntryPlan, ModulePlan
 
 
 def run_script(
-    entry: EntryPlan, file: str, argv: Sequence[str], limit: float, importer: Importer, steps: Steps
+    entry: EntryPlan, file: str, argv: Sequence[str], limit: float, importer: PlanImporter, steps: Steps
 ) -> Evaluation:
     """Run the script once under `jax.eval_shape`. What it showed until its end, or that of its time, counts.
 
     Raises ExampleError if there is no such script, or it is no Python.
     """
     recorder = importer.recorder
-    plan = importer.plans.get(os.path.realpath(file)) or importer.unclaimed(os.path.realpath(file), "__main__")
+    plan = importer.plans.get(os.path.realpath(file)) or importer.plan_without_claims(
+        os.path.realpath(file), "__main__"
+    )
     recorder.paths.setdefault(plan.file, plan.path)
     run = _main(plan, recorder, steps)
     recorder.begin()
     forget()
     steps.reset(abstract=True)
     importer.activate(plan.root or os.path.dirname(plan.file))
-    error = _guarded(run, [file, *argv], limit)
+    error = _run_guarded(run, [file, *argv], limit)
     failure = _failure(error, recorder, limit)
     status: Any = "ok" if failure is None else "stopped"
     reason = failure.message if failure is not None else ""
@@ -61,7 +63,7 @@ def _main(plan: ModulePlan, recorder: Recorder, steps: Steps) -> Callable[[], No
     except (OSError, SyntaxError, ValueError) as error:
         raise ExampleError(f"script = {plan.path!r}: {describe_error(error)}") from None
 
-    def run() -> None:
+    def run_main() -> None:
         module = ModuleType("__main__")
         module.__file__ = plan.file
         setattr(module, HANDLE, ModuleProbe(recorder, plan.path, plan.scopes, plan.sites))
@@ -73,10 +75,10 @@ def _main(plan: ModulePlan, recorder: Recorder, steps: Steps) -> Callable[[], No
         finally:
             sys.modules["__main__"] = before
 
-    return run
+    return run_main
 
 
-def _guarded(run: Callable[[], None], argv: Sequence[str], limit: float) -> BaseException | None:
+def _run_guarded(run: Callable[[], None], argv: Sequence[str], limit: float) -> BaseException | None:
     home, before = os.getcwd(), (sys.argv, list(sys.path))
     with tempfile.TemporaryDirectory(prefix="shapecheck-", ignore_cleanup_errors=True) as folder:
         try:

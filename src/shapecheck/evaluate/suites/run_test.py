@@ -21,7 +21,7 @@ from shapecheck.model import Evaluation, Failure
 
 
 @dataclasses.dataclass(frozen=True)
-class Ran:
+class TestOutcome:
     """How a test ended. Without `evaluation` it was skipped at once."""
 
     status: str
@@ -29,7 +29,7 @@ class Ran:
     evaluation: Evaluation | None = None
 
 
-class Runner:
+class TestRunner:
     """Runs tests one after the other, within `limit` seconds each.
 
     `changed` is what the latest had changed when its body was over: it means what the body called.
@@ -39,7 +39,7 @@ class Runner:
         self.recorder, self.steps, self.limit, self.global_state = recorder, steps, limit, global_state
         self.changed: Snapshot = {}
 
-    def run(self, item: pytest.Item, path: str, line: int) -> Ran:
+    def run_item(self, item: pytest.Item, path: str, line: int) -> TestOutcome:
         """Evaluate a test abstractly; where that ends in a shape error, run it for real to see whether it is one."""
         self.recorder.begin()
         forget()
@@ -51,13 +51,13 @@ class Runner:
         calls = self.recorder.finish()
         skipped = error is not None and _is_skip(error)
         if error is not None and skipped and not calls:
-            return Ran("skipped", steady(message_of(error)) or "skipped")
+            return TestOutcome("skipped", steady(message_of(error)) or "skipped")
         if failure is not None and failure.kind == "shape" and not self._fails_for_real(item, failure):
             failure = dataclasses.replace(failure, kind="other")
         status: Literal["ok", "stopped"] = "ok" if failure is None else "stopped"
         reason = failure.message if failure is not None else ""
         evaluation = Evaluation(item.nodeid, "test", path, line, "sized", status, reason, calls, failure)
-        return Ran("skipped" if skipped else status, reason, evaluation)
+        return TestOutcome("skipped" if skipped else status, reason, evaluation)
 
     def _failure(self, error: BaseException) -> Failure:
         if isinstance(error, TimeLimitError):
@@ -76,7 +76,7 @@ class Runner:
             before = snapshot()
             found.extend(_protocol(item, lambda: self.changed.update(differences(before, snapshot()))))
 
-        return self._guarded(item, lambda: jax.eval_shape(body), found)
+        return self._run_guarded(item, lambda: jax.eval_shape(body), found)
 
     def _fails_for_real(self, item: pytest.Item, failure: Failure) -> bool:
         """Run the test once as pytest would; whether it ends in a shape error on the same line."""
@@ -85,19 +85,21 @@ class Runner:
         self.steps.reset(abstract=False)
         found: list[BaseException] = []
         forget()
-        with self.recorder.paused():
-            error = self._guarded(item, lambda: found.extend(_protocol(item)), found)
+        with self.recorder.pause():
+            error = self._run_guarded(item, lambda: found.extend(_protocol(item)), found)
         if error is None or isinstance(error, TimeLimitError):
             return False
         real = explain(error, self.recorder)
         return real.kind == "shape" and real.frame == failure.frame
 
-    def _guarded(self, item: pytest.Item, run: Callable[[], Any], found: list[BaseException]) -> BaseException | None:
+    def _run_guarded(
+        self, item: pytest.Item, run: Callable[[], Any], found: list[BaseException]
+    ) -> BaseException | None:
         try:
             with time_limit(self.limit):
-                with self.global_state.lasting():
+                with self.global_state.let_changes_last():
                     _renew(item)
-                with self.global_state.preserved():
+                with self.global_state.preserve():
                     run()
         except TimeLimitError as error:
             return error
