@@ -28,12 +28,12 @@ def _forked_workers() -> Iterator[None]:
 
     Where a test gives them another environment or another interpreter, they are started by themselves.
     """
-    with ForkServers() as stems, pytest.MonkeyPatch.context() as patch:
+    with ForkServers() as servers, pytest.MonkeyPatch.context() as patch:
         environment = _environment()
 
         def start(python: str, cwd: Path) -> spawn.Process:
             alike = _is_ours(python) and _environment() == environment
-            return (stems.start if alike else spawn.spawn_process)(python, cwd)
+            return (servers.start if alike else spawn.spawn_process)(python, cwd)
 
         patch.setattr(worker_client, "spawn_process", start)
         yield

@@ -61,7 +61,7 @@ def test_an_alias_of_another_file_means(imports, annotation, expected):
 
 def test_the_files_on_the_way_are_known():
     module = _read("from pkg import Activation\ndef f(x: Activation): ...\n", FILES)
-    assert module.leans == ("/p/pkg/__init__.py", "/p/pkg/types_.py")
+    assert module.alias_files == ("/p/pkg/__init__.py", "/p/pkg/types_.py")
     assert [claim.text for claim in module.claims] == ['Float[Array, "b d"]']
 
 

@@ -70,10 +70,10 @@ def made_of_nothing() -> CallBuilder:
 
 
 def made(**given: Any) -> Net:
-    kitchen = made_of_nothing()
+    builder = made_of_nothing()
     named = {name.replace("__", "."): value for name, value in given.items()}
-    kitchen.method(Net, Net.__call__, named)
-    model: Net = kitchen.models.instance(Net, 1, named)[0]
+    builder.method(Net, Net.__call__, named)
+    model: Net = builder.models.instance(Net, 1, named)[0]
     return model
 
 
@@ -112,7 +112,7 @@ def test_what_is_given_twice_is_told() -> None:
 
 
 def test_sizes_that_are_given_are_known_by_their_names() -> None:
-    kitchen = made_of_nothing()
-    known = kitchen.models.instance(Net, 1, {"config.width": 12, "again.attention.heads": 6})[1]
+    builder = made_of_nothing()
+    known = builder.models.instance(Net, 1, {"config.width": 12, "again.attention.heads": 6})[1]
     assert (known["width"], known["heads"]) == (12, 6)
-    assert jax.tree_util.tree_leaves(kitchen.models.instance(Net, 1)[0])[0].shape == (12, 12)
+    assert jax.tree_util.tree_leaves(builder.models.instance(Net, 1)[0])[0].shape == (12, 12)

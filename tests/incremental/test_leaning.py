@@ -204,7 +204,9 @@ def test_names_in_comments_count() -> None:
     def leans(width: str) -> str:
         files = {"sizes": f"WIDTH = {width}\n", "user": "from sizes import WIDTH\n"}
         told = {"user": (("WIDTH",),)}
-        sources = [GraphFile(f"/{n}.py", ((n,),), surface(t.encode()), told=told.get(n, ())) for n, t in files.items()]
+        sources = [
+            GraphFile(f"/{n}.py", ((n,),), surface(t.encode()), comment_names=told.get(n, ())) for n, t in files.items()
+        ]
         return GraphView(DependencyGraph(sources), [], []).code_key(["/user.py"])
 
     assert leans("4") != leans("5")

@@ -27,14 +27,14 @@ class Near(JudgeClient):
 
     def __init__(self) -> None:
         super().__init__()
-        self.referee, self.judged = JudgeServer(), 0
+        self.server, self.judged = JudgeServer(), 0
 
     def _ask(self, message: dict[str, Any]) -> Any:
         from shapecheck.worker.rpc import dump, load
 
         command = load(dump(message))
         self.judged += command["op"] == "judge"
-        return load(dump(getattr(self.referee, command.pop("op"))(**command)))
+        return load(dump(getattr(self.server, command.pop("op"))(**command)))
 
 
 @pytest.fixture
@@ -48,13 +48,13 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Load]:
     def loaded(text: str, **options: Any) -> Any:
         name = f"users_module_{next(_numbers)}"
         (tmp_path / f"{name}.py").write_text(textwrap.dedent(text), "utf-8")
-        asking = Near()
-        session = CheckSession(RuntimeOptions(str(tmp_path), **options), asking)
+        client = Near()
+        session = CheckSession(RuntimeOptions(str(tmp_path), **options), client)
         session.start()
         sessions.append(session)
         names.append(name)
         module: Any = importlib.import_module(name)
-        loaded.session, loaded.asking = session, asking  # type: ignore[attr-defined]
+        loaded.session, loaded.client = session, client  # type: ignore[attr-defined]
         return module
 
     yield loaded

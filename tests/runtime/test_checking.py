@@ -66,20 +66,20 @@ def double(x: Float[Array, "n m"]) -> Float[Array, "n m"]:
     )
     for _ in range(3):
         module.double(jnp.ones((2, 3)))
-    judged = load.asking.judged
+    judged = load.client.judged
     module.double(jnp.ones((2, 3)))
-    assert load.asking.judged == judged > 0
+    assert load.client.judged == judged > 0
 
 
 def test_shapes_that_were_judged_are_not_judged_again(load: Any) -> None:
     module = load(HEAD + "def double(x: Float[Array, ' n']) -> Float[Array, ' n']:\n    return 2 * x\n")
     module.double(jnp.ones(3))
-    judged = load.asking.judged
+    judged = load.client.judged
     for _ in range(5):
         module.double(jnp.ones(3))
-    assert load.asking.judged == judged
+    assert load.client.judged == judged
     module.double(jnp.ones(4))
-    assert load.asking.judged > judged
+    assert load.client.judged > judged
 
 
 def test_each_call_and_each_turn_of_a_loop_has_sizes_of_its_own(load: Any) -> None:
@@ -301,8 +301,8 @@ def test_a_dtype_that_stands_beside_the_shape_is_told(load: Any) -> None:
 
 def test_ctrl_c_and_a_fork_leave_no_answer_to_another_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = b"def f(x):\n    y = x.T  # shape: (a, b)\n    return y\n"
-    asking = JudgeClient()
-    (plan, _) = asking.read_file(str(tmp_path / "mine.py"), source) or pytest.fail("it claims something")
+    client = JudgeClient()
+    (plan, _) = client.read_file(str(tmp_path / "mine.py"), source) or pytest.fail("it claims something")
     [site] = [site.index for site in plan.sites if site.kind == "value"]
     [scope] = [index for index, scope in enumerate(plan.scopes) if scope.qualname == "f"]
 
@@ -310,10 +310,10 @@ def test_ctrl_c_and_a_fork_leave_no_answer_to_another_question(tmp_path: Path, m
         seen = Observation(site, ArrayValue("float32", shape))
         call = Call(plan.path, scope, 1, None, (seen,))
         asked = Evaluation("it", "run", plan.path, 1, "sized", "ok", "", (call,))
-        return [finding["code"] for finding in asking.judge(asked, over=True)]
+        return [finding["code"] for finding in client.judge(asked, over=True)]
 
     assert found("2", "3", "4") == ["SC201"]
-    first = asking._process
+    first = client._process
     assert first is not None and first.stdout is not None
     with monkeypatch.context() as patch:
         patch.setattr(first, "stdout", Interrupted(first.stdout))
@@ -321,7 +321,7 @@ def test_ctrl_c_and_a_fork_leave_no_answer_to_another_question(tmp_path: Path, m
             found("2", "3")
     assert first.returncode == 0  # nothing is left behind
     assert found("2", "3", "4") == ["SC201"]  # by another, which knows the file too
-    asking.close()
+    client.close()
 
 
 class Interrupted:

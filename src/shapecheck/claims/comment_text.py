@@ -77,7 +77,7 @@ def _segments(text: str, brackets: list[Bracket], known: Container[str]) -> list
     for index, bracket in enumerate(brackets):
         lead = read_lead(text[end : bracket.start], first=index == 0)
         following = brackets[index + 1].start if index + 1 < len(brackets) else len(text)
-        item = _Item(bracket, lead, text[bracket.end : following])
+        item = _BracketItem(bracket, lead, text[bracket.end : following])
         if current is None or not current.take(item):
             if current is not None:
                 result += current.close(known)
@@ -87,7 +87,7 @@ def _segments(text: str, brackets: list[Bracket], known: Container[str]) -> list
 
 
 @dataclass(frozen=True)
-class _Item:
+class _BracketItem:
     bracket: Bracket
     lead: Lead
     tail: str
@@ -96,7 +96,7 @@ class _Item:
 class _Open:
     """A segment that grows bracket by bracket."""
 
-    def __init__(self, item: _Item) -> None:
+    def __init__(self, item: _BracketItem) -> None:
         self.items = [item]
         self.lead = item.lead
         self.arrow = item.lead.arrow
@@ -104,7 +104,7 @@ class _Open:
         self.alternatives = False
         self.broken = item.lead.joint in {"=", "op"}
 
-    def take(self, item: _Item) -> bool:
+    def take(self, item: _BracketItem) -> bool:
         """Add a bracket, if it belongs to this segment."""
         joint = item.lead.joint
         if joint == "arrow" or (joint == "=" and self.operation):
@@ -147,7 +147,7 @@ class _Open:
         return [segment] if not spoiled and all(_is_shape(item, segment, known) for item in self.items) else []
 
 
-def _is_shape(item: _Item, segment: Segment, known: Container[str]) -> bool:
+def _is_shape(item: _BracketItem, segment: Segment, known: Container[str]) -> bool:
     """Whether a bracket of dims is meant as a shape."""
     bracket, spec = item.bracket, item.bracket.spec
     share = strength(spec.names(), known)

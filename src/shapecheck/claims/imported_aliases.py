@@ -52,14 +52,14 @@ class Neighbours:
     project: Project
     path: str
     used: set[str] = field(default_factory=set)
-    _asked: dict[tuple[str, ...], Alias | None] = field(default_factory=dict)
+    _resolved: dict[tuple[str, ...], Alias | None] = field(default_factory=dict)
 
     def __call__(self, module: str, parts: Sequence[str]) -> Alias | None:
         """What `parts` of a module stand for, such as `Act`, or `types_.Act` of a package."""
         key = (module, *parts)
-        if key not in self._asked:  # an annotation's name stands in a file many times
-            self._asked[key] = self._find(self.path, module, parts, 0)
-        return self._asked[key]
+        if key not in self._resolved:  # an annotation's name stands in a file many times
+            self._resolved[key] = self._find(self.path, module, parts, 0)
+        return self._resolved[key]
 
     def _find(self, path: str, module: str, parts: Sequence[str], depth: int) -> Alias | None:
         if depth > _FARTHEST or not parts:

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from shapecheck.cli.terminal import CLEAN, FAILED, FINDINGS, deliver, require_paths, say, wants_color
+from shapecheck.cli.terminal import CLEAN, FAILED, FINDINGS, deliver, require_paths, say, use_color
 from shapecheck.config import Config, interpreter, load
 from shapecheck.model import Report
 from shapecheck.report import FORMATS, progress, statistics, summary
@@ -175,7 +175,7 @@ def _diff(report: Report, stdin: tuple[str, bytes] | None) -> str:
 def _print_report(report: Report, config: Config, options: dict[str, Any], stdin: tuple[str, bytes] | None) -> None:
     """The findings, or what would mend them, then what there is to say of the run."""
     choice, file = options["color"], options["output_file"]
-    color = choice == "always" if file is not None else wants_color(choice, sys.stdout)
+    color = choice == "always" if file is not None else use_color(choice, sys.stdout)
     if options["diff"]:
         deliver(_diff(report, stdin), None)
     if file is not None or not options["diff"]:
@@ -186,7 +186,7 @@ def _print_report(report: Report, config: Config, options: dict[str, Any], stdin
         show_unreached=options["show_unreached"],
         show_assumptions=options["show_assumptions"],
         quiet=options["quiet"],
-        color=wants_color(choice, sys.stderr),
+        color=use_color(choice, sys.stderr),
     )
     apart = closing and report.findings and config.output_format == "full" and file is None
     say(f"\n{closing}" if apart else closing)

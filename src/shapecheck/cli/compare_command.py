@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shapecheck.cli.terminal import CLEAN, FINDINGS, deliver, say, wants_color
+from shapecheck.cli.terminal import CLEAN, FINDINGS, deliver, say, use_color
 from shapecheck.config import interpreter, load
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def compare(
     found, made = compared(CompareRequest(sides[0], sides[1], batch or "", seed, rules, Tolerance(rtol, atol)), config)
     for each in made:
         _print_comparison(each, seed)
-    shown = color == "always" if output_file is not None else wants_color(color, sys.stdout)
+    shown = color == "always" if output_file is not None else use_color(color, sys.stdout)
     deliver(f"{FORMATS[form](found, color=shown)}\n", output_file)
     return CLEAN if found.equal else FINDINGS
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shapecheck.cli.terminal import CLEAN, FAILED, deliver, require_paths, say, wants_color
+from shapecheck.cli.terminal import CLEAN, FAILED, deliver, require_paths, say, use_color
 from shapecheck.config import load
 from shapecheck.files.atomic_write import write_bytes
 from shapecheck.files.unified_diff import unified_diff
@@ -24,7 +24,7 @@ _COLORS = {"+": "\033[32m", "-": "\033[31m", "@": "\033[36m"}
 
 
 @dataclass
-class _Tally:
+class _RewriteCounts:
     """What a run did, over all files."""
 
     changed: int = 0
@@ -102,9 +102,9 @@ def instrument(
         raise click.UsageError("--remove takes out everything that was inserted; it goes without the other checks")
     if nan_only and not (numerics or stop):
         raise click.UsageError("--nan-only goes with --numerics or --breakpoint: nothing else looks for NaN")
-    wanted = RewriteOptions(shapes or not (numerics or stop or prints), numerics, stop, prints, nan_only)
-    options = None if remove else wanted
-    tally = _Tally()
+    requested = RewriteOptions(shapes or not (numerics or stop or prints), numerics, stop, prints, nan_only)
+    options = None if remove else requested
+    tally = _RewriteCounts()
     if Path("-") in paths:
         if len(paths) > 1:
             raise click.UsageError("`-` (stdin) cannot be mixed with other paths")
@@ -117,7 +117,7 @@ def instrument(
         config = load(paths, file=config_file, flags={"force_exclude": force_exclude})
         from shapecheck import files  # noqa: PLC0415  # as above
 
-        colored = wants_color(color, sys.stdout)
+        colored = use_color(color, sys.stdout)
         for file in files.discover(paths, config.exclude, config.root, named_too=config.force_exclude):
             _file(file, files.shown_path(file), options, tally, write=write, colored=colored)
     if not quiet:
@@ -127,7 +127,9 @@ def instrument(
     return FAILED if tally.failed else CLEAN
 
 
-def _file(file: Path, shown: str, options: RewriteOptions | None, tally: _Tally, *, write: bool, colored: bool) -> None:
+def _file(
+    file: Path, shown: str, options: RewriteOptions | None, tally: _RewriteCounts, *, write: bool, colored: bool
+) -> None:
     try:
         data = file.read_bytes()
         result = _rewrite(shown, data, options, tally)
@@ -144,7 +146,7 @@ def _file(file: Path, shown: str, options: RewriteOptions | None, tally: _Tally,
         )
 
 
-def _rewrite(shown: str, data: bytes, options: RewriteOptions | None, tally: _Tally) -> bytes | None:
+def _rewrite(shown: str, data: bytes, options: RewriteOptions | None, tally: _RewriteCounts) -> bytes | None:
     from shapecheck.rewrite import RewriteError, instrument, remove  # noqa: PLC0415  # as in `check`
 
     try:
@@ -175,7 +177,7 @@ def _lines(data: bytes) -> Sequence[str]:
     return io.StringIO(text).readlines()
 
 
-def _summary(tally: _Tally, options: RewriteOptions | None, *, write: bool, verbose: bool) -> str:
+def _summary(tally: _RewriteCounts, options: RewriteOptions | None, *, write: bool, verbose: bool) -> str:
     done = "changed" if write else "would change; --write changes them"
     lines = [f"{_count(tally.changed, 'file')} {done}\n"] if tally.changed or not write else []
     if options is not None and options.shapes:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from shapecheck.cli.terminal import CLEAN, FAILED, FINDINGS, deliver, say, wants_color
+from shapecheck.cli.terminal import CLEAN, FAILED, FINDINGS, deliver, say, use_color
 from shapecheck.commands.lock.lock_location import lock_file
 from shapecheck.config import Config, ConfigError
 from shapecheck.model import Finding, Report, Summary
@@ -38,24 +38,24 @@ class LockRequest:
         return lock_file(self.config, file.parent if file is not None else Path())
 
 
-def write(asked: LockRequest) -> int:
+def write(request: LockRequest) -> int:
     """Keep the template of a target, or those of all that are kept."""
     from shapecheck.commands.lock import lock_write  # noqa: PLC0415  # as above
 
-    if asked.target is None and (asked.init or asked.arguments):
+    if request.target is None and (request.init or request.arguments):
         raise click.UsageError("--init and --arg are for one TARGET")
-    lock_write.write(asked.lock, asked.target, asked.init, asked.arguments, asked.config, say)
-    say(f"Wrote {_shown_path(asked.lock)}\n")
+    lock_write.write(request.lock, request.target, request.init, request.arguments, request.config, say)
+    say(f"Wrote {_shown_path(request.lock)}\n")
     return CLEAN
 
 
-def check(asked: LockRequest) -> int:
+def check(request: LockRequest) -> int:
     """Tell how a target, or all that are kept, differ from the lock."""
     from shapecheck.commands.lock import lock_check, lock_paths  # noqa: PLC0415  # as above
     from shapecheck.commands.template import TargetRequest  # noqa: PLC0415  # as above
 
-    lock, target, config = asked.lock, asked.target, asked.config
-    if asked.init or asked.arguments:
+    lock, target, config = request.lock, request.target, request.config
+    if request.init or request.arguments:
         raise click.UsageError("--check-lock takes --init and --arg from the lock; --write-lock changes them there")
     kept = lock_paths.read_lock(lock)
     if target is not None:
@@ -72,21 +72,21 @@ def check(asked: LockRequest) -> int:
     report = Report(
         findings, Summary(), (), tuple(checked.entries), suppressed=suppressed, baselined=baselined, sources=sources
     )
-    color = asked.color == "always" if asked.output_file is not None else wants_color(asked.color, sys.stdout)
-    deliver(FORMATS[config.output_format](report, color=color), asked.output_file)
-    say(summary.of_lock(checked.counts, color=wants_color(asked.color, sys.stderr)))
+    color = request.color == "always" if request.output_file is not None else use_color(request.color, sys.stdout)
+    deliver(FORMATS[config.output_format](report, color=color), request.output_file)
+    say(summary.of_lock(checked.counts, color=use_color(request.color, sys.stderr)))
     for text in checked.broken:
         say(f"Error: {text}\n")
     return FAILED if checked.broken else FINDINGS if findings else CLEAN
 
 
-def diff(one: str, other: str, asked: LockRequest) -> int:
+def diff(one: str, other: str, request: LockRequest) -> int:
     """Tell how two templates differ."""
     from shapecheck.commands.lock.lock_diff import differences  # noqa: PLC0415  # as above
 
-    lines = differences(one, other, asked.init, asked.arguments, asked.lock, asked.config)
-    color = asked.color == "always" if asked.output_file is not None else wants_color(asked.color, sys.stdout)
-    deliver("".join(f"{_paint(text, kind) if color else text}\n" for text, kind in lines), asked.output_file)
+    lines = differences(one, other, request.init, request.arguments, request.lock, request.config)
+    color = request.color == "always" if request.output_file is not None else use_color(request.color, sys.stdout)
+    deliver("".join(f"{_paint(text, kind) if color else text}\n" for text, kind in lines), request.output_file)
     if not lines:
         say("No difference\n")
     return FINDINGS if lines else CLEAN

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from shapecheck.cli import lock_options
-from shapecheck.cli.terminal import CLEAN, deliver, say, wants_color
+from shapecheck.cli.terminal import CLEAN, deliver, say, use_color
 from shapecheck.config import interpreter, load
 
 if TYPE_CHECKING:
@@ -107,17 +107,17 @@ def template(
     flags = {"python": python and interpreter(python, Path.cwd(), "--python")}
     where = Path((target or "").rpartition(":")[0])
     config = load([where if where.is_file() else Path()], file=config_file, flags=flags)
-    asked = lock_options.LockRequest(target, init, arguments, config, output_file, color)
+    lock_request = lock_options.LockRequest(target, init, arguments, config, output_file, color)
     if pair is not None:
-        return lock_options.diff(*pair, asked)
+        return lock_options.diff(*pair, lock_request)
     if target is None or lock_only:
-        return lock_options.write(asked) if write_lock else lock_options.check(asked)
+        return lock_options.write(lock_request) if write_lock else lock_options.check(lock_request)
     from shapecheck.commands import template  # noqa: PLC0415  # --help shall not wait for it
     from shapecheck.templates import down_to, filter_matching, fold_repeats  # noqa: PLC0415
     from shapecheck.templates.template_views import FORMATS  # noqa: PLC0415
 
-    wanted = template.TargetRequest(target, tuple(init), tuple(arguments), flops=flops)
-    evaluated = template.find(wanted, config)
+    target_request = template.TargetRequest(target, tuple(init), tuple(arguments), flops=flops)
+    evaluated = template.find(target_request, config)
     if evaluated.integers:
         made_up = ", ".join(f"{name}={size}" for name, size in sorted(evaluated.integers.items()))
         say(f"Made up, for nobody gave them: {made_up}. --init and --arg choose others.\n")
@@ -134,7 +134,7 @@ def template(
             deliver(text, output_file)
         deliver(text, None)  # in either case: it is a log, which people read there
     else:
-        shown = color == "always" if output_file is not None else wants_color(color, sys.stdout)
+        shown = color == "always" if output_file is not None else use_color(color, sys.stdout)
         deliver(FORMATS[form](found, color=shown), output_file)
     return CLEAN
 

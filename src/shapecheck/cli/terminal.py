@@ -28,7 +28,7 @@ def require_paths(paths: Sequence[Path]) -> None:
             raise click.UsageError(f"{str(path)!r} is neither a file nor a folder; `-` reads the text from stdin")
 
 
-def wants_color(choice: str, stream: TextIO) -> bool:
+def use_color(choice: str, stream: TextIO) -> bool:
     """What --color says, else NO_COLOR, else FORCE_COLOR, else whether the stream is a terminal that has colours."""
     if choice != "auto":
         return choice == "always"

@@ -51,11 +51,11 @@ def check(
     kept = check_locks(lock, paths, config, progress)
     found = report(modules, evaluated, kept, config)
     if rerun is not None and memory is not None:
-        leans = {os.path.realpath(file) for module in modules.values() for file in module.leans}
+        alias_files = {os.path.realpath(file) for module in modules.values() for file in module.alias_files}
         if kept is None:
-            rerun.keep(found, memory, found.python, leans)
+            rerun.keep(found, memory, found.python, alias_files)
         elif kept.complete:
-            rerun.keep(found, memory, found.python or kept.python, {*leans, *kept.files}, kept.sites)
+            rerun.keep(found, memory, found.python or kept.python, {*alias_files, *kept.files}, kept.sites)
     return found
 
 

@@ -57,7 +57,7 @@ class UncomparedError(ConfigError):
         self.remedy = remedy
 
 
-def compare(asked: CompareRequest, config: Config) -> tuple[Comparison, tuple[InventedInputs, InventedInputs]]:
+def compare(request: CompareRequest, config: Config) -> tuple[Comparison, tuple[InventedInputs, InventedInputs]]:
     """Run both, each in a process of its own, and compare them. Raises ConfigError, with the remedy, if that fails.
 
     What was made up for the first is given to the second; but if that has inputs of its own, or alone tells what it
@@ -65,71 +65,75 @@ def compare(asked: CompareRequest, config: Config) -> tuple[Comparison, tuple[In
     """
     with tempfile.TemporaryDirectory(prefix="shapecheck-") as folder, contextlib.ExitStack() as stack:
         files = str(Path(folder, "a")), str(Path(folder, "b"))
-        with _start_worker(asked.a, {}, config) as (worker, wanted):
-            one = _collect_runs(worker, wanted, {}, asked, config, *files)
-        says = bool(asked.batch or asked.a.args)
+        with _start_worker(request.a, {}, config) as (worker, side):
+            one = _collect_runs(worker, side, {}, request, config, *files)
+        says = bool(request.batch or request.a.args)
         waits = not says and bool(one.get("missing")) and not one["constructing"]
         if not waits:
-            _check(one, asked, asked.a)
+            _check(one, request, request.a)
         made = {"integers": one["made"]} if one["made"] else {}
-        worker, wanted = stack.enter_context(_start_worker(asked.b, made, config))
+        worker, side = stack.enter_context(_start_worker(request.b, made, config))
         passed_on = {} if says or waits else one["inputs"] or {}
-        two = _collect_runs(worker, wanted, passed_on, asked, config, *files[::-1], unasked=bool(one["told"]))
+        two = _collect_runs(
+            worker, side, passed_on, request, config, *files[::-1], borrowed_invented=bool(one["invented"])
+        )
         if waits and two.get("missing"):
-            _check(one, asked, asked.a)
-        _check(two, asked, asked.b, one["given"])
+            _check(one, request, request.a)
+        _check(two, request, request.b, one["given"])
         if waits or (two["own"] and two["inputs"]):
-            with _start_worker(asked.a, {"integers": two["made"]} if waits and two["made"] else made, config) as (
+            with _start_worker(request.a, {"integers": two["made"]} if waits and two["made"] else made, config) as (
                 other,
                 a,
             ):
-                one = _collect_runs(other, a, two["inputs"] or {}, asked, config, *files)
-            _check(one, asked, asked.a, two["given"])
-        with worker_errors_as_config(asked.b.target):
+                one = _collect_runs(other, a, two["inputs"] or {}, request, config, *files)
+            _check(one, request, request.a, two["given"])
+        with worker_errors_as_config(request.b.target):
             found = worker.ask(
                 "compare",
                 config.timeout,
                 a=one["ran"],
                 b=two["ran"],
                 files=files,
-                rules=asked.rules,
-                tolerance=asked.tolerance,
+                rules=request.rules,
+                tolerance=request.tolerance,
             )
     if isinstance(found, Mapping):
         raise ConfigError(str(found["error"]))
-    sides = tuple(InventedInputs(w.target, ran["made"], ran["told"]) for w, ran in ((asked.a, one), (asked.b, two)))
+    sides = tuple(
+        InventedInputs(w.target, ran["made"], ran["invented"]) for w, ran in ((request.a, one), (request.b, two))
+    )
     try:
-        return Comparison.of(asked.a.target, asked.b.target, found, asked.tolerance), (sides[0], sides[1])
+        return Comparison.of(request.a.target, request.b.target, found, request.tolerance), (sides[0], sides[1])
     except ValueError as error:
         raise ConfigError(str(error)) from None
 
 
-def _check(answer: Mapping[str, Any], asked: CompareRequest, wanted: TargetRequest, given: Sequence[str] = ()) -> None:
+def _check(answer: Mapping[str, Any], request: CompareRequest, side: TargetRequest, given: Sequence[str] = ()) -> None:
     """Raise UncomparedError for a model that could not be run, `given` in words what the other one takes."""
     if "error" not in answer:
         return
-    is_first = wanted is asked.a
+    is_first = side is request.a
     text, flag = str(answer["error"]), "--init-a" if is_first else "--init-b"
     if answer["missing"]:
         kind = {"constructing": answer["constructing"], "factory": answer["factory"]}
-        remedy = suggestions.suggest_for_missing(asked.command, answer["missing"], init=flag, **kind)
+        remedy = suggestions.suggest_for_missing(request.command, answer["missing"], init=flag, **kind)
     elif given:
-        remedy = suggestions.other_layout((asked.b if is_first else asked.a).target, given)
+        remedy = suggestions.other_layout((request.b if is_first else request.a).target, given)
     else:
-        remedy = suggestions.suggest_for_invented(asked.command, text, answer["made"], answer["places"], init=flag)
-        if answer["told"]:
-            remedy = f"{remedy}\nMade-up inputs: {', '.join(answer['told'])}. --arg, --inputs give others.".lstrip()
-    raise UncomparedError(f"{wanted.target}: {text}", remedy)
+        remedy = suggestions.suggest_for_invented(request.command, text, answer["made"], answer["places"], init=flag)
+        if answer["invented"]:
+            remedy = f"{remedy}\nMade-up inputs: {', '.join(answer['invented'])}. --arg, --inputs give others.".lstrip()
+    raise UncomparedError(f"{side.target}: {text}", remedy)
 
 
 @contextlib.contextmanager
 def _start_worker(
-    wanted: TargetRequest, made: Mapping[str, Any], config: Config
+    side: TargetRequest, made: Mapping[str, Any], config: Config
 ) -> Iterator[tuple[Worker, TargetRequest]]:
     settings: dict[str, Any] = {"memory": config.memory, "sizes": dict(config.sizes), "made": dict(made)}
-    with at_revision(wanted) as there:
+    with at_revision(side) as there:
         plans, _ = plan_target(there, config)
-        with worker_errors_as_config(wanted.target):
+        with worker_errors_as_config(side.target):
             worker = start_worker(there, plans, settings, config)
         with worker:
             yield worker, there
@@ -137,26 +141,26 @@ def _start_worker(
 
 def _collect_runs(
     worker: Worker,
-    wanted: TargetRequest,
-    likewise: Mapping[str, Any],
-    asked: CompareRequest,
+    side: TargetRequest,
+    borrowed: Mapping[str, Any],
+    request: CompareRequest,
     config: Config,
     file: str,
     other: str,
     *,
-    unasked: bool = False,
+    borrowed_invented: bool = False,
 ) -> Mapping[str, Any]:
-    _, given = plan_target(wanted, config)
-    batch = str(Path(asked.batch).absolute()) if asked.batch else ""
-    with worker_errors_as_config(wanted.target):
+    _, given = plan_target(side, config)
+    batch = str(Path(request.batch).absolute()) if request.batch else ""
+    with worker_errors_as_config(side.target):
         answer: Mapping[str, Any] = worker.ask(
             "collect",
             config.timeout,
-            given=replace(given, likewise=likewise, unasked=unasked and bool(likewise)),
+            given=replace(given, borrowed=borrowed, borrowed_invented=borrowed_invented and bool(borrowed)),
             seconds=config.timeout,
             batch=batch,
             file=file,
             other=other,
-            seed=asked.seed,
+            seed=request.seed,
         )
     return answer

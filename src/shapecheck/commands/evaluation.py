@@ -47,7 +47,7 @@ def evaluate(
     around: EvaluationContext,
 ) -> RunResult:
     """Nothing is imported where nothing is claimed."""
-    wanted = [p.path for p in plans if _worth_importing(modules[p.path])]
+    to_import = [p.path for p in plans if _worth_importing(modules[p.path])]
     if not any(m.claims for m in modules.values()):
         return RunResult()
     examples = tuple(
@@ -62,7 +62,7 @@ def evaluate(
     }
     supervisor = Supervisor(
         plans,
-        wanted,
+        to_import,
         settings,
         limits=Limits(config.timeout, config.test_timeout, config.budget, config.workers),
         cwd=Path.cwd(),

@@ -16,29 +16,29 @@ from shapecheck.config import ConfigError
 
 
 @contextlib.contextmanager
-def at_revision(wanted: TargetRequest) -> Iterator[TargetRequest]:
+def at_revision(request: TargetRequest) -> Iterator[TargetRequest]:
     """The target without its revision, in a folder that has it as it was; one without a revision as it is.
 
     The folder is gone afterwards; the repository is only read. Raises ConfigError for what git does not know.
     """
-    revision, sign, target = _split_revision(wanted.target)
+    revision, sign, target = _split_revision(request.target)
     if not sign:
-        yield wanted
+        yield request
         return
-    top = Path(_git(wanted.folder, "rev-parse", "--show-toplevel").decode().strip())
+    top = Path(_git(request.folder, "rev-parse", "--show-toplevel").decode().strip())
     try:
         _git(top, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
     except ConfigError:
-        raise ConfigError(f"{wanted.target}: git knows no revision {revision!r}") from None
+        raise ConfigError(f"{request.target}: git knows no revision {revision!r}") from None
     archive = _git(top, "archive", "--format=tar", f"{revision}^{{tree}}")
-    inside = wanted.folder.resolve().relative_to(top.resolve())
+    inside = request.folder.resolve().relative_to(top.resolve())
     with tempfile.TemporaryDirectory(prefix="shapecheck-") as name:
         with tarfile.open(fileobj=io.BytesIO(archive)) as packed:
             packed.extractall(name, filter="tar")
         folder = Path(name).resolve() / inside
         if not folder.is_dir():
-            raise ConfigError(f"{wanted.target}: there was no folder {inside.as_posix()!r} at {revision}")
-        yield replace(wanted, target=target, folder=folder)
+            raise ConfigError(f"{request.target}: there was no folder {inside.as_posix()!r} at {revision}")
+        yield replace(request, target=target, folder=folder)
 
 
 def _split_revision(target: str) -> tuple[str, str, str]:

@@ -107,10 +107,10 @@ def main() -> None:
     """Answer until the program closes the pipe."""
     commands, answers = sys.stdin.buffer, sys.stdout.buffer
     sys.stdout = sys.stderr
-    referee = JudgeServer()
+    server = JudgeServer()
     for line in commands:
         command = rpc.load(line)
-        operation = getattr(referee, command.pop("op"))
+        operation = getattr(server, command.pop("op"))
         try:
             _send(answers, {"answer": operation(**command)})
         except (ConfigError, OSError) as error:  # the program tells it

@@ -58,7 +58,7 @@ def _names(module: Module) -> tuple[tuple[int, tuple[str, ...]], ...]:
 
 def _aliases(module: Module) -> str:
     """A hash of what aliases of other files mean in a file: an edit there changes what is observed here."""
-    if not module.leans:
+    if not module.alias_files:
         return ""
-    told = [[c.target, c.spec, c.dtype, c.structure, *map(str, c.select)] for c in module.claims]
-    return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+    parts = [[c.target, c.spec, c.dtype, c.structure, *map(str, c.select)] for c in module.claims]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()

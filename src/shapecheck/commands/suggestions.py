@@ -47,13 +47,15 @@ def suggest_for_invented(
 
     Names that are `free` had symbols for sizes, or numbers that nobody gave.
     """
-    told = ", ".join(f"{places.get(name, name)}={size}" for name, size in sorted(sizes.items()))
+    sizes_text = ", ".join(f"{places.get(name, name)}={size}" for name, size in sorted(sizes.items()))
     better = _better(message, {places[name]: size for name, size in sizes.items() if name in places}, init)
     lines = []
     if better is not None:
-        lines.append(f"Made up, for nobody gave them: {told}. Another size may fit: {shlex.join([*command, *better])}")
+        lines.append(
+            f"Made up, for nobody gave them: {sizes_text}. Another size may fit: {shlex.join([*command, *better])}"
+        )
     elif sizes:
-        lines.append(f"Made up, for nobody gave them: {told}. {init} and --arg choose others.")
+        lines.append(f"Made up, for nobody gave them: {sizes_text}. {init} and --arg choose others.")
     if free and better is None:
         lines.append(f"Free sizes are {', '.join(free)}: --arg gives an argument other sizes.")
     return "\n".join(lines)

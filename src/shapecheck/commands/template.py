@@ -84,25 +84,25 @@ class EvaluatedTemplate:
     sites: tuple[str, ...]
 
 
-def find(wanted: TargetRequest, config: Config, start: Start | None = None) -> EvaluatedTemplate:
+def find(request: TargetRequest, config: Config, start: Start | None = None) -> EvaluatedTemplate:
     """Evaluate a target with its stages, in a process that is started so.
 
     Raises ConfigError, with the remedy, for what cannot be evaluated; GoneError where only the name, or its file, is
     not there.
     """
-    plans, given = plan_target(wanted, config)
-    settings: dict[str, Any] = {"memory": config.memory, "sizes": dict(config.sizes), "made": dict(wanted.made)}
-    with worker_errors_as_config(wanted.target), start_worker(wanted, plans, settings, config, start) as worker:
-        return _request_template(worker, plans, given, config, wanted)
+    plans, given = plan_target(request, config)
+    settings: dict[str, Any] = {"memory": config.memory, "sizes": dict(config.sizes), "made": dict(request.made)}
+    with worker_errors_as_config(request.target), start_worker(request, plans, settings, config, start) as worker:
+        return _request_template(worker, plans, given, config, request)
 
 
-def plan_target(wanted: TargetRequest, config: Config) -> tuple[list[ModulePlan], ConfiguredExample]:
+def plan_target(request: TargetRequest, config: Config) -> tuple[list[ModulePlan], ConfiguredExample]:
     """What the worker has to know of the target's file, if it is the user's own, and what it shall call."""
-    file = wanted.file
-    where, _, name = wanted.target.rpartition(":")
-    plan = _plan(file, wanted.folder, config) if file else None
+    file = request.file
+    where, _, name = request.target.rpartition(":")
+    plan = _plan(file, request.folder, config) if file else None
     call = f"{plan.name if plan is not None else where}:{name}"
-    given = ConfiguredExample(call, dict(_pairs(wanted.init)) or None, *_parse_arguments(wanted.args))
+    given = ConfiguredExample(call, dict(_pairs(request.init)) or None, *_parse_arguments(request.args))
     return ([plan] if plan is not None else []), given
 
 
@@ -118,7 +118,7 @@ def worker_errors_as_config(target: str) -> Iterator[None]:
 
 
 def start_worker(
-    wanted: TargetRequest,
+    request: TargetRequest,
     plans: Sequence[ModulePlan],
     settings: Mapping[str, Any],
     config: Config,
@@ -126,17 +126,17 @@ def start_worker(
 ) -> Worker:
     """A worker of the first interpreter that has JAX, in a process that is started so."""
     problem: WorkerError | None = None
-    for python in candidates(wanted, config):
+    for python in candidates(request, config):
         try:
-            return Worker(python, plans, settings, {}, cwd=wanted.folder, start=start)
+            return Worker(python, plans, settings, {}, cwd=request.folder, start=start)
         except WorkerError as error:
             problem = problem or error
     raise problem or WorkerError("There is no Python interpreter; name one with --python.")
 
 
-def candidates(wanted: TargetRequest, config: Config) -> list[str]:
+def candidates(request: TargetRequest, config: Config) -> list[str]:
     """The interpreters to try for a target."""
-    file = wanted.file
+    file = request.file
     return interpreter.candidates(str(config.python) if config.python else None, [file] if file is not None else [])
 
 
@@ -146,12 +146,12 @@ def pairs(texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def _request_template(
-    worker: Worker, plans: Sequence[ModulePlan], given: ConfiguredExample, config: Config, wanted: TargetRequest
+    worker: Worker, plans: Sequence[ModulePlan], given: ConfiguredExample, config: Config, request: TargetRequest
 ) -> EvaluatedTemplate:
-    limit, command = config.timeout, wanted.command
+    limit, command = config.timeout, request.command
     if config.python is not None:
         command += ["--python", str(config.python)]
-    answer = worker.ask("template", limit, given=given, seconds=limit, flops=wanted.flops)
+    answer = worker.ask("template", limit, given=given, seconds=limit, flops=request.flops)
     made, places = worker.ask("invented_integers", limit)
     if isinstance(answer, Mapping):
         text = str(answer["error"])
@@ -164,7 +164,7 @@ def _request_template(
             remedy = suggestions.suggest_for_invented(command, text, made, places)
         raise UnevaluatedError(text, remedy)
     try:
-        template = of_runs(wanted.target, answer)
+        template = of_runs(request.target, answer)
     except ValueError as error:
         reason, free = (answer[0].reason, [name for name, _ in answer[0].sizes]) if answer else ("", [])
         raise UnevaluatedError(

@@ -147,10 +147,10 @@ class ConfigReader:
     def _path(self, text: str) -> Path:
         return self.file.absolute().parent / Path(text).expanduser()
 
-    def _check_type(self, key: str, value: object, wanted: type[_T]) -> _T:
+    def _check_type(self, key: str, value: object, expected_type: type[_T]) -> _T:
         # bool is an int for Python, not for people
-        if not isinstance(value, wanted) or (wanted is not bool and isinstance(value, bool)):
-            raise self._error(f"{key}: expected {_NAMES[wanted]}, got {named_type(value)}")
+        if not isinstance(value, expected_type) or (expected_type is not bool and isinstance(value, bool)):
+            raise self._error(f"{key}: expected {_NAMES[expected_type]}, got {named_type(value)}")
         return value
 
     def _check_keys(self, table: Mapping[str, object], keys: Sequence[str], prefix: str) -> None:

@@ -35,7 +35,7 @@ class GraphFile:
     names: tuple[Chain, ...]
     surface: ModuleSummary
     outside: bool = False
-    told: tuple[Chain, ...] = ()
+    comment_names: tuple[Chain, ...] = ()
 
 
 class DependencyGraph:
@@ -45,7 +45,7 @@ class DependencyGraph:
         self.surfaces = {source.file: source.surface for source in sources}
         self.modules = ImportedModules({each.file: each.names for each in sources if not each.outside})
         self.numbers: dict[_Place, int] = {}
-        self._stems: dict[str, int] = {}
+        self._by_last_name: dict[str, int] = {}
         self.texts: list[str] = []
         self._steps: dict[_Place, list[ModuleStep]] = {}
         for source in sources:
@@ -54,7 +54,7 @@ class DependencyGraph:
         self.everything = (1 << len(self.texts)) - 1
         self.places = list(self.numbers)
         self._reach = self._closure(self._direct())
-        self._comments = {source.file: References(set(source.told)) for source in sources}
+        self._comments = {source.file: References(set(source.comment_names)) for source in sources}
         self._files: dict[str, int] = {}
 
     def of_file(self, file: str) -> int:
@@ -82,7 +82,7 @@ class DependencyGraph:
         for name in (_EXISTS, _ALL, _TREE):
             self._number((source.file, name), "")
         for chain in source.names:
-            self._stems[chain[-1]] = self._stems.get(chain[-1], 0) | self._bit(source.file, _EXISTS)
+            self._by_last_name[chain[-1]] = self._by_last_name.get(chain[-1], 0) | self._bit(source.file, _EXISTS)
         for step in source.surface.steps:
             for name in step.names if not step.acts else ():
                 place = (source.file, name)
@@ -91,7 +91,7 @@ class DependencyGraph:
                 self._steps.setdefault(place, []).append(step)
                 if known:
                     self.texts[number] += f" {step.text}"
-                self._stems[name] = self._stems.get(name, 0) | 1 << number
+                self._by_last_name[name] = self._by_last_name.get(name, 0) | 1 << number
 
     def _number(self, place: _Place, text: str) -> int:
         if place not in self.numbers:
@@ -121,10 +121,10 @@ class DependencyGraph:
         return direct
 
     def _connect(self, file: str, step: ModuleStep, direct: list[int]) -> None:
-        leans = self._looks_at(file, step)
+        dependencies = self._looks_at(file, step)
         own = [self.numbers[(file, name)] for name in step.names]
         for number in own:
-            direct[number] |= leans
+            direct[number] |= dependencies
         bases = 0
         for base in step.bases:
             bases |= self._chain(file, base)
@@ -134,17 +134,17 @@ class DependencyGraph:
                     direct[number] |= 1 << derived
 
     def _looks_at(self, file: str, step: ModuleStep) -> int:
-        leans = self._refer(file, step.refers)
+        dependencies = self._refer(file, step.refers)
         if not (step.refers.chains or step.refers.late):  # an import by itself
             for target in step.imports:
-                leans |= self._import(file, target)
-        return leans
+                dependencies |= self._import(file, target)
+        return dependencies
 
     @staticmethod
     def _closure(direct: list[int]) -> list[int]:
         """What can be reached, in any number of steps."""
-        reach = [leans | 1 << number for number, leans in enumerate(direct)]
-        nexts = [list(bits(leans)) for leans in direct]
+        reach = [dependencies | 1 << number for number, dependencies in enumerate(direct)]
+        nexts = [list(bits(dependencies)) for dependencies in direct]
         changed = True
         while changed:
             changed = False
@@ -173,7 +173,7 @@ class DependencyGraph:
             found |= self._chain(file, (word,))
         for text in refers.quoted:
             parts = tuple(text.split("."))
-            found |= self._stems.get(parts[-1], 0)
+            found |= self._by_last_name.get(parts[-1], 0)
             if len(parts) > 1:
                 found |= self._resolve(self.modules.find(file, 0, parts), parts, escapes=True)
         for target in refers.late:
@@ -190,7 +190,7 @@ class DependencyGraph:
             found |= self._resolve(self.modules.find(file, target.level, parts), parts, escapes=True)
         if not targets and surface.stars:
             for name in chain[1:]:  # of a module, perhaps, that came with all the names of another
-                found |= self._stems.get(name, 0)
+                found |= self._by_last_name.get(name, 0)
         return found
 
     def _resolve(self, modules: Sequence[tuple[str, Chain]], parts: Chain, *, escapes: bool) -> int:
@@ -202,10 +202,10 @@ class DependencyGraph:
             elif rest:
                 found |= self._lookup(module, rest[0], ())
             for name in rest[1:]:
-                found |= self._stems.get(name, 0)
+                found |= self._by_last_name.get(name, 0)
         if not modules and parts and parts[0] in self.modules.tops:
             for name in parts[1:]:
-                found |= self._stems.get(name, 0)
+                found |= self._by_last_name.get(name, 0)
         return found
 
     def _import(self, file: str, target: Import) -> int:

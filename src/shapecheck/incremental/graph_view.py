@@ -17,26 +17,26 @@ class GraphView:
         self._known: dict[int, str] = {}
         acts: list[list[str]] = []
         others: set[str] = set()
-        leans = 0
+        dependencies = 0
         self._positions: dict[int, int] = {}
         for file, step in steps_in_order(graph.surfaces, graph.modules, roots):
             if graph.is_act(file, step):
                 acts.append([file, step.text])
-                leans |= graph.of(file, step.refers)
+                dependencies |= graph.of(file, step.refers)
             elif step.timed:
                 for name in step.names:
                     self._positions[graph.numbers[(file, name)]] = len(acts)
             others.update(packages(step, graph.modules.tops))
         for file in always:
-            leans |= graph.of_file(file)
-        self.base = content(repr([acts, sorted(others), self._state_key(leans)]).encode())
+            dependencies |= graph.of_file(file)
+        self.base = content(repr([acts, sorted(others), self._state_key(dependencies)]).encode())
 
     def code_key(self, files: Iterable[str]) -> str:
         """A hash of all that the code of these files leans on."""
-        leans = 0
+        dependencies = 0
         for file in files:
-            leans |= self._graph.of_file(file)
-        return self._state_key(leans)
+            dependencies |= self._graph.of_file(file)
+        return self._state_key(dependencies)
 
     def import_key(self, roots: Sequence[str]) -> str:
         """A hash of all that the import of these files depends on.
@@ -48,16 +48,16 @@ class GraphView:
         seen = 0
         for file, step in running_steps:
             seen |= graph.of_step(file, step)
-        told = []
+        parts = []
         for file, step in running_steps:
             own = sum(1 << number for name in step.names if (number := graph.numbers.get((file, name))) is not None)
             if not step.certain or own & seen:
-                told.append([file, step.names, step.text])
-        return content(repr([told, self._state_key(seen)]).encode())
+                parts.append([file, step.names, step.text])
+        return content(repr([parts, self._state_key(seen)]).encode())
 
-    def _state_key(self, leans: int) -> str:
-        if leans not in self._known:
+    def _state_key(self, dependencies: int) -> str:
+        if dependencies not in self._known:
             graph = self._graph
-            told = [[*graph.places[n], graph.texts[n], self._positions.get(n, 0)] for n in bits(leans)]
-            self._known[leans] = content(repr(sorted(told)).encode())
-        return self._known[leans]
+            parts = [[*graph.places[n], graph.texts[n], self._positions.get(n, 0)] for n in bits(dependencies)]
+            self._known[dependencies] = content(repr(sorted(parts)).encode())
+        return self._known[dependencies]

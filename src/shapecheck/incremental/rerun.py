@@ -165,7 +165,7 @@ class _HashedFiles:
         key = tuple(files)
         if key not in self._graphs:
             sources = [
-                incremental.GraphFile(file.file, file.names, self._surface(file), file.outside, file.told)
+                incremental.GraphFile(file.file, file.names, self._surface(file), file.outside, file.comment_names)
                 for file in files
             ]
             self._graphs[key] = incremental.DependencyGraph(sources)

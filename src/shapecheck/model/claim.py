@@ -194,7 +194,7 @@ class Module:
     lines: tuple[str, ...] = ()  # the source text, for carets and excerpts
     debug_calls: tuple[DebugCall, ...] = ()
     near_names: tuple[NearName, ...] = ()
-    leans: tuple[str, ...] = ()  # the other files whose aliases its annotations use
+    alias_files: tuple[str, ...] = ()  # the other files whose aliases its annotations use
     parsed: bool = True  # else there are no claims because nobody could read them: see `problems`
 
 

@@ -29,9 +29,9 @@ class Extension:
 
     def __init__(self, shell: Any) -> None:
         self.shell = shell
-        asked = from_environment(os.environ)
-        self._session = CheckSession(asked or RuntimeOptions(os.getcwd()))
-        self._everything = asked is not None
+        configured = from_environment(os.environ)
+        self._session = CheckSession(configured or RuntimeOptions(os.getcwd()))
+        self._everything = configured is not None
         self._cells = CellTransformer(shell, self._session, self._cannot)
         self._catching = self._loaded = False
 
@@ -64,7 +64,7 @@ class Extension:
         self.shell.events.unregister("post_run_cell", self._look_back)
         try:
             known = {cell.file for cell in self._cells.known}
-            if self._cells.on and has_unchecked(self.shell, known, self._session.asking):
+            if self._cells.on and has_unchecked(self.shell, known, self._session.client):
                 sys.stderr.write(f"shapecheck: {EARLIER}\n")
         except CheckError as error:
             self._cannot(error)
@@ -87,13 +87,13 @@ class Extension:
         from IPython.core.error import UsageError  # noqa: PLC0415 - IPython calls this
 
         try:
-            wanted = read_line(line, self._session.options)
+            requested = read_line(line, self._session.options)
         except ValueError as error:
             raise UsageError(str(error)) from None
-        if wanted is not None:
-            self._switch(on=wanted is not False)
-        if isinstance(wanted, RuntimeOptions):
-            self._change(wanted)
+        if requested is not None:
+            self._switch(on=requested is not False)
+        if isinstance(requested, RuntimeOptions):
+            self._change(requested)
         sys.stdout.write(f"shapecheck: {options_line(self._session.options) if self._cells.on else 'off'}\n")
 
     def _change(self, options: RuntimeOptions) -> None:
@@ -149,7 +149,7 @@ class Extension:
         shell.showtraceback((type(plain), plain, trace), tb_offset=tb_offset, running_compiled_code=True)
 
 
-class _Process:
+class _ProcessState:
     """The extension of the shell of this process, which is kept for when it is loaded again."""
 
     extension: Extension | None = None
@@ -157,12 +157,12 @@ class _Process:
 
 def load(shell: Any) -> None:
     """Begin with the checks of a shell; functions that have some from before take part again."""
-    if _Process.extension is None or _Process.extension.shell is not shell:
-        _Process.extension = Extension(shell)
-    _Process.extension.load()
+    if _ProcessState.extension is None or _ProcessState.extension.shell is not shell:
+        _ProcessState.extension = Extension(shell)
+    _ProcessState.extension.load()
 
 
 def unload(shell: Any) -> None:
     """End them."""
-    if _Process.extension is not None and _Process.extension.shell is shell:
-        _Process.extension.unload()
+    if _ProcessState.extension is not None and _ProcessState.extension.shell is shell:
+        _ProcessState.extension.unload()

@@ -29,20 +29,20 @@ class AssertionRewrite:
         self.file = file
         self.contracts = contracts
         self.outcome = outcome
-        remarks = [claim for claim in file.module.claims if claim.notation != "annotation"]
-        self.count = Counter(claim.scope for claim in remarks)
-        self.remarks = remarks
+        comment_claims = [claim for claim in file.module.claims if claim.notation != "annotation"]
+        self.count = Counter(claim.scope for claim in comment_claims)
+        self.comment_claims = comment_claims
 
     def run(self) -> None:
         """All comments and docstrings of the file."""
         done: set[int] = set()
-        for claim in self.remarks:
+        for claim in self.comment_claims:
             if claim.group is not None and claim.group in done:
                 continue
             members = [claim]
             if claim.group is not None:
                 done.add(claim.group)
-                members = [other for other in self.remarks if other.group == claim.group]
+                members = [other for other in self.comment_claims if other.group == claim.group]
             try:
                 self._claims(members)
             except (NoPlaceError, UnclearError) as error:

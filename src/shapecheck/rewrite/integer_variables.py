@@ -43,7 +43,7 @@ class IntegerVariables:
     def __init__(self, layout: StatementLayout) -> None:
         self.layout = layout
         self._bindings: dict[int, dict[str, list[_Binding]]] = {}
-        self._asking: set[tuple[int, str]] = set()
+        self._in_question: set[tuple[int, str]] = set()
 
     def variable(self, name: str, statement: ast.stmt) -> Variable:
         """What a name holds when `statement` is done, or is about to run."""
@@ -63,11 +63,11 @@ class IntegerVariables:
         if all(binding.definition for binding in bindings):
             return _NOTHING
         question = (id(space), name)
-        if question in self._asking:  # `n = n + 1`: the other bindings decide
+        if question in self._in_question:  # `n = n + 1`: the other bindings decide
             return Variable("integer", space)
-        self._asking.add(question)
+        self._in_question.add(question)
         whole = all(b.value is not None and self._is_integer(b.value, b.statement) for b in bindings)
-        self._asking.discard(question)
+        self._in_question.discard(question)
         above = {id(s) for s in self.layout.before(within, space)} | {id(within)}
         assigned = any(id(b.statement) in above for b in bindings)
         return Variable("integer" if whole and assigned else "unknown", space)

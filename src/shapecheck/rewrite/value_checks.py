@@ -39,7 +39,7 @@ class ValueChecks:
                 self._print(placed, options.prints)
         if not (options.numerics or options.breakpoint):
             return
-        told: set[tuple[int, str]] = set()
+        checked: set[tuple[int, str]] = set()
         for claim in self.file.module.claims:
             if not claim.sure or claim.dtype.startswith(_NEVER_INEXACT):
                 continue
@@ -48,8 +48,8 @@ class ValueChecks:
             except NoPlaceError:
                 continue
             for name in _variables(target):
-                if (id(target.statement), name) not in told:
-                    told.add((id(target.statement), name))
+                if (id(target.statement), name) not in checked:
+                    checked.add((id(target.statement), name))
                     self._watch(target, name, options)
 
     def _watch(self, target: ClaimTarget, name: str, options: RewriteOptions) -> None:

@@ -24,11 +24,11 @@ class CallChecker(Listener):
     depends on all others of their scope. So they are judged at the end of a call, and of each turn of a loop.
     """
 
-    def __init__(self, asking: JudgeClient, tap: Tap | None = None, *, shapes: bool = True, warn: bool = False) -> None:
+    def __init__(self, client: JudgeClient, tap: Tap | None = None, *, shapes: bool = True, warn: bool = False) -> None:
         self.prompt: dict[str, frozenset[int]] = {}
-        self._asking = asking
+        self._client = client
         self._judged: set[Hashable] = set()
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self.do(tap, shapes=shapes, warn=warn)
         self.off = False
 
@@ -36,7 +36,7 @@ class CallChecker(Listener):
         """From now on, hold values against their claims if `shapes` says so, and let them through `tap`."""
         self._tap, self._shapes, self._warn = tap, shapes, warn
         self._judged.clear()  # what was told in one way is told in another
-        self._told.clear()
+        self._reported.clear()
 
     def on_enter(self, opened: OpenCall) -> None:
         """The parameters' annotations can be judged."""
@@ -81,8 +81,8 @@ class CallChecker(Listener):
             if not self._warn:
                 self._judged.clear()  # whoever catches the error may come again
                 raise ShapeMismatch(found["text"], found["code"], found["path"], found["line"])
-            if found["text"] not in self._told:
-                self._told.add(found["text"])
+            if found["text"] not in self._reported:
+                self._reported.add(found["text"])
                 LOGGER.warning("%s", found["text"])
 
     def _new_findings(self, opened: OpenCall, *, over: bool) -> list[dict[str, Any]]:
@@ -96,7 +96,7 @@ class CallChecker(Listener):
             return []
         if len(self._judged) >= _MOST:
             self._judged.clear()
-        found = self._asking.judge(_evaluation(calls[::-1]), over=over)
+        found = self._client.judge(_evaluation(calls[::-1]), over=over)
         self._judged.add(key)
         return found
 

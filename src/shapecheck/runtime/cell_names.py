@@ -94,6 +94,6 @@ def _of_jaxtyping(value: Any, used: set[str]) -> str:
         return f"{first}[{_type_name(value.array_type)}, {dims!r}]"
     if "[" in value.__name__ and hasattr(value, "leaftype"):
         structure = getattr(value, "structure", None)
-        told = f", {structure!r}" if isinstance(structure, str) else ""
-        return f"{first}[{_annotation(value.leaftype, used)}{told}]"
+        suffix = f", {structure!r}" if isinstance(structure, str) else ""
+        return f"{first}[{_annotation(value.leaftype, used)}{suffix}]"
     return first

@@ -44,10 +44,10 @@ def forget_traces() -> None:
 class CheckSession:
     """Checks as `options` say, from `start` to `stop`. `asking` knows the claims."""
 
-    def __init__(self, options: RuntimeOptions, asking: JudgeClient | None = None) -> None:
-        self.asking = asking or JudgeClient(options.python)
-        self.checking = CallChecker(self.asking)
-        self.probing = import_hook.ProbeInserter(options.root, options.include, self.asking, self.checking)
+    def __init__(self, options: RuntimeOptions, client: JudgeClient | None = None) -> None:
+        self.client = client or JudgeClient(options.python)
+        self.checking = CallChecker(self.client)
+        self.probing = import_hook.ProbeInserter(options.root, options.include, self.client, self.checking)
         self._do(options)
         self.failures = ErrorReporter(self.probing)
         self._finder = import_hook.Finder(self.probing, self._enter)
@@ -94,7 +94,7 @@ class CheckSession:
         try:
             self._let_go()
         finally:
-            self.asking.close()
+            self.client.close()
 
     def _let_go(self) -> None:
         """Watch the frameworks' stages no more."""
@@ -148,7 +148,7 @@ class CheckSession:
         made = known.returns.get(line) if site.kind == "return" else known.sites.get(site.index)
         made = made or ValueOrigin()
         given = {name: chain_value(variables, name) for name in made.names}
-        return self._stages.value(opened, site, value, given, line, made.meant)
+        return self._stages.value(opened, site, value, given, line, made.intended)
 
     def _variable(self, name: str, line: int, value: Any) -> Any:
         if self.checking.off or "jax" not in sys.modules:

@@ -46,7 +46,7 @@ class ErrorReporter:
         self._own = own
         self._debug = False
         self.not_finite: list[str] = []  # what a callback found and raised
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     def watch(self, *, debug: bool) -> None:
         """Show what nobody catches, in whichever thread; with `debug`, open the debugger there."""
@@ -63,7 +63,7 @@ class ErrorReporter:
         text = self._text(error)
         if text is None:
             return error
-        self._told.add(text)
+        self._reported.add(text)
         if isinstance(error, NonFinite):
             return error
         plain = NonFinite(text)
@@ -72,7 +72,7 @@ class ErrorReporter:
 
     def raise_unless_reported(self, error: Exception) -> None:
         """At the end JAX may raise once more what a check has raised, and the program has shown."""
-        if self._text(error) not in self._told:
+        if self._text(error) not in self._reported:
             raise self.plain(error) from None
 
     def _text(self, error: BaseException) -> str | None:

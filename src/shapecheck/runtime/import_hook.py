@@ -36,8 +36,8 @@ _OURS = os.path.join(os.path.realpath(os.path.dirname(os.path.dirname(__file__))
 class ProbeInserter:
     """Puts probes into the user's files: those under `root`, if there is one, and in the packages `include`."""
 
-    def __init__(self, root: str, include: Sequence[str], asking: JudgeClient, checking: CallChecker) -> None:
-        self._asking, self._checking = asking, checking
+    def __init__(self, root: str, include: Sequence[str], client: JudgeClient, checking: CallChecker) -> None:
+        self._client, self._checking = client, checking
         self.recorder = Recorder({}, listener=checking)
         self.recorder.constructions = PassingConstructions()
         self._plans: dict[str, list[tuple[bytes, ModulePlan | None]]] = {}  # of each text that a file had
@@ -105,7 +105,7 @@ class ProbeInserter:
             self._own.pop((cell.file, ""), None)
             self.recorder.paths[cell.file] = as_shown(cell.name)
         if cell.name not in self._plans_of_cells:
-            found = self._asking.read_cell(cell.name, cell.text, cell.before)
+            found = self._client.read_cell(cell.name, cell.text, cell.before)
             self._plans_of_cells[cell.name] = self._note_prompt(found)
         plan = self._plans_of_cells[cell.name]
         if plan is None and self._watch is None:
@@ -144,7 +144,7 @@ class ProbeInserter:
         for version, (text, plan) in enumerate(versions):
             if text == source:
                 return plan, version
-        plan = self._note_prompt(self._asking.read_file(real, source, len(versions)))
+        plan = self._note_prompt(self._client.read_file(real, source, len(versions)))
         versions.append((source, plan))
         if plan is not None:
             self.recorder.paths[file] = self.recorder.paths[real] = as_shown(plan.path)

@@ -92,7 +92,7 @@ class LogNonFinite:
     def __init__(self, *, again: bool = False) -> None:
         self._again = again
         self._lock = threading.Lock()
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._around: set[str] = set()  # stages around a value that was told
         self._passing: set[str] = set()  # gradients, since one that was told
         self._passed: Counter[str] = Counter()
@@ -115,22 +115,22 @@ class LogNonFinite:
             self._passed.clear()
 
     def _arises(self, place: ValuePlace, follows: bool) -> bool:
-        title, known = place.title, place.title in self._told
+        title, known = place.title, place.title in self._reported
         if place.gradient:
             # A backward pass goes through the same places each time, from where it became so. Where it comes to one
             # of them a second time, and not to what was told, it became so anew.
             if known:
                 self._passing.clear()
                 return False
-            passed = bool(self._told) and title not in self._passing
+            passed = bool(self._reported) and title not in self._passing
             self._passing.add(title)
         else:
-            passed = title in self._around or (follows and bool(self._told))
+            passed = title in self._around or (follows and bool(self._reported))
             self._around.discard(title)
             self._passing.clear()  # and then its gradients
         if passed:
             self._passed[title] += 1
             return False
-        self._told.add(title)
+        self._reported.add(title)
         self._around.update(place.within)
         return self._again or not known

@@ -54,8 +54,8 @@ def finite(
     def receive(shapes: list[tuple[int, ...]], parts: list[np.ndarray[Any, Any]]) -> bool:
         sent = parts[len(outs.names) * _OUT :]
         before = [*sent[: _MOST * _IN][_IN - 1 :: _IN], *sent[_MOST * _IN :]]
-        meant = not place.gradient and not any(int(nan) for nan in parts[1 : len(outs.names) * _OUT : _OUT])
-        text = "\n".join([place.title, *_lines(outs, ins, shapes, parts), *([_HINT] if meant else [])])
+        hinted = not place.gradient and not any(int(nan) for nan in parts[1 : len(outs.names) * _OUT : _OUT])
+        text = "\n".join([place.title, *_lines(outs, ins, shapes, parts), *([_HINT] if hinted else [])])
         return not failed(place, text, any(int(number) for number in before))
 
     def worth(outs: Arrays) -> Any:

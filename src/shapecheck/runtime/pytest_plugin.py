@@ -62,8 +62,8 @@ class _AutostartPlugin:
 
 def _begin(config: pytest.Config, given: Namespace) -> None:
     values = {each.field: getattr(given, f"shapecheck_{each.flag.replace('-', '_')}") for each in _pytest_options()}
-    asked = given.shapecheck_run or any(values[name] for name in ("numerics", "nan_only", "prints", "log"))
-    if asked and not config.pluginmanager.has_plugin(_NAME):
+    requested = given.shapecheck_run or any(values[name] for name in ("numerics", "nan_only", "prints", "log"))
+    if requested and not config.pluginmanager.has_plugin(_NAME):
         tuples = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
         try:
             options = RuntimeOptions(str(config.rootpath), **{**values, **tuples})

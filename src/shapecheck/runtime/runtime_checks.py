@@ -21,7 +21,7 @@ def runtime_checks(options: RuntimeOptions) -> Iterator[None]:
     """Check what runs meanwhile: modules that are loaded already, and those that will be."""
     session = CheckSession(options)
     cells = known_cells()
-    remind({cell.file for cell in cells}, session.asking)
+    remind({cell.file for cell in cells}, session.client)
     forget_traces()
     session.start()
     swapped = PatchedFunctions(session.probing, cells)

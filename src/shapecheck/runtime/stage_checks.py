@@ -40,8 +40,8 @@ class StageChecks:
     def __init__(self, options: RuntimeOptions, own: OwnFiles, found: list[str]) -> None:
         self._options, self._own = options, own
         self._raising = RaiseNonFinite(found)
-        self._telling = LogNonFinite(again=options.failing == "breakpoint")
-        self._failed: Failed = self._raising.handle if options.failing == "raise" else self._telling.handle
+        self._logger = LogNonFinite(again=options.failing == "breakpoint")
+        self._failed: Failed = self._raising.handle if options.failing == "raise" else self._logger.handle
         self._globs = PrintGlobs(options.prints)
         self._running: list[OpenStage] = []
         self._titles: list[str] = []  # of those that are running
@@ -56,7 +56,7 @@ class StageChecks:
 
     def close(self) -> None:
         """Write no more."""
-        self._telling.sum_up()
+        self._logger.sum_up()
         for text in self._globs.idle() if parent_process() is None else ():  # another process may have what is missing
             LOGGER.warning("%s", text)
         if self._handler is not None:
@@ -94,7 +94,7 @@ class StageChecks:
         return self._backward(result, f"the output of {title}") if self._grads else result
 
     def value(
-        self, opened: OpenCall, site: Site, value: Any, given: Mapping[str, Any], line: int, meant: frozenset[str]
+        self, opened: OpenCall, site: Site, value: Any, given: Mapping[str, Any], line: int, intended: frozenset[str]
     ) -> Any:
         """A claimed value between taps, with the variables that it came from, and the NaN or infinity it is to hold."""
         if site.kind not in ("value", "return", "name"):
@@ -105,7 +105,7 @@ class StageChecks:
         path = as_shown(opened.probe.path)
         what = f"the value {f'of {variable} ' if variable else ''}at {path}:{line} in {scope}{stage}"
         if self._outputs:
-            value = self._forward(value, f"{what} is not finite", given, variable or "output", self._passing | meant)
+            value = self._forward(value, f"{what} is not finite", given, variable or "output", self._passing | intended)
         return self._backward(value, what) if self._grads else value
 
     def _innermost(self) -> str:

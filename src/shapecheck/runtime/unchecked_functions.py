@@ -31,7 +31,7 @@ def current_shell() -> Any:
     return ipython.get_ipython() if ipython is not None and hasattr(ipython, "get_ipython") else None
 
 
-def has_unchecked(shell: Any, known: Container[str], asking: JudgeClient) -> bool:
+def has_unchecked(shell: Any, known: Container[str], client: JudgeClient) -> bool:
     """Whether there are functions whose cells claim something, of which none is `known`: what Python calls its code."""
     for file in _files(shell.user_global_ns):
         named = getattr(shell.compile, "format_code_name", lambda file: None)(file)
@@ -43,7 +43,7 @@ def has_unchecked(shell: Any, known: Container[str], asking: JudgeClient) -> boo
         except (SyntaxError, ValueError):
             continue
         mentioned = frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
-        if asking.read_cell(f"{named[1]} before", text, context_statements(text, mentioned, shell.user_ns)) is not None:
+        if client.read_cell(f"{named[1]} before", text, context_statements(text, mentioned, shell.user_ns)) is not None:
             return True
     return False
 
@@ -54,10 +54,10 @@ class _WarnOnce:
     yet = False
 
 
-def remind(known: Container[str], asking: JudgeClient) -> None:
+def remind(known: Container[str], client: JudgeClient) -> None:
     """Say once in a process that cells are not checked, if there are any, and if it matters."""
     shell = current_shell() if not _WarnOnce.yet else None
-    if shell is not None and has_unchecked(shell, known, asking):
+    if shell is not None and has_unchecked(shell, known, client):
         _WarnOnce.yet = True
         warnings.warn(_NEVER, stacklevel=4)
 

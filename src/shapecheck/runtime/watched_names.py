@@ -29,7 +29,7 @@ class ValueOrigin:
     """What a value is made of: variables and attributes of such (`self.layer`), and NaN or infinity if `meant`."""
 
     names: tuple[str, ...] = ()
-    meant: frozenset[str] = frozenset()
+    intended: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

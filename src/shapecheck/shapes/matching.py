@@ -210,8 +210,8 @@ class _Attempt:
             self._check_size(dim.dim, size)
         times = None if dim.times is None else self._evaluate(dim.times)
         if not sizes if times is None else times != (len(sizes),) * self._count:
-            wanted = "one or more" if times is None else f"{dim.times}={_text(times)}"
-            raise _Misfit("rank", f"{len(sizes)} axes of size {dim.dim}, not {wanted}")
+            expected = "one or more" if times is None else f"{dim.times}={_text(times)}"
+            raise _Misfit("rank", f"{len(sizes)} axes of size {dim.dim}, not {expected}")
 
     def _evaluate(self, expression: Expression) -> Size:
         try:

@@ -38,7 +38,7 @@ class Drift:
     inside: int = 0
 
 
-_Told = tuple[Kind, str, tuple[StagePart, ...], str, int]
+_Change = tuple[Kind, str, tuple[StagePart, ...], str, int]
 
 
 def drift(was: LockedTemplate, now: LockedTemplate) -> list[Drift]:
@@ -48,7 +48,7 @@ def drift(was: LockedTemplate, now: LockedTemplate) -> list[Drift]:
     """
     sizes = {**was.making.dims, **now.making.dims}
     before, after = substitute_sizes(was, sizes).each(), substitute_sizes(now, sizes).each()
-    found: dict[StageLocation, _Told] = {}
+    found: dict[StageLocation, _Change] = {}
     for place in before.keys() & after.keys():
         parts = tuple(_parts(before[place], after[place]))
         if parts:
@@ -57,9 +57,9 @@ def drift(was: LockedTemplate, now: LockedTemplate) -> list[Drift]:
         found[place] = "removed", own.type, (), _signature(own), inside
     for place, own, inside in _alone(after, before):
         found[place] = "added", own.type, (), _signature(own), inside
-    explained = {above for place, told in found.items() if _tells_params(told) for above in wholes(place.path)}
+    explained = {above for place, change in found.items() if _changes_params(change) for above in wholes(place.path)}
     for place in [
-        place for place, told in found.items() if place.path in explained and _tells_params(told, alone=True)
+        place for place, change in found.items() if place.path in explained and _changes_params(change, alone=True)
     ]:
         del found[place]
     return [
@@ -137,12 +137,12 @@ def wholes(path: str) -> Iterator[str]:
             yield path[:index]
 
 
-def _tells_params(told: _Told, *, alone: bool = False) -> bool:
+def _changes_params(change: _Change, *, alone: bool = False) -> bool:
     """Whether a stage holds more or fewer parameters than before; with `alone`, whether it differs in nothing else.
 
     One that a part of it explains is not told: a single layer would be told for each of those around it.
     """
-    kind, _, parts, _, _ = told
+    kind, _, parts, _, _ = change
     if kind != "changed":
         return not alone
     names = {part.name for part in parts}

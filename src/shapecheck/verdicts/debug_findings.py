@@ -33,13 +33,13 @@ def debug_findings(modules: Mapping[str, Module], runs: Sequence[Sequence[Evalua
     for module in modules.values():
         for call in module.debug_calls:
             yield from _of_call(module.path, call, seen)
-    told: set[tuple[str, int]] = set()
+    reported: set[tuple[str, int]] = set()
     for failure in (evaluation.failure for run in runs for evaluation in run):
         if failure is None or failure.frame is None or not is_about_order(failure):
             continue
         path, line = failure.frame.path, failure.frame.line
-        if path in modules and (path, line) not in told:
-            told.add((path, line))
+        if path in modules and (path, line) not in reported:
+            reported.add((path, line))
             yield _make_finding("SC404", path, line_span(modules[path].lines, line), reason=failure.message)
 
 

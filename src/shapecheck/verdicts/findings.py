@@ -76,9 +76,9 @@ def _is_first_of_union(claim: Claim, groups: set[tuple[str, int]]) -> bool:
     if claim.group is None:
         return False
     key = (claim.path, claim.group)
-    told = key in groups
+    reported = key in groups
     groups.add(key)
-    return told
+    return reported
 
 
 def _problem(module: Module, code: str, span: Span, text: str) -> Finding:

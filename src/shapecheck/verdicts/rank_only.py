@@ -52,8 +52,8 @@ def _compared_names(reader: CallReader, claim: Claim) -> Iterator[tuple[str, tup
 
     Of an expression with a name that no axis has, such as `3 * n`, no more is known than that it is one size.
     """
-    for dim, meant in zip(parse_spec(claim.spec).dims, reader.spec(claim).dims, strict=True):
-        for name in Spec((meant,)).names():
+    for dim, read_dim in zip(parse_spec(claim.spec).dims, reader.spec(claim).dims, strict=True):
+        for name in Spec((read_dim,)).names():
             yield name, reader.open_names(dim) or (name,)
 
 

@@ -56,8 +56,8 @@ def apply(
 
 def may_show(code: str, config: Config) -> bool:
     """Say whether --select and --ignore let any finding of a rule through; --select has to name an optional one."""
-    wanted = _longest(code, config.select) if config.select or RULES[code].optional else 0
-    return wanted > _longest(code, config.ignore)
+    selected = _longest(code, config.select) if config.select or RULES[code].optional else 0
+    return selected > _longest(code, config.ignore)
 
 
 def _covers(suppression: Suppression, finding: Finding) -> bool:

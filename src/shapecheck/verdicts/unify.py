@@ -25,7 +25,7 @@ def vote(reader: CallReader, claims: Mapping[int, Claim], dropped: int) -> dict[
     reader.vague = _vague_names(reader, claims)
     ballots: list[tuple[Claim, bool, dict[str, Size]]] = []
     votes: dict[tuple[str, Turn], Counter[Size]] = defaultdict(Counter)
-    lean: Counter[str] = Counter()  # how many more claims bind a name afresh each time than bind it once
+    balance: Counter[str] = Counter()  # how many more claims bind a name afresh each time than bind it once
     for claim in claims.values():
         site = natural_site(reader, claim)
         turns, repeats = reader.turns.of(site), reader.turns.repeats(site)
@@ -36,11 +36,11 @@ def vote(reader: CallReader, claims: Mapping[int, Claim], dropped: int) -> dict[
         steady = {name: next(iter(by.values())) for name, by in sizes.items() if len(set(by.values())) == 1}
         for name, by_turn in sizes.items():
             if len(turns) > 1:
-                lean[name] += 1 if name not in steady else -1
+                balance[name] += 1 if name not in steady else -1
             for turn, size in by_turn.items() if repeats else ():
                 votes[name, turn][size] += 1
         ballots.append((claim, repeats, steady))
-    afresh = {name for name, more in lean.items() if more > 0}
+    afresh = {name for name, more in balance.items() if more > 0}
     once = [
         (claim, {n: s for n, s in names.items() if not (in_turn and n in afresh)}) for claim, in_turn, names in ballots
     ]

@@ -48,7 +48,7 @@ class KnownFile:
     names: tuple[tuple[str, ...], ...] = ()
     test: bool = False
     outside: bool = False
-    told: tuple[tuple[str, ...], ...] = ()
+    comment_names: tuple[tuple[str, ...], ...] = ()
 
 
 class FileHashes(Protocol):
@@ -146,8 +146,8 @@ class CacheKeys:
         for file, plan in self._planned.items():
             test = file in self._listing
             names = (tuple(plan.name.split(".")), *(_tails(file) if test else ()))
-            told = {tuple(name.split(".")) for site in plan.sites for name in site.names}
-            known.append(KnownFile(file, tuple(dict.fromkeys(names)), test, told=tuple(sorted(told))))
+            comment_names = {tuple(name.split(".")) for site in plan.sites for name in site.names}
+            known.append(KnownFile(file, tuple(dict.fromkeys(names)), test, comment_names=tuple(sorted(comment_names))))
         known += [KnownFile(file, _tails(file), test=True) for file in self._listing if file not in self._planned]
         return known + [KnownFile(file, outside=True) for file in always if file not in self._planned]
 

@@ -56,9 +56,9 @@ class EntryPhase:
     def prepare(self, worker: Worker) -> bool:
         """Import all modules, and list what can be evaluated."""
         conduct = self.conduct
-        wanted = [p for p in conduct.plans if p.path in conduct.wanted]
+        to_import = [p for p in conduct.plans if p.path in conduct.to_import]
         # Files of tests last: some compute for long when they are imported, and their tests were evaluated before.
-        for plan in sorted(wanted, key=lambda each: is_test_file(each.path)):
+        for plan in sorted(to_import, key=lambda each: is_test_file(each.path)):
             if plan.file not in conduct.culprits and not self._import(worker, plan):
                 return False
         entries = worker.ask("list_entries", conduct.timeout)

@@ -28,7 +28,7 @@ class ForkServers:
     """
 
     def __init__(self) -> None:
-        self._stems: dict[str, _ForkServer | None] = {}
+        self._servers: dict[str, _ForkServer | None] = {}
         self._lock = threading.Lock()
         self._closed = False
         self._processes: list[Process] = []
@@ -44,10 +44,10 @@ class ForkServers:
         if self._closed:
             raise OSError("no process is wanted any more")
         with self._lock:
-            if python not in self._stems and sys.platform == "linux":
-                self._stems[python] = _start_server(python)
-            stem = self._stems.get(python)
-            forked = stem.fork(cwd) if stem is not None else None
+            if python not in self._servers and sys.platform == "linux":
+                self._servers[python] = _start_server(python)
+            server = self._servers.get(python)
+            forked = server.fork(cwd) if server is not None else None
         process: Process = forked or spawn_process(python, cwd)
         self._processes.append(process)
         if self._closed:
@@ -61,21 +61,21 @@ class ForkServers:
             if process.returncode is None:
                 kill_group(process)
         with self._lock:
-            for stem in self._stems.values():
-                if stem is not None:
-                    stem.close()
-            self._stems.clear()
+            for server in self._servers.values():
+                if server is not None:
+                    server.close()
+            self._servers.clear()
 
 
 def _start_server(python: str) -> _ForkServer | None:
     """A stem; None if the interpreter is none, or has no JAX."""
     try:
-        stem = _ForkServer(python)
+        server = _ForkServer(python)
     except OSError:
         return None
-    if stem.is_ready():
-        return stem
-    stem.close()
+    if server.is_ready():
+        return server
+    server.close()
     return None
 
 
@@ -165,18 +165,18 @@ class _ForkServer:
 class _ForkedProcess:
     """A process that a stem has forked."""
 
-    def __init__(self, stem: _ForkServer, pid: int, stdin: int, stdout: int, stderr: int) -> None:
-        self._stem, self.pid = stem, pid
+    def __init__(self, server: _ForkServer, pid: int, stdin: int, stdout: int, stderr: int) -> None:
+        self._server, self.pid = server, pid
         self.stdin: IO[bytes] | None = os.fdopen(stdin, "wb")
         self.stdout: IO[bytes] | None = os.fdopen(stdout, "rb")
         self.stderr: IO[bytes] | None = os.fdopen(stderr, "rb")
 
     @property
     def returncode(self) -> int | None:
-        return self._stem.status(self.pid, 0)
+        return self._server.status(self.pid, 0)
 
     def wait(self, timeout: float | None = None) -> int:
-        status = self._stem.status(self.pid, timeout)
+        status = self._server.status(self.pid, timeout)
         if status is None:
             raise subprocess.TimeoutExpired("a forked worker", timeout or 0)
         return status

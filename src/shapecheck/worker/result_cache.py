@@ -67,7 +67,7 @@ class ResultCache:
     ) -> None:
         self._texts, self._name, self._hashing = texts, name, hashing
         self._plans = {plan.path: plan for plan in plans}
-        self._ground = CacheKeys(hashing, self._plans, listing, surroundings)
+        self._cache_keys = CacheKeys(hashing, self._plans, listing, surroundings)
         self._listing = dict(listing)
         self._new: dict[str, _FreshResults] = {}
         self.files = Files()
@@ -86,18 +86,19 @@ class ResultCache:
 
     def _open(self, index: Mapping[str, Any]) -> None:
         self.files = files = Files(set(index["loaded"]), set(index["ran"]), tuple(index["sites"]))
-        ground = self._ground
-        ground.settle(index["python"], files)
+        cache_keys = self._cache_keys
+        cache_keys.settle(index["python"], files)
         self._python, self._imported = index["python"], dict(index["imported"])
         kinds: tuple[Kind, ...] = ("tests", "entries")
-        self._bases = {kind: ground.base(kind) for kind in kinds if index["bases"][kind] == ground.base(kind)}
+        self._bases = {kind: cache_keys.base(kind) for kind in kinds if index["bases"][kind] == cache_keys.base(kind)}
         if (
             index["whole"]
-            and (index["collects"], index["listing"]) == (ground.collects, self._listing)
+            and (index["collects"], index["listing"]) == (cache_keys.collects, self._listing)
             and self._is_same(index["beside"])
         ):
             self.collected = CachedCollection(index["tests"], tuple(index["problems"]), index["settings"])
-        if (index["imports"], index["shape"]) == (ground.imports, ground.shape()) and self._is_same(index["lines"]):
+        shape = (cache_keys.imports, cache_keys.shape())
+        if (index["imports"], index["shape"]) == shape and self._is_same(index["lines"]):
             self.entries = tuple(map(self._with_current_line, index["entries"]))
             self.modules = dict(index["modules"])
             self.troubles = tuple(Trouble(*t) for t in index["troubles"])
@@ -124,13 +125,13 @@ class ResultCache:
     def store_test(self, plan: TestPlan, result: TestResult, *, ended: bool = False) -> None:
         """Remember a test. Of one that did not come to its own end nobody knows which files it needs: of all."""
         runs = [result.own, *(runs for _, runs in result.again)]
-        files = self._files(result.touched, runs, [*plan.files, *(self._ground.all_files() if ended else ())])
+        files = self._files(result.touched, runs, [*plan.files, *(self._cache_keys.all_files() if ended else ())])
         self._new[f"test:{plan.key}"] = _FreshResults("tests", files, self._also(plan), result)
 
     def store_entry(self, plan: EntryPlan, shown: Shown, *, known: bool = True) -> None:
         """Remember an entry. If it is not `known` what ran for it, it needs all files."""
         own = [self._plans[plan.path].file] if plan.path in self._plans else []
-        files = self._files(shown[1], [shown[0]], [*own, *(() if known else self._ground.all_files())])
+        files = self._files(shown[1], [shown[0]], [*own, *(() if known else self._cache_keys.all_files())])
         self._new[f"entry:{plan.key}"] = _FreshResults("entries", files, self._also(plan), list(shown))
 
     def close(
@@ -145,18 +146,18 @@ class ResultCache:
         """Write what is new. If all that results lean on has changed, those which were `recalled` are written again."""
         if self._hashing.were_written(self.files.loaded):
             return  # nobody knows which text was evaluated
-        ground = self._ground
-        ground.settle(python, self.files)
+        cache_keys = self._cache_keys
+        cache_keys.settle(python, self.files)
         for slot in recalled:
             kind: Kind = "tests" if slot.startswith("test:") else "entries"
-            if slot not in self._new and ground.base(kind) != self._bases.get(kind):
+            if slot not in self._new and cache_keys.base(kind) != self._bases.get(kind):
                 found = self._load(slot)
                 if found is not None:
-                    self._write(slot, {**found, "base": ground.base(kind)})
+                    self._write(slot, {**found, "base": cache_keys.base(kind)})
         for slot, new in self._new.items():
-            deps = {file: ground.stamp(file) for file in new.files}
-            leans = ground.code_key(new.kind, new.files)
-            value = {"base": ground.base(new.kind), "deps": deps, "leans": leans, "also": new.also}
+            deps = {file: cache_keys.stamp(file) for file in new.files}
+            dependencies = cache_keys.code_key(new.kind, new.files)
+            value = {"base": cache_keys.base(new.kind), "deps": deps, "leans": dependencies, "also": new.also}
             self._write(slot, {**value, "result": new.result})
         if any(trouble.code != "SC303" for trouble in troubles):
             return  # an import that ended a worker, or that there was no time for, may do better the next time
@@ -166,17 +167,17 @@ class ResultCache:
         self._write(
             "index",
             {
-                "bases": {"tests": ground.base("tests"), "entries": ground.base("entries")},
-                "imports": ground.imports,
-                "collects": ground.collects,
+                "bases": {"tests": cache_keys.base("tests"), "entries": cache_keys.base("entries")},
+                "imports": cache_keys.imports,
+                "collects": cache_keys.collects,
                 "imported": self._imported,
                 "python": python,
                 "loaded": sorted(self.files.loaded),
                 "ran": sorted(self.files.ran),
                 "sites": list(self.files.sites),
                 "listing": self._listing,
-                "beside": {file: ground.stamp(file) for file in sorted(beside)},
-                "shape": ground.shape(),
+                "beside": {file: cache_keys.stamp(file) for file in sorted(beside)},
+                "shape": cache_keys.shape(),
                 "tests": list(collected.tests),
                 "problems": list(collected.problems),
                 "settings": dict(collected.settings),
@@ -184,7 +185,7 @@ class ResultCache:
                 "entries": list(entries),
                 "modules": dict(modules),
                 "lines": {
-                    file: ground.stamp(file) for file in (self._plans[p].file for p in lined if p in self._plans)
+                    file: cache_keys.stamp(file) for file in (self._plans[p].file for p in lined if p in self._plans)
                 },
                 "troubles": [[t.code, t.path, t.line, t.subject, t.reason] for t in troubles],
             },
@@ -196,12 +197,12 @@ class ResultCache:
         found = self._load(slot)
         if found is None or found.get("base") != self._bases[kind] or found["also"] != also:
             return None
-        if not self._is_same(found["deps"]) or found["leans"] != self._ground.code_key(kind, found["deps"]):
+        if not self._is_same(found["deps"]) or found["leans"] != self._cache_keys.code_key(kind, found["deps"]):
             return None
         return found["result"]
 
     def _is_same(self, stamps: Mapping[str, str]) -> bool:
-        return all(self._ground.stamp(file) == stamp for file, stamp in stamps.items())
+        return all(self._cache_keys.stamp(file) == stamp for file, stamp in stamps.items())
 
     def _also(self, plan: TestPlan | EntryPlan) -> str:
         """What a result depends on besides files."""

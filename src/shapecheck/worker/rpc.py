@@ -63,8 +63,8 @@ class ConfiguredExample:
     argv: tuple[str, ...] = ()
     read: bool = False  # the arguments are values already, and their texts mean nothing but themselves
     fill: bool = False  # arguments that are left out are made up
-    likewise: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # arguments of another callable, in order
-    unasked: bool = False  # those were made up, and step back behind what a factory returns with its model
+    borrowed: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # arguments of another callable, in order
+    borrowed_invented: bool = False  # those were made up, and step back behind what a factory returns with its model
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ class RunState:
     """What the phases of a run share. `culprits` are files whose import ended a worker, and how."""
 
     plans: Sequence[ModulePlan]
-    wanted: Sequence[str]
+    to_import: Sequence[str]
     settings: Mapping[str, Any]
     timeout: float
     progress: Progress

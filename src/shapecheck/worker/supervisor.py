@@ -40,7 +40,7 @@ class Supervisor:
     def __init__(
         self,
         plans: Sequence[ModulePlan],
-        wanted: Sequence[str],
+        to_import: Sequence[str],
         settings: Mapping[str, Any],
         *,
         limits: Limits,
@@ -55,7 +55,7 @@ class Supervisor:
         self._interpreters: Sequence[str] = ()
         self._spare = Spare()
         show: Progress = progress or (lambda label, done, total: None)
-        self.conduct = RunState(plans, wanted, settings, limits.timeout, show, memory=memory, total=len(wanted))
+        self.conduct = RunState(plans, to_import, settings, limits.timeout, show, memory=memory, total=len(to_import))
         self.python = ""
 
     def run(self, interpreters: Sequence[str]) -> RunResult:

@@ -62,8 +62,8 @@ class TestPhase:
         left = round(max((1 if part else _COLLECTING) * (self.deadline - time.monotonic()), _LEAST), 1)
         limits = TestLimits(self.each, conduct.timeout, left)
         try:
-            asked = {"tests": self.paths, "scratch": scratch, "limits": limits, "part": part}
-            answer = worker.ask("collect_tests", left + _LEAST, **asked)
+            arguments = {"tests": self.paths, "scratch": scratch, "limits": limits, "part": part}
+            answer = worker.ask("collect_tests", left + _LEAST, **arguments)
         except WorkerEndedError as error:
             with conduct.lock:
                 culprit = os.path.realpath(error.executing)

@@ -60,9 +60,9 @@ def check(
     """Evaluate the targets of `templates`, which are those of the lock or some of them, and compare."""
     result = LockCheck(LockCounts(shown_path(lock)))
     stages = 0
-    asked = [lock_request(kept, lock) for kept in templates]
-    evaluated = LockEvaluator(config).each(asked)
-    for number, (kept, again) in enumerate(zip(templates, asked, strict=True)):
+    requests = [lock_request(kept, lock) for kept in templates]
+    evaluated = LockEvaluator(config).each(requests)
+    for number, (kept, again) in enumerate(zip(templates, requests, strict=True)):
         if progress is not None:
             progress(f"evaluating {kept.target}", number, len(templates))
         found = next(evaluated)

@@ -89,9 +89,9 @@ class _TargetEvaluation:
         self._evaluator = LockEvaluator(config)
 
     def __call__(self, *targets: str, kept: LockedTemplate | None = None) -> tuple[LockedTemplate, ...]:
-        asked = [self._request(target, kept) for target in targets]
+        requests = [self._request(target, kept) for target in targets]
         return tuple(
-            as_locked(one, _unwrap(each)) for one, each in zip(asked, self._evaluator.each(asked), strict=True)
+            as_locked(one, _unwrap(each)) for one, each in zip(requests, self._evaluator.each(requests), strict=True)
         )
 
     def _request(self, target: str, kept: LockedTemplate | None) -> TargetRequest:

@@ -29,71 +29,71 @@ class LockEvaluator:
 
     config: Config
 
-    def each(self, asked: Sequence[TargetRequest]) -> Iterator[EvaluatedTemplate | ConfigError]:
+    def each(self, requests: Sequence[TargetRequest]) -> Iterator[EvaluatedTemplate | ConfigError]:
         """What they come to, in order, or what is wrong with them; several are evaluated at once."""
-        if len(asked) == 1:
-            yield self._attempt(asked[0])
+        if len(requests) == 1:
+            yield self._attempt(requests[0])
             return
-        with ThreadPoolExecutor(self.config.workers) as pool, ForkServers() as stems:
+        with ThreadPoolExecutor(self.config.workers) as pool, ForkServers() as servers:
             try:
-                found = [pool.submit(self._attempt, wanted, stems.start) for wanted in asked]
+                found = [pool.submit(self._attempt, request, servers.start) for request in requests]
                 for each in found:
                     yield each.result()
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
 
-    def find(self, wanted: TargetRequest, start: Start | None = None) -> EvaluatedTemplate:
+    def find(self, request: TargetRequest, start: Start | None = None) -> EvaluatedTemplate:
         """As `templating.find`, but remembered. What fails is evaluated each time, until it is mended."""
         if not self.config.cache:
-            return find(wanted, self.config, start)
+            return find(request, self.config, start)
         store = incremental.Store(self.config.root / rerun.FOLDER)
-        slot = f"template:{self._name(wanted)}"
-        known = self._recall(store.get(slot), wanted)
+        slot = f"template:{self._name(request)}"
+        known = self._recall(store.get(slot), request)
         if known is not None:
             return known
         started = time.time_ns()
-        found = find(wanted, self.config, start)
+        found = find(request, self.config, start)
         if not any(_modified_ns(file) > started for file in found.files):  # else nobody knows which text was evaluated
-            store.put(slot, self._cache_text(found, wanted))
+            store.put(slot, self._cache_text(found, request))
         return found
 
-    def _attempt(self, wanted: TargetRequest, start: Start | None = None) -> EvaluatedTemplate | ConfigError:
+    def _attempt(self, request: TargetRequest, start: Start | None = None) -> EvaluatedTemplate | ConfigError:
         try:
-            return self.find(wanted, start)
+            return self.find(request, start)
         except ConfigError as error:
             return error
 
-    def _name(self, wanted: TargetRequest) -> str:
+    def _name(self, request: TargetRequest) -> str:
         config = self.config
         settings = [repr(dict(config.sizes)), repr(config.src), repr(config.python), config.memory, config.timeout]
-        made = {kind: dict(sorted(sizes.items())) for kind, sizes in wanted.made.items()}
-        told = [wanted.target, wanted.init, wanted.args, os.fspath(wanted.folder), made, settings]
-        return hashlib.sha256(json.dumps(told).encode("utf-8", "surrogatepass")).hexdigest()
+        made = {kind: dict(sorted(sizes.items())) for kind, sizes in request.made.items()}
+        parts = [request.target, request.init, request.args, os.fspath(request.folder), made, settings]
+        return hashlib.sha256(json.dumps(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
-    def _recall(self, text: str | None, wanted: TargetRequest) -> EvaluatedTemplate | None:
+    def _recall(self, text: str | None, request: TargetRequest) -> EvaluatedTemplate | None:
         if text is None:
             return None
         try:
             kept = load(text)
-            if kept["python"] not in candidates(wanted, self.config):
+            if kept["python"] not in candidates(request, self.config):
                 return None
-            if kept["state"] != _state(kept["python"], kept["sites"], kept["files"], wanted):
+            if kept["state"] != _state(kept["python"], kept["sites"], kept["files"], request):
                 return None
-            template = Template(wanted.target, kept["dims"], kept["stages"], kept["count"])
+            template = Template(request.target, kept["dims"], kept["stages"], kept["count"])
             return EvaluatedTemplate(template, kept["integers"], kept["files"], kept["python"], kept["sites"])
         except (ValueError, KeyError, TypeError, RecursionError):  # another version's
             return None
 
     @staticmethod
-    def _cache_text(found: EvaluatedTemplate, wanted: TargetRequest) -> str:
+    def _cache_text(found: EvaluatedTemplate, request: TargetRequest) -> str:
         template = found.template
         return dump(
             {
                 "python": found.python,
                 "sites": found.sites,
                 "files": found.files,
-                "state": _state(found.python, found.sites, found.files, wanted),
+                "state": _state(found.python, found.sites, found.files, request),
                 "integers": dict(found.integers),
                 "dims": template.dims,
                 "stages": template.stages,
@@ -102,20 +102,20 @@ class LockEvaluator:
         )
 
 
-def template_inputs(wanted: TargetRequest, found: EvaluatedTemplate) -> TemplateInputs:
+def template_inputs(request: TargetRequest, found: EvaluatedTemplate) -> TemplateInputs:
     """How this template can be made once more."""
     dims = {name: int(size) for name, size in found.template.dims if size.isdigit()}
-    return TemplateInputs(wanted.init, wanted.args, dict(found.integers), dims)
+    return TemplateInputs(request.init, request.args, dict(found.integers), dims)
 
 
-def as_locked(wanted: TargetRequest, found: EvaluatedTemplate) -> LockedTemplate:
+def as_locked(request: TargetRequest, found: EvaluatedTemplate) -> LockedTemplate:
     """What a lock keeps of it."""
-    return lock_template(wanted.target, found.template, template_inputs(wanted, found))
+    return lock_template(request.target, found.template, template_inputs(request, found))
 
 
-def _state(python: str, sites: Iterable[str], files: Iterable[str], wanted: TargetRequest) -> str:
+def _state(python: str, sites: Iterable[str], files: Iterable[str], request: TargetRequest) -> str:
     """One hash for all that a template leans on."""
-    read = {file: _content(file) for file in (*files, *batches(wanted.args, wanted.folder))}
+    read = {file: _content(file) for file in (*files, *batches(request.args, request.folder))}
     folders = {str(folder) for file in files for folder in Path(file).parents[:2]}
     parts: Mapping[str, object] = {
         "environment": incremental.environment(python, tuple(sites)),

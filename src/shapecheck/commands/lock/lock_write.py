@@ -29,12 +29,12 @@ def write(
     kept = read_lock(lock)
     if target is None and not kept:
         raise ConfigError(f"{shown_path(lock)} keeps no template yet: name a TARGET to write")
-    asked = (
+    requests = (
         [lock_request(each, lock) for each in kept] if target is None else [_request(target, init, args, kept, lock)]
     )
     before = {each.target: each for each in kept}
     new = []
-    for one, found in zip(asked, LockEvaluator(config).each(asked), strict=True):
+    for one, found in zip(requests, LockEvaluator(config).each(requests), strict=True):
         if isinstance(found, TargetGoneError) and target is None:
             del before[one.target]
             say(f"{one.target}: left out ({found})\n")
@@ -72,5 +72,5 @@ def _news(old: LockedTemplate | None, new: LockedTemplate) -> str:
     if old is None:
         return f"{total}, new in the lock"
     kinds = Counter(each.kind for each in drift(old, new))
-    told = ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items()))
-    return f"{total}, {told or 'all as before'}"
+    changes = ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items()))
+    return f"{total}, {changes or 'all as before'}"

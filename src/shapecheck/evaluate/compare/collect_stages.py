@@ -28,7 +28,7 @@ class StageCollector:
     def __init__(self, keeping: ArrayStore) -> None:
         self._keeping = keeping
         self._lock = threading.Lock()  # JAX calls the host from threads of its own
-        self._told = 0
+        self._arrived = 0
         self.begin()
 
     def begin(self) -> None:
@@ -85,9 +85,9 @@ class StageCollector:
                 earlier = {n: digest_only(n, next(each)).digest for n, _ in before}
                 states = [self._keeping.store(n, next(each)) for n, _ in after]
                 updated = {tensor.name: tensor.digest for tensor in states} != earlier
-                arrival = Arrival(self._told, tuple(outs), tuple(ins), tuple(own), tuple(states), updated)
+                arrival = Arrival(self._arrived, tuple(outs), tuple(ins), tuple(own), tuple(states), updated)
                 record.arrivals.append(arrival)
-                self._told += 1
+                self._arrived += 1
             return True
 
         if not outputs:

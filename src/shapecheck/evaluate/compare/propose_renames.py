@@ -20,7 +20,7 @@ Sizes = list[tuple[str, list[int]]]
 
 
 @dataclass(frozen=True)
-class _Stage:
+class _StageCalls:
     """A path of a model: its first run, how many there are, and whether there are stages inside."""
 
     run: StageRun
@@ -41,18 +41,18 @@ def propose_renames(
     right = [s for s in _stages(b) if s.run.path and s.run.path not in settled.values()]
     if not left or not right or max(len(left), len(right)) > _MOST:
         return {}
-    wanted = {one.run.path: other.run.path for one, other in _align(left, right)}
+    matches = {one.run.path: other.run.path for one, other in _align(left, right)}
     stacked = {s.run.path for s in right if s.calls > 1}
     made: dict[str, str] = {}
     known = dict(settled)
-    for old, new in wanted.items():
+    for old, new in matches.items():
         known[old] = new
         if Renames({**rules, **made})(old) == new:
             continue
         for rule in _candidates(old, new, is_stacked=new in stacked):
             renamed = Renames({**rules, **made, rule[0]: rule[1]})
-            others = [path for stage in left if (path := stage.run.path) not in wanted]
-            taken = {name for name in wanted.values() if name not in stacked}
+            others = [path for stage in left if (path := stage.run.path) not in matches]
+            taken = {name for name in matches.values() if name not in stacked}
             if all(renamed(a) == b for a, b in known.items()) and not any(renamed(path) in taken for path in others):
                 made[rule[0]] = rule[1]
                 break
@@ -73,17 +73,17 @@ def _candidates(old: str, new: str, *, is_stacked: bool) -> Iterator[tuple[str, 
     yield old, new
 
 
-def _stages(ran: Sequence[StageRun]) -> list[_Stage]:
+def _stages(ran: Sequence[StageRun]) -> list[_StageCalls]:
     calls: dict[str, list[StageRun]] = {}
     holders = {each.parent for each in ran}
     leaves: dict[str, bool] = {}
     for place, each in enumerate(ran):
         calls.setdefault(each.path, []).append(each)
         leaves[each.path] = leaves.get(each.path, True) and place not in holders
-    return [_Stage(runs[0], len(runs), leaves[path]) for path, runs in calls.items()]
+    return [_StageCalls(runs[0], len(runs), leaves[path]) for path, runs in calls.items()]
 
 
-def _align(a: Sequence[_Stage], b: Sequence[_Stage]) -> list[tuple[_Stage, _Stage]]:
+def _align(a: Sequence[_StageCalls], b: Sequence[_StageCalls]) -> list[tuple[_StageCalls, _StageCalls]]:
     """Those that belong together most likely, in the order that both have."""
     likely = [[_likeness(x, y) for y in b] for x in a]
     best = [[0.0] * (len(b) + 1) for _ in range(len(a) + 1)]
@@ -103,7 +103,7 @@ def _align(a: Sequence[_Stage], b: Sequence[_Stage]) -> list[tuple[_Stage, _Stag
     return found
 
 
-def _likeness(a: _Stage, b: _Stage) -> float:
+def _likeness(a: _StageCalls, b: _StageCalls) -> float:
     """How likely two stages belong together; 0 if nothing speaks for it."""
     if not a.run.outputs or _sizes(a.run.outputs) != _sizes(b.run.outputs):
         return 0.0
@@ -119,11 +119,11 @@ def _likeness(a: _Stage, b: _Stage) -> float:
     return sum(reasons) + 0.5 * (a.is_leaf == b.is_leaf) if any(reasons) else 0.0
 
 
-def _digests(stage: _Stage) -> list[str]:
+def _digests(stage: _StageCalls) -> list[str]:
     return [tensor.digest for tensor in stage.run.outputs]
 
 
-def _numbers(stage: _Stage) -> list[str]:
+def _numbers(stage: _StageCalls) -> list[str]:
     return sorted(tensor.numbers for tensor in stage.run.parameters)
 
 

@@ -59,9 +59,9 @@ class _Runs:
         self.found: list[StageRun] = []
         self._calls: Counter[str] = Counter()
 
-    def add(self, records: Sequence[Record], parent: int | None, told: tuple[int, int]) -> None:
+    def add(self, records: Sequence[Record], parent: int | None, span: tuple[int, int]) -> None:
         """Those of `records` that the host was told of in this interval."""
-        for record, index in _in_order(records, told):
+        for record, index in _in_order(records, span):
             stage, arrival, place = record.stage, record.arrivals[index], len(self.found)
             if stage is None:
                 continue
@@ -70,18 +70,18 @@ class _Runs:
             values = arrival.inputs, arrival.outputs, arrival.parameters, arrival.states, arrival.updated
             self.found.append(StageRun(record.path, stage.step.type, call, parent, stage.step.source, *values))
             # What is inside of a run is told before it, and after the run before it.
-            before = record.arrivals[index - 1].number if index else told[0]
+            before = record.arrivals[index - 1].number if index else span[0]
             is_last = index + 1 == len(record.arrivals)
-            self.add(_completed_records(record), place, (before, told[1] if is_last else arrival.number))
+            self.add(_completed_records(record), place, (before, span[1] if is_last else arrival.number))
 
 
-def _in_order(records: Sequence[Record], told: tuple[int, int]) -> Iterator[tuple[Record, int]]:
+def _in_order(records: Sequence[Record], span: tuple[int, int]) -> Iterator[tuple[Record, int]]:
     """Runs in the order of the program, by their index among all of their record: those in one loop turn by turn."""
     first: dict[int, int] = {}
     order: list[tuple[int, int, int, int]] = []
     for place, record in enumerate(records):
         group = place if record.loop is None else first.setdefault(record.loop, place)
-        begin, end = (bisect.bisect_right(record.arrivals, each, key=_number) for each in told)
+        begin, end = (bisect.bisect_right(record.arrivals, each, key=_number) for each in span)
         order += [(group, index - begin, place, index) for index in range(begin, end)]
     yield from ((records[place], index) for _, _, place, index in sorted(order))
 

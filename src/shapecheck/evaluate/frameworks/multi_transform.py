@@ -52,7 +52,7 @@ class _Profile:
     """Opens a stage when one of the functions is called, and closes it when that returns."""
 
     watch: StageRecorder
-    told: set[FrameType] = field(default_factory=set)
+    noted: set[FrameType] = field(default_factory=set)
     functions: dict[str, Any] = field(default_factory=dict)  # the latest that were made, by name
     running: dict[FrameType, OpenStage] = field(default_factory=dict)
 
@@ -67,8 +67,8 @@ class _Profile:
             stage = self.running.pop(frame)
             self.watch.close(stage)
             stage.output = describe_unmapped(value)
-        elif event == "return" and (outer := _init_frame(frame.f_back)) is not None and outer not in self.told:
-            self.told.add(outer)
+        elif event == "return" and (outer := _init_frame(frame.f_back)) is not None and outer not in self.noted:
+            self.noted.add(outer)
             self.functions = dict(_named_functions(value[1])) if isinstance(value, tuple) and len(value) == 2 else {}
 
     def _step(self, name: str, frame: FrameType) -> StageStep:

@@ -38,7 +38,7 @@ def record_stages(watch: StageRecorder) -> Iterator[None]:
 
     @functools.wraps(original)
     def named_scope(name: str) -> Any:
-        return _Scope(watch, original, name)
+        return _RecordedScope(watch, original, name)
 
     jax.named_scope = named_scope
     try:
@@ -47,7 +47,7 @@ def record_stages(watch: StageRecorder) -> Iterator[None]:
         jax.named_scope = original
 
 
-class _Scope(contextlib.AbstractContextManager[None]):
+class _RecordedScope(contextlib.AbstractContextManager[None]):
     """What `jax.named_scope` gives: for a `with` statement, or a decorator."""
 
     def __init__(self, watch: StageRecorder, original: Callable[[str], Any], name: str) -> None:

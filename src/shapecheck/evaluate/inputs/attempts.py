@@ -28,17 +28,17 @@ class Attempts:
 
     def __init__(
         self,
-        recipe: CallSpec,
+        call_spec: CallSpec,
         recorder: Recorder,
         seconds: float,
         renewed: Callable[[], AbstractContextManager[None]] | None,
     ) -> None:
-        self.recipe, self.recorder = recipe, recorder
+        self.call_spec, self.recorder = call_spec, recorder
         self.renewed = renewed or self._clear_caches
-        self.seconds = min(recipe.seconds, seconds)
+        self.seconds = min(call_spec.seconds, seconds)
         self.tried = 0
         self.complete = True
-        self._most = recipe.attempts
+        self._most = call_spec.attempts
         self._guessing = False
         self._started = time.monotonic()
         self.axes: list[str] = []
@@ -70,18 +70,18 @@ class Attempts:
     def _once(self, trial: Trial) -> TrialOutcome:
         self.tried += 1
         self.recorder.begin()
-        prepared: BoundCall | None = None
+        bound_call: BoundCall | None = None
         try:
-            prepared = self.recipe.prepare(trial)
-            self._guessing = any(a.provenance == "invented" and a.kind in _GUESSES for a in prepared.assumptions)
-            under(self.axes, prepared.call)
+            bound_call = self.call_spec.prepare(trial)
+            self._guessing = any(a.provenance == "invented" and a.kind in _GUESSES for a in bound_call.assumptions)
+            under(self.axes, bound_call.call)
         except TimeLimitError:
             raise
         except BaseException as error:  # the user's code may raise anything, and JAX in computing a size
             if (
                 is_own(error)
                 or self.recorder.is_interrupted(error)
-                or (prepared is None and isinstance(error, UnknownSizeError))
+                or (bound_call is None and isinstance(error, UnknownSizeError))
             ):
                 raise
             axis = _UNBOUND_AXIS.search(message_of(error)) if isinstance(error, NameError) else None
@@ -92,8 +92,8 @@ class Attempts:
                 return self._once(trial)
             failure = explain(error, self.recorder)
             self.recorder.interrupt(error)
-            return TrialOutcome(trial, self.recorder.finish(), prepared, failure, self.recorder.watch.finish())
-        return TrialOutcome(trial, self.recorder.finish(), prepared, None, self.recorder.watch.finish())
+            return TrialOutcome(trial, self.recorder.finish(), bound_call, failure, self.recorder.watch.finish())
+        return TrialOutcome(trial, self.recorder.finish(), bound_call, None, self.recorder.watch.finish())
 
 
 def under(axes: Sequence[str], call: Callable[[], None]) -> None:

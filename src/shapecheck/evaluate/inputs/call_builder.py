@@ -29,7 +29,7 @@ from shapecheck.evaluate.inputs.signature_facts import (
     ranks_of,
     says_nothing,
     specs_of,
-    wants_state,
+    takes_state,
     with_state,
 )
 from shapecheck.evaluate.inputs.size_assignment import SizeAssignment
@@ -143,12 +143,12 @@ class CallBuilder:
         arguments, named = list(example.args), dict(example.kwargs)
         if not example.read:
             arguments, named = read_argument(arguments), read_argument(named)
-        rest, others = fit_arguments(function, [*first, *arguments], named, example.likewise)
+        rest, others = fit_arguments(function, [*first, *arguments], named, example.borrowed)
         arguments, named = [*arguments, *rest], {**named, **others}
-        told = bind_arguments(function, [*first, *arguments], named)
-        made = {"state": None} if first and "state" not in told and wants_state(function, first[0]) else {}
+        named_arguments = bind_arguments(function, [*first, *arguments], named)
+        made = {"state": None} if first and "state" not in named_arguments and takes_state(function, first[0]) else {}
         check_fit(function, [*first, *arguments], {**made, **named}, whole=not example.fill)
-        missing = missing_parameters(function, {**told, **made}) if example.fill else []
+        missing = missing_parameters(function, {**named_arguments, **made}) if example.fill else []
         described = self.models.described(function) if missing else {}
         specs = [shape.spec for shape in shapes_in([arguments, named])]
         specs += specs_of(function, described) if missing else []
@@ -240,7 +240,7 @@ class CallBuilder:
             assignment = self._assignment(trial, {**constants, **known, **self.models.pinned}, specs, divisors)
             synthesis = self._synthesis(assignment, trial.invention)
             synthesis.integers.chosen.update(known)
-            given = {"state": None} if first and wants_state(function, model) else {}
+            given = {"state": None} if first and takes_state(function, model) else {}
             args, kwargs = synthesis.arguments(function, described, given, skip=len(first))
             call = functools.partial(self._run_abstractly, invoke, *first, *args, **kwargs)
             made = [synthesis, *filter(None, [construction])]

@@ -93,15 +93,15 @@ def models(plan: ModulePlan, module: ModuleType) -> Iterator[tuple[EntryPlan, ty
 
 def functions(plan: ModulePlan, module: ModuleType) -> Iterator[EntryPlan]:
     """Functions and methods with claims, or around some, that can be reached from the module by name."""
-    wanted: set[int] = set()
+    indices: set[int] = set()
     for index in plan.claimed:
         outermost = outermost_function(plan.scopes, index)
         if outermost is not None:
-            wanted.add(outermost)
+            indices.add(outermost)
         elif plan.scopes[index].kind == "class":
-            wanted.update(s.index for s in plan.scopes if s.parent == index and s.qualname.endswith(".__init__"))
-            wanted.update(_makers(plan, module, plan.scopes[index].qualname.rpartition(".")[2]))
-    for index in sorted(wanted):
+            indices.update(s.index for s in plan.scopes if s.parent == index and s.qualname.endswith(".__init__"))
+            indices.update(_makers(plan, module, plan.scopes[index].qualname.rpartition(".")[2]))
+    for index in sorted(indices):
         scope = plan.scopes[index]
         if resolve(module, plan.scopes, scope) is not None:
             line = scope.position.line if scope.position else 1

@@ -185,9 +185,9 @@ def _converter(frames: list[tuple[FrameType, int]], paths: Mapping[str, str]) ->
 def _gist(error: BaseException) -> str:
     """The first line of the message; where that ends with a colon, what it announces too."""
     first, *rest = _lines(error)
-    told = list(itertools.takewhile(bool, itertools.dropwhile(lambda line: not line, rest)))
-    whole = first.endswith(":") and len(told) <= _ANNOUNCED
-    gist = steady(" ".join([first, *(line.removeprefix("* ") for line in told)]) if whole else first)
+    details = list(itertools.takewhile(bool, itertools.dropwhile(lambda line: not line, rest)))
+    whole = first.endswith(":") and len(details) <= _ANNOUNCED
+    gist = steady(" ".join([first, *(line.removeprefix("* ") for line in details)]) if whole else first)
     return f"{gist}{_MORE_DEVICES}" if _DEVICES.search(gist) else gist
 
 

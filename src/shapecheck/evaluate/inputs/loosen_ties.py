@@ -22,7 +22,7 @@ def sizes_of(*values: Any) -> set[int]:
 
 def loosen(found: TrialOutcome, attempt: Callable[[Trial], TrialOutcome]) -> TrialOutcome:
     """What `found` shows, with another number for each name that was tied to a size of the model without need."""
-    apart = found.prepared.apart if found.prepared is not None else Apart()
+    apart = found.bound_call.apart if found.bound_call is not None else Apart()
     for name, text in found.trial.substitution.ties:
         ties = dict(found.trial.substitution.ties)
         taken = {*apart.own, *(int(t) for t in ties.values() if t.isdigit())}
@@ -39,11 +39,11 @@ def loosen(found: TrialOutcome, attempt: Callable[[Trial], TrialOutcome]) -> Tri
 
 def try_as_limits(tied: TrialOutcome, attempt: Callable[[Trial], TrialOutcome]) -> TrialOutcome | None:
     """What `tied` shows with a smaller number for each that a name was tied to: that was only an upper limit, then."""
-    prepared = tied.prepared
+    bound_call = tied.bound_call
     ties = dict(tied.trial.substitution.ties)
-    if prepared is None or not ties or not all(text.isdigit() for text in ties.values()):
+    if bound_call is None or not ties or not all(text.isdigit() for text in ties.values()):
         return None
-    taken = {*prepared.integers.values(), *prepared.own, *(int(text) for text in ties.values())}
+    taken = {*bound_call.integers.values(), *bound_call.own, *(int(text) for text in ties.values())}
     smaller: dict[str, str] = {}
     for name, text in ties.items():
         size = next(_others(int(text), taken), None)

@@ -78,11 +78,11 @@ def replay_spec(
     claims: tuple[frozenset[str], ...] = (),
 ) -> CallSpec | None:
     """How to call it again with free sizes; None if no argument is an array."""
-    told = _matching_specs(seen, described)
+    matched = _matching_specs(seen, described)
     arrays = {name: v for name, v in seen.arguments.items() if isinstance(v, jax.ShapeDtypeStruct) and v.shape}
     if not arrays:
         return None
-    specs = {name: told.get(name) or _own_names(name, value) for name, value in arrays.items()}
+    specs = {name: matched.get(name) or _own_names(name, value) for name, value in arrays.items()}
     integers = {n: int(v) for n, v in seen.arguments.items() if is_size(v) and isinstance(v, int)}
     fields = field_sizes(seen.arguments.get("self"))
     sizes = _sizes(seen, specs)
@@ -91,7 +91,7 @@ def replay_spec(
     known = {**kept, **seen.known, **integers, **pinned}
     texts = list(specs.values())
     stays = _fixed_sizes(seen, specs)
-    lasting = [Assumption("follows", name, "", "given") for name in sorted(specs.keys() - told.keys())]
+    lasting = [Assumption("follows", name, "", "given") for name in sorted(specs.keys() - matched.keys())]
     lasting += [
         Assumption("follows", name, str(size), "given")
         for name, size in sizes.items()
@@ -128,7 +128,7 @@ def replay_spec(
 
 def _matching_specs(seen: RecordedCall, described: Mapping[str, ParameterSpec]) -> dict[str, str]:
     """Parameter -> the spec that describes it, if the array that was seen is as it says."""
-    told: dict[str, str] = {}
+    matched: dict[str, str] = {}
     memo = Bindings()
     parameters = inspect.signature(seen.function).parameters
     for name, parameter in parameters.items():
@@ -145,9 +145,9 @@ def _matching_specs(seen: RecordedCall, described: Mapping[str, ParameterSpec]) 
         for text in texts if len(shape) == len(value.shape) else ():
             result = match(_spec(text), shape, memo, env=sizes, count=1)
             if result.ok:
-                told[name], memo = text, result.bindings
+                matched[name], memo = text, result.bindings
                 break
-    return told
+    return matched
 
 
 def _spec(text: str) -> Spec:

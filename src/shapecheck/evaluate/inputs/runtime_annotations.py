@@ -45,8 +45,8 @@ def annotation_of(function: Any, name: str, raw: Any) -> Any:
                 return annotation_of(init, name, init.__annotations__[name])
             if name in (annotations := own_annotations(cls)):
                 # Of a field with a converter the signature says what the converter takes: often anything.
-                told = annotations[name] if raw in _SILENT else raw
-                return _resolve(told, vars(sys.modules.get(cls.__module__, typing)), vars(cls))
+                own_annotation = annotations[name] if raw in _SILENT else raw
+                return _resolve(own_annotation, vars(sys.modules.get(cls.__module__, typing)), vars(cls))
     try:
         inner = inspect.unwrap(function) if callable(function) else function
     except ValueError:  # an object that claims to wrap itself

@@ -56,13 +56,13 @@ class Search:
     def __init__(
         self,
         entry: EntryPlan,
-        recipe: CallSpec,
+        call_spec: CallSpec,
         recorder: Recorder,
         seconds: float = math.inf,
         renewed: Callable[[], AbstractContextManager[None]] | None = None,
     ) -> None:
-        self.entry, self.recipe = entry, recipe
-        self.attempts = Attempts(recipe, recorder, seconds, renewed)
+        self.entry, self.call_spec = entry, call_spec
+        self.attempts = Attempts(call_spec, recorder, seconds, renewed)
         self.shown: TrialOutcome | None = None  # the latest of the evaluations
         self._accuses = entry.origin not in _UNVERIFIED
 
@@ -73,7 +73,7 @@ class Search:
         """
         problem: CannotSynthesiseError | None = None
         first: SearchResult | None = None
-        for construction in self.recipe.constructions:
+        for construction in self.call_spec.constructions:
             try:
                 found = self._try_construction(construction)
             except CannotSynthesiseError as error:
@@ -97,7 +97,7 @@ class Search:
         """
         problem: CannotSynthesiseError | None = None
         first: SearchResult | None = None
-        for construction in self.recipe.constructions:
+        for construction in self.call_spec.constructions:
             try:
                 found = self._search_sizes(Trial("sized", construction=construction))
             except CannotSynthesiseError as error:
@@ -138,10 +138,10 @@ class Search:
     def _search_sizes(self, start: Trial) -> SearchResult:
         """The first run with numbers that goes to its end, untied if that goes, else under ties that are explained."""
         failed: list[TrialOutcome] = []
-        for rank in self.recipe.ranks:
+        for rank in self.call_spec.ranks:
             if failed and self.attempts.is_exhausted():
                 break
-            for variant in _VARIANTS if rank == self.recipe.ranks[0] else (0, 2):
+            for variant in _VARIANTS if rank == self.call_spec.ranks[0] else (0, 2):
                 if variant in _SPECIAL and not any(map(_may_divide, failed)):
                     break
                 outcome = self.attempts.run(dataclasses.replace(start, rank=rank, variant=variant))
@@ -168,7 +168,7 @@ class Search:
 
     def _symbolic(self, sized: TrialOutcome) -> Iterator[TrialOutcome]:
         """The same with symbols. That JAX cannot go on with them is no matter where numbers do."""
-        if self.recipe.symbolic:
+        if self.call_spec.symbolic:
             yield self.attempts.run(dataclasses.replace(sized.trial, mode="symbolic", variant=0))
 
     def _again(self, found: Sequence[TrialOutcome]) -> tuple[TrialOutcome, ...]:
@@ -199,22 +199,22 @@ class Search:
 
     def _has_other_integers(self, outcome: TrialOutcome) -> bool:
         """Whether integers of a constructor or of the call were made up, so that others can be."""
-        varies = self.recipe.varies and self._accuses  # what is shown as it is has one construction
-        return varies and outcome.prepared is not None and bool(outcome.prepared.integers)
+        varies = self.call_spec.varies and self._accuses  # what is shown as it is has one construction
+        return varies and outcome.bound_call is not None and bool(outcome.bound_call.integers)
 
     def _as_tied(self, trial: Trial, first: TrialOutcome) -> Trial:
         """A trial of another invention: sizes that names were tied to are others there."""
         if trial.invention == first.trial.invention or not first.trial.substitution.ties:
             return trial
         try:
-            prepared = self.recipe.prepare(trial)
+            bound_call = self.call_spec.prepare(trial)
         except CannotSynthesiseError:
             return trial
-        before = first.prepared.integers if first.prepared is not None else {}
+        before = first.bound_call.integers if first.bound_call is not None else {}
         ties = []
         for name, text in first.trial.substitution.ties:
-            named = [each for each, size in before.items() if str(size) == text and each in prepared.integers]
-            ties.append((name, str(prepared.integers[named[0]]) if named else text))
+            named = [each for each, size in before.items() if str(size) == text and each in bound_call.integers]
+            ties.append((name, str(bound_call.integers[named[0]]) if named else text))
         return dataclasses.replace(trial, substitution=Substitution(tuple(ties)))
 
     def _named_elsewhere(self, seen: Sequence[TrialOutcome]) -> tuple[TrialOutcome, ...]:
@@ -224,12 +224,12 @@ class Search:
         name of a dim (`P = self.num_outputs`). Integers that follow the free sizes, `h // 2` in a callee, are none.
         """
         first = seen[0]
-        if first.prepared is None:
+        if first.bound_call is None:
             return ()
         ties = dict(first.trial.substitution.ties)
         lasting = set.intersection(*(set(_local_integers(outcome)) for outcome in seen))
-        integers = {name: str(first.prepared.integers.get(meaning, meaning)) for name, meaning in sorted(lasting)}
-        shared = tuple((n, size) for n, size in {**dict(first.prepared.shared), **integers}.items() if n not in ties)
+        integers = {name: str(first.bound_call.integers.get(meaning, meaning)) for name, meaning in sorted(lasting)}
+        shared = tuple((n, size) for n, size in {**dict(first.bound_call.shared), **integers}.items() if n not in ties)
         if not shared:
             return ()
         substitution = Substitution((*first.trial.substitution.ties, *shared))
@@ -238,7 +238,7 @@ class Search:
 
     def _other_ranks(self, first: TrialOutcome) -> tuple[TrialOutcome, ...]:
         """The same with none and two axes for variadic dims: a claim holds for each number of them, or not at all."""
-        others = (rank for rank in (2, 0) if len(self.recipe.ranks) > 1 and rank != first.trial.rank)
+        others = (rank for rank in (2, 0) if len(self.call_spec.ranks) > 1 and rank != first.trial.rank)
         return tuple(self.attempts.run(dataclasses.replace(first.trial, rank=rank)) for rank in others)
 
     def _loosen(self, found: TrialOutcome) -> tuple[TrialOutcome, ...]:
@@ -264,11 +264,11 @@ class Search:
                     break
             else:
                 break
-        prepared = first.prepared
-        if prepared is None:
+        bound_call = first.bound_call
+        if bound_call is None:
             return outcome
-        names = tuple(name for name, _ in prepared.chosen)
-        for substitution in substitutions(names, prepared.tie_candidates(), relations=self.recipe.relations):
+        names = tuple(name for name, _ in bound_call.chosen)
+        for substitution in substitutions(names, bound_call.tie_candidates(), relations=self.call_spec.relations):
             if self.attempts.is_exhausted():
                 break
             if all(admits(tie, first) for tie in substitution.ties):
@@ -285,9 +285,9 @@ class Search:
         return self._explain_tie(tie, outcome).provenance != "invented"
 
     def _explain_tie(self, tie: Tie, outcome: TrialOutcome) -> Assumption:
-        if outcome.prepared is None:
+        if outcome.bound_call is None:
             return Assumption("tie", *tie, "invented")
-        return explain_tie(tie, self.recipe.signature, outcome.prepared.sizes())
+        return explain_tie(tie, self.call_spec.signature, outcome.bound_call.sizes())
 
     def _is_mix_up(self, first: SearchResult, other: TrialOutcome) -> bool:
         """Whether sizes that happen to be equal in another construction are what an error of distinct ones is about.
@@ -298,17 +298,21 @@ class Search:
             return False
         if other.trial.construction == ALL_EQUAL and self.entry.whole:
             return True
-        sizes = other.prepared.integers if other.prepared is not None else {}
+        sizes = other.bound_call.integers if other.bound_call is not None else {}
         for outcome in first.failed[:1]:
             for left, right in compared_integers(outcome):
-                if left in sizes and sizes[left] == sizes.get(right) and self.recipe.signature.names_both(left, right):
+                if (
+                    left in sizes
+                    and sizes[left] == sizes.get(right)
+                    and self.call_spec.signature.names_both(left, right)
+                ):
                     return True
         return False
 
     def _shape_error(self, found: SearchResult) -> TrialOutcome | None:
         """The attempt to show for a shape error of the code itself: every untied run raised one, on the same line."""
         failed = found.failed
-        if not failed or not self.attempts.complete or not self.recipe.certain:
+        if not failed or not self.attempts.complete or not self.call_spec.certain:
             return None
         if any(o.failure is None or o.failure.kind != "shape" or o.has_guessed_rank() for o in failed):
             return None
@@ -321,7 +325,7 @@ class Search:
             return ()
         if not self._accuses:
             return (error,)
-        if not error.has_invented() and self.recipe.constructions == (0,):
+        if not error.has_invented() and self.call_spec.constructions == (0,):
             return found.failed[:_LEAST_FAILURES]
         other = self._try_invention(dataclasses.replace(error.trial, variant=1, invention=1))
         if other is None or other.failure is None or other.failure.kind != "shape" or other.place != error.place:
@@ -371,7 +375,7 @@ class Search:
         )
 
     def _result(self, outcome: TrialOutcome) -> Evaluation:
-        failure, entry, prepared = outcome.failure, self.entry, outcome.prepared
+        failure, entry, bound_call = outcome.failure, self.entry, outcome.bound_call
         self.shown = outcome
         return Evaluation(
             entry.target,
@@ -384,19 +388,19 @@ class Search:
             failure.message if failure is not None else "",
             outcome.calls,
             failure,
-            prepared.chosen if prepared is not None else (),
+            bound_call.chosen if bound_call is not None else (),
             self.attempts.tried,
             tuple(dict.fromkeys(self._assumptions(outcome))),
-            tuple(sorted(self.recipe.signature.features())),
+            tuple(sorted(self.call_spec.signature.features())),
             outcome.trial.rank,
             outcome.stages,
         )
 
     def _assumptions(self, outcome: TrialOutcome) -> Iterator[Assumption]:
-        yield from self.recipe.lasting
-        if outcome.prepared is None:
+        yield from self.call_spec.lasting
+        if outcome.bound_call is None:
             return
-        yield from outcome.prepared.assumptions
+        yield from outcome.bound_call.assumptions
         yield from (self._explain_tie(tie, outcome) for tie in outcome.trial.substitution.ties)
         if outcome.trial.construction == ALL_EQUAL:
             yield Assumption("size", "the constructor's integers", "all equal", "invented")
@@ -414,19 +418,20 @@ def _may_divide(outcome: TrialOutcome) -> bool:
 
 def _by_chance(found: TrialOutcome) -> TrialOutcome:
     """A run with sizes that evaluate once and never again: they fit by chance, and prove nothing."""
-    sizes = ", ".join(f"{name}={size}" for name, size in found.prepared.chosen) if found.prepared is not None else ""
+    chosen = found.bound_call.chosen if found.bound_call is not None else ()
+    sizes = ", ".join(f"{name}={size}" for name, size in chosen)
     return _add_assumption(found, Assumption("size", "free dims", sizes, "invented"))
 
 
 def _add_assumption(found: TrialOutcome, assumption: Assumption) -> TrialOutcome:
-    if found.prepared is None:
+    if found.bound_call is None:
         return found
-    assumptions = (*found.prepared.assumptions, assumption)
-    return dataclasses.replace(found, prepared=dataclasses.replace(found.prepared, assumptions=assumptions))
+    assumptions = (*found.bound_call.assumptions, assumption)
+    return dataclasses.replace(found, bound_call=dataclasses.replace(found.bound_call, assumptions=assumptions))
 
 
 def _has_free_names(outcome: TrialOutcome) -> bool:
-    return outcome.prepared is not None and bool(outcome.prepared.chosen or outcome.trial.substitution.ties)
+    return outcome.bound_call is not None and bool(outcome.bound_call.chosen or outcome.trial.substitution.ties)
 
 
 def _local_integers(outcome: TrialOutcome) -> Iterator[tuple[str, str]]:
@@ -434,10 +439,10 @@ def _local_integers(outcome: TrialOutcome) -> Iterator[tuple[str, str]]:
 
     None of those that were made up here for the dims themselves.
     """
-    if outcome.prepared is None:
+    if outcome.bound_call is None:
         return
-    free = dict(outcome.prepared.chosen)
-    named = {str(size): name for name, size in reversed(list(outcome.prepared.integers.items()))}
+    free = dict(outcome.bound_call.chosen)
+    named = {str(size): name for name, size in reversed(list(outcome.bound_call.integers.items()))}
     for each in itertools.chain.from_iterable(o.names for call in outcome.calls for o in call.observations):
         if each.name in free and each.size.isdigit() and each.size not in free.values():
             yield each.name, named.get(each.size, each.size)

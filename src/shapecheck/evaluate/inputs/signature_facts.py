@@ -144,7 +144,7 @@ def only_integers(init: Mapping[str, Any]) -> dict[str, int]:
     return {k.rpartition(".")[2]: v for k, v in found.items() if last.count(k.rpartition(".")[2]) == 1 or "." not in k}
 
 
-def wants_state(function: Any, model: Any) -> bool:
+def takes_state(function: Any, model: Any) -> bool:
     """Whether a method takes the state of a stateful Equinox model."""
     equinox = sys.modules.get("equinox")
     if equinox is None or "state" not in inspect.signature(function).parameters:
@@ -179,7 +179,7 @@ def missing_parameters(function: Any, given: Mapping[str, Any]) -> list[str]:
 
 def with_state(function: Any, model: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
     """`state` for a stateful Equinox model, made inside the trace."""
-    if bind_arguments(function, (model, *args), kwargs).get("state") is None and wants_state(function, model):
+    if bind_arguments(function, (model, *args), kwargs).get("state") is None and takes_state(function, model):
         equinox: Any = sys.modules["equinox"]
         return {**kwargs, "state": equinox.nn.State(model)}
     return kwargs

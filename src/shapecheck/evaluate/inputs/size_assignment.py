@@ -133,7 +133,7 @@ class SizeAssignment:
         self.variadic_rank = rank
         self.guessed_dtypes: list[str] = []  # arrays whose dtype could as well be another
         self._sizes: dict[str, Any] = {}
-        self._told: set[int] = set()
+        self._given_sizes: set[int] = set()
         self.used: dict[str, Any] = {}
         free = [n for n in free_names(specs) if n not in self.known]
         self.free = tuple(n for n in free if n not in self.ties)
@@ -151,7 +151,7 @@ class SizeAssignment:
     def know(self, name: str, size: int) -> None:
         """Fix a name that was free until now."""
         self.known[name] = size
-        self._told.add(size)
+        self._given_sizes.add(size)
 
     def shared_names(self, constructor: SizeAssignment) -> tuple[tuple[str, str], ...]:
         """The free names that arrays given to the constructor have too, with the sizes that they had there."""
@@ -160,7 +160,7 @@ class SizeAssignment:
 
     def tied_sizes(self) -> set[int]:
         """The numbers that dims were tied to."""
-        return {int(text) for text in self.ties.values() if text.isdigit()} | self._told
+        return {int(text) for text in self.ties.values() if text.isdigit()} | self._given_sizes
 
     def size(self, name: str) -> Any:
         """The size of a name: an int or a symbolic dim. Raises UnknownSizeError."""

@@ -18,13 +18,13 @@ def proposals(outcome: TrialOutcome) -> list[tuple[str, str]]:
 
     The message of a symbolic run has names, that of a sized one the numbers that stand for them.
     """
-    failure, prepared = outcome.failure, outcome.prepared
-    if failure is None or prepared is None or failure.kind == "value":
+    failure, bound_call = outcome.failure, outcome.bound_call
+    if failure is None or bound_call is None or failure.kind == "value":
         return []
-    free = {text: name for name, text in prepared.chosen}
+    free = {text: name for name, text in bound_call.chosen}
     words = list(dict.fromkeys(w for text in _texts(outcome) for w in _WORD.findall(text)))
     names = [w for w in words if w in free]
-    known = prepared.tie_candidates()
+    known = bound_call.tie_candidates()
     # Two is the size of points in a plane, but of random keys too, which nobody means.
     least = 3 if any(array.startswith("uint32[2") for _, array in failure.arrays) else 2
     sizes = [w for w in words if w not in free and w.isdigit() and int(w) in known]
@@ -36,10 +36,10 @@ def proposals(outcome: TrialOutcome) -> list[tuple[str, str]]:
 
 def compared_integers(outcome: TrialOutcome) -> Iterator[tuple[str, str]]:
     """The pairs of integers, by name, whose sizes stand beside each other in the message of a failure."""
-    if outcome.failure is None or outcome.prepared is None:
+    if outcome.failure is None or outcome.bound_call is None:
         return
     words = dict.fromkeys(w for text in _texts(outcome) for w in _WORD.findall(text) if w.isdigit())
-    named = [[n for n, size in outcome.prepared.integers.items() if str(size) == word] for word in words]
+    named = [[n for n, size in outcome.bound_call.integers.items() if str(size) == word] for word in words]
     for left, right in itertools.combinations(filter(None, named), 2):
         yield from itertools.product(left, right)
 

@@ -195,9 +195,9 @@ class Synthesis:
         chosen = self.integers.chosen
         before = set(chosen)
         try:
-            told = self.described(cls)
-            positional, named = self.arguments(cls, told, given, constructing=True)
-            if told:  # a stack of them is called the same: that proves nothing against a claim
+            descriptions = self.described(cls)
+            positional, named = self.arguments(cls, descriptions, given, constructing=True)
+            if descriptions:  # a stack of them is called the same: that proves nothing against a claim
                 self.values.invent("value", name, f"one {cls.__name__}")
             if not is_config(cls):
                 sizes = sorted(each for each in chosen.keys() - before if not name_hints.is_fixed(each))

@@ -206,7 +206,7 @@ class ValueSynthesis:
         new, old = key_types(annotation)
         self.keys.open |= (new is None) == (old is None)
         other = self.keys.choice == "other kind"
-        told = (old if other else new) or new or old
-        if told is None:
+        struct = (old if other else new) or new or old
+        if struct is None:
             return self.assignment.key(typed=other)
-        return self.assignment.array(told.shape, told.dtype, name)
+        return self.assignment.array(struct.shape, struct.dtype, name)

@@ -96,7 +96,7 @@ class TrialOutcome:
 
     trial: Trial
     calls: tuple[Call, ...]
-    prepared: BoundCall | None
+    bound_call: BoundCall | None
     failure: Failure | None
     stages: tuple[Stage, ...] = ()
 
@@ -118,10 +118,10 @@ class TrialOutcome:
 
     def has_invented(self) -> bool:
         """Whether something that no one describes was made up, so that another invention may show something else."""
-        found = self.prepared.assumptions if self.prepared is not None else ()
+        found = self.bound_call.assumptions if self.bound_call is not None else ()
         return any(each.provenance == "invented" and each.kind not in ("dtype", "follows") for each in found)
 
     def has_guessed_rank(self) -> bool:
         """Whether nothing says how many axes some array has."""
-        found = self.prepared.assumptions if self.prepared is not None else ()
+        found = self.bound_call.assumptions if self.bound_call is not None else ()
         return any(each.provenance == "invented" and each.kind == "rank" for each in found)

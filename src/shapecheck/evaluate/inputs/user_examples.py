@@ -90,23 +90,23 @@ def check_fit(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any], *, 
 
 
 def fit_arguments(
-    function: Any, args: Sequence[Any], kwargs: Mapping[str, Any], likewise: Mapping[str, Any]
+    function: Any, args: Sequence[Any], kwargs: Mapping[str, Any], borrowed: Mapping[str, Any]
 ) -> tuple[list[Any], dict[str, Any]]:
     """The arguments of another callable as those of `function` that `args` and `kwargs` leave out.
 
     They go by name, and then by order; random keys and switches by name only, since not all take one. Raises
     ExampleError if there are too many.
     """
-    if not likewise:
+    if not borrowed:
         return [], {}
     try:
         signature = inspect.signature(function)
         taken = signature.bind_partial(*args, **kwargs).arguments
     except (TypeError, ValueError):  # built in, and silent about its parameters; or told as what does not fit
-        return list(likewise.values()), {}
+        return list(borrowed.values()), {}
     free = {name: p for name, p in signature.parameters.items() if name not in taken}
-    named = {n: v for n, v in likewise.items() if n in free and free[n].kind in (_BY_NAME, _BY_EITHER)}
-    left = [v for name, v in likewise.items() if name not in named and not (name_hints.is_key(name) or is_switch(v))]
+    named = {n: v for n, v in borrowed.items() if n in free and free[n].kind in (_BY_NAME, _BY_EITHER)}
+    left = [v for name, v in borrowed.items() if name not in named and not (name_hints.is_key(name) or is_switch(v))]
     positional: list[Any] = []
     for name, parameter in free.items():
         if parameter.kind is parameter.VAR_POSITIONAL:
@@ -118,7 +118,7 @@ def fit_arguments(
                 named[name] = left.pop(0)
     if left:
         called = getattr(function, "__qualname__", type(function).__name__)
-        raise ExampleError(f"{called}{signature} does not take all {len(likewise)} inputs ({', '.join(likewise)})")
+        raise ExampleError(f"{called}{signature} does not take all {len(borrowed)} inputs ({', '.join(borrowed)})")
     return positional, named
 
 

@@ -44,14 +44,14 @@ def evaluate(
     """
     recorder = Recorder({}, interrupts=True, named=_message_path)
     models = Models(recorder, {}, lambda what: {}, lambda cls: [], InventedSizes(own=set()), DEFAULTS_FIRST)
-    kitchen = CallBuilder(recorder, models)
+    builder = CallBuilder(recorder, models)
     name = title(model)
     abstract = {key: jax.tree_util.tree_map(as_shape, value) for key, value in kwargs.items()}
     values = tuple(jax.tree_util.tree_map(as_shape, value) for value in args)
     given = ConfiguredExample(name, None, values, abstract, read=True, fill=True)
     with one_at_a_time, StageRecorder((*ALL, named_scopes.record_stages), _stage_path, flops=flops) as recorder.watch:
         entry = EntryPlan("template", name, "template", "", 1, None, whole=False)
-        return Search(entry, call_spec(kitchen, model, given), recorder, renewed=fresh_traces).evaluate()
+        return Search(entry, call_spec(builder, model, given), recorder, renewed=fresh_traces).evaluate()
 
 
 def _message_path(file: str) -> str | None:

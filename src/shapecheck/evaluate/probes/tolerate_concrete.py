@@ -185,8 +185,8 @@ class _Wrapper(ast.NodeTransformer):
 
 
 def _wrap_statement(node: ast.stmt, kind: Kind, managers: Sequence[ast.Name] = ()) -> ast.stmt:
-    asked = ast.UnaryOp(ast.Not(), _call("over", kind))
-    handler = ast.ExceptHandler(ast.Name("BaseException", ast.Load()), None, [ast.If(asked, [ast.Raise()], [])])
+    not_over = ast.UnaryOp(ast.Not(), _call("over", kind))
+    handler = ast.ExceptHandler(ast.Name("BaseException", ast.Load()), None, [ast.If(not_over, [ast.Raise()], [])])
     body: list[ast.stmt] = [node]
     final: list[ast.stmt] = []
     if kind == "raises":

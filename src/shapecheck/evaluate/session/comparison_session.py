@@ -77,17 +77,17 @@ class ComparisonSession:
                 called, owner = target(given.call, self._importer)
             values = {
                 part: comparison_inputs.with_values(getattr(given, part), other)
-                for part in ("init", "args", "kwargs", "likewise")
+                for part in ("init", "args", "kwargs", "borrowed")
             }
             batched = (
                 {name: jnp.asarray(array) for name, array in comparison_inputs.read_arrays(batch).items()}
                 if batch
                 else {}
             )
-            given = replace(given, fill=True, **{**values, "likewise": {**values["likewise"], **batched}})
+            given = replace(given, fill=True, **{**values, "borrowed": {**values["borrowed"], **batched}})
 
-            def build_call(kitchen: CallBuilder) -> CallSpec:
-                return call_spec(kitchen, called, given, owner)
+            def build_call(builder: CallBuilder) -> CallSpec:
+                return call_spec(builder, called, given, owner)
 
             trial, axes = self._trial(build_call, given.call, seconds)
             made = self._run_with_values(build_call, trial, axes, watch, seed)
@@ -95,16 +95,16 @@ class ComparisonSession:
                 "ran": collecting.runs(),
                 "inputs": comparison_inputs.passed_on(watch.given, keeping),
                 "made": dict(made.chosen),
-                "told": _describe_arguments(watch.invented_arguments()),
+                "invented": _describe_arguments(watch.invented_arguments()),
                 "given": _describe_arguments(watch.given.items(), made=False),
-                "own": given.unasked and not watch.was_given(given.likewise),
+                "own": given.borrowed_invented and not watch.was_given(given.borrowed),
             }
         except (*_USERS, TooLargeError) as error:
             return {
                 **describe_refusal(error, called, owner),
                 "made": dict(self._made.chosen),
                 "places": dict(self._made.places),
-                "told": _describe_arguments(watch.invented_arguments()),
+                "invented": _describe_arguments(watch.invented_arguments()),
                 "given": _describe_arguments(watch.given.items(), made=False),
             }
         finally:
@@ -135,16 +135,16 @@ class ComparisonSession:
             structs, rebuild = abstract_call.split_arrays(deferred)
             return force(rebuild(comparison_inputs.random(structs, seed)))
 
-        kitchen = self._call_builder(build)
+        builder = self._call_builder(build)
         with watch, named_scopes.record_stages(watch), self._recorder.pause():
             self._recorder.watch = watch
             self._recorder.begin()
             try:
-                chosen = making(kitchen)
+                chosen = making(builder)
                 trial = trial or Trial("sized", construction=chosen.constructions[0])
-                prepared = chosen.prepare(trial)
+                bound_call = chosen.prepare(trial)
                 with watch.attempt():
-                    under(axes, prepared.call)
+                    under(axes, bound_call.call)
                     jax.effects_barrier()
             except (TimeLimitError, *_USERS):
                 raise
@@ -152,7 +152,7 @@ class ComparisonSession:
                 if is_own(error) and not isinstance(error, MemoryError):
                     raise
                 raise ExampleError(f"it cannot be run: {self._explain_error(error)}") from None
-        return kitchen.models.made
+        return builder.models.made
 
     def _trial(self, making: Making, call: str, seconds: float) -> tuple[Trial | None, Sequence[str]]:
         """The sizes with which it can be evaluated, abstractly; None if that cannot be known so."""

@@ -31,71 +31,71 @@ from shapecheck.worker.rpc import ConfiguredExample
 _AT_MODULE_LEVEL = "call it in the module, as in `MODEL = make()`, and name MODEL, or a function that calls it"
 
 
-def call_spec(kitchen: CallBuilder, target: Any, given: ConfiguredExample, owner: Any = None) -> CallSpec:
+def call_spec(builder: CallBuilder, target: Any, given: ConfiguredExample, owner: Any = None) -> CallSpec:
     """How `target` is run: as a method if it stands in the class `owner`; of what it makes, if that is a name.
 
     Raises ExampleError for arguments that do not fit, CannotSynthesiseError for those that are missing.
     """
     own = owner if isinstance(owner, str) else None
-    has_arguments = bool(given.args or given.kwargs or given.likewise)
+    has_arguments = bool(given.args or given.kwargs or given.borrowed)
     if getattr(target, "__shapecheck_example__", False) is True:
         if given.args or given.kwargs or given.init:
             raise ExampleError(f"{given.call} is an example, which has its arguments already")
-        return kitchen.example(target)
+        return builder.example(target)
     if isinstance(target, type) or (isinstance(owner, type) and inspect.isroutine(target)):
         cls, method = (target, "__call__") if isinstance(target, type) else (owner, target.__name__)
         _require_method(cls, method, given.call)
         if has_arguments:
-            return kitchen.of_example(replace(given, method=method), cls)
-        return kitchen.method(cls, getattr(cls, method), given.init)
+            return builder.of_example(replace(given, method=method), cls)
+        return builder.method(cls, getattr(cls, method), given.init)
     holder = getattr(target, "__self__", None)
     if is_model(target) or is_model(holder):
         model, method = (target, own or "__call__") if is_model(target) else (holder, target.__func__.__name__)
         _require_method(type(model), method, given.call)
-        changes = isinstance(model, nnx_class() or ()) and not kitchen.models.has_values
+        changes = isinstance(model, nnx_class() or ()) and not builder.models.has_values
         model = _abstract(model) if changes else model
         return (
-            kitchen.of_example(replace(given, method=method), model)
+            builder.of_example(replace(given, method=method), model)
             if has_arguments
-            else kitchen.of_instance(model, method)
+            else builder.of_instance(model, method)
         )
     if is_pair(target):
         if not has_arguments:
             raise ExampleError(f"{given.call} is a transformed function; say what it takes, with --arg")
-        return kitchen.of_example(replace(given, init=None), _wrap_apply(target, given.init, kitchen.recorder))
+        return builder.of_example(replace(given, init=None), _wrap_apply(target, given.init, builder.recorder))
     if not callable(target):
         names = [name for name, value in getattr(target, "__dict__", {}).items() if callable(value)]
         names += [name for name in public_names(type(target)) if inspect.isroutine(getattr(type(target), name, None))]
         hint = f"; name what can be, {given.call}.{names[0]} for example" if names else ""
         raise ExampleError(f"{given.call} is of type {type(target).__name__}, which cannot be called{hint}")
-    made = _factory_result(kitchen, target, given)
+    made = _factory_result(builder, target, given)
     if is_model(made) or is_pair(made):
-        return call_spec(kitchen, made, replace(given, init=None), own)
+        return call_spec(builder, made, replace(given, init=None), own)
     if isinstance(made, tuple) and _is_factory_result(made):
         called, parameters, inputs = split_factory_result(given, made)
-        if not has_arguments or (given.unasked and inputs):
-            leaf = as_placeholder if kitchen.models.has_values else as_shape
+        if not has_arguments or (given.borrowed_invented and inputs):
+            leaf = as_placeholder if builder.models.has_values else as_shape
             values = tuple(jax.tree_util.tree_map(leaf, value) for value in inputs)
-            given = replace(given, args=values, likewise={}, read=True)
+            given = replace(given, args=values, borrowed={}, read=True)
         else:
             given = beside(given, called, parameters, inputs)
-        if kitchen.models.has_values and parameters:
+        if builder.models.has_values and parameters:
             called = functools.partial(called, *parameters)
         else:
             given = replace(given, args=(*parameters, *given.args))
         given = replace(given, init=None)
-        return kitchen.of_example(given, called) if _is_plain(called) else call_spec(kitchen, called, given, own)
+        return builder.of_example(given, called) if _is_plain(called) else call_spec(builder, called, given, own)
     if _is_factory_result(made) and not missing_parameters(target, given.init or {}):
         given = replace(given, init=None)
-        return kitchen.of_example(given, made) if has_arguments else kitchen.function(made)
-    kitchen.models.made.chosen.clear()  # by the trial whether it makes a model
-    kitchen.models.made.places.clear()
+        return builder.of_example(given, made) if has_arguments else builder.function(made)
+    builder.models.made.chosen.clear()  # by the trial whether it makes a model
+    builder.models.made.places.clear()
     if own is not None:
         raise ExampleError(f"{given.call}: what {target.__name__} returns is no model with a method {own}")
     if given.init:
         hint = "name a function that returns a model, or (model, *args)"
         raise ExampleError(f"what {given.call} returns is of type {type(made).__name__}, which is no model: {hint}")
-    return kitchen.of_example(given, target) if has_arguments else kitchen.function(target)
+    return builder.of_example(given, target) if has_arguments else builder.function(target)
 
 
 def _is_factory_result(value: Any) -> bool:
@@ -191,7 +191,7 @@ def _wrap_apply(pair: Any, init: Any, recorder: Recorder) -> Callable[..., Any]:
     return init_and_apply
 
 
-def _factory_result(kitchen: CallBuilder, function: Any, given: ConfiguredExample) -> Any:
+def _factory_result(builder: CallBuilder, function: Any, given: ConfiguredExample) -> Any:
     """What a factory makes, abstractly; None if it is none, or does not run with made-up arguments.
 
     Raises ExampleError if it fails though it needs none.
@@ -199,15 +199,15 @@ def _factory_result(kitchen: CallBuilder, function: Any, given: ConfiguredExampl
     init = given.init or {}
     check_names(function, heads(init))
     try:
-        call, _ = kitchen.models.call(function, init, kitchen.models.constructions[0])
+        call, _ = builder.models.call(function, init, builder.models.constructions[0])
         # A function of arrays shall not compute with made-up ones.
         if (
-            kitchen.models.has_values
+            builder.models.has_values
             and missing_parameters(function, init)
             and not _is_factory_result(kind := build(call))
         ):
             return kind
-        return kitchen.models.build(call)
+        return builder.models.build(call)
     except ExampleError:
         raise
     except Exception as error:  # a function of arrays, say, with arguments that are none

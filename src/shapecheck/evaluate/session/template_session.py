@@ -40,7 +40,7 @@ class TemplateSession:
         self._made = InventedSizes(**settings.get("made", {}), own=set())
         sizes = settings.get("sizes", {})
         models = Models(recorder, sizes, described, subclasses, self._made, DEFAULTS_FIRST)
-        self._kitchen = CallBuilder(recorder, models)
+        self._builder = CallBuilder(recorder, models)
         self._stages = StageRecorder(ALL, importer.shown_path)
 
     def evaluate(
@@ -58,11 +58,11 @@ class TemplateSession:
             with named_scopes.record_stages(self._stages):  # functions that it decorates while it is imported
                 called, owner = target(given.call, self._importer)
             with self._stages as self._recorder.watch, named_scopes.record_stages(self._stages):
-                chosen = call_spec(self._kitchen, called, replace(with_batches(given), fill=True), owner)
+                chosen = call_spec(self._builder, called, replace(with_batches(given), fill=True), owner)
                 search = Search(entry, chosen, self._recorder, seconds)
                 found = search.evaluate()
             if search.shown is not None and not search.shown.ok:
-                self._kitchen.models.recall(search.shown.trial.construction)
+                self._builder.models.recall(search.shown.trial.construction)
             # Parameters that are made to measure can be counted only where all sizes are numbers.
             counted = tuple(each for each in found if all(type(stage.params) is int for stage in each.stages))
             if found and not counted:

@@ -93,7 +93,7 @@ class WorkerSession:
             self._subclasses,
             claimed=self._described.claimed_names,
         )
-        self._kitchen = CallBuilder(self.recorder, models)
+        self._builder = CallBuilder(self.recorder, models)
         self._templates = TemplateSession(self.importer, self.recorder, settings, self._described, self._subclasses)
         self._comparisons = ComparisonSession(self.importer, self.recorder, settings, self._described, self._subclasses)
         self._repeats = RepeatedCalls(self.recorder)
@@ -198,9 +198,9 @@ class WorkerSession:
         """The integers that were made up for the template, and where constructors take them."""
         return self._templates.invented_integers()
 
-    def collect(self, given: ConfiguredExample, seconds: float, **asked: Any) -> dict[str, Any]:
+    def collect(self, given: ConfiguredExample, seconds: float, **options: Any) -> dict[str, Any]:
         """Run what `given` calls, with values, and keep what its stages give; or an error that the user can mend."""
-        return self._comparisons.collect(given, seconds, **asked)
+        return self._comparisons.collect(given, seconds, **options)
 
     def compare(self, **sides: Any) -> ComparedRuns | dict[str, str]:
         """Compare two models that were collected, here and elsewhere; or an error that the user can mend."""
@@ -213,11 +213,11 @@ class WorkerSession:
         try:
             if entry.origin == "script":
                 return self._script(entry)
-            recipe = self._call_spec(entry)
+            call_spec = self._call_spec(entry)
             with self._repeats as self.recorder.watch:
-                search = functools.partial(Search, entry, recipe, self.recorder)
+                search = functools.partial(Search, entry, call_spec, self.recorder)
                 with self._generaliser.coincidences(entry.body) as apart:
-                    found = with_keys(self._kitchen.models.keys, lambda left: search(left).evaluate(), seconds)
+                    found = with_keys(self._builder.models.keys, lambda left: search(left).evaluate(), seconds)
             return (*found, *apart)
         except (CannotSynthesiseError, UnknownSizeError) as error:
             return (self._failed_evaluation(entry, str(error)),)
@@ -244,21 +244,21 @@ class WorkerSession:
                 target = resolve_target(example.call, self.importer)
             except ExampleError as error:
                 raise ExampleError(f"call = {example.call!r}: {error}") from None
-            return self._kitchen.of_example(example, target)
+            return self._builder.of_example(example, target)
         plan = self.plans[entry.path]
         module = self.importer.loaded[plan.file]
         if entry.origin == "example":
-            return self._kitchen.example(vars(module)[entry.target.partition(":")[2]])
+            return self._builder.example(vars(module)[entry.target.partition(":")[2]])
         if entry.origin == "model":
             cls = self.classes[entry.key]
-            return self._kitchen.method(cls, with_own_signature(cls.__call__, "__call__"))
+            return self._builder.method(cls, with_own_signature(cls.__call__, "__call__"))
         scope = plan.scopes[entry.scope or 0]
         function = entries.resolve(module, plan.scopes, scope)
         owner = entries.owner_class(module, plan.scopes, scope)
         if isinstance(function, staticmethod):
-            return self._kitchen.function(function.__func__)
+            return self._builder.function(function.__func__)
         if isinstance(function, classmethod) and owner is not None:
-            return self._kitchen.function(function.__get__(None, owner))
+            return self._builder.function(function.__get__(None, owner))
         if isinstance(function, property):
             function = function.fget
         if isinstance(function, functools.cached_property):
@@ -271,10 +271,10 @@ class WorkerSession:
             if function is None:
                 raise CannotSynthesiseError(f"{scope.qualname} is of type {kind}, not a function")
         if owner is None:
-            return self._kitchen.function(function)
+            return self._builder.function(function)
         if scope.qualname.endswith(".__init__"):
-            return self._kitchen.construct(owner)
-        return self._kitchen.method(owner, function)
+            return self._builder.construct(owner)
+        return self._builder.method(owner, function)
 
     def _with_body(self, entry: EntryPlan) -> EntryPlan:
         """The entry with the function that it runs."""

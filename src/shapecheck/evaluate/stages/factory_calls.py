@@ -44,7 +44,7 @@ def split_factory_result(
         called, args = called.apply, (*args[:first], *([] if has_key else [jax.random.PRNGKey(0)]), *args[first:])
     if is_model(called) or isinstance(called, tuple):
         return called, (), args
-    inputs = [*given.args, *given.kwargs.values(), *given.likewise.values()]
+    inputs = [*given.args, *given.kwargs.values(), *given.borrowed.values()]
     # Where inputs may be tables too, as parameters are, it is by their number that they are told apart.
     least = len(inputs) if any(isinstance(each, (Mapping, list, tuple)) for each in inputs) else 0
     first = _parameters(args, least)
@@ -56,17 +56,17 @@ def beside(given: ConfiguredExample, called: Any, parameters: Sequence[Any], own
     if given.args or given.kwargs:
         return given
     names = _positional(called)[len(parameters) :]
-    named = {name for name in given.likewise if name in names}
-    others = [(name, value) for name, value in given.likewise.items() if name not in named]
+    named = {name for name in given.borrowed if name in names}
+    others = [(name, value) for name, value in given.borrowed.items() if name not in named]
     queue = [name for name, value in others if not (name_hints.is_key(name) or is_switch(value))]
-    args, left = list(own), dict(given.likewise)
+    args, left = list(own), dict(given.borrowed)
     free = [place for place in range(len(own)) if place >= len(names) or names[place] not in named]
     free = [place for place in free if not (_is_key(own[place]) or is_switch(own[place]))]
     for name in [*named, *queue[: len(free)]]:
         place = names.index(name) if name in named else free.pop(0)
         if place < len(own):
             args[place] = _either(own[place], left.pop(name))
-    return replace(given, args=tuple(args), likewise=left, read=True)
+    return replace(given, args=tuple(args), borrowed=left, read=True)
 
 
 def _positional(called: Any) -> list[str]:

@@ -74,7 +74,7 @@ class RepeatedCalls(Watch):
                 hidden = self._surroundings.hidden_axes(frame)
                 return tuple(map(mapped_axes, tracers)), hidden, self._constructor_sizes(self_)
 
-            return self._once.call(plain, (self_, *args), kwargs, tell=call_key)[0]
+            return self._once.call(plain, (self_, *args), kwargs, extra_key=call_key)[0]
 
         return functools.wraps(call)(call_once)
 

@@ -94,7 +94,7 @@ class StageMemo:
         kwargs: Mapping[str, Any],
         *,
         forget: Callable[[], None] = lambda: None,
-        tell: Callable[[Sequence[Any]], Hashable] = lambda tracers: None,
+        extra_key: Callable[[Sequence[Any]], Hashable] = lambda tracers: None,
     ) -> tuple[Any, Hashable]:
         """The result of `function(*args, **kwargs)`, and the call's key (None if it is unlike any other).
 
@@ -108,7 +108,7 @@ class StageMemo:
         static = given.key()
         key: Hashable = None
         if static is not None and not _has_state((args, kwargs)):
-            key = ((function, static), given.signature(), tell(given.tracers))
+            key = ((function, static), given.signature(), extra_key(given.tracers))
         if key is None or key in self._apart:
             return function(*args, **kwargs), key
         self._times[key] += 1

@@ -19,9 +19,9 @@ class StagePlaces:
 
     def know(self, name: str, model: Any) -> None:
         """What is called from outside may be a part of this."""
-        anatomy = ModelPaths(model, name)
-        if anatomy.modules:
-            self.roots.append(anatomy)
+        model_paths = ModelPaths(model, name)
+        if model_paths.modules:
+            self.roots.append(model_paths)
 
     def have(self, place: str) -> bool:
         """Whether a known model has a part there."""
@@ -29,16 +29,16 @@ class StagePlaces:
 
     def find(self, part: Any, around: Sequence[OpenStage], sizes: Sequence[str]) -> str:
         """Where `part` lies, which runs inside of the stages `around` it, mapped over axes of these sizes."""
-        holders = [(each.anatomy, each.taken) for each in reversed(around) if each.anatomy is not None]
-        holders += [(anatomy, self._taken) for anatomy in self.roots]
+        holders = [(each.model_paths, each.taken) for each in reversed(around) if each.model_paths is not None]
+        holders += [(model_paths, self._taken) for model_paths in self.roots]
         # The part itself, anywhere, is better than one like it nearby.
-        for anatomy, taken in holders:
-            found = anatomy.place(part)
+        for model_paths, taken in holders:
+            found = model_paths.place(part)
             if found is not None:
                 taken[found] += 1
                 return found
         for holder in reversed(around):
-            like = holder.anatomy.alike(part, holder.taken, sizes) if holder.anatomy is not None else None
+            like = holder.model_paths.alike(part, holder.taken, sizes) if holder.model_paths is not None else None
             if like is not None:
                 holder.taken[like[2]] += 1
                 return like[2]
@@ -52,7 +52,7 @@ class StagePlaces:
 
     def count(self, stage: OpenStage) -> tuple[int, int]:
         """What the part holds as it lies in its model: under `vmap` and `scan`, that which ran has a share of it."""
-        for anatomy in self.roots:
-            if stage.lies in anatomy.modules:
-                return parameters(anatomy.modules[stage.lies])
+        for model_paths in self.roots:
+            if stage.lies in model_paths.modules:
+                return parameters(model_paths.modules[stage.lies])
         return stage.held or parameters(stage.part)

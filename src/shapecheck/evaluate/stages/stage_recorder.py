@@ -247,13 +247,13 @@ class StageRecorder(Watch):
         """The innermost stage runs with `part`: JAX may have rebuilt it, and so those inside of it."""
         stage = self.top()
         if stage is not None and stage.part is not part:
-            stage.part, stage.anatomy = part, ModelPaths(part, stage.lies)
+            stage.part, stage.model_paths = part, ModelPaths(part, stage.lies)
 
     def _apart(self, stage: OpenStage) -> contextlib.AbstractContextManager[None]:
         """Around a whole model: what JAX traced inside of one of another kind has the names that parts have there."""
-        if len(self._stack) > 1 or stage.anatomy is None:
+        if len(self._stack) > 1 or stage.model_paths is None:
             return contextlib.nullcontext()
-        kind = tuple((place, type(part)) for place, part in stage.anatomy.modules.items())
+        kind = tuple((place, type(part)) for place, part in stage.model_paths.modules.items())
         number = self._kinds.setdefault(kind, len(self._kinds))
         return fresh_traces(f"model-{number}") if number else contextlib.nullcontext()
 
@@ -283,9 +283,9 @@ class StageRecorder(Watch):
         if step.label is not None:
             path = f"{parent.path}.{step.label.name}".lstrip(".") if parent is not None else step.label.name
         lies = path if lies is None else lies
-        anatomy = ModelPaths(step.part, lies) if is_module(step.part) else None
-        stage = OpenStage(next(self._numbers), step, lies, path, found, anatomy)
-        if anatomy is not None and self.runner is None and not self._places.have(lies):
+        model_paths = ModelPaths(step.part, lies) if is_module(step.part) else None
+        stage = OpenStage(next(self._numbers), step, lies, path, found, model_paths)
+        if model_paths is not None and self.runner is None and not self._places.have(lies):
             stage.held = parameters(
                 step.part, self.stacks.with_stacks
             )  # now: afterwards nobody knows of what it is a slice

@@ -70,10 +70,10 @@ class OpenStage:
         lies: str,
         path: str,
         around: Sequence[ActiveTransform],
-        anatomy: ModelPaths | None,
+        model_paths: ModelPaths | None,
     ) -> None:
         self.number = number
-        self.step, self.lies, self.path, self.around, self.anatomy = step, lies, path, around, anatomy
+        self.step, self.lies, self.path, self.around, self.model_paths = step, lies, path, around, model_paths
         self.scope: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
         self.part = step.part  # as it is now: JAX may have rebuilt it
         self.held: tuple[int, int] | None = None  # its parameters and their bytes, if it is no part of a known model
@@ -109,10 +109,10 @@ def names(around: Sequence[OpenStage], stage: OpenStage) -> list[str]:
     A jitted function is traced once, and then runs for all modules that are alike.
     """
     shared = next((each for each in (*around, stage) if each.jitted), None)
-    anatomy = next((each.anatomy for each in around if each.anatomy is not None), None)
-    if shared is None or anatomy is None or not is_module(shared.step.part):
+    model_paths = next((each.model_paths for each in around if each.model_paths is not None), None)
+    if shared is None or model_paths is None or not is_module(shared.step.part):
         return [stage.path]
-    others = [place for place in anatomy.equals(shared.step.part) if place != shared.lies]
+    others = [place for place in model_paths.equals(shared.step.part) if place != shared.lies]
     return [stage.path, *(_move_path(stage.path, shared.path, other) for other in others)]
 
 

@@ -36,7 +36,7 @@ class Sink:
     """
 
     parts: Callable[[Arrays, Arrays], list[jax.Array]]
-    told: Callable[[list[tuple[int, ...]], list[np.ndarray[Any, Any]]], bool | None]
+    receive: Callable[[list[tuple[int, ...]], list[np.ndarray[Any, Any]]], bool | None]
     worth: Callable[[Arrays], jax.Array] | None = None
     after: Callable[[jax.Array], None] | None = None
     on_host: bool = False
@@ -60,12 +60,12 @@ def tap(value: Any, given: Any, sink: Sink, which: Callable[[Any], bool] | None 
         return value
     outs = [jax.lax.stop_gradient(jnp.asarray(leaves[index])) for index in places]
     ins = [jax.lax.stop_gradient(jnp.asarray(leaf)) for leaf in came]
-    told = _send_unmapped(sink)(outs, ins)
+    answers = _send_unmapped(sink)(outs, ins)
     if sink.after is not None:
-        sink.after(told[1])
+        sink.after(answers[1])
     for index in places:
         otherwise = jnp.nan if jnp.issubdtype(leaves[index].dtype, jnp.inexact) else False
-        leaves[index] = jnp.where(told[0], leaves[index], otherwise)
+        leaves[index] = jnp.where(answers[0], leaves[index], otherwise)
     return jax.tree_util.tree_unflatten(structure, leaves)
 
 
@@ -115,7 +115,7 @@ def _send_concrete(outs: Arrays, ins: Arrays, sink: Sink) -> None:
         outs, ins = [np.asarray(each) for each in outs], [np.asarray(each) for each in ins]
     if sink.worth is None or bool(sink.worth(outs)):
         shapes = [tuple(array.shape) for array in (*outs, *ins)]
-        answer = sink.told(shapes, [np.asarray(part) for part in sink.parts(outs, ins)])
+        answer = sink.receive(shapes, [np.asarray(part) for part in sink.parts(outs, ins)])
         if sink.after is not None:
             sink.after(jnp.asarray(bool(answer)))
 
@@ -146,12 +146,12 @@ def _send_to_host(sink: Sink, outs: Arrays, ins: Arrays) -> jax.Array:
     def host(*sent: Any) -> np.ndarray[Any, Any]:
         parts = [np.asarray(part) for part in sent]
         parts = [np.asarray(part) for part in sink.parts(parts[:count], parts[count:])] if whole else parts
-        return np.asarray([True, bool(sink.told(shapes, parts))])
+        return np.asarray([True, bool(sink.receive(shapes, parts))])
 
     def send_concrete(outs: Arrays, ins: Arrays) -> jax.Array:
         sent = [*outs, *ins] if whole else sink.parts(outs, ins)
-        told: jax.Array = jax.pure_callback(host, jax.ShapeDtypeStruct((2,), np.dtype(bool)), *sent)
-        return told
+        answers: jax.Array = jax.pure_callback(host, jax.ShapeDtypeStruct((2,), np.dtype(bool)), *sent)
+        return answers
 
     if sink.worth is None:
         return send_concrete(outs, ins)

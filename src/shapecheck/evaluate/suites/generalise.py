@@ -113,15 +113,15 @@ class Generaliser:
         return tuple(found)
 
     def _again(self, plan: ModulePlan, scope: int, call: replay.RecordedCall) -> tuple[Evaluation, ...]:
-        recipe = replay.replay_spec(call, self.described(call.function), self.pinned, self.claimed(call.function))
-        if recipe is None:
+        call_spec = replay.replay_spec(call, self.described(call.function), self.pinned, self.claimed(call.function))
+        if call_spec is None:
             return ()
         name = plan.scopes[scope].qualname
         position = plan.scopes[scope].position
         line = position.line if position is not None else 1
         entry = EntryPlan(f"seen:{plan.path}:{name}", f"{plan.name}:{name}", "seen", plan.path, line, scope)
         try:
-            results = Search(entry, recipe, self.recorder).evaluate()
+            results = Search(entry, call_spec, self.recorder).evaluate()
         except (UnknownSizeError, TimeLimitError):
             return ()
         # That a dim has the size of a parameter of the model's is no limit: models have numbers.
