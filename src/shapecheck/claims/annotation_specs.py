@@ -25,7 +25,7 @@ _MAX_DEPTH = 32
 
 @dataclass(frozen=True)
 class AnnotationSpec:
-    """One spec in an annotation: the node to show, its text, and what `facts.Claim` wants to know."""
+    """One spec in an annotation: the node to show, its text, and what `model.Claim` needs."""
 
     node: ast.expr
     text: str

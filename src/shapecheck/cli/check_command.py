@@ -1,4 +1,4 @@
-"""`shapecheck check`: the options, the run, and what is told of it."""
+"""`shapecheck check`: the options, the run, and what is reported of it."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ _SECONDS, _GIBIBYTES = _Amount("seconds"), _Amount("GiB")
     "--budget",
     type=_SECONDS,
     metavar="SECONDS",
-    help=f"For the whole run; what it cuts is told.  [default: {Config.budget:g}]",
+    help=f"For the whole run; what it cuts is reported.  [default: {Config.budget:g}]",
 )
 @click.option("--no-lock", is_flag=True, help="Do not evaluate the templates of shapes.lock.")
 @click.option("--no-cache", is_flag=True, help="Neither use nor keep the results of earlier runs.")

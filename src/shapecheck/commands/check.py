@@ -27,7 +27,7 @@ def check(
 
     With `echo`, what the user's code prints goes to stderr.
 
-    Raises ConfigError for what the user must put right first: no usable interpreter. Wrong examples are told in
+    Raises ConfigError for what the user must put right first: no usable interpreter. Wrong examples are reported in
     the report, beside what the others showed.
     """
     texts = _texts(paths, config, stdin)

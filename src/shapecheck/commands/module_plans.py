@@ -1,4 +1,4 @@
-"""What the worker is told of a file: where it is imported from, what to observe in it, what its comments describe."""
+"""What the worker has to know of a file: its import root, what to observe in it, what its comments describe."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class TargetRequest:
 
 @dataclass(frozen=True)
 class EvaluatedTemplate:
-    """A template, the numbers that were made up for it, and what it leans on: files, interpreter, packages' folders."""
+    """A template, the numbers that were made up for it, and its dependencies: files, interpreter, packages' folders."""
 
     template: Template
     integers: Mapping[str, int]
@@ -87,7 +87,7 @@ class EvaluatedTemplate:
 def find(request: TargetRequest, config: Config, start: Start | None = None) -> EvaluatedTemplate:
     """Evaluate a target with its stages, in a process that is started so.
 
-    Raises ConfigError, with the remedy, for what cannot be evaluated; GoneError where only the name, or its file, is
+    Raises ConfigError, with the remedy, for what cannot be evaluated; TargetGoneError where only the name, or its file, is
     not there.
     """
     plans, given = plan_target(request, config)
@@ -108,7 +108,7 @@ def plan_target(request: TargetRequest, config: Config) -> tuple[list[ModulePlan
 
 @contextlib.contextmanager
 def worker_errors_as_config(target: str) -> Iterator[None]:
-    """What becomes of workers meanwhile is told as ConfigError."""
+    """Errors of workers meanwhile become ConfigError."""
     try:
         yield
     except WorkerEndedError as error:

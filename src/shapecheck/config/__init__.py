@@ -1,4 +1,4 @@
-"""What a run is told: by `[tool.shapecheck]` in a pyproject.toml, and by the command line."""
+"""The settings of a run: by `[tool.shapecheck]` in a pyproject.toml, and by the command line."""
 
 from shapecheck.config.load_config import load
 from shapecheck.config.settings import Config, ConfigError, Example, interpreter

@@ -1,4 +1,4 @@
-"""What a run can be told, as one frozen `Config`."""
+"""All settings of a run, as one frozen `Config`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Config:
-    """Everything that a run can be told. Paths are absolute; globs are relative to `root`.
+    """All settings of a run. Paths are absolute; globs are relative to `root`.
 
     `tests` are looked for if None. Times are in seconds, `memory` in GiB. `jobs` of 0 means one worker a core.
     """

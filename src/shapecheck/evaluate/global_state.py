@@ -42,7 +42,7 @@ class GlobalState:
 
     @contextlib.contextmanager
     def preserve(self) -> Iterator[None]:
-        """After the body all is as it was before, or as `lasting` parts of the body have left it."""
+        """After the body all is as it was before, or as parts of the body under `let_changes_last` have left it."""
         before = snapshot()
         self._open.append(before)
         try:

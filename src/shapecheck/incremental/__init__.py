@@ -1,7 +1,7 @@
 """What earlier runs found out, kept in a folder that anyone may delete at any time.
 
-`Store` keeps texts under names. Whether what a text was computed from is still the same is told by `content` for whole
-files, and by a `Graph` of their surfaces for the names that a piece of code can reach.
+`Store` keeps texts under names. Whether what a text was computed from is still the same is decided by `content` for
+whole files, and by a `DependencyGraph` of their summaries for the names that a piece of code can reach.
 """
 
 from shapecheck.incremental.cache_store import Store, clean

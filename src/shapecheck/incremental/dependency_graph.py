@@ -1,9 +1,9 @@
-"""On which names of a project's files something leans, and whether any of them has changed.
+"""The dependency graph: on which names of a project's files something depends, and whether any of them has changed.
 
 What is bound to a name can be reached in few ways: by that name in its own file, by importing it, as a part of a
 module that was imported, by way of a string, or through another value that is made from it. All of these stand in the
 text of what reaches it, so that following them finds whatever a piece of code can depend on, and more. Code that hands
-a module on leans on all its names, code that looks for modules by other means (`importlib`, `sys.modules`) on
+a module on depends on all its names, code that looks for modules by other means (`importlib`, `sys.modules`) on
 everything. A base class leads to its subclasses, which can be asked for.
 
 The statements that do more than bind names are the acts. They are taken in the order in which they run.
@@ -28,7 +28,7 @@ _EXISTS, _ALL, _TREE = "", "*", "**"  # in place of a name: the file itself, all
 class GraphFile:
     """A file, the names that it may be imported by, and its surface. Of `outside` ones it matters what they use.
 
-    `told` are the names that its comments use.
+    `comment_names` are the names that its comments use.
     """
 
     file: str
@@ -39,7 +39,7 @@ class GraphFile:
 
 
 class DependencyGraph:
-    """Who leans on whom, among all names of some files."""
+    """What depends on what, among all names of some files."""
 
     def __init__(self, sources: Sequence[GraphFile]) -> None:
         self.surfaces = {source.file: source.surface for source in sources}
@@ -58,14 +58,14 @@ class DependencyGraph:
         self._files: dict[str, int] = {}
 
     def of_file(self, file: str) -> int:
-        """All that the code of a file leans on, and its comments, as a set of numbers."""
+        """All that the code of a file depends on, and its comments, as a set of numbers."""
         if file not in self._files:
             kinds = (self.surfaces[file].refers, self._comments[file]) if file in self.surfaces else ()
             self._files[file] = functools.reduce(operator.or_, (self.of(file, each) for each in kinds), 0)
         return self._files[file]
 
     def of(self, file: str, refers: References) -> int:
-        """All that some code in a file leans on."""
+        """All that some code in a file depends on."""
         direct = self._refer(file, refers)
         return direct if direct == self.everything else self._reachable(direct)
 

@@ -1,4 +1,4 @@
-"""What an evaluation depends on besides the project's own files, told without starting the interpreter."""
+"""What an evaluation depends on besides the project's own files, known without starting the interpreter."""
 
 from __future__ import annotations
 

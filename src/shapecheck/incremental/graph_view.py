@@ -1,4 +1,4 @@
-"""The graph of what leans on what, as one kind of result sees it."""
+"""The dependency graph, as one kind of result sees it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shapecheck.incremental.import_order import packages, steps_in_order
 
 
 class GraphView:
-    """A graph as one kind of result sees it: what runs in which order, and what all results lean on."""
+    """A graph as one kind of result sees it: what runs in which order, and what all results depend on."""
 
     def __init__(self, graph: DependencyGraph, roots: Sequence[str], always: Iterable[str]) -> None:
         self._graph = graph
@@ -32,7 +32,7 @@ class GraphView:
         self.base = content(repr([acts, sorted(others), self._state_key(dependencies)]).encode())
 
     def code_key(self, files: Iterable[str]) -> str:
-        """A hash of all that the code of these files leans on."""
+        """A hash of all that the code of these files depends on."""
         dependencies = 0
         for file in files:
             dependencies |= self._graph.of_file(file)

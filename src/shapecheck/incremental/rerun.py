@@ -20,7 +20,7 @@ from shapecheck.worker.rpc import ModulePlan, dump, load
 
 FOLDER = ".shapecheck_cache"
 _UNUSED = 30 * 24 * 3600.0  # seconds after which a result that no run asked for is put away
-# What shows only in how a report is told, and where it is kept, or how fast it comes.
+# What shows only in how a report is printed, and where it is kept, or how fast it comes.
 _OUTSIDE = frozenset({"output_format", "fail_on_unreached", "jobs", "root", "baseline", "cache"})
 _CONFIGURE = ("pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg", "conftest.py")
 
@@ -73,7 +73,7 @@ class Rerun:
     ) -> None:
         """Remember the report of a run that is worth it: one that came to its end, of files that stayed the same.
 
-        It leans on `files` and `sites` too, which the lock's templates lean on.
+        It depends on `files` and `sites` too, which the lock's templates depend on.
         """
         cut = report.cut or (report.tests is not None and report.tests.cut)
         loaded = {*memory.files.loaded, *files}
@@ -137,7 +137,7 @@ class Rerun:
 
 
 class _HashedFiles:
-    """Tells files and surroundings apart."""
+    """Content hashes of files, and the key of the environment."""
 
     def __init__(
         self,

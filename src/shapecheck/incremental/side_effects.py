@@ -42,7 +42,7 @@ _BASES = words(
     absl.testing.absltest.TestCase absl.testing.parameterized.TestCase"""
 )
 _METACLASSES = frozenset({"abc.ABCMeta", "enum.EnumMeta", "enum.EnumType"})
-_RULES = frozenset({"defjvp", "defvjp", "defjvps", "def_vmap"})  # what JAX's functions with rules of their own are told
+_RULES = frozenset({"defjvp", "defvjp", "defjvps", "def_vmap"})  # they give JAX's functions rules of their own
 # Modules that are wherever JAX is.
 _THERE = words(
     """abc collections contextlib copy dataclasses datetime enum functools itertools math operator os pathlib re string

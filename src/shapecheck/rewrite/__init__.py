@@ -58,7 +58,7 @@ def instrument(path: str, data: bytes, options: RewriteOptions) -> RewriteResult
     outcome = _outcome(read_module(path, clean), source, tree, options, path.rpartition("/")[2])
     result = insert(clean, outcome.insertions)
     if remove(path, result) != clean:
-        raise RewriteError("the inserted lines could not be told apart from others, so that nothing is inserted")
+        raise RewriteError("the inserted lines could not be distinguished from others, so that nothing is inserted")
     return RewriteResult(result, outcome)
 
 

@@ -114,7 +114,7 @@ def _is_int(annotation: ast.expr | None) -> bool:
 
 
 def _bindings(space: Space) -> Iterator[tuple[str, _Binding]]:
-    plain: set[int] = set()  # names whose binding is told already
+    plain: set[int] = set()  # names whose binding is known already
     for node in own_nodes(space):
         if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
             for target, value in _pairs(node):

@@ -35,7 +35,7 @@ class CallChecker(Listener):
     def do(self, tap: Tap | None, *, shapes: bool, warn: bool) -> None:
         """From now on, hold values against their claims if `shapes` says so, and let them through `tap`."""
         self._tap, self._shapes, self._warn = tap, shapes, warn
-        self._judged.clear()  # what was told in one way is told in another
+        self._judged.clear()  # what was reported in one way is reported in another
         self._reported.clear()
 
     def on_enter(self, opened: OpenCall) -> None:

@@ -18,7 +18,7 @@ _LONGEST = 500  # characters of a text that may be an annotation
 
 
 def context_statements(text: str, mentioned: frozenset[str], variables: Mapping[str, Any]) -> str:
-    """The statements. Plain variables are told only where the code has `mentioned` them: the others are left over."""
+    """The statements. Plain variables are stated only where the code has `mentioned` them: the others are left over."""
     lines: list[str] = []
     used: set[str] = set()
     for name in sorted({*_NAME.findall(text)} & variables.keys()):

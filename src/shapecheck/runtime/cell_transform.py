@@ -27,7 +27,7 @@ _MAGIC = re.compile(r"%%?[\w.]+")
 
 
 class CellTransformer(ast.NodeTransformer):
-    """Knows the cells of a shell, and puts probes into those that it begins to run. `failed` is told if it cannot."""
+    """Knows the cells of a shell, and puts probes into those that it begins to run. `failed` is called if it cannot."""
 
     def __init__(self, shell: Any, session: CheckSession, failed: Callable[[CheckError], None]) -> None:
         self._shell, self._session, self._failed = shell, session, failed

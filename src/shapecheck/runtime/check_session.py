@@ -42,7 +42,7 @@ def forget_traces() -> None:
 
 
 class CheckSession:
-    """Checks as `options` say, from `start` to `stop`. `asking` knows the claims."""
+    """Checks as `options` say, from `start` to `stop`. `client` asks the judge for the claims."""
 
     def __init__(self, options: RuntimeOptions, client: JudgeClient | None = None) -> None:
         self.client = client or JudgeClient(options.python)
@@ -62,7 +62,7 @@ class CheckSession:
         self.probing.look_for(options.root, options.include, options.prints, self._variable if options.prints else None)
 
     def change(self, options: RuntimeOptions) -> None:
-        """Check as other options say, what has probes already as well. Raises what was not told yet."""
+        """Check as other options say, what has probes already as well. Raises what was not reported yet."""
         try:
             self._let_go()
         finally:
@@ -109,7 +109,7 @@ class CheckSession:
                 self.__dict__.pop(made, None)
 
     def wait(self) -> None:
-        """Wait for callbacks, so that nothing is lost. Raises what they find, unless somebody was told already."""
+        """Wait for callbacks, so that nothing is lost. Raises what they find, unless it was reported already."""
         if "jax" not in sys.modules or not self.watches:
             return
         import jax  # noqa: PLC0415 - the program has it

@@ -18,7 +18,7 @@ _OURS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def no_other_record() -> None:
-    """JAX logs whatever a callback raises: of what is told already, once is enough."""
+    """JAX logs whatever a callback raises: of what is reported already, once is enough."""
     logging.getLogger("jax._src.callback").addFilter(_is_others)
 
 

@@ -1,4 +1,4 @@
-"""The program's side of the referee: one process of ours for each of the program's."""
+"""The program's side of the judge: one server process of ours for each of the program's."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _START = (
 
 
 class JudgeClient:
-    """Asks the referee, which is started with the first question. Any thread may ask; a forked process has its own."""
+    """Asks the judge server, which starts with the first question. Any thread may ask; a forked process has its own."""
 
     def __init__(self, python: str = "") -> None:
         self._python = python or os.environ.get("SHAPECHECK_PYTHON") or sys.executable
@@ -33,7 +33,7 @@ class JudgeClient:
     def read_file(self, file: str, source: bytes, version: int = 0) -> tuple[ModulePlan, frozenset[int]] | None:
         """What to observe in a file, and the sites that can be judged at once; None if it claims nothing.
 
-        The versions of a file are told apart: what was defined by an earlier one may be called yet.
+        The versions of a file are kept apart: what was defined by an earlier one may be called yet.
         """
         return self._plan({"op": "read_file", "file": file, "text": source.decode("latin-1"), "version": version})
 
@@ -51,7 +51,7 @@ class JudgeClient:
         return list(self._request({"op": "judge", "evaluation": evaluation, "over": over}))
 
     def close(self) -> None:
-        """End the referee; another question starts another."""
+        """End the server; another question starts another."""
         with self._lock:
             if self._process is not None:
                 _end(self._process, self._owner)
@@ -109,7 +109,7 @@ class JudgeClient:
 
 
 def _end(process: subprocess.Popen[bytes], owner: int) -> None:
-    """Let a referee end, if it belongs to this process and not to the one that it was forked from."""
+    """Let a server end, if it belongs to this process and not to the one that it was forked from."""
     if owner == os.getpid() and process.returncode is None:
         cast("IO[bytes]", process.stdin).close()
         process.wait()

@@ -1,4 +1,4 @@
-"""What becomes of values that are not finite: raised, told, or counted as what was told before, passed on."""
+"""What becomes of values that are not finite: raised, logged, or counted as what was reported before, passed on."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ValuePlace:
     thread: int = field(default_factory=threading.get_ident)
 
 
-# Is told where, what in words, and whether what the value was made of was not finite either; says whether to stop.
+# Gets where, what in words, and whether what the value was made of was not finite either; says whether to stop.
 Failed = Callable[[ValuePlace, str, bool], bool]
 
 
@@ -93,8 +93,8 @@ class LogNonFinite:
         self._again = again
         self._lock = threading.Lock()
         self._reported: set[str] = set()
-        self._around: set[str] = set()  # stages around a value that was told
-        self._passing: set[str] = set()  # gradients, since one that was told
+        self._around: set[str] = set()  # stages around a value that was reported
+        self._passing: set[str] = set()  # gradients, since one that was reported
         self._passed: Counter[str] = Counter()
 
     def handle(self, place: ValuePlace, text: str, follows: bool) -> bool:
@@ -118,7 +118,7 @@ class LogNonFinite:
         title, known = place.title, place.title in self._reported
         if place.gradient:
             # A backward pass goes through the same places each time, from where it became so. Where it comes to one
-            # of them a second time, and not to what was told, it became so anew.
+            # of them a second time, and not to what was reported, it became so anew.
             if known:
                 self._passing.clear()
                 return False

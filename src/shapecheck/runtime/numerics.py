@@ -16,7 +16,7 @@ from shapecheck.evaluate.stages.value_taps import Arrays, Sink, is_inexact, is_s
 from shapecheck.runtime.nonfinite_policy import Failed, ValuePlace
 from shapecheck.syntax.intended_nonfinite import INFINITY
 
-_MOST = 12  # arrays that went in whose ranges are told
+_MOST = 12  # arrays that went in whose ranges are shown
 _OUT, _IN = 3, 4  # numbers that are sent of each array
 _HINT = "  (if infinity is meant, as in a mask: --nan-only, or nan_only=True, lets it pass)"
 

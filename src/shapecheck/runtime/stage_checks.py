@@ -29,7 +29,7 @@ from shapecheck.syntax.intended_nonfinite import INFINITY, NAN
 from shapecheck.templates import log_records
 from shapecheck.worker.rpc import as_shown
 
-_MOST = 3  # paths beside the first that are told
+_MOST = 3  # paths beside the first that are shown
 _GIVEN = 256  # arrays that a value may come from
 _NONE = numerics.NamedArrays((), ())
 

@@ -26,7 +26,7 @@ def wrap_assignments(tree: ast.Module, globs: Sequence[str]) -> ast.Module:
 
 @dataclass(frozen=True)
 class ValueOrigin:
-    """What a value is made of: variables and attributes of such (`self.layer`), and NaN or infinity if `meant`."""
+    """What a value is made of: variables and attributes of such (`self.layer`), and NaN or infinity if `intended`."""
 
     names: tuple[str, ...] = ()
     intended: frozenset[str] = frozenset()

@@ -4,7 +4,8 @@ A size is a tuple of ints, one for each sample, because symbolic dims are compar
 given several distinct numbers at once, and two dims are equal if they are equal in every sample.
 
 Arithmetic is Python's own (`/` gives a float, `//` rounds down), because jaxtyping evaluates its expressions with
-Python. What cannot be the size of an axis (a fraction, a division by zero, a number beyond any memory) is `Undefined`.
+Python. What cannot be the size of an axis (a fraction, a division by zero, a number beyond any memory) raises
+`UndefinedSizeError`.
 """
 
 from __future__ import annotations
@@ -163,7 +164,7 @@ def evaluate(
     """The size of an expression under `count` samples.
 
     `env` gives the sizes of names, each with `count` entries; `arguments` those of names inside braces (by default
-    the same). Raises `UnboundName` where a name has no size, and `Undefined` where a sample's value is no size.
+    the same). Raises `UnboundName` where a name has no size, and `UndefinedSizeError` where a sample's value is no size.
     """
     values = _values(expression, env, env if arguments is None else arguments, count)
     return tuple(_whole(value, expression) for value in values)

@@ -48,7 +48,7 @@ def fold_locations(items: Iterable[tuple[StageLocation, _T]]) -> list[tuple[Stag
 
 
 def unfold_locations(items: Iterable[tuple[StageLocation, _T]]) -> Iterator[tuple[StageLocation, _T]]:
-    """Each stage on its own: the inverse of `folded`."""
+    """Each stage on its own: the inverse of `fold_locations`."""
     for place, content in items:
         for path in _paths(place.path):
             for call in range(place.first, place.last + 1):

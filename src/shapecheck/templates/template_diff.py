@@ -27,7 +27,7 @@ class StagePart:
 class Drift:
     """A stage, or several that differ alike. `parts` differ, the most telling first.
 
-    One that is `added` or `removed` has its `shapes`, and counts the stages `inside` of it, which are not told apart.
+    One that is `added` or `removed` has its `shapes`, and counts the stages `inside` of it, which are not listed.
     """
 
     kind: Kind
@@ -42,7 +42,7 @@ _Change = tuple[Kind, str, tuple[StagePart, ...], str, int]
 
 
 def drift(was: LockedTemplate, now: LockedTemplate) -> list[Drift]:
-    """All differences, sorted by place; what repeats itself is told once.
+    """All differences, sorted by place; what repeats itself is listed once.
 
     Where only one of the two had to be evaluated for some size of a free dim, that is no difference.
     """
@@ -116,7 +116,7 @@ def _format_parameters(shapes: Shapes) -> str:
 def _alone(
     some: Mapping[StageLocation, Shapes], others: Mapping[StageLocation, Shapes]
 ) -> Iterator[tuple[StageLocation, Shapes, int]]:
-    """The stages that only `some` has, with how many more there are inside: those are not told by themselves."""
+    """The stages that only `some` has, with how many more there are inside: those are not listed by themselves."""
     alone = [place for place in some if place not in others]
     outer = _outermost(alone)
     for place in outer:
@@ -140,7 +140,7 @@ def wholes(path: str) -> Iterator[str]:
 def _changes_params(change: _Change, *, alone: bool = False) -> bool:
     """Whether a stage holds more or fewer parameters than before; with `alone`, whether it differs in nothing else.
 
-    One that a part of it explains is not told: a single layer would be told for each of those around it.
+    One that a part of it explains is not listed: a single layer would be listed for each of those around it.
     """
     kind, _, parts, _, _ = change
     if kind != "changed":

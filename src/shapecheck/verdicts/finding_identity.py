@@ -34,6 +34,6 @@ def hash_findings(findings: Sequence[Finding], sources: Mapping[str, Sequence[st
 
 
 def digest(*parts: str) -> str:
-    """Hash some texts, told apart from each other, to 32 hexadecimal digits."""
+    """Hash some texts, kept apart from each other, to 32 hexadecimal digits."""
     text = "\0".join(parts).encode("utf-8", "surrogatepass")
     return hashlib.sha256(text).hexdigest()[:32]

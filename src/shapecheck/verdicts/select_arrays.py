@@ -27,7 +27,7 @@ class NoArrayError(Exception):
 def select_annotated(claim: Claim, value: Value) -> list[SelectedArray]:
     """The arrays that an annotation's spec is about: all of them must fit.
 
-    Raises WrongStructureError where a tuple has another length, NothingThereError where no array is found.
+    Raises WrongStructureError where a tuple has another length, NoArrayError where no array is found.
     """
     parts = list(_walk(value, claim.select, ""))
     if not parts:
@@ -38,7 +38,7 @@ def select_annotated(claim: Claim, value: Value) -> list[SelectedArray]:
 def select_described(claim: Claim, value: Value) -> list[list[SelectedArray]]:
     """The readings of a comment: lists of arrays, each of which must fit all through; one such list suffices.
 
-    Raises NothingThereError where no array is found.
+    Raises NoArrayError where no array is found.
     """
     if "?" in claim.select:
         raise NoArrayError("evaluation cannot look inside the value")
@@ -63,7 +63,7 @@ def select_described(claim: Claim, value: Value) -> list[list[SelectedArray]]:
     if claim.part:
         return _entries(picked, claim.part.split("|"), leaves)
     if claim.notation == "docstring" and isinstance(picked, TreeValue) and picked.kind == "tuple":
-        # "The output is an array of shape ...", and what is returned with it is told elsewhere.
+        # "The output is an array of shape ...", and what is returned with it is described elsewhere.
         return [leaves, *([SelectedArray(each)] for each in picked.children if isinstance(each, ArrayValue))]
     return [leaves]
 

@@ -1,4 +1,4 @@
-"""What the results of a run lean on in common, and what single files add to that."""
+"""Cache keys: what the results of a run depend on in common, and what single files add to that."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Files:
 
 
 class ModuleView(Protocol):
-    """What modules have in common for those who import some of them, and what single files lean on."""
+    """What modules have in common for those who import some of them, and what single files depend on."""
 
     @property
     def base(self) -> str:
@@ -41,7 +41,7 @@ class ModuleView(Protocol):
 class KnownFile:
     """A file, and the names that it may be imported by; of `outside` ones it matters only what they use.
 
-    `told` are the names that its comments use: a global of that name would say what they mean.
+    `comment_names` are the names that its comments use: a global of that name would say what they mean.
     """
 
     file: str
@@ -52,7 +52,7 @@ class KnownFile:
 
 
 class FileHashes(Protocol):
-    """How files and surroundings are told apart; "" is the hash of what cannot be read."""
+    """Content hashes of files, and the key of the environment; "" is the hash of what cannot be read."""
 
     def content(self, file: str) -> str:
         """A hash of a file."""
@@ -116,7 +116,7 @@ class CacheKeys:
         self.imports = digest([self._bases, self._outlines(known), self._mentions(known)])
 
     def base(self, kind: Kind) -> str:
-        """A hash of what all results of one kind lean on."""
+        """A hash of what all results of one kind depend on."""
         return self._bases[kind]
 
     def code_key(self, kind: Kind, files: Iterable[str]) -> str:

@@ -21,10 +21,10 @@ _MESSAGE = 4096  # bytes, more than any has
 
 
 class ForkServers:
-    """Starts processes from one stem for each interpreter: from the second on, they need not wait for JAX.
+    """Starts processes from one fork server for each interpreter: from the second on, they need not wait for JAX.
 
     Use as a context manager. Only Linux forks processes safely that have loaded the system's libraries; elsewhere,
-    and where the stem is of no use, each process is started by itself.
+    and where the fork server is of no use, each process is started by itself.
     """
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class ForkServers:
 
 
 def _start_server(python: str) -> _ForkServer | None:
-    """A stem; None if the interpreter is none, or has no JAX."""
+    """A fork server; None if the interpreter is none, or has no JAX."""
     try:
         server = _ForkServer(python)
     except OSError:
@@ -80,7 +80,7 @@ def _start_server(python: str) -> _ForkServer | None:
 
 
 class _ForkServer:
-    """A process that forks others."""
+    """A process that forks others, which has JAX imported."""
 
     def __init__(self, python: str) -> None:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -110,7 +110,7 @@ class _ForkServer:
         return "ready" in self._answer()
 
     def fork(self, cwd: Path) -> _ForkedProcess | None:
-        """A process in this folder; None if there is no stem any more."""
+        """A process in this folder; None if there is no fork server any more."""
         pipes = [os.pipe() for _ in range(3)]
         (stdin, to_stdin), (from_stdout, stdout), (from_stderr, stderr) = pipes
         try:
@@ -130,7 +130,7 @@ class _ForkServer:
         """The exit status of a process that was forked, when it has ended; None if that takes longer."""
         with self._changed:
             self._changed.wait_for(lambda: self._gone or pid in self._statuses, timeout)
-            # Who ended the stem has ended the process too, or it ends now that nobody asks it.
+            # Who ended the server has ended the process too, or it ends now that nobody asks it.
             return self._statuses.get(pid, -signal.SIGKILL if self._gone else None)
 
     def close(self) -> None:
@@ -163,7 +163,7 @@ class _ForkServer:
 
 
 class _ForkedProcess:
-    """A process that a stem has forked."""
+    """A process that a fork server has forked."""
 
     def __init__(self, server: _ForkServer, pid: int, stdin: int, stdout: int, stderr: int) -> None:
         self._server, self.pid = server, pid

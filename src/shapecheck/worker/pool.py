@@ -47,7 +47,7 @@ class Spare:
         """Begin to start it, unless that was done before."""
 
         def begin() -> None:
-            with contextlib.suppress(WorkerError):  # told when there is need of it
+            with contextlib.suppress(WorkerError):  # set when there is need of it
                 self._worker = start()
 
         if self._thread is None:
@@ -69,7 +69,7 @@ class Spare:
 
 
 class WorkerPool:
-    """At most `jobs` workers, the first in the caller's own thread. Nothing outlives `run`, however it ends."""
+    """At most `jobs` workers, the first in the caller's own thread. Nothing outlives `run_phase`, however it ends."""
 
     def __init__(self, start: Callable[[], Worker], jobs: int, worthwhile: int, lock: threading.Lock) -> None:
         self._start, self.jobs, self.worthwhile, self.lock = start, jobs, worthwhile, lock

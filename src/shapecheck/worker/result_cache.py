@@ -2,7 +2,7 @@
 
 A result holds as long as the files are the same whose functions ran for it (the probes tell), the test file or module
 that it belongs to, all names of the project that the code of these files may reach, and what all of a project's
-results lean on: the environment, the settings, and what modules do on import besides binding names. Files whose
+results depend on: the environment, the settings, and what modules do on import besides binding names. Files whose
 functions run on import count with their whole content.
 """
 
@@ -45,7 +45,7 @@ class CachedCollection:
 
 @dataclass(frozen=True)
 class _FreshResults:
-    """A result of this run, the files that it leans on, and what else must be the same."""
+    """A result of this run, the files that it depends on, and what else must be the same."""
 
     kind: Kind
     files: tuple[str, ...]
@@ -143,7 +143,7 @@ class ResultCache:
         troubles: Sequence[Trouble],
         recalled: Iterable[str],
     ) -> None:
-        """Write what is new. If all that results lean on has changed, those which were `recalled` are written again."""
+        """Write what is new. If what all results depend on has changed, those that were `recalled` are too."""
         if self._hashing.were_written(self.files.loaded):
             return  # nobody knows which text was evaluated
         cache_keys = self._cache_keys
@@ -157,7 +157,7 @@ class ResultCache:
         for slot, new in self._new.items():
             deps = {file: cache_keys.stamp(file) for file in new.files}
             dependencies = cache_keys.code_key(new.kind, new.files)
-            value = {"base": cache_keys.base(new.kind), "deps": deps, "leans": dependencies, "also": new.also}
+            value = {"base": cache_keys.base(new.kind), "deps": deps, "dependencies": dependencies, "also": new.also}
             self._write(slot, {**value, "result": new.result})
         if any(trouble.code != "SC303" for trouble in troubles):
             return  # an import that ended a worker, or that there was no time for, may do better the next time
@@ -197,7 +197,7 @@ class ResultCache:
         found = self._load(slot)
         if found is None or found.get("base") != self._bases[kind] or found["also"] != also:
             return None
-        if not self._is_same(found["deps"]) or found["leans"] != self._cache_keys.code_key(kind, found["deps"]):
+        if not self._is_same(found["deps"]) or found["dependencies"] != self._cache_keys.code_key(kind, found["deps"]):
             return None
         return found["result"]
 
@@ -214,7 +214,7 @@ class ResultCache:
     def _files(
         self, touched: Iterable[tuple[str, int]], runs: Iterable[Sequence[Evaluation]], own: Iterable[str]
     ) -> tuple[str, ...]:
-        """The files that a result leans on: those that it names lines and sites of, too."""
+        """The files that a result depends on: those that it names lines and sites of, too."""
         paths = {path for path, _ in touched}
         for evaluation in (evaluation for run in runs for evaluation in run):
             paths.update(call.path for call in evaluation.calls)

@@ -26,7 +26,7 @@ _CODES = {"changed": "SC501", "added": "SC502", "removed": "SC503"}
 class LockCheck:
     """What a check of the lock has shown. `broken` are targets that cannot be evaluated, and why.
 
-    `files`, `sites` and `python` are what the evaluations lean on.
+    `files`, `sites` and `python` are what the evaluations depend on.
     """
 
     counts: LockCounts
@@ -40,7 +40,7 @@ class LockCheck:
 
     @property
     def complete(self) -> bool:
-        """Whether all targets came to their end, so that it is known what they lean on."""
+        """Whether all targets came to their end, so that it is known what they depend on."""
         return all(entry.status == "ok" for entry in self.entries)
 
     def text(self, file: Path) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Kept targets evaluated again, or remembered where nothing has changed that they lean on."""
+"""Kept targets evaluated again, or remembered where nothing has changed that they depend on."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def as_locked(request: TargetRequest, found: EvaluatedTemplate) -> LockedTemplat
 
 
 def _state(python: str, sites: Iterable[str], files: Iterable[str], request: TargetRequest) -> str:
-    """One hash for all that a template leans on."""
+    """One hash for all that a template depends on."""
     read = {file: _content(file) for file in (*files, *batches(request.args, request.folder))}
     folders = {str(folder) for file in files for folder in Path(file).parents[:2]}
     parts: Mapping[str, object] = {

@@ -21,7 +21,7 @@ from shapecheck.templates.template_diff import drift
 def write(
     lock: Path, target: str | None, init: Sequence[str], args: Sequence[str], config: Config, say: Callable[[str], None]
 ) -> None:
-    """Evaluate a target, or all that are kept, and write what is; `say` is told what has changed.
+    """Evaluate a target, or all that are kept, and write what is; `say` gets what has changed, as text.
 
     Without arguments, those that are kept of the target stay. Kept targets that are gone are left out. Raises
     ConfigError, and writes nothing, if a target cannot be evaluated.

@@ -69,7 +69,7 @@ class StageCollector:
         return list_runs(self._top)
 
     def _tap_result(self, record: Record, result: Any, came: list[Named]) -> Any:
-        """The result; the host is told of its arrays, and of what it `came` from: inputs, parameters, states twice."""
+        """The result; the host receives its arrays, and of what it `came` from: inputs, parameters, states twice."""
         outputs = parameter_arrays.arrays(result)
         if not any(isinstance(array, jax.core.Tracer) for _, array in outputs):  # then JAX tells nobody of those inside
             if not outputs and any(isinstance(array, jax.core.Tracer) for each in came for _, array in each):

@@ -17,7 +17,7 @@ _IN_TABLE = "['"  # in the names of what a table holds
 
 @dataclass
 class Arrival:
-    """What the host was told of one run. `number` says in which order it was told.
+    """What the host received of one run. `number` says in which order.
 
     `states` are what the stage keeps for its next run, and whether that is `updated`.
     """
@@ -60,7 +60,7 @@ class _Runs:
         self._calls: Counter[str] = Counter()
 
     def add(self, records: Sequence[Record], parent: int | None, span: tuple[int, int]) -> None:
-        """Those of `records` that the host was told of in this interval."""
+        """Those of `records` that the host received in this interval."""
         for record, index in _in_order(records, span):
             stage, arrival, place = record.stage, record.arrivals[index], len(self.found)
             if stage is None:
@@ -69,7 +69,7 @@ class _Runs:
             self._calls[record.path] += 1
             values = arrival.inputs, arrival.outputs, arrival.parameters, arrival.states, arrival.updated
             self.found.append(StageRun(record.path, stage.step.type, call, parent, stage.step.source, *values))
-            # What is inside of a run is told before it, and after the run before it.
+            # What is inside of a run arrives before it, and after the run before it.
             before = record.arrivals[index - 1].number if index else span[0]
             is_last = index + 1 == len(record.arrivals)
             self.add(_completed_records(record), place, (before, span[1] if is_last else arrival.number))
@@ -91,7 +91,7 @@ def _number(arrival: Arrival) -> int:
 
 
 def _completed_records(above: Record) -> list[Record]:
-    """The stages inside of one that ran; those inside of what did not, or was not told of, in its place.
+    """The stages inside of one that ran; those inside of what did not, or did not arrive, in its place.
 
     A function without parts of its own is shown by what it calls, if that is a whole model, and gives what it gives.
     """

@@ -101,7 +101,7 @@ def _wrap_init(
 
     That is the same run, if nobody counts its cost, or wants its values: a run that makes the parameters updates no
     running averages and no cache.
-    What the model holds is told to the runs of its module, which may be under a `scan` or `vmap` themselves.
+    What the model holds is counted for the runs of its module, which may be under a `scan` or `vmap` themselves.
     """
 
     @functools.wraps(function)

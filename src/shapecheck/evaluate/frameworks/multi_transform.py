@@ -120,7 +120,7 @@ def _runs(function: Any, frame: FrameType) -> bool:
 
 
 def _has_defaults(function: Any, frame: FrameType) -> bool:
-    """Whether the parameters that have defaults have these: so functions are told apart that a loop makes."""
+    """Whether the parameters that have defaults have these: so functions are distinguished that a loop makes."""
     parameters = inspect.signature(_plain(function)).parameters.values()
     defaults = [(p.name, p.default) for p in parameters if p.default is not inspect.Parameter.empty]
     return all(frame.f_locals.get(name) is default for name, default in defaults)

@@ -52,7 +52,7 @@ def run_abstractly(function: Callable[..., Any], *args: Any, **kwargs: Any) -> N
 
 
 def run_by(evaluate: Evaluate, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> None:
-    """As `run`, by another `evaluate`."""
+    """As `run_abstractly`, by another `evaluate`."""
     structs, rebuild = split_arrays((list(args), dict(kwargs)))
 
     def call_rebuilt(arrays: Sequence[Any]) -> None:

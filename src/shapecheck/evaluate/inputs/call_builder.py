@@ -54,7 +54,7 @@ from shapecheck.worker.rpc import ConfiguredExample
 
 
 class CallBuilder:
-    """Makes recipes for calls of functions, and of the methods of `models`."""
+    """Makes call specs for functions, and of the methods of `models`."""
 
     def __init__(self, recorder: Recorder, models: Models) -> None:
         self.recorder, self.models = recorder, models

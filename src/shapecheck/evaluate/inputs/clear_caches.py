@@ -1,7 +1,7 @@
 """What earlier evaluations have left in caches is forgotten before the next one.
 
 A function whose result is remembered does not run again: it would not be seen, its file would not be known as a part of
-what leans on it, and what it gave under an earlier trace holds tracers that belong nowhere any more.
+what depends on it, and what it gave under an earlier trace holds tracers that belong nowhere any more.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ class InventedSizes:
 class SizeAssignment:
     """What each dim name stands for in one attempt.
 
-    `known` are sizes told by the constructor, by fields or by the configuration; all other names are free. Names are
+    `known` are sizes known from the constructor, by fields or by the configuration; all other names are free. Names are
     handed out as they are met, so `prepare` must have seen the specs before symbols are asked for.
     """
 

@@ -66,7 +66,7 @@ class Synthesis:
         skip: int = 0,
         constructing: bool = False,
     ) -> tuple[list[Any], dict[str, Any]]:
-        """Arguments for `function`: `described` gives spec and dtype of arrays told by comments or docstrings.
+        """Arguments for `function`: `described` gives spec and dtype of arrays from comments or docstrings.
 
         Those that are `given` may be arguments of others: `cfg.depth` of `cfg`. Raises CannotSynthesiseError for the
         first parameter that nothing explains, ExampleError for a given one that is not there.

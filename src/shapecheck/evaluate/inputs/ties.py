@@ -3,7 +3,7 @@
 `x: "time d"` may run only where `time` equals the number of heads. A tie is explained by a relation that the source
 writes, by a namesake, or as an alias: the feature axis of an argument has the size of the model's own axis that it
 meets, under another name. Two names of one signature, an extent and a constructor's integer, or a size that the same
-array has already, are told apart by the claims: a tie of these is one that nothing explains, and a finding.
+array has already, are distinguished by the claims: a tie of these is one that nothing explains, and a finding.
 """
 
 from __future__ import annotations

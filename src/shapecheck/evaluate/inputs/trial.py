@@ -1,4 +1,4 @@
-"""What a search is made of: a trial to make, a recipe that makes it, and the outcome."""
+"""What a search is made of: a trial, the call spec that binds it to arguments, and the outcome."""
 
 from __future__ import annotations
 

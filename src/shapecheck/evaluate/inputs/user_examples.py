@@ -102,7 +102,7 @@ def fit_arguments(
     try:
         signature = inspect.signature(function)
         taken = signature.bind_partial(*args, **kwargs).arguments
-    except (TypeError, ValueError):  # built in, and silent about its parameters; or told as what does not fit
+    except (TypeError, ValueError):  # built in, and silent about its parameters; or reported as what does not fit
         return list(borrowed.values()), {}
     free = {name: p for name, p in signature.parameters.items() if name not in taken}
     named = {n: v for n, v in borrowed.items() if n in free and free[n].kind in (_BY_NAME, _BY_EITHER)}

@@ -191,7 +191,7 @@ class PlanLoader(importlib.machinery.SourceFileLoader):
             raise
         finally:
             disable_typecheckers.stand_aside_where_loaded()
-            # What the import ran, all evaluations lean on, and not just the one that happened to import it.
+            # What the import ran, all evaluations depend on, and not just the one that happened to import it.
             importer.ran |= {(path, scope) for path, scope in recorder.touched if scope}
             recorder.touched = before
             importer.executing.pop()

@@ -161,7 +161,7 @@ class ComparisonSession:
             search = Search(entry, making(self._call_builder()), self._recorder, seconds)
             return search.numbers(), search.attempts.axes
         except _USERS:
-            return None, ()  # with values it may be otherwise; and else that is told
+            return None, ()  # with values it may be otherwise; and else that is reported
 
     def _call_builder(self, build: Callable[[LazyCall], Any] | None = None) -> CallBuilder:
         self._made = made = InventedSizes(**self._settings.get("made", {}))

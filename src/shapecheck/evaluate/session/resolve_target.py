@@ -22,7 +22,7 @@ class NameGoneError(ExampleError):
 def resolve_target(call: str, importer: PlanImporter, *, installed: bool = False) -> Any:
     """Import the module and look the name up; with `installed`, of other modules than the planned ones too.
 
-    Raises ExampleError for what is not there, with the nearest name that is: GoneError if only the name is missing.
+    Raises ExampleError for what is not there, with the nearest name that is: NameGoneError if only the name is missing.
     """
     where, _, name = call.rpartition(":")
     plan = next((p for p in importer.plans.values() if where in (p.name, p.path)), None)

@@ -45,7 +45,7 @@ def split_factory_result(
     if is_model(called) or isinstance(called, tuple):
         return called, (), args
     inputs = [*given.args, *given.kwargs.values(), *given.borrowed.values()]
-    # Where inputs may be tables too, as parameters are, it is by their number that they are told apart.
+    # Where inputs may be tables too, as parameters are, it is by their number that they are distinguished.
     least = len(inputs) if any(isinstance(each, (Mapping, list, tuple)) for each in inputs) else 0
     first = _parameters(args, least)
     return called, args[:first], args[first:]

@@ -30,7 +30,7 @@ _Named = Mapping[_Path, Any]
 class _Turn:
     """What a body of `scan`, or a function under `vmap`, is given: some as it is, of others slices.
 
-    These have other shapes inside of it. Those that are known by their identity are told by that.
+    These have other shapes inside of it. Those that are known by their identity are recognised by it.
     """
 
     same: _Named
@@ -39,7 +39,7 @@ class _Turn:
 
 
 class StackedParameters:
-    """The scans that are under way, while they are `noticed`."""
+    """The scans that are under way, under `observe_scans`."""
 
     def __init__(self, is_mine: Callable[[], bool]) -> None:
         """`is_mine` says whether the thread that runs is to be looked at."""

@@ -98,8 +98,8 @@ class StageMemo:
     ) -> tuple[Any, Hashable]:
         """The result of `function(*args, **kwargs)`, and the call's key (None if it is unlike any other).
 
-        Where it has to begin again, it calls `forget` before. What is to be told apart in calls that JAX cannot tell
-        apart, `tell` gives for their tracers.
+        Where it has to begin again, it calls `forget` before. What distinguishes calls that JAX cannot tell
+        apart, `extra_key` gives for their tracers.
         """
         try:
             given = SplitArguments((list(args), dict(kwargs)))

@@ -1,9 +1,9 @@
 """Looking at values where they are computed: inside `jit`, `vmap`, `scan` and `grad`, and outside of them.
 
-A tap is the identity on arrays, with a function on the host that is told of them. How it gets there:
+A tap is the identity on arrays, with a function on the host that receives them. How it gets there:
 - `jax.custom_batching.custom_vmap` lifts it out of `vmap`: it sees the arrays whole, with the mapped axes in front.
 - `jax.pure_callback` tells the host. It may stand anywhere, under `jax.checkpoint` too.
-- What it answers is selected on, so that nothing which uses the value runs before the host was told.
+- What it answers is selected on, so that nothing which uses the value runs before the host has it.
   (https://docs.jax.dev/en/latest/external-callbacks.html: a pure callback whose result nobody uses may be left out.)
 - `jax.custom_vjp` puts it on the cotangent, for which reason forward-mode derivatives do not go through it.
 """
@@ -25,10 +25,10 @@ Arrays = Sequence[Any]  # of JAX, or of NumPy on the host
 
 @dataclass(frozen=True)
 class Sink:
-    """What is to be known of arrays, and who is told of it on the host.
+    """What is to be known of arrays, and who receives it on the host.
 
     `worth` says whether they are worth it, `parts` computes what is sent. Both are given the tapped arrays, `parts`
-    those too that they came from. `told` is given the shapes of all, and the parts. It may raise, and its answer is
+    those too that they came from. `receive` is given the shapes of all, and the parts. It may raise, and its answer is
     given to `after`, if there is one, where the value is computed.
 
     If `worth` and `parts` take arrays of NumPy as well, `on_host`, they are given those where all lie on one device:
@@ -43,7 +43,7 @@ class Sink:
 
 
 def tap(value: Any, given: Any, sink: Sink, which: Callable[[Any], bool] | None = None) -> Any:
-    """`value`, a pytree, whose arrays of inexact numbers, or `which`, are told to `sink` as they are computed.
+    """`value`, a pytree, whose arrays of inexact numbers, or `which`, are sent to `sink` as they are computed.
 
     Those of `given` are what they came from.
     """
@@ -70,7 +70,7 @@ def tap(value: Any, given: Any, sink: Sink, which: Callable[[Any], bool] | None 
 
 
 def tap_gradient(value: Any, sink: Callable[[Any], Sink]) -> Any:
-    """`value`, the cotangents of whose arrays are told when they are computed: each to the sink that it has."""
+    """`value`, the cotangents of whose arrays are sent when they are computed: each to the sink that it has."""
 
     def tap_leaf(leaf: Any) -> Any:
         return _tap_array(leaf, sink(leaf)) if is_inexact(leaf) else leaf
@@ -126,7 +126,7 @@ def is_inexact(value: Any) -> bool:
 
 
 def _send_unmapped(sink: Sink) -> Callable[[Arrays, Arrays], jax.Array]:
-    """Tells the sink of whole arrays, whatever they are mapped over, and gives True and the sink's answer."""
+    """Sends whole arrays to the sink, whatever they are mapped over, and gives True and the sink's answer."""
 
     @custom_vmap
     def good(outs: Arrays, ins: Arrays) -> jax.Array:
