@@ -31,15 +31,31 @@ LINES = ("y = x @ w  # (a, b)",)
 
 
 def finding(severity: Severity = "error", code: str = "SC201") -> Finding:
-    return Finding(code, severity, "pkg/a.py", Span(1, 1, 1, 2), "comment says (a, b), but y is (b, a)", claimed="a b")
+    return Finding(
+        code=code,
+        severity=severity,
+        path="pkg/a.py",
+        span=Span(1, 1, 1, 2),
+        message="comment says (a, b), but y is (b, a)",
+        claimed="a b",
+    )
 
 
-PASS = Report((), Summary(2, 2, 1), (), (), files=1, sources=(("pkg/a.py", LINES),))
-WRONG = replace(PASS, findings=(finding(),), summary=Summary(2, 1, 1, 1))
+PASS = Report(
+    findings=(),
+    summary=Summary(total=2, verified=2, verified_for_all_sizes=1),
+    unreached=(),
+    entries=(),
+    files=1,
+    sources=(("pkg/a.py", LINES),),
+)
+WRONG = replace(
+    PASS, findings=(finding(),), summary=Summary(total=2, verified=1, verified_for_all_sizes=1, mismatched=1)
+)
 NOTED = replace(
     PASS,
     findings=(finding("note", "SC302"),),
-    summary=Summary(2, 1, 1, 0, 0, 1),
+    summary=Summary(total=2, verified=1, verified_for_all_sizes=1, mismatched=0, tentative=0, unreached=1),
     unreached=(UnreachedClaim("pkg/a.py", 7, "it decides on a value"),),
 )
 
@@ -436,8 +452,9 @@ from shapecheck.model import *
 def check(paths, config, *, progress=None, stdin=None, echo=False):
     progress("evaluating models", 1, 4)
     time.sleep({seconds})
-    finding = Finding("SC201", "error", "a.py", Span(1, 1, 1, 2), "{message}")
-    return Report((finding,) * {count}, Summary(1, 0, 0, 1), (), ())
+    finding = Finding(code="SC201", severity="error", path="a.py", span=Span(1, 1, 1, 2), message="{message}")
+    summary = Summary(total=1, mismatched=1)
+    return Report(findings=(finding,) * {count}, summary=summary, unreached=(), entries=())
 shapecheck.commands.check = sys.modules["shapecheck.commands.check"] = types.ModuleType("shapecheck.commands.check")
 shapecheck.commands.check.check = check
 from shapecheck.cli import main

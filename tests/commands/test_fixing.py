@@ -22,11 +22,20 @@ TEXT = '# coding: utf-8\nprint("é", x, y)\nlast'
 
 def finding(column: int, end: int, new: str) -> Finding:
     span = Span(2, column, 2, end)
-    return Finding("SC401", "warning", "a.py", span, "", fix=(Edit(span, new),))
+    return Finding(code="SC401", severity="warning", path="a.py", span=span, message="", fix=(Edit(span, new),))
 
 
 def fixed(data: bytes, *findings: Finding, checked: str = TEXT) -> FixedFile:
-    (result,) = fix.fixes(Report(findings, Summary(), (), (), sources=(("a.py", tuple(checked.split("\n"))),)), data)
+    (result,) = fix.fixes(
+        Report(
+            findings=findings,
+            summary=Summary(),
+            unreached=(),
+            entries=(),
+            sources=(("a.py", tuple(checked.split("\n"))),),
+        ),
+        data,
+    )
     return result
 
 

@@ -18,9 +18,20 @@ def ran(stages: Iterable[Told], digests: str) -> list[StageRun]:
     calls: dict[str, int] = {}
     found = []
     for number, (path, kind, size) in enumerate(stages):
-        given = (Tensor("", "float32", (size,), f"{digests}{number}"),)
+        given = (Tensor(name="", dtype="float32", shape=(size,), digest=f"{digests}{number}"),)
         parent = 0 if path else None
-        found.append(StageRun(path, kind, calls.get(path, 0), parent, None, (), given, ()))
+        found.append(
+            StageRun(
+                path=path,
+                type=kind,
+                call=calls.get(path, 0),
+                parent=parent,
+                source=None,
+                inputs=(),
+                outputs=given,
+                parameters=(),
+            )
+        )
         calls[path] = calls.get(path, 0) + 1
     return found
 

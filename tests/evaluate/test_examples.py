@@ -185,7 +185,16 @@ def reasons(tmp_path_factory):
     plans = []
     for file in sorted(folder.iterdir()):
         module = claims.read_module(file.name, file.read_bytes())
-        plans.append(ModulePlan(str(file), file.name, str(folder), file.stem, module.scopes, module.sites))
+        plans.append(
+            ModulePlan(
+                file=str(file),
+                path=file.name,
+                root=str(folder),
+                name=file.stem,
+                scopes=module.scopes,
+                sites=module.sites,
+            )
+        )
     tables = [ConfiguredExample(**{"call": name, **table}) for name, (table, _) in WRONG.items()]
     settings = {"memory": 8, "sizes": {}, "examples": tables, "config_file": "pyproject.toml"}
     supervisor = Supervisor(plans, [p.path for p in plans], settings, limits=Limits(), cwd=folder)

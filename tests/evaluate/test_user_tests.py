@@ -617,7 +617,14 @@ def test_what_the_users_tests_reach_is_checked(folder, name: str) -> None:
 def test_every_test_is_counted_and_a_file_that_cannot_be_imported_is_told(folder) -> None:
     counts = sum((Counter(case.counts) for case in CASES.values()), Counter())
     problem = "tests/test_broken.py: ModuleNotFoundError: No module named 'nowhere_to_be_found'"
-    expected = TestCounts(counts.total(), counts["ok"], counts["stopped"], counts["skipped"], 0, (problem,))
+    expected = TestCounts(
+        collected=counts.total(),
+        ok=counts["ok"],
+        stopped=counts["stopped"],
+        skipped=counts["skipped"],
+        cut=0,
+        problems=(problem,),
+    )
     assert folder.report.tests == expected
 
 

@@ -17,12 +17,14 @@ from shapecheck.worker.worker_client import Worker, WorkerError
 
 pytestmark = pytest.mark.usefixtures("spawned_workers")
 
-MODULE = (Scope(0, "module", "<module>", None, None),)
+MODULE = (Scope(index=0, kind="module", qualname="<module>", parent=None, position=None),)
 
 
 def plan(file: Path, root: Path, name: str | None = None) -> ModulePlan:
     dotted = name or ".".join(file.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
-    return ModulePlan(str(file.resolve()), file.name, str(root.resolve()), dotted, MODULE, ())
+    return ModulePlan(
+        file=str(file.resolve()), path=file.name, root=str(root.resolve()), name=dotted, scopes=MODULE, sites=()
+    )
 
 
 def run(folder: Path, files: dict[str, str], *, timeout: float = 20, memory: float = 8) -> RunResult:
@@ -116,7 +118,14 @@ def test_modules_are_imported_once_and_under_the_users_names(tmp_path: Path) -> 
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     plans = [
-        ModulePlan(str(tmp_path / n), n, str(tmp_path), n[:-3].replace("/", ".").removesuffix(".__init__"), MODULE, ())
+        ModulePlan(
+            file=str(tmp_path / n),
+            path=n,
+            root=str(tmp_path),
+            name=n[:-3].replace("/", ".").removesuffix(".__init__"),
+            scopes=MODULE,
+            sites=(),
+        )
         for n in files
     ]
     settings = {"memory": 8, "sizes": {}, "examples": (), "config_file": ""}
@@ -132,7 +141,16 @@ def test_two_modules_of_one_name_in_different_folders(tmp_path: Path) -> None:
         (tmp_path / folder / "model.py").write_text(f"import helper\nassert helper.WHERE == '{folder}', helper.WHERE\n")
         for name in ("model", "helper"):
             file = tmp_path / folder / f"{name}.py"
-            plans.append(ModulePlan(str(file), f"{folder}/{name}.py", str(file.parent), name, MODULE, ()))
+            plans.append(
+                ModulePlan(
+                    file=str(file),
+                    path=f"{folder}/{name}.py",
+                    root=str(file.parent),
+                    name=name,
+                    scopes=MODULE,
+                    sites=(),
+                )
+            )
     settings = {"memory": 8, "sizes": {}, "examples": (), "config_file": ""}
     supervisor = Supervisor(plans, [p.path for p in plans], settings, limits=Limits(20), cwd=tmp_path)
     assert supervisor.run([sys.executable]).troubles == []

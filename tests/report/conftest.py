@@ -85,9 +85,26 @@ def sample() -> Report:
     )
     return Report(
         findings=findings,
-        summary=Summary(212, 180, 150, 2, 10, 20, 1, 2, 1),
-        tests=TestCounts(40, 30, 6, 2, 2, ("tests/test_b.py: ImportError: no module named b",)),
-        functions=Reach(90, 70, 30, 20, 12, 10),
+        summary=Summary(
+            total=212,
+            verified=180,
+            verified_for_all_sizes=150,
+            mismatched=2,
+            tentative=10,
+            unreached=20,
+            verified_loosely=1,
+            verified_on_alias=2,
+            verified_on_invention=1,
+        ),
+        tests=TestCounts(
+            collected=40,
+            ok=30,
+            stopped=6,
+            skipped=2,
+            cut=2,
+            problems=("tests/test_b.py: ImportError: no module named b",),
+        ),
+        functions=Reach(total=90, reached=70, claimed=30, claimed_reached=20, annotated=12, annotated_reached=10),
         resting=(AssumedClaim("pkg/attn.py", 5, "(b, t)", (Assumption("tie", "embed", "d_model", "alias"),)),),
         loose=(UnreachedClaim("pkg/attn.py", 7, "nothing else binds width"),),
         unreached=(

@@ -73,7 +73,7 @@ def test_summary_where_nothing_was_verified(sample: Report) -> None:
     report = replace(
         sample,
         findings=(),
-        summary=Summary(3, 0, 0, 0, 0, 3),
+        summary=Summary(total=3, verified=0, verified_for_all_sizes=0, mismatched=0, tentative=0, unreached=3),
         suppressed=0,
         baselined=0,
         remedy='Add an example:\n\n    [[tool.shapecheck.example]]\n    call = "pkg.gpt:GPT"\n',

@@ -22,7 +22,7 @@ from shapecheck.report import FORMATS
 from shapecheck.rules import RULES
 
 Make = Callable[..., Finding]
-EMPTY = Report((), Summary(), (), ())
+EMPTY = Report(findings=(), summary=Summary(), unreached=(), entries=())
 COUNT = {"type": "integer", "minimum": 0}
 TEXT = {"type": "string"}
 PLACE = {"type": "integer", "minimum": 1}
@@ -119,7 +119,7 @@ def of(*findings: Finding) -> Report:
 
 
 def simple(message: str, path: str = "a.py", details: tuple[str, ...] = ()) -> Finding:
-    return Finding("SC201", "error", path, Span(1, 1, 1, 2), message, details)
+    return Finding(code="SC201", severity="error", path=path, span=Span(1, 1, 1, 2), message=message, details=details)
 
 
 @pytest.mark.parametrize("report", ["sample", "empty"])

@@ -5,8 +5,12 @@ from dataclasses import replace
 from shapecheck.model import Report, Summary, UnreachedClaim
 from shapecheck.report import statistics, summary
 
-EMPTY = Report((), Summary(), (), ())
-PASS = replace(EMPTY, summary=Summary(3, 2, 1, 0, 0, 1), unreached=(UnreachedClaim("a.py", 1, "no entry"),))
+EMPTY = Report(findings=(), summary=Summary(), unreached=(), entries=())
+PASS = replace(
+    EMPTY,
+    summary=Summary(total=3, verified=2, verified_for_all_sizes=1, mismatched=0, tentative=0, unreached=1),
+    unreached=(UnreachedClaim("a.py", 1, "no entry"),),
+)
 
 
 def test_a_real_pass_says_how_much_it_means() -> None:
@@ -17,14 +21,25 @@ def test_a_real_pass_says_how_much_it_means() -> None:
 
 
 def test_nothing_verified_never_looks_like_a_pass() -> None:
-    for counts in (Summary(4, 0, 0, 0, 0, 4), Summary(4, 0, 0, 0, 4, 0), Summary(4, 0, 0, 0, 1, 3)):
+    for counts in (
+        Summary(total=4, verified=0, verified_for_all_sizes=0, mismatched=0, tentative=0, unreached=4),
+        Summary(total=4, verified=0, verified_for_all_sizes=0, mismatched=0, tentative=4, unreached=0),
+        Summary(total=4, verified=0, verified_for_all_sizes=0, mismatched=0, tentative=1, unreached=3),
+    ):
         text = summary.render(replace(EMPTY, summary=counts))
         assert "Nothing was verified: of 4 claims" in text
         assert "No problems in" not in text
 
 
 def test_nothing_verified_is_said_even_to_the_quiet() -> None:
-    text = summary.render(replace(EMPTY, summary=Summary(1, 0, 0, 0, 0, 1), remedy="Paste this"), quiet=True)
+    text = summary.render(
+        replace(
+            EMPTY,
+            summary=Summary(total=1, verified=0, verified_for_all_sizes=0, mismatched=0, tentative=0, unreached=1),
+            remedy="Paste this",
+        ),
+        quiet=True,
+    )
     assert text == "Nothing was verified: of 1 claim, 1 unreached.\nPaste this\n"
     assert summary.render(PASS, quiet=True) == ""
 
@@ -46,7 +61,12 @@ def test_a_folder_without_python() -> None:
 
 
 def test_mismatches_alone_are_a_judgement() -> None:
-    assert not summary.nothing_verified(replace(EMPTY, summary=Summary(2, 0, 0, 2, 0, 0)))
+    assert not summary.nothing_verified(
+        replace(
+            EMPTY,
+            summary=Summary(total=2, verified=0, verified_for_all_sizes=0, mismatched=2, tentative=0, unreached=0),
+        )
+    )
 
 
 def test_reasons_are_grouped_the_most_frequent_first_and_bounded() -> None:

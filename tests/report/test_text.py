@@ -17,7 +17,7 @@ Make = Callable[..., Finding]
 
 
 def report(finding: Finding, *lines: str) -> Report:
-    return Report((finding,), Summary(), (), (), sources=((finding.path, lines),))
+    return Report(findings=(finding,), summary=Summary(), unreached=(), entries=(), sources=((finding.path, lines),))
 
 
 def excerpt(finding: Finding, line: str) -> tuple[str, str]:
@@ -75,7 +75,9 @@ def test_colour_changes_nothing_but_the_colour(finding: Make) -> None:
 
 @given(message=st.text(), detail=st.text(), path=st.text(min_size=1), line=st.text())
 def test_no_text_breaks_the_lines_or_reaches_the_terminal_raw(message: str, detail: str, path: str, line: str) -> None:
-    finding = Finding("SC201", "error", path, Span(1, 1, 1, 2), message, (detail,))
+    finding = Finding(
+        code="SC201", severity="error", path=path, span=Span(1, 1, 1, 2), message=message, details=(detail,)
+    )
     short, long = concise.render(report(finding, line)), full.render(report(finding, line))
     assert short.endswith("\n")
     assert short[:-1].splitlines() in ([short[:-1]], [])

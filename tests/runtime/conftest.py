@@ -49,7 +49,7 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Load]:
         name = f"users_module_{next(_numbers)}"
         (tmp_path / f"{name}.py").write_text(textwrap.dedent(text), "utf-8")
         client = Near()
-        session = CheckSession(RuntimeOptions(str(tmp_path), **options), client)
+        session = CheckSession(RuntimeOptions(root=str(tmp_path), **options), client)
         session.start()
         sessions.append(session)
         names.append(name)

@@ -308,8 +308,10 @@ def test_ctrl_c_and_a_fork_leave_no_answer_to_another_question(tmp_path: Path, m
 
     def found(*shape: str) -> list[str]:
         seen = Observation(site, ArrayValue("float32", shape))
-        call = Call(plan.path, scope, 1, None, (seen,))
-        asked = Evaluation("it", "run", plan.path, 1, "sized", "ok", "", (call,))
+        call = Call(path=plan.path, scope=scope, number=1, parent=None, observations=(seen,))
+        asked = Evaluation(
+            target="it", origin="run", path=plan.path, line=1, mode="sized", status="ok", reason="", calls=(call,)
+        )
         return [finding["code"] for finding in client.judge(asked, over=True)]
 
     assert found("2", "3", "4") == ["SC201"]

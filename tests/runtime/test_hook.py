@@ -47,7 +47,7 @@ def test_installed_packages_and_other_folders_are_left_alone(tmp_path: Path, mon
     (others / "somebodys.py").write_text(WRONG, "utf-8")
     monkeypatch.syspath_prepend(str(others))
     for include, found in (((), False), (("somebodys",), True)):
-        session = CheckSession(RuntimeOptions(str(own), include=include))
+        session = CheckSession(RuntimeOptions(root=str(own), include=include))
         session.start()
         try:
             module = importlib.import_module("somebodys")

@@ -14,9 +14,9 @@ from shapecheck.runtime.runtime_options import RuntimeOptions, from_environment,
 @pytest.mark.parametrize(
     "options",
     [
-        RuntimeOptions("/project"),
+        RuntimeOptions(root="/project"),
         RuntimeOptions(
-            "/project",
+            root="/project",
             shapes=False,
             numerics=("outputs", "grads"),
             nan_only=True,
@@ -55,7 +55,7 @@ def test_what_there_is_not_is_refused(name: str, text: str, said: str) -> None:
 
 @pytest.mark.parametrize(("nan_only", "infinity"), [(False, "True"), (True, None)])
 def test_what_jax_looks_for_itself_is_what_was_asked_for(nan_only: bool, infinity: str | None) -> None:
-    variables = to_environment(RuntimeOptions("/project", numerics=("ops",), nan_only=nan_only))
+    variables = to_environment(RuntimeOptions(root="/project", numerics=("ops",), nan_only=nan_only))
     assert (variables["JAX_DEBUG_NANS"], variables.get("JAX_DEBUG_INFS")) == ("True", infinity)
 
 

@@ -60,7 +60,20 @@ def test_the_table_has_the_columns_in_which_anything_stands(body: Template, many
 
 def test_the_table_stays_a_table(hostile: Template) -> None:
     odd = "a|b `c` ``d\n| e"
-    inner = Stage(odd, odd, odd, odd, 0, (), (), (), OtherValue(odd), 0, 0, None)
+    inner = Stage(
+        path=odd,
+        type=odd,
+        label=odd,
+        callable=odd,
+        call=0,
+        under=(),
+        input=(),
+        state=(),
+        output=OtherValue(odd),
+        params=0,
+        param_bytes=0,
+        source=None,
+    )
     lines = FORMATS["markdown"](Template("t", (), (inner,), 1)).splitlines()
     assert re.split(r"(?<!\\)\|", lines[4])[1:3] == [r" ``` a\|b `c` ``d \| e ``` ", r" a\|b `c` ``d \| e "]
     assert "<img" not in re.sub("`[^`]*`", "", FORMATS["markdown"](hostile))
@@ -84,7 +97,20 @@ def test_numbers_for_people(number: int, count: str, size: str) -> None:
 
 
 def test_one_stage_is_no_stages() -> None:
-    leaf = Stage("", "A", "", "A", 0, (), (), (), OtherValue("int", "3"), 1, 4, None)
+    leaf = Stage(
+        path="",
+        type="A",
+        label="",
+        callable="A",
+        call=0,
+        under=(),
+        input=(),
+        state=(),
+        output=OtherValue("int", "3"),
+        params=1,
+        param_bytes=4,
+        source=None,
+    )
     assert format_stage.total(Template("t", (), (leaf,), 1)) == "1 stage, 1 parameters, 4 B"
 
 
@@ -135,7 +161,21 @@ def test_a_record_for_each_stage_after_those_inside_of_it(body: Template, caplog
 
 def test_a_substate_that_changes_its_shape_is_logged_before_and_after() -> None:
     before, after = ArrayValue("float32", ("4",)), ArrayValue("float32", ("5",))
-    step = Stage("grow", "Grow", "grow", "Grow", 0, (), (), (("substate", before),), after, 0, 0, None, owner="Net")
+    step = Stage(
+        path="grow",
+        type="Grow",
+        label="grow",
+        callable="Grow",
+        call=0,
+        under=(),
+        input=(),
+        state=(("substate", before),),
+        output=after,
+        params=0,
+        param_bytes=0,
+        source=None,
+        owner="Net",
+    )
     assert log_records.message(step, "Net").endswith("\n  Substate before:\n    f32[4]\n  Substate:\n    f32[5]")
 
 

@@ -109,7 +109,20 @@ def test_values_come_back() -> None:
     others = [OtherValue("int", "3"), OtherValue("float", "1e-05"), OtherValue("bool", "True"), OtherValue("State")]
     parts = (*arrays, *others, TreeValue("list", "list", (), ()))
     output = TreeValue("dict", "dict", tuple(f"k{index}" for index in range(len(parts))), parts)
-    stage = Stage("a", "A", "a", "A.__call__", 0, (), (("x", output),), (), output, 3, 12, None)
+    stage = Stage(
+        path="a",
+        type="A",
+        label="a",
+        callable="A.__call__",
+        call=0,
+        under=(),
+        input=(("x", output),),
+        state=(),
+        output=output,
+        params=3,
+        param_bytes=12,
+        source=None,
+    )
     template = Template("t", (("batch", "8"),), (stage,), 1)
     assert Template.from_json(template.to_json()) == template
 

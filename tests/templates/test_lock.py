@@ -16,7 +16,9 @@ from shapecheck.templates.locked_template import LockedTemplate, Shapes, Templat
 from shapecheck.templates.lockfile import LockError, dump, parse
 from shapecheck.templates.template_diff import Drift, drift
 
-LINEAR = Shapes("Linear", ("vmap(batch)",), {"x": "f32[4]"}, {}, "f32[8]", 40, 160)
+LINEAR = Shapes(
+    type="Linear", under=("vmap(batch)",), input={"x": "f32[4]"}, state={}, output="f32[8]", params=40, bytes=160
+)
 
 
 def stage(output: Any = "f32[8]", **changes: Any) -> Shapes:

@@ -15,7 +15,7 @@ LINES = ("import jax", "y = x @ w  # (a, b)", "z = x @ w  # (a, b)", "y = x @ w 
 def finding(
     line: int = 2, code: str = "SC201", path: str = "a.py", claimed: str = "a b", severity: Severity = "error"
 ) -> Finding:
-    return Finding(code, severity, path, Span(line, 1, line, 2), "m", claimed=claimed)
+    return Finding(code=code, severity=severity, path=path, span=Span(line, 1, line, 2), message="m", claimed=claimed)
 
 
 @pytest.fixture

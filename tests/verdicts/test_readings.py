@@ -49,8 +49,19 @@ def read(
     for scope in sorted(observations):
         name = module.scopes[scope].qualname
         outer = numbers[(parents or {})[name]] if name in (parents or {}) else None
-        calls.append(Call("m.py", scope, numbers[name], outer, tuple(observations[scope])))
-    evaluation = Evaluation("m:f", "function", "m.py", 1, "symbolic", "ok", "", tuple(calls))
+        calls.append(
+            Call(path="m.py", scope=scope, number=numbers[name], parent=outer, observations=tuple(observations[scope]))
+        )
+    evaluation = Evaluation(
+        target="m:f",
+        origin="function",
+        path="m.py",
+        line=1,
+        mode="symbolic",
+        status="ok",
+        reason="",
+        calls=tuple(calls),
+    )
     verdicts = judge({"m.py": module}, [[evaluation]])
     result = {}
     for index, claim in enumerate(module.claims):
@@ -230,8 +241,16 @@ def test_over_entries_one_failure_is_enough_but_within_an_entry_all_must_fail() 
     module = claims.read_module("m.py", (HEAD + 'def f(x: Float[Array, "n n"]):\n    pass\n').encode())
 
     def run(*shape: str) -> Evaluation:
-        call = Call("m.py", 1, 1, None, (Observation(module.claims[0].sites[0], array(*shape)),))
-        return Evaluation("m:f", "function", "m.py", 1, "sized", "ok", "", (call,))
+        call = Call(
+            path="m.py",
+            scope=1,
+            number=1,
+            parent=None,
+            observations=(Observation(module.claims[0].sites[0], array(*shape)),),
+        )
+        return Evaluation(
+            target="m:f", origin="function", path="m.py", line=1, mode="sized", status="ok", reason="", calls=(call,)
+        )
 
     holds, fails = run("4", "4"), run("4", "5")
     assert not judge({"m.py": module}, [[holds, fails]]).bad
@@ -294,7 +313,16 @@ def test_constructors_of_several_instances_are_readings_beside_each_other_but_no
         module = claims.read_module("m.py", text.encode())
         param, value = (claim.sites[0] for claim in module.claims)
         seen = (Observation(param, array("3")), Observation(value, array("5"), sizes))
-        run = Evaluation("m:f", "function", "m.py", 1, "sized", "ok", "", (Call("m.py", 1, 0, None, seen),))
+        run = Evaluation(
+            target="m:f",
+            origin="function",
+            path="m.py",
+            line=1,
+            mode="sized",
+            status="ok",
+            reason="",
+            calls=(Call(path="m.py", scope=1, number=0, parent=None, observations=seen),),
+        )
         assert (("m.py", 1) in judge({"m.py": module}, [[run]]).good) is expected
 
 
@@ -315,7 +343,16 @@ def test_two_comments_of_one_value_do_not_bind_each_others_names() -> None:
     assert module.claims[0].sites == module.claims[1].sites
     sites = [claim.sites[0] for claim in module.claims]
     seen = [Observation(sites[0], array("4", "6")), Observation(sites[2], array("6"))]
-    evaluation = Evaluation("m:f", "function", "m.py", 1, "sized", "ok", "", (Call("m.py", 1, 0, None, tuple(seen)),))
+    evaluation = Evaluation(
+        target="m:f",
+        origin="function",
+        path="m.py",
+        line=1,
+        mode="sized",
+        status="ok",
+        reason="",
+        calls=(Call(path="m.py", scope=1, number=0, parent=None, observations=tuple(seen)),),
+    )
     verdicts = judge({"m.py": module}, [[evaluation]])
     assert verdicts.loose == {("m.py", 0): ("n",), ("m.py", 1): ("n",)}
 

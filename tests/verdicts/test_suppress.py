@@ -10,16 +10,20 @@ from shapecheck.verdicts import suppress
 
 
 def finding(code: str = "SC201", line: int = 3, end: int | None = None, path: str = "a.py", column: int = 9) -> Finding:
-    return Finding(code, "error", path, Span(line, 1, end or line, column), f"{code} at {line}")
+    return Finding(
+        code=code, severity="error", path=path, span=Span(line, 1, end or line, column), message=f"{code} at {line}"
+    )
 
 
 def module(*suppressions: tuple[int | None, tuple[str, ...]], path: str = "a.py") -> Module:
     return Module(
-        path,
-        (),
-        (),
-        (),
-        tuple(Suppression(line, codes, Span(line or 1, 20, line or 1, 40)) for line, codes in suppressions),
+        path=path,
+        scopes=(),
+        sites=(),
+        claims=(),
+        suppressions=tuple(
+            Suppression(line, codes, Span(line or 1, 20, line or 1, 40)) for line, codes in suppressions
+        ),
     )
 
 

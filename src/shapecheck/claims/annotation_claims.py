@@ -37,11 +37,13 @@ class AnnotatedCode:
         for argument in arguments(node):
             select: tuple[Selector, ...] = ("*",) if id(argument) in starred else ()
             written = self.reader.read_specs(argument.annotation, select)
-            yield from self._claims(written, argument.arg, scope, [SiteKey("param", scope, None, argument.arg)])
+            yield from self._claims(
+                written, argument.arg, scope, [SiteKey(kind="param", scope=scope, position=None, name=argument.arg)]
+            )
         written = self.reader.read_specs(node.returns)
         if written and is_generator(node):
             written = [replace(each, select=("?",)) for each in written]
-        yield from self._claims(written, "the returned value", scope, [SiteKey("return", scope)])
+        yield from self._claims(written, "the returned value", scope, [SiteKey(kind="return", scope=scope)])
 
     def _overload_claims(self, node: Function, scope: int) -> Iterator[Claim]:
         """What an `@overload` says: no call ever enters it."""
@@ -58,7 +60,9 @@ class AnnotatedCode:
             return
         name = dotted_name(node.target) or "the value"
         if self.tables.scopes[placed.scope].kind == "class" and isinstance(node.target, ast.Name):
-            yield from self._claims(written, name, placed.scope, [SiteKey("field", placed.scope, None, name)])
+            yield from self._claims(
+                written, name, placed.scope, [SiteKey(kind="field", scope=placed.scope, position=None, name=name)]
+            )
             return
         scope = self.tables.function_scope(placed.scope)
         yield from self._claims(written, name, scope, self._places(placed, node, scope, name))
@@ -80,17 +84,17 @@ class AnnotatedCode:
     ) -> Iterator[Claim]:
         for each in written:
             yield Claim(
-                self.reader.source.path,
-                self.reader.source.span(each.node),
-                "annotation",
-                each.text,
-                each.spec,
-                each.dtype,
-                target,
-                scope,
-                tuple(self.sites.add(place, each.names) for place in places),
-                each.select,
-                each.group,
+                path=self.reader.source.path,
+                span=self.reader.source.span(each.node),
+                notation="annotation",
+                text=each.text,
+                spec=each.spec,
+                dtype=each.dtype,
+                target=target,
+                scope=scope,
+                sites=tuple(self.sites.add(place, each.names) for place in places),
+                select=each.select,
+                group=each.group,
                 structure=each.structure,
                 unread=each.unread,
             )

@@ -37,7 +37,7 @@ class Alias:
     origin: str = ""
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Names:
     """The tables of one file. A name counts for the whole file, wherever it is imported.
 

@@ -23,7 +23,7 @@ _PLAIN = words("None int float bool complex str bytes Callable Literal type Type
 _MAX_DEPTH = 32
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AnnotationSpec:
     """One spec in an annotation: the node to show, its text, and what `model.Claim` needs."""
 
@@ -109,7 +109,17 @@ class AnnotationReader:
         if alias.value is None:
             where = f" of {alias.origin}" if alias.origin else ""
             reason = f"the alias {ast.unparse(node)}{where} may stand for several types"
-            return [AnnotationSpec(inner.shown or node, ast.unparse(node), "...", "", (), ("?",), unread=reason)]
+            return [
+                AnnotationSpec(
+                    node=inner.shown or node,
+                    text=ast.unparse(node),
+                    spec="...",
+                    dtype="",
+                    names=(),
+                    select=("?",),
+                    unread=reason,
+                )
+            ]
         if alias.value in place.aliases:
             return []
         inner = replace(inner, aliases=place.aliases | {alias.value})
@@ -215,7 +225,13 @@ class AnnotationReader:
         written = self._annotation_text(node, place)
         return [
             AnnotationSpec(
-                shown, written, print_spec(spec), dtype, spec.names(), place.select, structure=place.structure
+                node=shown,
+                text=written,
+                spec=print_spec(spec),
+                dtype=dtype,
+                names=spec.names(),
+                select=place.select,
+                structure=place.structure,
             )
         ]
 
@@ -244,7 +260,9 @@ class AnnotationReader:
     def _unread(self, node: ast.Subscript, array: ArrayClass, place: _Place, reason: str) -> AnnotationSpec:
         """A claim that only the running program can read: it is counted, and stays unreached for that reason."""
         text = self._annotation_text(node, place)
-        return AnnotationSpec(place.shown or node, text, "...", array.dtype, (), ("?",), unread=reason)
+        return AnnotationSpec(
+            node=place.shown or node, text=text, spec="...", dtype=array.dtype, names=(), select=("?",), unread=reason
+        )
 
 
 def _are_names(text: str) -> bool:

@@ -35,7 +35,7 @@ _CONTRACTION = re.compile(r"[A-Za-z\d.]++(?:\s*+,\s*+[A-Za-z\d.]++)*+\s*+(?:->|�
 _INSIDE = re.compile(r"[(\[]([^()\[\]]*+)[)\]]")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Bracket:
     """A list of dims between `start` and `end` of a text, with a dtype in front where there is one."""
 
@@ -134,17 +134,17 @@ def _read_bracket(text: str, group: _BracketGroup) -> Bracket | bool:
     if _is_operand(text, group, reading.spec) or _is_legend(text, group, reading.spec):
         return False
     return Bracket(
-        start,
-        group.end,
-        text[start : group.end],
-        reading.spec,
-        dtype,
-        tree,
-        spaced,
-        inside.rstrip().endswith(","),
-        re.search(r"(?:^|,)\s*[-−]\s*\d", inside) is not None,
-        reading.others,
-        reading.ambiguous,
+        start=start,
+        end=group.end,
+        text=text[start : group.end],
+        spec=reading.spec,
+        dtype=dtype,
+        tree=tree,
+        spaced=spaced,
+        trailing_comma=inside.rstrip().endswith(","),
+        negative=re.search(r"(?:^|,)\s*[-−]\s*\d", inside) is not None,
+        readings=reading.others,
+        ambiguous=reading.ambiguous,
     )
 
 
@@ -194,7 +194,9 @@ def _read_jaxtyping(text: str, group: _BracketGroup, word: str) -> Bracket | Non
     if word == "PyTree" and len(group.inner) == 1:
         inner = _read_bracket(text, group.inner[0])
         if isinstance(inner, Bracket) and inner.dtype in DTYPES and text[group.start + 1 : inner.start].strip() == "":
-            return Bracket(start, group.end, text[start : group.end], inner.spec, inner.dtype, tree=True)
+            return Bracket(
+                start=start, end=group.end, text=text[start : group.end], spec=inner.spec, dtype=inner.dtype, tree=True
+            )
     match = _JAXTYPING_ARGUMENT.fullmatch(text, group.start + 1, group.end - 1)
     if word not in DTYPES or match is None or not _ends_well(text, group.end):
         return None
@@ -202,7 +204,7 @@ def _read_jaxtyping(text: str, group: _BracketGroup, word: str) -> Bracket | Non
         spec = parse_spec(match.group(1) if match.group(1) is not None else match.group(2), strict=True)
     except SpecError:
         return None
-    return Bracket(start, group.end, text[start : group.end], spec, word)
+    return Bracket(start=start, end=group.end, text=text[start : group.end], spec=spec, dtype=word)
 
 
 def _ends_well(text: str, end: int) -> bool:

@@ -13,7 +13,7 @@ from shapecheck.syntax.source_text import position_of
 When = Literal["", "before", "after", "body"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SiteKey:
     """A site without its number: equal places are one site."""
 
@@ -28,12 +28,12 @@ class SiteKey:
 
 def value_place(scope: int, node: ast.expr, name: str, loop: tuple[int, ...]) -> SiteKey:
     """The place of an expression's value; `name` is how people would call it."""
-    return SiteKey("value", scope, position_of(node), name, "", loop)
+    return SiteKey(kind="value", scope=scope, position=position_of(node), name=name, when="", loop=loop)
 
 
 def name_place(scope: int, name: str, statement: ast.stmt, when: When, loop: tuple[int, ...]) -> SiteKey:
     """The place of a variable around a statement."""
-    return SiteKey("name", scope, position_of(statement), name, when, loop)
+    return SiteKey(kind="name", scope=scope, position=position_of(statement), name=name, when=when, loop=loop)
 
 
 class Sites:
@@ -63,7 +63,15 @@ class Sites:
             used.setdefault(place.scope, {}).update(self._names[number])
         return tuple(
             Site(
-                number, p.kind, p.scope, p.position, p.name, p.when, self._names_with_meaning(p, names), p.loop, p.part
+                index=number,
+                kind=p.kind,
+                scope=p.scope,
+                position=p.position,
+                name=p.name,
+                when=p.when,
+                names=self._names_with_meaning(p, names),
+                loop=p.loop,
+                part=p.part,
             )
             for p, number in self._numbers.items()
             for names in [used[p.scope] if p.kind == "return" else self._names[number]]

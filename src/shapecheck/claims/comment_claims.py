@@ -24,7 +24,7 @@ _PARAGRAPH = 6  # statements below a comment that heads them
 _VARIABLE_HEADING = re.compile(r"#+\s*+`?[a-z_]\w*+`?\s*+:")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Draft:
     """What a segment claims of a target, before it is taken apart into single claims.
 
@@ -126,7 +126,13 @@ class CommentClaimReader:
         if named is not None:
             for target in named:
                 target = self._with_later(line, target) if own else target  # noqa: PLW2901
-                yield _Draft(segment, stated.offset, target, not segment.hedged, segment.explicit)
+                yield _Draft(
+                    segment=segment,
+                    offset=stated.offset,
+                    target=target,
+                    sure=not segment.hedged,
+                    explicit=segment.explicit,
+                )
             return
         if not targets or not self._speaks_of_value(segment):
             return
@@ -149,7 +155,14 @@ class CommentClaimReader:
         explicit = segment.explicit and beside and (not segment.prose or segment.marked)
         names_part = segment.labels and not segment.generic and not segment.arrow
         part = "|".join(segment.labels) if names_part and (segment.colon or not segment.prose) else ""
-        yield _Draft(segment, stated.offset, replace(targets[0], places=places), sure, explicit, part)
+        yield _Draft(
+            segment=segment,
+            offset=stated.offset,
+            target=replace(targets[0], places=places),
+            sure=sure,
+            explicit=explicit,
+            part=part,
+        )
 
     @staticmethod
     def _claims_of_each(
@@ -160,7 +173,14 @@ class CommentClaimReader:
             places = tuple(dict.fromkeys((*target.places, *targets[0].places)))
             own = replace(segment, shapes=(shape,))
             select = f"{index}/{len(targets)}?"
-            yield _Draft(own, offset, replace(target, places=places), sure, segment.explicit, select=(select,))
+            yield _Draft(
+                segment=own,
+                offset=offset,
+                target=replace(target, places=places),
+                sure=sure,
+                explicit=segment.explicit,
+                select=(select,),
+            )
 
     @staticmethod
     def _speaks_of_value(segment: Segment) -> bool:
@@ -300,17 +320,17 @@ class CommentClaimReader:
         places = dict.fromkeys((*target.places, *self.anchors.when_bound(target, names)))
         sure = draft.sure and (bool(names) or draft.explicit)
         yield Claim(
-            self.source.path,
-            comment_span(comment, draft.offset + shape.start, draft.offset + shape.end),
-            "comment",
-            shape.text,
-            print_spec(shape.spec),
-            shape.dtype,
-            target.name,
-            target.scope,
-            tuple(self.sites.add(place, names) for place in places),
-            (*select, "leaves") if shape.tree else tuple(select),
-            group,
+            path=self.source.path,
+            span=comment_span(comment, draft.offset + shape.start, draft.offset + shape.end),
+            notation="comment",
+            text=shape.text,
+            spec=print_spec(shape.spec),
+            dtype=shape.dtype,
+            target=target.name,
+            scope=target.scope,
+            sites=tuple(self.sites.add(place, names) for place in places),
+            select=(*select, "leaves") if shape.tree else tuple(select),
+            group=group,
             sure=sure and (draft.explicit or any(name in self.known for name in names)),
             marked=draft.segment.marked,
             readings=tuple(map(print_spec, shape.readings)),

@@ -48,19 +48,33 @@ class CommentLabels:
         if isinstance(placed.node, Function):
             inner = self.tables.scope_of[placed.node.lineno, placed.node.col_offset]
             if label in self.tables.scopes[inner].parameters:
-                return CommentTarget(inner, label, (SiteKey("param", inner, None, label),), placed)
+                return CommentTarget(
+                    scope=inner,
+                    name=label,
+                    places=(SiteKey(kind="param", scope=inner, position=None, name=label),),
+                    statement=placed,
+                )
         if self.tables.scopes[placed.scope].kind == "class" and label in self.tables.assigned[placed.scope]:
-            return CommentTarget(placed.scope, label, (SiteKey("field", placed.scope, None, label),), placed)
+            return CommentTarget(
+                scope=placed.scope,
+                name=label,
+                places=(SiteKey(kind="field", scope=placed.scope, position=None, name=label),),
+                statement=placed,
+            )
         scope = self.tables.function_scope(placed.scope)
         if not self._is_variable(scope, label):
             return None
-        return CommentTarget(scope, label, (self._place(scope, label, placed, above=above),), placed)
+        return CommentTarget(
+            scope=scope, name=label, places=(self._place(scope, label, placed, above=above),), statement=placed
+        )
 
     def _place(self, scope: int, label: str, placed: PlacedStatement, *, above: bool) -> SiteKey:
         """Where to read a variable that is none of the statement's targets."""
         when: When = "before" if above or placed.compound or isinstance(placed.node, _LEAVES) else "after"
         if when == "before" and label in self.tables.scopes[scope].parameters and self._begins(scope, placed):
-            return SiteKey("param", scope, None, label)  # so that it describes what the function takes
+            return SiteKey(
+                kind="param", scope=scope, position=None, name=label
+            )  # so that it describes what the function takes
         if when == "before" and not self._has_value(scope, label, placed):
             later = self.tables.next_assignment(scope, label, placed.place - 1)
             if later is not None:

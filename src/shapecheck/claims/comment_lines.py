@@ -25,7 +25,7 @@ class PlacedSegment:
     segment: Segment
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CommentLine:
     """A comment that states shapes.
 
@@ -85,7 +85,14 @@ def _read_line(block: Sequence[Comment], index: int, known: Container[str]) -> C
     )
     before = block[index - 1].text.lstrip("#! ") if index else ""
     continued = bool(before) and not _SENTENCE_ENDS.search(before)
-    return CommentLine(comment, stated, block[0].line, block[-1].line, continued, continued and spoils(before))
+    return CommentLine(
+        comment=comment,
+        stated=stated,
+        first=block[0].line,
+        last=block[-1].line,
+        continued=continued,
+        spoiled=continued and spoils(before),
+    )
 
 
 def _may_state_shape(text: str) -> bool:

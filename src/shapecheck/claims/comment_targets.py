@@ -28,7 +28,7 @@ _OPENING = ("(", "[", "{")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CommentTarget:
     """What a shape beside it describes.
 
@@ -93,7 +93,12 @@ class CommentTargets:
         if isinstance(node, ast.AnnAssign | ast.Assign) and in_class:
             target = node.target if isinstance(node, ast.AnnAssign) else node.targets[-1]
             if isinstance(target, ast.Name) and not (isinstance(node, ast.Assign) and is_no_array(node.value)):
-                return CommentTarget(scope, target.id, (SiteKey("field", scope, None, target.id),), placed)
+                return CommentTarget(
+                    scope=scope,
+                    name=target.id,
+                    places=(SiteKey(kind="field", scope=scope, position=None, name=target.id),),
+                    statement=placed,
+                )
             return None
         if isinstance(node, ast.Assign):
             return self._value(placed, node.value, node.targets[-1])
@@ -120,7 +125,12 @@ class CommentTargets:
     def variable(self, placed: PlacedStatement, name: str) -> CommentTarget:
         """A variable or attribute chain behind a statement."""
         scope = self.tables.function_scope(placed.scope)
-        return CommentTarget(scope, name, (name_place(scope, name, placed.node, "after", placed.loop),), placed)
+        return CommentTarget(
+            scope=scope,
+            name=name,
+            places=(name_place(scope, name, placed.node, "after", placed.loop),),
+            statement=placed,
+        )
 
     def when_bound(self, target: CommentTarget, names: Iterable[str]) -> Iterator[SiteKey]:
         """The variable that a statement sets, behind further statements that bind `names` anew from a shape.
@@ -159,14 +169,18 @@ class CommentTargets:
         elements: tuple[CommentTarget, ...] = ()
         if isinstance(target, ast.Tuple | ast.List):
             elements = tuple(self._element(placed, element) for element in target.elts)
-        return CommentTarget(scope, name, (value_place(scope, value, name, loop),), placed, elements)
+        return CommentTarget(
+            scope=scope, name=name, places=(value_place(scope, value, name, loop),), statement=placed, elements=elements
+        )
 
     def _element(self, placed: PlacedStatement, target: ast.expr) -> CommentTarget:
         """One element of a tuple that is assigned to: read from its variable, since not every value can be indexed."""
         scope = self.tables.function_scope(placed.scope)
         name = dotted_name(target.value if isinstance(target, ast.Starred) else target)
         places = (name_place(scope, name, placed.node, "after", placed.loop),) if name is not None else ()
-        return CommentTarget(scope, name or self._describe_expression(target), places, placed)
+        return CommentTarget(
+            scope=scope, name=name or self._describe_expression(target), places=places, statement=placed
+        )
 
     def _after(self, placed: PlacedStatement, target: ast.expr) -> CommentTarget | None:
         name = dotted_name(target)
@@ -181,10 +195,16 @@ class CommentTargets:
         for part in parts:
             name = dotted_name(part)
             places = (name_place(scope, name, placed.node, "body", loop),) if name is not None else ()
-            bound.append(CommentTarget(scope, name or self._describe_expression(part), places, placed))
+            bound.append(
+                CommentTarget(
+                    scope=scope, name=name or self._describe_expression(part), places=places, statement=placed
+                )
+            )
         if len(parts) == 1 and parts[0] is target:
             return bound[0] if bound[0].places else None
-        return CommentTarget(scope, self._describe_expression(target), (), placed, tuple(bound))
+        return CommentTarget(
+            scope=scope, name=self._describe_expression(target), places=(), statement=placed, elements=tuple(bound)
+        )
 
     def _expression_statement(self, placed: PlacedStatement, value: ast.expr) -> CommentTarget | None:
         if isinstance(value, ast.Constant | ast.JoinedStr):
@@ -206,12 +226,14 @@ class CommentTargets:
         if not comment.code.rstrip().endswith(":"):
             return self._parameter(placed, node, comment.line)
         scope = self.tables.scope_of[node.lineno, node.col_offset]
-        places = [SiteKey("return", scope)]
+        places = [SiteKey(kind="return", scope=scope)]
         alone = comment.line == node.lineno and node.returns is None
         parameters = [a.arg for a in arguments(node) if a.arg not in {"self", "cls"}]
         if alone and len(parameters) == 1:
-            places.append(SiteKey("param", scope, None, parameters[0]))
-        return CommentTarget(scope, "the returned value", tuple(places), placed, unsure=alone)
+            places.append(SiteKey(kind="param", scope=scope, position=None, name=parameters[0]))
+        return CommentTarget(
+            scope=scope, name="the returned value", places=tuple(places), statement=placed, unsure=alone
+        )
 
     def _parameter(self, placed: PlacedStatement, node: Function, line: int) -> CommentTarget | None:
         """The last parameter on a line of a header."""
@@ -225,7 +247,12 @@ class CommentTargets:
         name = self._parameters[scope].get(line)
         if name is None:
             return None
-        return CommentTarget(scope, name, (SiteKey("param", scope, None, name),), placed)
+        return CommentTarget(
+            scope=scope,
+            name=name,
+            places=(SiteKey(kind="param", scope=scope, position=None, name=name),),
+            statement=placed,
+        )
 
     def _inside(self, placed: PlacedStatement, comment: Comment) -> CommentTarget | None:
         """The largest expression that ends on the comment's line, or the one whose bracket opens there."""
@@ -276,7 +303,9 @@ class CommentTargets:
             return None
         scope = self.tables.function_scope(placed.scope)
         name = self._describe_expression(node)
-        return CommentTarget(scope, name, (value_place(scope, node, name, loop),), placed, part=node)
+        return CommentTarget(
+            scope=scope, name=name, places=(value_place(scope, node, name, loop),), statement=placed, part=node
+        )
 
     def _describe_expression(self, node: ast.expr) -> str:
         """How to call an expression in a message."""

@@ -23,7 +23,7 @@ from shapecheck.claims.lead_words import (
 from shapecheck.shapes import FixedDim, Spec, SymbolicDim, comment_dtype, is_variadic, parse_comment_dims
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Segment:
     """Shapes that belong together: one, a list for a tuple, or alternatives. Offsets of the brackets count in the text.
 
@@ -130,18 +130,20 @@ class _Open:
             brackets[0] = replace(brackets[0], dtype=_dtype_behind(tail))
         marked = self.lead.marked or is_marked_behind(tail)
         segment = Segment(
-            tuple(brackets),
-            () if article else self.lead.labels,
-            marked,
-            self.lead.colon,
-            self.lead.prose,
-            self.arrow,
-            self.lead.generic,
-            self.lead.inputs and not self.arrow,
-            self.lead.each,
-            self.lead.hedged or is_conditional(tail) or (not marked and any(each.ambiguous for each in brackets)),
-            self.alternatives,
-            tail,
+            shapes=tuple(brackets),
+            labels=() if article else self.lead.labels,
+            marked=marked,
+            colon=self.lead.colon,
+            prose=self.lead.prose,
+            arrow=self.arrow,
+            generic=self.lead.generic,
+            inputs=self.lead.inputs and not self.arrow,
+            each=self.lead.each,
+            hedged=self.lead.hedged
+            or is_conditional(tail)
+            or (not marked and any(each.ambiguous for each in brackets)),
+            alternatives=self.alternatives,
+            tail=tail,
         )
         spoiled = self.lead.spoiled and not self.arrow
         return [segment] if not spoiled and all(_is_shape(item, segment, known) for item in self.items) else []
@@ -236,11 +238,19 @@ def _read_bare_dims(text: str, known: Container[str]) -> Segment | None:
     if match is None and not _are_plain(spec, known):
         return None
     start += len(inside) - len(inside.lstrip())
-    bracket = Bracket(start, start + len(stripped), stripped, spec)
+    bracket = Bracket(start=start, end=start + len(stripped), text=stripped, spec=spec)
     if match is None:
-        return Segment((bracket,))
+        return Segment(shapes=(bracket,))
     lead = read_lead(text[: match.start(1)], first=True)
-    return Segment((bracket,), lead.labels, True, True, lead.prose, generic=lead.generic, hedged=lead.hedged)
+    return Segment(
+        shapes=(bracket,),
+        labels=lead.labels,
+        marked=True,
+        colon=True,
+        prose=lead.prose,
+        generic=lead.generic,
+        hedged=lead.hedged,
+    )
 
 
 def _are_plain(spec: Spec, known: Container[str]) -> bool:

@@ -66,7 +66,18 @@ class DebugCalls:
         if function == _PRINT and not shown:
             return
         scope = self.tables.function_scope(placed.scope)
-        places = [SiteKey("shown", scope, position_of(s.node), s.text, "", placed.loop, s.part) for s in shown]
+        places = [
+            SiteKey(
+                kind="shown",
+                scope=scope,
+                position=position_of(s.node),
+                name=s.text,
+                when="",
+                loop=placed.loop,
+                part=s.part,
+            )
+            for s in shown
+        ]
         sites = tuple((self.sites.add(place, ()), place.name) for place in places)
         template = read_template(self.source, node) if function == "jax.debug.print" else None
         yield DebugCall(function, span, sites, template)

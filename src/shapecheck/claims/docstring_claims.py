@@ -124,7 +124,7 @@ class DocstringReader:
                 return
             if returned > 1:
                 select = (item.place, *select)
-            places = [(scope, "the returned value", SiteKey("return", scope))]
+            places = [(scope, "the returned value", SiteKey(kind="return", scope=scope))]
         else:
             found = [self._place(scope, node, item.kind, name) for name in item.names]
             places = [place for place in found if place is not None]
@@ -145,12 +145,12 @@ class DocstringReader:
         if isinstance(node, ast.ClassDef):
             for inner in self.tables.scopes[scope:] if kind == "param" else ():
                 if inner.parent == scope and inner.qualname.endswith(".__init__") and name in inner.parameters:
-                    return inner.index, name, SiteKey("param", inner.index, None, name)
+                    return inner.index, name, SiteKey(kind="param", scope=inner.index, position=None, name=name)
             if name in self.tables.assigned[scope]:
-                return scope, name, SiteKey("field", scope, None, name)
+                return scope, name, SiteKey(kind="field", scope=scope, position=None, name=name)
             return None
         if kind == "param" and name in self.tables.scopes[scope].parameters:
-            return scope, name, SiteKey("param", scope, None, name)
+            return scope, name, SiteKey(kind="param", scope=scope, position=None, name=name)
         return None
 
     def _claim(
@@ -165,17 +165,17 @@ class DocstringReader:
     ) -> Claim:
         bracket = shape.bracket
         return Claim(
-            self.source.path,
-            text.span(bracket.start, bracket.end),
-            "docstring",
-            " ".join(bracket.text.split()),
-            print_spec(bracket.spec),
-            bracket.dtype,
-            name,
-            scope,
-            (self.sites.add(place, bracket.spec.names()),),
-            select,
-            group,
+            path=self.source.path,
+            span=text.span(bracket.start, bracket.end),
+            notation="docstring",
+            text=" ".join(bracket.text.split()),
+            spec=print_spec(bracket.spec),
+            dtype=bracket.dtype,
+            target=name,
+            scope=scope,
+            sites=(self.sites.add(place, bracket.spec.names()),),
+            select=select,
+            group=group,
             sure=shape.sure,
             marked=True,
             readings=tuple(map(print_spec, bracket.readings)),

@@ -58,7 +58,7 @@ _FIRST_WORD = re.compile(r"[\s`,]*+([A-Za-z]++)")
 _LOOK_BACK = 200
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Lead:
     """What stands in front of a bracket.
 
@@ -96,7 +96,7 @@ class _LeadReader:
     def read_lead(self) -> Lead:
         words = [token.lower() for token in self.tokens]
         if not self.first and words in (["to"], ["into"]):
-            return Lead("arrow", arrow=True)
+            return Lead(joint="arrow", arrow=True)
         if words in (["optional"], ["(", "optional", ")"]):
             self.tokens, words = [], []  # it may also be None
         spoiled = bool(words) and words[-1] in _NOT_BEFORE
@@ -115,10 +115,10 @@ class _LeadReader:
         lowered = {label.lower() for label in labels}
         assigned = self.tokens[-1:] == ["="] and joint != "="
         return Lead(
-            joint,
-            labels,
-            marked,
-            colon,
+            joint=joint,
+            labels=labels,
+            marked=marked,
+            colon=colon,
             prose=sum(word not in _ARTICLES for word in rest),
             arrow=arrow,
             inputs=not _INPUTS.isdisjoint((*lowered, *rest)),

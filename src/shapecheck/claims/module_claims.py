@@ -26,7 +26,7 @@ from shapecheck.syntax.inserted_lines import in_whole, may_have_inserted, origin
 from shapecheck.syntax.scopes import Function, Tables, survey
 from shapecheck.syntax.source_text import SourceText, read_source
 
-_MODULE = Scope(0, "module", "<module>", None, None)
+_MODULE = Scope(index=0, kind="module", qualname="<module>", parent=None, position=None)
 _in_order = attrgetter("span.line", "span.column")
 
 
@@ -41,7 +41,16 @@ def read_module(
     source = read_source(path, data)
     if source.tree is None:
         problems = (source.problem,) if source.problem is not None else ()
-        return Module(path, (_MODULE,), (), (), (), problems, source.lines, parsed=False)
+        return Module(
+            path=path,
+            scopes=(_MODULE,),
+            sites=(),
+            claims=(),
+            suppressions=(),
+            problems=problems,
+            lines=source.lines,
+            parsed=False,
+        )
     if may_have_inserted(data):
         before = original(data, source)
         if before.data != data:
@@ -68,16 +77,16 @@ def _read_tree(source: SourceText, tree: ast.Module, around: NotebookContext, ne
     ordered = tuple(sorted(claims, key=_in_order))
     near = NearNames(source, tables, ordered, known).find()
     return Module(
-        source.path,
-        tuple(_with_variables(tables, sites.names())),
-        sites.build(),
-        ordered,
-        tuple(read_suppressions(source.comments)),
-        tuple(sorted(problems, key=_in_order)),
-        source.lines,
-        debug_calls,
-        tuple(near),
-        tuple(sorted(neighbours.used)) if neighbours is not None else (),
+        path=source.path,
+        scopes=tuple(_with_variables(tables, sites.names())),
+        sites=sites.build(),
+        claims=ordered,
+        suppressions=tuple(read_suppressions(source.comments)),
+        problems=tuple(sorted(problems, key=_in_order)),
+        lines=source.lines,
+        debug_calls=debug_calls,
+        near_names=tuple(near),
+        alias_files=tuple(sorted(neighbours.used)) if neighbours is not None else (),
     )
 
 

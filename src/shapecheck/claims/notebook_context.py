@@ -26,11 +26,11 @@ class NotebookContext:
         """The tables of a cell, `own`, and behind them what it does not bind anew itself."""
         bound = {*own.imported, *tables.assigned[0], *(scope.qualname for scope in tables.scopes)}
         return Names(
-            {**_without(self.names.imported, bound), **own.imported},
-            own.starred,
-            {**_without(self.names.aliases, bound), **own.aliases},
-            {**_without(self.names.constants, bound), **own.constants},
-            own.unclear,
+            imported={**_without(self.names.imported, bound), **own.imported},
+            starred=own.starred,
+            aliases={**_without(self.names.aliases, bound), **own.aliases},
+            constants={**_without(self.names.constants, bound), **own.constants},
+            unclear=own.unclear,
         )
 
 

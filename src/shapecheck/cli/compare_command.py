@@ -99,8 +99,15 @@ def compare(
     flags = {"python": python and interpreter(python, Path.cwd(), "--python"), "timeout": timeout}
     where = Path(b.rpartition(":")[0])
     config = load([where if where.is_file() else Path()], file=config_file, flags=flags)
-    sides = [TargetRequest(target, (*init, *own), arguments) for target, own in ((a, init_a), (b, init_b))]
-    found, made = compared(CompareRequest(sides[0], sides[1], batch or "", seed, rules, Tolerance(rtol, atol)), config)
+    sides = [
+        TargetRequest(target=target, init=(*init, *own), args=arguments) for target, own in ((a, init_a), (b, init_b))
+    ]
+    found, made = compared(
+        CompareRequest(
+            a=sides[0], b=sides[1], batch=batch or "", seed=seed, rules=rules, tolerance=Tolerance(rtol, atol)
+        ),
+        config,
+    )
     for each in made:
         _print_comparison(each, seed)
     shown = color == "always" if output_file is not None else use_color(color, sys.stdout)

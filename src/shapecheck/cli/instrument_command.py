@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _COLORS = {"+": "\033[32m", "-": "\033[31m", "@": "\033[36m"}
 
 
-@dataclass
+@dataclass(kw_only=True)
 class _RewriteCounts:
     """What a run did, over all files."""
 

@@ -18,7 +18,7 @@ from shapecheck.report import FORMATS, summary
 _COLORS = {"head": "bold", "was": "red", "now": "green"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class LockRequest:
     """What the command line says."""
 
@@ -34,7 +34,7 @@ class LockRequest:
         """The lock of the target's project."""
         from shapecheck.commands.template import TargetRequest  # noqa: PLC0415  # --help shall not wait for it
 
-        file = TargetRequest(self.target).file if self.target is not None else None
+        file = TargetRequest(target=self.target).file if self.target is not None else None
         return lock_file(self.config, file.parent if file is not None else Path())
 
 
@@ -59,7 +59,7 @@ def check(request: LockRequest) -> int:
         raise click.UsageError("--check-lock takes --init and --arg from the lock; --write-lock changes them there")
     kept = lock_paths.read_lock(lock)
     if target is not None:
-        name = lock_paths.relative_target(target, TargetRequest(target).file, lock)
+        name = lock_paths.relative_target(target, TargetRequest(target=target).file, lock)
         found = [each for each in kept if each.target == name]
     else:
         name, found = "any template", list(kept)
@@ -70,7 +70,13 @@ def check(request: LockRequest) -> int:
     findings, suppressed, baselined = _select_findings(checked.findings, config)
     sources = tuple((path, lines) for path, lines in sorted(checked.lines.items()))
     report = Report(
-        findings, Summary(), (), tuple(checked.entries), suppressed=suppressed, baselined=baselined, sources=sources
+        findings=findings,
+        summary=Summary(),
+        unreached=(),
+        entries=tuple(checked.entries),
+        suppressed=suppressed,
+        baselined=baselined,
+        sources=sources,
     )
     color = request.color == "always" if request.output_file is not None else use_color(request.color, sys.stdout)
     deliver(FORMATS[config.output_format](report, color=color), request.output_file)

@@ -107,7 +107,9 @@ def template(
     flags = {"python": python and interpreter(python, Path.cwd(), "--python")}
     where = Path((target or "").rpartition(":")[0])
     config = load([where if where.is_file() else Path()], file=config_file, flags=flags)
-    lock_request = lock_options.LockRequest(target, init, arguments, config, output_file, color)
+    lock_request = lock_options.LockRequest(
+        target=target, init=init, arguments=arguments, config=config, output_file=output_file, color=color
+    )
     if pair is not None:
         return lock_options.diff(*pair, lock_request)
     if target is None or lock_only:
@@ -116,7 +118,7 @@ def template(
     from shapecheck.templates import down_to, filter_matching, fold_repeats  # noqa: PLC0415
     from shapecheck.templates.template_views import FORMATS  # noqa: PLC0415
 
-    target_request = template.TargetRequest(target, tuple(init), tuple(arguments), flops=flops)
+    target_request = template.TargetRequest(target=target, init=tuple(init), args=tuple(arguments), flops=flops)
     evaluated = template.find(target_request, config)
     if evaluated.integers:
         made_up = ", ".join(f"{name}={size}" for name, size in sorted(evaluated.integers.items()))

@@ -18,7 +18,7 @@ from shapecheck.model import Tolerance
 from shapecheck.worker.worker_client import Worker
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CompareRequest:
     """What is compared, and how. `batch` is a file of inputs, or ""; `rules` give paths of `a` their names in `b`."""
 

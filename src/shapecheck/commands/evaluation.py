@@ -51,7 +51,10 @@ def evaluate(
     if not any(m.claims for m in modules.values()):
         return RunResult()
     examples = tuple(
-        ConfiguredExample(e.call, e.init, e.args, e.kwargs, e.method, e.script, e.argv) for e in config.examples
+        ConfiguredExample(
+            call=e.call, init=e.init, args=e.args, kwargs=e.kwargs, method=e.method, script=e.script, argv=e.argv
+        )
+        for e in config.examples
     )
     settings: dict[str, Any] = {
         "memory": config.memory,
@@ -134,27 +137,27 @@ def report(modules: Mapping[str, Module], evaluated: RunResult, locked: LockChec
         late = any(not trouble.code for trouble in evaluated.troubles)
         hint = _MORE_TIME if late else remedy(modules, troubles, evaluated.python)
     return Report(
-        kept,
-        summary,
-        unreached,
-        (
+        findings=kept,
+        summary=summary,
+        unreached=unreached,
+        entries=(
             *(_entry(e) for run in evaluated.runs for e in run if e.origin != "module"),
             *(locked.entries if locked is not None else ()),
         ),
-        len(modules),
-        hint,
-        outcome.suppressed,
-        baselined,
-        tuple((path, sources[path]) for path in sorted(sources)),
-        sum(not module.parsed for module in modules.values()),
-        evaluated.python,
-        evaluated.tests,
-        evaluated.cut,
-        _reach(modules, evaluated),
-        (*dict.fromkeys(_broken(evaluated)), *(locked.broken if locked is not None else ())),
-        counted.resting,
-        counted.loose,
-        locked.counts if locked is not None else None,
+        files=len(modules),
+        remedy=hint,
+        suppressed=outcome.suppressed,
+        baselined=baselined,
+        sources=tuple((path, sources[path]) for path in sorted(sources)),
+        unparsed=sum(not module.parsed for module in modules.values()),
+        python=evaluated.python,
+        tests=evaluated.tests,
+        cut=evaluated.cut,
+        functions=_reach(modules, evaluated),
+        broken=(*dict.fromkeys(_broken(evaluated)), *(locked.broken if locked is not None else ())),
+        resting=counted.resting,
+        loose=counted.loose,
+        lock=locked.counts if locked is not None else None,
     )
 
 
@@ -171,8 +174,15 @@ def _reach(modules: Mapping[str, Module], evaluated: RunResult) -> Reach:
             places = {(path, module.sites[site].scope) for site in claim.sites}
             claimed |= places
             annotated |= places if claim.notation == "annotation" else set()
-    found = [functions, claimed & functions, annotated & functions]
-    return Reach(*(len(part) for each in found for part in (each, each & evaluated.touched)))
+    claimed, annotated = claimed & functions, annotated & functions
+    return Reach(
+        total=len(functions),
+        reached=len(functions & evaluated.touched),
+        claimed=len(claimed),
+        claimed_reached=len(claimed & evaluated.touched),
+        annotated=len(annotated),
+        annotated_reached=len(annotated & evaluated.touched),
+    )
 
 
 def _troubles(modules: Mapping[str, Module], troubles: Sequence[Trouble]) -> dict[str, str]:
@@ -195,11 +205,13 @@ def _trouble_findings(modules: Mapping[str, Module], troubles: Sequence[Trouble]
         message = rule.message.format(module=trouble.subject, target=trouble.subject, reason=trouble.reason)
         if trouble.path in modules:
             span = line_span(modules[trouble.path].lines, trouble.line)
-            found.append(Finding(rule.code, rule.severity, trouble.path, span, message))
+            found.append(Finding(code=rule.code, severity=rule.severity, path=trouble.path, span=span, message=message))
     for module in modules.values():
         for problem in module.problems:
             if not problem.code:
-                found.append(Finding("SC303", "note", module.path, problem.span, problem.message))
+                found.append(
+                    Finding(code="SC303", severity="note", path=module.path, span=problem.span, message=problem.message)
+                )
     return found
 
 

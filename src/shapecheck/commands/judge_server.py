@@ -55,7 +55,7 @@ class JudgeServer:
         if not module.claims:
             return {}
         self._dims.update(n for claim in module.claims if claim.sure for n in parse_spec(claim.spec).names())
-        whole = ModulePlan(name, name, "", "__main__", module.scopes, module.sites)
+        whole = ModulePlan(file=name, path=name, root="", name="__main__", scopes=module.scopes, sites=module.sites)
         return self._register(module, self._config_for(Path.cwd() / as_shown(name)), whole)
 
     def _config_for(self, path: Path) -> Config:

@@ -23,12 +23,12 @@ def plan(file: Path, module: Module, config: Config, text: bytes | None = None) 
             name = ".".join(file.absolute().relative_to(folder).with_suffix("").parts).removesuffix(".__init__")
     described = tuple(
         ParameterSpec(
-            module.sites[s].scope,
-            module.sites[s].name,
-            claim.spec,
-            claim.dtype,
-            claim.group is not None or bool(claim.readings),
-            claim.notation == "docstring",
+            scope=module.sites[s].scope,
+            parameter=module.sites[s].name,
+            spec=claim.spec,
+            dtype=claim.dtype,
+            vague=claim.group is not None or bool(claim.readings),
+            prose=claim.notation == "docstring",
         )
         for claim in module.claims
         if claim.notation != "annotation" and not claim.select
@@ -36,17 +36,17 @@ def plan(file: Path, module: Module, config: Config, text: bytes | None = None) 
         if module.sites[s].kind in ("param", "field")
     )
     return ModulePlan(
-        os.path.realpath(file),
-        module.path,
-        os.path.realpath(root),
-        name,
-        module.scopes,
-        module.sites,
-        described,
-        tuple(sorted({module.sites[c.sites[0]].scope for c in module.claims if c.sites})),
-        _names(module),
-        _aliases(module),
-        "" if text is None else text.decode("latin-1"),
+        file=os.path.realpath(file),
+        path=module.path,
+        root=os.path.realpath(root),
+        name=name,
+        scopes=module.scopes,
+        sites=module.sites,
+        described=described,
+        claimed=tuple(sorted({module.sites[c.sites[0]].scope for c in module.claims if c.sites})),
+        names=_names(module),
+        aliases=_aliases(module),
+        source="" if text is None else text.decode("latin-1"),
     )
 
 

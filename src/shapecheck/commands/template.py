@@ -39,7 +39,7 @@ class UnevaluatedError(ConfigError):
         self.remedy = remedy
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TargetRequest:
     """A target, with `--init` and `--arg` as they are written. `made` are numbers that were made up for it before.
 
@@ -87,8 +87,8 @@ class EvaluatedTemplate:
 def find(request: TargetRequest, config: Config, start: Start | None = None) -> EvaluatedTemplate:
     """Evaluate a target with its stages, in a process that is started so.
 
-    Raises ConfigError, with the remedy, for what cannot be evaluated; TargetGoneError where only the name, or its file, is
-    not there.
+    Raises ConfigError, with the remedy, for what cannot be evaluated; TargetGoneError where only the name, or its
+    file, is not there.
     """
     plans, given = plan_target(request, config)
     settings: dict[str, Any] = {"memory": config.memory, "sizes": dict(config.sizes), "made": dict(request.made)}
@@ -102,7 +102,8 @@ def plan_target(request: TargetRequest, config: Config) -> tuple[list[ModulePlan
     where, _, name = request.target.rpartition(":")
     plan = _plan(file, request.folder, config) if file else None
     call = f"{plan.name if plan is not None else where}:{name}"
-    given = ConfiguredExample(call, dict(_pairs(request.init)) or None, *_parse_arguments(request.args))
+    args, kwargs = _parse_arguments(request.args)
+    given = ConfiguredExample(call=call, init=dict(_pairs(request.init)) or None, args=args, kwargs=kwargs)
     return ([plan] if plan is not None else []), given
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Self  # part of typing from Python 3.11 on
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ComparedModels:
     """What became of comparing `a` with the reference `b`, within the `tolerance`.
 
@@ -41,8 +41,16 @@ class ComparedModels:
             )
         if all(stage.empty for stage in compared.stages):
             raise ValueError(f"no stage that {a} and {b} have in common gives an array, so nothing was compared")
-        only = compared.only_a, compared.only_b
-        return cls(a, b, compared.stages, *only, tolerance, compared.proposed, compared.outermost)
+        return cls(
+            a=a,
+            b=b,
+            stages=compared.stages,
+            only_a=compared.only_a,
+            only_b=compared.only_b,
+            tolerance=tolerance,
+            proposed=compared.proposed,
+            outermost=compared.outermost,
+        )
 
     @property
     def equal(self) -> bool:

@@ -22,7 +22,7 @@ class ConfigError(Exception):
     remedy = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Example:
     """One `[[tool.shapecheck.example]]`: `call` names a callable ("pkg.gpt:GPT"), built with `init` if it is a class.
 
@@ -39,7 +39,7 @@ class Example:
     argv: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Config:
     """All settings of a run. Paths are absolute; globs are relative to `root`.
 

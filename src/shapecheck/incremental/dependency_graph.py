@@ -54,7 +54,7 @@ class DependencyGraph:
         self.everything = (1 << len(self.texts)) - 1
         self.places = list(self.numbers)
         self._reach = self._closure(self._direct())
-        self._comments = {source.file: References(set(source.comment_names)) for source in sources}
+        self._comments = {source.file: References(chains=set(source.comment_names)) for source in sources}
         self._files: dict[str, int] = {}
 
     def of_file(self, file: str) -> int:

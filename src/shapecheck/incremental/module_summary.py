@@ -18,7 +18,7 @@ _TRY = (ast.Try, ast.TryStar)
 _SCOPES = (*_FUNCTIONS, ast.ClassDef, ast.Lambda)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ModuleStep:
     """A statement of a module's body: it binds `names`, or acts. `text` is a hash of it without functions' bodies.
 
@@ -69,7 +69,7 @@ def surface(source: bytes, project: frozenset[str] = frozenset(), *, tests: bool
             tree = ast.parse(source)
         return _surface(tree, project, tests=tests, generators=may_yield(source))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ModuleSummary((ModuleStep((), content(source), acts=True),))
+        return ModuleSummary((ModuleStep(names=(), text=content(source), acts=True),))
 
 
 def _surface(tree: ast.Module, project: frozenset[str], *, tests: bool, generators: bool) -> ModuleSummary:
@@ -79,7 +79,7 @@ def _surface(tree: ast.Module, project: frozenset[str], *, tests: bool, generato
     reader = _SummaryReader(SideEffects(table, defined, project, tests), table, defined, generators)
     steps = [step for statement in tree.body for step in reader.steps(statement)]
     if ast.get_docstring(tree, clean=False) is not None:
-        steps.insert(0, ModuleStep(("__doc__",), outline(tree.body[0], False)))
+        steps.insert(0, ModuleStep(names=("__doc__",), text=outline(tree.body[0], False)))
     whole = References()
     mentions: list[frozenset[str]] = []
     for statement in tree.body:
@@ -115,12 +115,12 @@ class _SummaryReader:
         refers = _with_modules(references([node], bodies=False), self.table)
         run = () if _is_for_typing(node) else tuple(target for _, target in _imports_when_run(node))
         if not (self.effects.innocent(node) or _is_for_typing(node)):
-            yield ModuleStep((), text, refers, run, acts=True)
+            yield ModuleStep(names=(), text=text, refers=refers, imports=run, acts=True)
             return
         names = tuple(dict.fromkeys(_bound_by_statement(node)))
         ruled = self.effects.function_given_rule(node)
         if ruled is not None:
-            yield ModuleStep((ruled,), text, refers, adds=True)
+            yield ModuleStep(names=(ruled,), text=text, refers=refers, adds=True)
         classes = [inner for inner in ast.walk(node) if isinstance(inner, ast.ClassDef)]
         bases = {self.effects.known_base(base) or () for inner in classes for base in inner.bases}
         if names:
@@ -128,14 +128,23 @@ class _SummaryReader:
             sure = self.effects.certain(node, texts="annotations" in self.flags)
             bases.discard(())
             timed = self._is_timed(refers)
-            yield ModuleStep(names, text, refers, run, tuple(sorted(bases)), tame=tame, timed=timed, certain=sure)
+            yield ModuleStep(
+                names=names,
+                text=text,
+                refers=refers,
+                imports=run,
+                bases=tuple(sorted(bases)),
+                tame=tame,
+                timed=timed,
+                certain=sure,
+            )
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> Iterator[ModuleStep]:
         run, sure = dict(_run_by(node)), self.effects.certain(node, texts=True)
         for name, target in imports(node):
             ran = tuple(run[target])
             text = content(f"{self.flags} {name} {target} {ran}".encode())
-            yield ModuleStep((name,), text, References(), ran, certain=sure)
+            yield ModuleStep(names=(name,), text=text, refers=References(), imports=ran, certain=sure)
 
     def _is_timed(self, refers: References) -> bool:
         """Whether values of the project may enter."""

@@ -40,7 +40,7 @@ class Import:
     name: str
 
 
-@dataclass
+@dataclass(kw_only=True)
 class References:
     """What was referred to.
 

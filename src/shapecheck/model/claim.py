@@ -35,7 +35,7 @@ class Position:
     end_column: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Scope:
     """A function (or class, or the module) whose calls hold bindings.
 
@@ -55,7 +55,7 @@ class Scope:
     sizes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Site:
     """A place in the source where a value arises, and which evaluation shall observe.
 
@@ -82,7 +82,7 @@ class Site:
     part: int | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Claim:
     """What the source says of one value.
 
@@ -181,7 +181,7 @@ class DebugCall:
     template: FormatString | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Module:
     """All that the source of one file claims."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from shapecheck.model.observation import Frame
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Tensor:
     """An array that a stage gave or was given: its `name` inside of that value.
 
@@ -25,7 +25,7 @@ class Tensor:
     numbers: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class StageRun:
     """One run of a stage, of its path the `call`-th from 0. `parent` is the place of the run that it is inside of.
 
@@ -83,7 +83,7 @@ class StageOutput:
     source: Frame | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ArrayMismatch:
     """One array of what two stages have that is not the same in both: the names and forms that it has in `a` and `b`.
 
@@ -103,7 +103,7 @@ class ArrayMismatch:
     layout: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ComparedStage:
     """One run of a stage in both models, `a` and `b`. `parent` is the place of the one that it is inside of.
 

@@ -20,7 +20,7 @@ class Edit:
     replacement: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Finding:
     """A rule's verdict at one place. `details` are the lines under the message; `bindings` name -> size.
 
@@ -49,7 +49,7 @@ class UnreachedClaim:
     reason: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Summary:
     """How the claims ended. total = verified + mismatched + tentative + unreached."""
 
@@ -85,7 +85,7 @@ class EntryResult:
     reason: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TestCounts:
     """What became of the user's tests. `cut` were not evaluated for want of time; `problems` are pytest's."""
 
@@ -113,7 +113,7 @@ class LockCounts:
     failed: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Reach:
     """How many functions there are outside of tests, and how many of them ran; likewise of those with claims."""
 
@@ -125,7 +125,7 @@ class Reach:
     annotated_reached: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Report:
     """The result of a run: findings sorted by path, line, column, code.
 

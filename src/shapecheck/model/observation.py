@@ -75,7 +75,7 @@ class Frame:
     function: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Call:
     """One call of one scope: its observations in order. `parent` is the `number` of the enclosing function's call."""
 
@@ -89,7 +89,7 @@ class Call:
     complete: bool = True  # it went on to the end of the function: else its claims were only looked at half-way
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Failure:
     """Why an evaluation ended early: where in the user's code, what was raised, and the arrays on that line."""
 
@@ -102,7 +102,7 @@ class Failure:
     requires: str = ""  # what lets the code run nevertheless, though nothing explains it: "time = n_heads"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Evaluation:
     """What one run of one entry showed. `status`: "ok", "stopped" (observations before the stop count), "failed"."""
 
@@ -123,7 +123,7 @@ class Evaluation:
     stages: tuple[Stage, ...] = ()  # where they were asked for
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Stage:
     """A step of a model: one call of a part of it. `path` is where the part lies, "" for the whole.
 

@@ -30,7 +30,7 @@ class Extension:
     def __init__(self, shell: Any) -> None:
         self.shell = shell
         configured = from_environment(os.environ)
-        self._session = CheckSession(configured or RuntimeOptions(os.getcwd()))
+        self._session = CheckSession(configured or RuntimeOptions(root=os.getcwd()))
         self._everything = configured is not None
         self._cells = CellTransformer(shell, self._session, self._cannot)
         self._catching = self._loaded = False

@@ -51,7 +51,7 @@ def read_line(line: str, options: RuntimeOptions) -> RuntimeOptions | bool | Non
             raise ValueError("off goes with no other option")
         given = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
         given.update({"log": os.path.abspath(given["log"]) if given["log"] else ""}, **_WARN if warn else {})
-        return RuntimeOptions(options.root, python=options.python, **given)
+        return RuntimeOptions(root=options.root, python=options.python, **given)
     except ValueError as error:
         text = str(error)
         raise ValueError(text if parser.prog in text else f"{parser.prog}: {text}") from None

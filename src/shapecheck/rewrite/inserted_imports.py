@@ -15,7 +15,7 @@ _ALLOWED = (*_IMPORTS, ast.If, ast.Try)  # style checkers let imports stand behi
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
-@dataclass
+@dataclass(kw_only=True)
 class NeededImports:
     """Collects the names that inserted lines use, and gives each as it is to be written in this file.
 

@@ -40,7 +40,7 @@ class SkippedClaim:
     reason: str
 
 
-@dataclass
+@dataclass(kw_only=True)
 class RewriteOutcome:
     """What becomes of the claims and values of one file."""
 
@@ -70,7 +70,7 @@ class FilePlan:
         self.integers = IntegerVariables(self.layout)
         self.dims = DimReader(self.layout, self.integers)
         self.code = AnnotationCode(source, tree, self.names)
-        self.needs = NeededImports(self.layout, above)
+        self.needs = NeededImports(layout=self.layout, above=above)
 
     def signatures(self) -> dict[int, FunctionClaims]:
         """Each function, by the identity of its node, with the claims of its annotations."""

@@ -28,8 +28,8 @@ _NO_CODE = words("overload abstractmethod no_type_check")
 class FunctionClaims:
     """A function with what its annotations claim.
 
-    `parameters` gives for each parameter the claims of its annotation, `returned` those of the return. `bound_names` are
-    the names of dims that surely have a size once the parameters are checked, `leading_names` the first in one.
+    `parameters` gives for each parameter the claims of its annotation, `returned` those of the return. `bound_names`
+    are the names of dims that surely have a size once the parameters are checked, `leading_names` the first in one.
     """
 
     node: Function

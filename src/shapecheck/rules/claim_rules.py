@@ -8,11 +8,11 @@ from shapecheck.rules.rule import Rule
 
 WRITTEN: Final = (
     Rule(
-        "SC100",
-        "unused-suppression",
-        "warning",
-        "unused suppression: {reason}",
-        "An ignore comment that suppresses nothing hides the next mistake on its line. "
+        code="SC100",
+        name="unused-suppression",
+        severity="warning",
+        message="unused suppression: {reason}",
+        why="An ignore comment that suppresses nothing hides the next mistake on its line. "
         "Reported with --report-unused-ignores only.",
         bad="""\
 from jaxtyping import Array, Float
@@ -30,11 +30,11 @@ def double(x: Float[Array, "n"]) -> Float[Array, "n"]:
 """,
     ),
     Rule(
-        "SC101",
-        "malformed-annotation",
-        "error",
-        "malformed annotation {text}: {reason}",
-        "jaxtyping cannot read this shape string, so nobody checks it, at run time either.",
+        code="SC101",
+        name="malformed-annotation",
+        severity="error",
+        message="malformed annotation {text}: {reason}",
+        why="jaxtyping cannot read this shape string, so nobody checks it, at run time either.",
         bad="""\
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ def mean(x: Float[Array, "*batch seq"]):
 """,
     ),
     Rule(
-        "SC102",
-        "malformed-comment",
-        "error",
-        "malformed shape comment {text}: {reason}",
-        "The comment announces a shape with a marker such as `shape:`, but what follows is none.",
+        code="SC102",
+        name="malformed-comment",
+        severity="error",
+        message="malformed shape comment {text}: {reason}",
+        why="The comment announces a shape with a marker such as `shape:`, but what follows is none.",
         bad="""\
 def pairwise(x, y):
     return x[:, None] - y[None, :]  # shape: (n, m
@@ -70,11 +70,11 @@ def pairwise(x, y):
 """,
     ),
     Rule(
-        "SC103",
-        "unknown-dim",
-        "error",
-        "unknown dim {name}: did you mean {nearest}?",
-        "A name that stands once, one letter away from a name that stands often, is a typing mistake; "
+        code="SC103",
+        name="unknown-dim",
+        severity="error",
+        message="unknown dim {name}: did you mean {nearest}?",
+        why="A name that stands once, one letter away from a name that stands often, is a typing mistake; "
         "as a new name it would match any size, so the claim would check nothing.",
         bad="""\
 import jax

@@ -8,11 +8,12 @@ from shapecheck.rules.rule import Rule
 
 DEBUGGING: Final = (
     Rule(
-        "SC401",
-        "early-format",
-        "warning",
-        "{text} is formatted before {function} sees it: {transformation} traces it, so a tracer is printed, no value",
-        "An f-string, `%` or `.format` makes its text while JAX traces, when there is no value yet. "
+        code="SC401",
+        name="early-format",
+        severity="warning",
+        message="{text} is formatted before {function} sees it: {transformation} traces it, so a tracer is printed, "
+        "no value",
+        why="An f-string, `%` or `.format` makes its text while JAX traces, when there is no value yet. "
         "Give `jax.debug.print` a plain format string and the arrays as arguments. "
         "Reported where evaluation saw that JAX traces the value in any run; --fix rewrites plain f-strings.",
         bad="""\
@@ -39,11 +40,11 @@ def mean(x: Float[Array, "n"]) -> Float[Array, ""]:
 """,
     ),
     Rule(
-        "SC402",
-        "debug-call",
-        "warning",
-        "{function} is left in the code",
-        "A breakpoint waits for somebody at a terminal, and a debug print slows the program down; "
+        code="SC402",
+        name="debug-call",
+        severity="warning",
+        message="{function} is left in the code",
+        why="A breakpoint waits for somebody at a terminal, and a debug print slows the program down; "
         "both may be meant to stay, so this is off unless --select names it: SC402, SC4 or SC.",
         bad="""\
 import jax
@@ -64,11 +65,11 @@ def halve(x: Float[Array, "n"]) -> Float[Array, "n"]:
         optional=True,
     ),
     Rule(
-        "SC403",
-        "print-of-tracer",
-        "warning",
-        "print shows a tracer for {text}, and no value: {transformation} traces it",
-        "Python's `print` runs while JAX traces, once for all calls, when there is no value yet. "
+        code="SC403",
+        name="print-of-tracer",
+        severity="warning",
+        message="print shows a tracer for {text}, and no value: {transformation} traces it",
+        why="Python's `print` runs while JAX traces, once for all calls, when there is no value yet. "
         "`jax.debug.print` prints the values, each time. "
         "Reported where evaluation saw that JAX traces the value in any run, not where vmap or grad alone do.",
         bad="""\
@@ -94,11 +95,11 @@ def mean(x: Float[Array, "n"]) -> Float[Array, ""]:
 """,
     ),
     Rule(
-        "SC404",
-        "impossible-order",
-        "error",
-        "ordered=True cannot be kept: {reason}",
-        "JAX raises this where callbacks would have to run in an order that a transformation leaves open: "
+        code="SC404",
+        name="impossible-order",
+        severity="error",
+        message="ordered=True cannot be kept: {reason}",
+        why="JAX raises this where callbacks would have to run in an order that a transformation leaves open: "
         "`io_callback(ordered=True)` under `vmap`, ordered debug prints under the `pmap` of older JAX.",
         bad="""\
 import jax

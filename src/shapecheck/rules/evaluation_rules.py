@@ -8,11 +8,11 @@ from shapecheck.rules.rule import Rule
 
 EVALUATION: Final = (
     Rule(
-        "SC301",
-        "shape-error",
-        "error",
-        "{operation} does not fit: {reason}",
-        "JAX itself raises a shape error on this line, for every assignment of sizes that was tried.",
+        code="SC301",
+        name="shape-error",
+        severity="error",
+        message="{operation} does not fit: {reason}",
+        why="JAX itself raises a shape error on this line, for every assignment of sizes that was tried.",
         bad="""\
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -31,12 +31,12 @@ def prepend(token: Float[Array, "d"], x: Float[Array, "seq d"]) -> Float[Array, 
 """,
     ),
     Rule(
-        "SC302",
-        "not-evaluable",
-        "note",
-        "{target} cannot be evaluated abstractly: {reason}",
-        "The code decides on the value of an array, and abstract evaluation has none. The claims behind this line are "
-        "unreached. It would fail under `jax.jit` too.",
+        code="SC302",
+        name="not-evaluable",
+        severity="note",
+        message="{target} cannot be evaluated abstractly: {reason}",
+        why="The code decides on the value of an array, and abstract evaluation has none. The claims behind this line "
+        "are unreached. It would fail under `jax.jit` too.",
         bad="""\
 from jaxtyping import Array, Float
 
@@ -56,11 +56,11 @@ def rectify(x: Float[Array, "n"]) -> Float[Array, "n"]:
 """,
     ),
     Rule(
-        "SC303",
-        "import-failed",
-        "note",
-        "import of {module} failed: {reason}",
-        "A module that cannot be imported cannot be evaluated: its claims are unreached. "
+        code="SC303",
+        name="import-failed",
+        severity="note",
+        message="import of {module} failed: {reason}",
+        why="A module that cannot be imported cannot be evaluated: its claims are unreached. "
         "Often --python names another interpreter than the one your program runs in.",
         bad="""\
 import a_package_that_nobody_installed as missing
@@ -79,11 +79,11 @@ def double(x: Float[Array, "n"]) -> Float[Array, "n"]:
 """,
     ),
     Rule(
-        "SC304",
-        "worker-stopped",
-        "note",
-        "{target} stopped the worker: {reason}",
-        "The process that imports and evaluates your code crashed, ended itself, or ran out of time or memory. "
+        code="SC304",
+        name="worker-stopped",
+        severity="note",
+        message="{target} stopped the worker: {reason}",
+        why="The process that imports and evaluates your code crashed, ended itself, or ran out of time or memory. "
         "--timeout and --memory set the bounds.",
         bad="""\
 import os
@@ -112,13 +112,13 @@ if __name__ == "__main__":
 """,
     ),
     Rule(
-        "SC305",
-        "narrower-than-claimed",
-        "error",
-        "this runs only where {requires}, which the claims tell apart: {operation} does not fit, {reason}",
-        "The claims name two sizes, so they may differ; but JAX raises a shape error on this line whenever they do, "
-        "and none when they are equal. A test in which both happen to have one size does not show it. Mend the line; "
-        "or, if the two are one size, give them one name.",
+        code="SC305",
+        name="narrower-than-claimed",
+        severity="error",
+        message="this runs only where {requires}, which the claims tell apart: {operation} does not fit, {reason}",
+        why="The claims name two sizes, so they may differ; but JAX raises a shape error on this line whenever they "
+        "do, and none when they are equal. A test in which both happen to have one size does not show it. Mend the "
+        "line; or, if the two are one size, give them one name.",
         bad="""\
 import jax.numpy as jnp
 from jaxtyping import Array, Float

@@ -8,11 +8,11 @@ from shapecheck.rules.rule import Rule
 
 MISMATCHES: Final = (
     Rule(
-        "SC201",
-        "comment-mismatch",
-        "error",
-        "{notation} says {claimed}, but {target} is {observed}",
-        "A shape comment that is wrong misleads everybody who reads it. Every sensible reading of it was tried.",
+        code="SC201",
+        name="comment-mismatch",
+        severity="error",
+        message="{notation} says {claimed}, but {target} is {observed}",
+        why="A shape comment that is wrong misleads everybody who reads it. Every sensible reading of it was tried.",
         bad="""\
 from jaxtyping import Array, Float
 
@@ -31,11 +31,11 @@ def project(x: Float[Array, "batch d"], w: Float[Array, "d hidden"]):
 """,
     ),
     Rule(
-        "SC202",
-        "argument-mismatch",
-        "error",
-        "{notation} says {claimed}, but argument {target} is {observed}",
-        "The function is called with an array that its annotation rules out; broadcasting often hides the mistake.",
+        code="SC202",
+        name="argument-mismatch",
+        severity="error",
+        message="{notation} says {claimed}, but argument {target} is {observed}",
+        why="The function is called with an array that its annotation rules out; broadcasting often hides the mistake.",
         bad="""\
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -62,11 +62,11 @@ def block(x: Float[Array, "batch d"]) -> Float[Array, "batch d"]:
 """,
     ),
     Rule(
-        "SC203",
-        "return-mismatch",
-        "error",
-        "{notation} says {claimed}, but {target} is {observed}",
-        "The returned array is not what the signature promises to callers.",
+        code="SC203",
+        name="return-mismatch",
+        severity="error",
+        message="{notation} says {claimed}, but {target} is {observed}",
+        why="The returned array is not what the signature promises to callers.",
         bad="""\
 from jaxtyping import Array, Float
 
@@ -83,11 +83,11 @@ def pool(x: Float[Array, "batch seq d"]) -> Float[Array, "batch d"]:
 """,
     ),
     Rule(
-        "SC204",
-        "local-mismatch",
-        "error",
-        "{notation} says {claimed}, but {target} is {observed}",
-        "jaxtyping never checks annotated local variables, so a wrong one goes unnoticed at run time.",
+        code="SC204",
+        name="local-mismatch",
+        severity="error",
+        message="{notation} says {claimed}, but {target} is {observed}",
+        why="jaxtyping never checks annotated local variables, so a wrong one goes unnoticed at run time.",
         bad="""\
 from jaxtyping import Array, Float
 
@@ -106,11 +106,11 @@ def gram(x: Float[Array, "n d"]):
 """,
     ),
     Rule(
-        "SC205",
-        "field-mismatch",
-        "error",
-        "{notation} says {claimed}, but field {target} is {observed}",
-        "An instance is built with an array that its class's field annotation rules out.",
+        code="SC205",
+        name="field-mismatch",
+        severity="error",
+        message="{notation} says {claimed}, but field {target} is {observed}",
+        why="An instance is built with an array that its class's field annotation rules out.",
         bad="""\
 import equinox as eqx
 import jax
@@ -151,11 +151,12 @@ class Linear(eqx.Module):
 """,
     ),
     Rule(
-        "SC206",
-        "dtype-mismatch",
-        "error",
-        "{notation} says {claimed}, but {target} is {observed}",
-        "The shape fits and the dtype does not: often a silent promotion, or a comparison whose result was never cast.",
+        code="SC206",
+        name="dtype-mismatch",
+        severity="error",
+        message="{notation} says {claimed}, but {target} is {observed}",
+        why="The shape fits and the dtype does not: often a silent promotion, or a comparison whose result was never "
+        "cast.",
         bad="""\
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
@@ -174,11 +175,11 @@ def one_hot(labels: Int[Array, "batch"]) -> Float[Array, "batch 10"]:
 """,
     ),
     Rule(
-        "SC207",
-        "docstring-mismatch",
-        "error",
-        "{notation} says {claimed}, but {target} is {observed}",
-        "The documentation promises another shape than the code has.",
+        code="SC207",
+        name="docstring-mismatch",
+        severity="error",
+        message="{notation} says {claimed}, but {target} is {observed}",
+        why="The documentation promises another shape than the code has.",
         bad='''\
 from jaxtyping import Array, Float
 
@@ -211,11 +212,11 @@ def pool(x: Float[Array, "batch seq d"]):
 ''',
     ),
     Rule(
-        "SC209",
-        "structure-mismatch",
-        "error",
-        "{notation} says {claimed}, but {target} has the structure {observed}",
-        "Two pytrees that are annotated with one structure name must have the same structure.",
+        code="SC209",
+        name="structure-mismatch",
+        severity="error",
+        message="{notation} says {claimed}, but {target} has the structure {observed}",
+        why="Two pytrees that are annotated with one structure name must have the same structure.",
         bad="""\
 import jax
 from jaxtyping import Array, Float, PyTree

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from shapecheck.model import Severity
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Rule:
     """What one code means.
 

@@ -8,11 +8,11 @@ from shapecheck.rules.rule import Rule
 
 TEMPLATES: Final = (
     Rule(
-        "SC501",
-        "template-changed",
-        "error",
-        "{stage}: {part} was {was}, is {now}",
-        "A stage has other shapes than the lock keeps of it. If that is meant, `shapecheck template --write-lock` "
+        code="SC501",
+        name="template-changed",
+        severity="error",
+        message="{stage}: {part} was {was}, is {now}",
+        why="A stage has other shapes than the lock keeps of it. If that is meant, `shapecheck template --write-lock` "
         "writes what is, for the review to see.",
         bad="""\
 import equinox as eqx
@@ -56,11 +56,11 @@ stages = [
 """,
     ),
     Rule(
-        "SC502",
-        "template-added",
-        "error",
-        "{stage}: was added, {now}",
-        "A model has a stage that the lock does not keep. If that is meant, `shapecheck template --write-lock` "
+        code="SC502",
+        name="template-added",
+        severity="error",
+        message="{stage}: was added, {now}",
+        why="A model has a stage that the lock does not keep. If that is meant, `shapecheck template --write-lock` "
         "writes what is, for the review to see.",
         bad="""\
 import equinox as eqx
@@ -101,11 +101,11 @@ stages = [
 """,
     ),
     Rule(
-        "SC503",
-        "template-removed",
-        "error",
-        "{stage}: was removed, it was {was}",
-        "A model lacks a stage that the lock keeps, or the whole model is gone. If that is meant, "
+        code="SC503",
+        name="template-removed",
+        severity="error",
+        message="{stage}: was removed, it was {was}",
+        why="A model lacks a stage that the lock keeps, or the whole model is gone. If that is meant, "
         "`shapecheck template --write-lock` writes what is, for the review to see.",
         bad="""\
 import equinox as eqx

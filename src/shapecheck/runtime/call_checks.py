@@ -113,7 +113,24 @@ def _evaluation(calls: list[OpenCall]) -> Evaluation:
         observations: tuple[Observation, ...] = tuple(opened.observations)
         parent = opened.outer.number if opened.outer is not None else None
         found.append(
-            Call(opened.probe.path, opened.scope, opened.number, parent, observations, opened.caller, opened.stage)
+            Call(
+                path=opened.probe.path,
+                scope=opened.scope,
+                number=opened.number,
+                parent=parent,
+                observations=observations,
+                caller=opened.caller,
+                stage=opened.stage,
+            )
         )
     line = first.caller.line if first.caller is not None else 1
-    return Evaluation("the running program", "run", first.probe.path, line, "sized", "ok", "", tuple(found))
+    return Evaluation(
+        target="the running program",
+        origin="run",
+        path=first.probe.path,
+        line=line,
+        mode="sized",
+        status="ok",
+        reason="",
+        calls=tuple(found),
+    )

@@ -10,7 +10,7 @@ from typing import Any
 from shapecheck.evaluate.probes.ast_probes import HANDLE, OUTERMOST
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Cell:
     """One run of a cell.
 

@@ -91,7 +91,16 @@ class CellTransformer(ast.NodeTransformer):
         before = context_statements(text, mentioned, self._shell.user_ns)
         shows = self._shell.ast_node_interactivity == "last_expr_or_assign"
         handle, variables = f"__shapecheck_{len(self.known) + 1}__", self._shell.user_global_ns
-        return Cell(later(name, count), file, text, mentioned, before, handle, variables, shows)
+        return Cell(
+            name=later(name, count),
+            file=file,
+            text=text,
+            mentioned=mentioned,
+            before=before,
+            handle=handle,
+            variables=variables,
+            shows_assigned=shows,
+        )
 
     def _cell_names(self, text: str) -> tuple[str, str]:
         """What people call a cell, and what Python calls its code."""

@@ -66,7 +66,7 @@ def _begin(config: pytest.Config, given: Namespace) -> None:
     if requested and not config.pluginmanager.has_plugin(_NAME):
         tuples = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
         try:
-            options = RuntimeOptions(str(config.rootpath), **{**values, **tuples})
+            options = RuntimeOptions(root=str(config.rootpath), **{**values, **tuples})
         except ValueError as error:
             raise pytest.UsageError(f"shapecheck: {error}") from error
         config.pluginmanager.register(RuntimePlugin(options), _NAME)

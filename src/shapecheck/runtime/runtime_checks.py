@@ -86,7 +86,7 @@ def options_of(
     folder = os.path.abspath(root) if root is not None else "" if packages else os.getcwd()
     path = os.path.abspath(log) if log is not None else ""
     return RuntimeOptions(
-        folder,
+        root=folder,
         shapes=shapes,
         numerics=_tuple(numerics),
         nan_only=nan_only,

@@ -13,7 +13,7 @@ FAILING: Final = ("raise", "warn", "breakpoint")
 SWITCH: Final = "SHAPECHECK_DEBUG"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class OptionSpec:
     """One of the options, as command lines offer it: the field that it fills, and what that is without it."""
 
@@ -34,7 +34,7 @@ def _option(default: Any, flag: str, text: str = "", choices: tuple[str, ...] = 
     return dataclasses.field(default=default, metadata={"flag": flag, "help": text, "choices": choices, "shown": shown})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RuntimeOptions:
     """`root` is the folder whose files are the user's own, if there is one. `python` runs our own side.
 
@@ -78,7 +78,7 @@ class RuntimeOptions:
 def option_specs() -> Iterator[OptionSpec]:
     """All options, in the order of their fields."""
     for field in dataclasses.fields(RuntimeOptions):
-        yield OptionSpec(field.name, field.default, **field.metadata)
+        yield OptionSpec(field=field.name, default=field.default, **field.metadata)
 
 
 def to_environment(options: RuntimeOptions) -> dict[str, str]:

@@ -26,7 +26,7 @@ class Token(NamedTuple):
     spaced: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Dialect:
     """What an expression may contain beyond ints, identifiers, arithmetic and parentheses."""
 
@@ -41,11 +41,13 @@ class Dialect:
 
 
 _PYTHON = frozenset({"abs", "int", "max", "min", "round"})
-ANNOTATION = Dialect(_PYTHON, braces=True, bits=True)
-BRACES = Dialect(_PYTHON, paths=True, bits=True)
-CANONICAL = Dialect(frozenset(FUNCTIONS), paths=True, braces=True, primes=True, bits=True, keywords=True)
-COMMENT = Dialect(frozenset(FUNCTIONS) - {"round"}, paths=True, primes=True, caret=True, comment=True, keywords=True)
-JAX = Dialect(frozenset({"max", "min", "floordiv", "mod"}), caret=True, keywords=True)
+ANNOTATION = Dialect(functions=_PYTHON, braces=True, bits=True)
+BRACES = Dialect(functions=_PYTHON, paths=True, bits=True)
+CANONICAL = Dialect(functions=frozenset(FUNCTIONS), paths=True, braces=True, primes=True, bits=True, keywords=True)
+COMMENT = Dialect(
+    functions=frozenset(FUNCTIONS) - {"round"}, paths=True, primes=True, caret=True, comment=True, keywords=True
+)
+JAX = Dialect(functions=frozenset({"max", "min", "floordiv", "mod"}), caret=True, keywords=True)
 
 _LONG_OPERATORS = ("...", "**", "//", "<<", ">>")
 _OPERATORS = "+-*/%^&|~()[]{}<>,.:=?"

@@ -164,7 +164,7 @@ def evaluate(
     """The size of an expression under `count` samples.
 
     `env` gives the sizes of names, each with `count` entries; `arguments` those of names inside braces (by default
-    the same). Raises `UnboundName` where a name has no size, and `UndefinedSizeError` where a sample's value is no size.
+    the same). Raises `UnboundName` where a name has no size, and `UndefinedSizeError` where a sample's value is none.
     """
     values = _values(expression, env, env if arguments is None else arguments, count)
     return tuple(_whole(value, expression) for value in values)

@@ -16,7 +16,7 @@ _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _COMPOUND = (*_LOOPS, ast.If, ast.With, ast.AsyncWith, ast.Try, ast.TryStar, ast.Match, ast.ClassDef, Function)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PlacedStatement:
     """A statement with its surroundings. `place` counts statements in the order of the text."""
 
@@ -33,7 +33,7 @@ class PlacedStatement:
         return isinstance(self.node, _COMPOUND)
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Tables:
     """What the walk found. Filled by `survey`, then only read."""
 
@@ -121,7 +121,7 @@ class _PendingBody:
 def survey(tree: ast.Module) -> Tables:
     """Walk all statements of a file, in the order of the text."""
     tables = Tables()
-    tables.scopes.append(Scope(0, "module", "<module>", None, None))
+    tables.scopes.append(Scope(index=0, kind="module", qualname="<module>", parent=None, position=None))
     tables.nodes.append(tree)
     # Explicit stack: an `elif` chain nests as deeply as it is long.
     stack: list[Iterator[PlacedStatement]] = [_place(tables, _PendingBody(tree.body, 0, ()), 0)]
@@ -142,7 +142,9 @@ def survey(tree: ast.Module) -> Tables:
 def _place(tables: Tables, pending: _PendingBody, block: int) -> Iterator[PlacedStatement]:
     for node in pending.body:
         place = len(tables.statements)
-        placed = PlacedStatement(node, pending.scope, pending.loop, place, block, _header_end(node))
+        placed = PlacedStatement(
+            node=node, scope=pending.scope, loop=pending.loop, place=place, block=block, header_end=_header_end(node)
+        )
         tables.statements.append(placed)
         tables.starts.append(node.lineno)
         yield placed
@@ -183,7 +185,16 @@ def _open_scope(tables: Tables, node: Function | ast.ClassDef, parent: int) -> i
     prefix = "" if outer.kind == "module" else f"{outer.qualname}."
     kind: ScopeKind = "class" if isinstance(node, ast.ClassDef) else "function"
     parameters = tuple(a.arg for a in arguments(node)) if isinstance(node, Function) else ()
-    tables.scopes.append(Scope(index, kind, prefix + node.name, parent, position_of(node), parameters))
+    tables.scopes.append(
+        Scope(
+            index=index,
+            kind=kind,
+            qualname=prefix + node.name,
+            parent=parent,
+            position=position_of(node),
+            parameters=parameters,
+        )
+    )
     tables.nodes.append(node)
     tables.scope_of[node.lineno, node.col_offset] = index
     return index

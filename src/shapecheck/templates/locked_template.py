@@ -12,7 +12,7 @@ from shapecheck.templates.fold import StageLocation, fold_locations, unfold_loca
 from shapecheck.templates.template_tree import StageTree
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Shapes:
     """What a lock says of a stage. Values are text (`f32[batch,48]`), inside of lists and dicts."""
 
@@ -95,13 +95,13 @@ def _stages(
 
 def _shapes(stage: Stage) -> Shapes:
     return Shapes(
-        stage.type,
-        stage.under,
-        {name: _plain(value) for name, value in format_stage.arguments(stage)},
-        {name: _plain(value) for name, value in stage.state if format_value.holds_arrays(value)},
-        _plain(stage.output),
-        stage.params,
-        stage.param_bytes,
+        type=stage.type,
+        under=stage.under,
+        input={name: _plain(value) for name, value in format_stage.arguments(stage)},
+        state={name: _plain(value) for name, value in stage.state if format_value.holds_arrays(value)},
+        output=_plain(stage.output),
+        params=stage.params,
+        bytes=stage.param_bytes,
     )
 
 

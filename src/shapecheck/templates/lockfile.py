@@ -124,13 +124,13 @@ def _stage(stage: Mapping[str, Any]) -> tuple[StageLocation, Shapes]:
     if calls is None:
         raise ValueError(f"calls = {stage['calls']!r}")
     shapes = Shapes(
-        stage["type"],
-        tuple(stage.get("under", ())),
-        dict(stage.get("input", {})),
-        dict(stage.get("state", {})),
-        stage["output"],
-        int(stage.get("params", 0)),
-        int(stage.get("bytes", 0)),
+        type=stage["type"],
+        under=tuple(stage.get("under", ())),
+        input=dict(stage.get("input", {})),
+        state=dict(stage.get("state", {})),
+        output=stage["output"],
+        params=int(stage.get("params", 0)),
+        bytes=int(stage.get("bytes", 0)),
     )
     return StageLocation(stage["path"], int(calls[1]), int(calls[2] or calls[1])), shapes
 

@@ -23,7 +23,7 @@ class StagePart:
     now: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Drift:
     """A stage, or several that differ alike. `parts` differ, the most telling first.
 
@@ -63,7 +63,8 @@ def drift(was: LockedTemplate, now: LockedTemplate) -> list[Drift]:
     ]:
         del found[place]
     return [
-        Drift(kind, at, own, parts, text, more) for at, (kind, own, parts, text, more) in fold_locations(found.items())
+        Drift(kind=kind, place=at, type=own, parts=parts, shapes=text, inside=more)
+        for at, (kind, own, parts, text, more) in fold_locations(found.items())
     ]
 
 

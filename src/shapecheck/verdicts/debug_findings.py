@@ -98,7 +98,15 @@ def _make_finding(
 ) -> Finding:
     rule = RULES[code]
     details = (detail,) if detail else ()
-    return Finding(code, rule.severity, path, span, rule.message.format(**gaps), details, fix=fix)
+    return Finding(
+        code=code,
+        severity=rule.severity,
+        path=path,
+        span=span,
+        message=rule.message.format(**gaps),
+        details=details,
+        fix=fix,
+    )
 
 
 def _fix(path: str, call: DebugCall, seen: Seen) -> tuple[Edit, ...]:

@@ -82,7 +82,7 @@ def _is_first_of_union(claim: Claim, groups: set[tuple[str, int]]) -> bool:
 
 
 def _problem(module: Module, code: str, span: Span, text: str) -> Finding:
-    return Finding(code, RULES[code].severity, module.path, span, text)
+    return Finding(code=code, severity=RULES[code].severity, path=module.path, span=span, message=text)
 
 
 def _shape_errors(
@@ -133,7 +133,7 @@ def stops(
                 rule = RULES["SC302"]
                 message = rule.message.format(target=evaluation.target, reason=evaluation.reason)
                 span = line_span(modules[path].lines, line)
-                finding = Finding(rule.code, rule.severity, path, span, message)
+                finding = Finding(code=rule.code, severity=rule.severity, path=path, span=span, message=message)
                 found.setdefault((path, line, evaluation.target), finding)
     return list(found.values())
 

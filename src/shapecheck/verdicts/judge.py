@@ -38,7 +38,7 @@ class Contradiction:
     evaluation: Evaluation
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Verdicts:
     """How the claims ended, by (path, index). A claim in none of these was not observed at all."""
 

@@ -34,16 +34,16 @@ def mismatch_finding(module: Module, claim: Claim, false: Contradiction) -> Find
         text=claim.text,
     )
     return Finding(
-        code,
-        rule.severity,
-        module.path,
-        claim.span,
-        message,
-        tuple(_details(mismatch, evaluation)),
-        claim.text,
-        observed,
-        tuple((b.name, b.size) for b in mismatch.bound),
-        mismatch.call.stage,
+        code=code,
+        severity=rule.severity,
+        path=module.path,
+        span=claim.span,
+        message=message,
+        details=tuple(_details(mismatch, evaluation)),
+        claimed=claim.text,
+        observed=observed,
+        bindings=tuple((b.name, b.size) for b in mismatch.bound),
+        stage=mismatch.call.stage,
     )
 
 
@@ -64,12 +64,12 @@ def failure_finding(evaluation: Evaluation, failure: Failure, frame: Frame, line
     is_relation = bool(failure.requires) and not failure.requires.partition(" = ")[2].replace(".", "").isidentifier()
     is_number = failure.requires.partition(" = ")[2].isdigit()
     return Finding(
-        rule.code,
-        "warning" if is_relation and not is_number else rule.severity,
-        frame.path,
-        line_span(lines, frame.line),
-        message,
-        tuple(details),
+        code=rule.code,
+        severity="warning" if is_relation and not is_number else rule.severity,
+        path=frame.path,
+        span=line_span(lines, frame.line),
+        message=message,
+        details=tuple(details),
         observed=arrays,
     )
 

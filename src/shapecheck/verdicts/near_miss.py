@@ -13,5 +13,14 @@ def near_misses(module: Module) -> list[Finding]:
     for each in module.near_names:
         claim = module.claims[each.claim]
         message = rule.message.format(name=each.name, nearest=each.nearest)
-        found.append(Finding(rule.code, rule.severity, module.path, claim.span, message, claimed=claim.text))
+        found.append(
+            Finding(
+                code=rule.code,
+                severity=rule.severity,
+                path=module.path,
+                span=claim.span,
+                message=message,
+                claimed=claim.text,
+            )
+        )
     return found

@@ -98,7 +98,13 @@ def _unused_finding(path: str, suppression: Suppression, idle: Sequence[str]) ->
         if unknown:
             reason += f" ({', '.join(unknown)} is no rule)"
     rule = RULES["SC100"]
-    return Finding(rule.code, rule.severity, path, suppression.span, rule.message.format(reason=reason))
+    return Finding(
+        code=rule.code,
+        severity=rule.severity,
+        path=path,
+        span=suppression.span,
+        message=rule.message.format(reason=reason),
+    )
 
 
 class _Ignores:

@@ -212,4 +212,14 @@ class EntryPhase:
 
 
 def _failed_evaluation(entry: EntryPlan, reason: str) -> Evaluation:
-    return Evaluation(entry.target, entry.origin, entry.path, entry.line, "symbolic", "failed", reason, (), tried=0)
+    return Evaluation(
+        target=entry.target,
+        origin=entry.origin,
+        path=entry.path,
+        line=entry.line,
+        mode="symbolic",
+        status="failed",
+        reason=reason,
+        calls=(),
+        tried=0,
+    )

@@ -17,7 +17,7 @@ from shapecheck.model import Scope, Site
 TRIES = 3
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ParameterSpec:
     """What a comment or docstring says of a parameter: canonical spec text and a jaxtyping dtype name or "".
 
@@ -33,7 +33,7 @@ class ParameterSpec:
     prose: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ModulePlan:
     """One file to import: `file` absolute and resolved, `path` as messages show it, `root` its import root."""
 
@@ -50,7 +50,7 @@ class ModulePlan:
     source: str = ""  # text in place of the file's own (its bytes as Latin-1), for an editor's unsaved buffer
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ConfiguredExample:
     """A `[[tool.shapecheck.example]]` table: something to call, or a `script` (absolute) with its arguments."""
 
@@ -67,7 +67,7 @@ class ConfiguredExample:
     borrowed_invented: bool = False  # those were made up, and step back behind what a factory returns with its model
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class EntryPlan:
     """Something that can be evaluated, as the worker lists it. `key` is stable across worker processes."""
 
@@ -98,7 +98,7 @@ class TestFiles:
     settings: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TestPlan:
     """One collected test. `names` are the identifiers that its code and its fixtures use.
 
@@ -115,7 +115,7 @@ class TestPlan:
     prepares: bool = False  # whether its module has a set-up of its own
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TestResult:
     """What became of one test, and all that it showed.
 

@@ -27,7 +27,7 @@ class Trouble:
     reason: str
 
 
-@dataclass
+@dataclass(kw_only=True)
 class RunResult:
     """All that a run showed: the evaluations of each entry together, and the troubles on the way."""
 
@@ -39,7 +39,7 @@ class RunResult:
     cut: int = 0  # entries that the budget left out
 
 
-@dataclass
+@dataclass(kw_only=True)
 class RunState:
     """What the phases of a run share. `culprits` are files whose import ended a worker, and how."""
 

@@ -55,7 +55,15 @@ class Supervisor:
         self._interpreters: Sequence[str] = ()
         self._spare = Spare()
         show: Progress = progress or (lambda label, done, total: None)
-        self.conduct = RunState(plans, to_import, settings, limits.timeout, show, memory=memory, total=len(to_import))
+        self.conduct = RunState(
+            plans=plans,
+            to_import=to_import,
+            settings=settings,
+            timeout=limits.timeout,
+            progress=show,
+            memory=memory,
+            total=len(to_import),
+        )
         self.python = ""
 
     def run(self, interpreters: Sequence[str]) -> RunResult:

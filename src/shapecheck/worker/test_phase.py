@@ -210,7 +210,7 @@ class TestPhase:
 
     def _take_over(self, key: str, result: TestResult | Mapping[str, Any]) -> None:
         if isinstance(result, Mapping):
-            self._note_stopped(key, TestResult(key, "stopped", str(result["error"])))
+            self._note_stopped(key, TestResult(key=key, status="stopped", reason=str(result["error"])))
             return
         self.results[key] = result
         if f"test:{key}" in self.recalled:
@@ -222,7 +222,7 @@ class TestPhase:
 
     def on_worker_end(self, task: str, error: WorkerEndedError) -> None:
         """A test ended the worker."""
-        result = TestResult(task, "stopped", f"it {error.reason}", ended=error.reason)
+        result = TestResult(key=task, status="stopped", reason=f"it {error.reason}", ended=error.reason)
         if error.repeats:
             self._note_stopped(task, result)
             return
@@ -258,7 +258,14 @@ class TestPhase:
         results = [self.results[key] for key in self.order if key in self.results]
         ended = [f"{result.key} {result.ended}" for result in results if result.ended]
         problems = tuple(dict.fromkeys([*self.problems, *ended]))
-        return TestCounts(len(self.plans or ()), by["ok"], by["stopped"], by["skipped"], self.cut, problems)
+        return TestCounts(
+            collected=len(self.plans or ()),
+            ok=by["ok"],
+            stopped=by["stopped"],
+            skipped=by["skipped"],
+            cut=self.cut,
+            problems=problems,
+        )
 
 
 def _order_tests(plans: Iterable[TestPlan], conduct: RunState) -> list[str]:

@@ -99,7 +99,7 @@ def test_each_target_has_a_process_of_its_own(tmp_path: Path, monkeypatch: pytes
         Path(name).parent.mkdir(exist_ok=True)
         Path(name).write_text(source)
     names = ("sets.py", "reads.py", "one/same.py", "two/same.py", "ends.py", "fails.py", "gone.py")
-    asked = [TargetRequest(f"{name}:f", args=("f32[3]",)) for name in names]
+    asked = [TargetRequest(target=f"{name}:f", args=("f32[3]",)) for name in names]
     evaluator = lock_evaluation.LockEvaluator(replace(load([Path()]), cache=False, jobs=2))
     together = list(evaluator.each(asked))
     assert list(map(output, together[:4])) == ["f64[2]", "(f32[2], f32[3])", "f32[7]", "f32[8]"]

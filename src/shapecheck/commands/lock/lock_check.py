@@ -22,7 +22,7 @@ Progress = Callable[[str, int, int], None]
 _CODES = {"changed": "SC501", "added": "SC502", "removed": "SC503"}
 
 
-@dataclass
+@dataclass(kw_only=True)
 class LockCheck:
     """What a check of the lock has shown. `broken` are targets that cannot be evaluated, and why.
 
@@ -58,7 +58,7 @@ def check(
     lock: Path, templates: Sequence[LockedTemplate], config: Config, progress: Progress | None = None
 ) -> LockCheck:
     """Evaluate the targets of `templates`, which are those of the lock or some of them, and compare."""
-    result = LockCheck(LockCounts(shown_path(lock)))
+    result = LockCheck(counts=LockCounts(shown_path(lock)))
     stages = 0
     requests = [lock_request(kept, lock) for kept in templates]
     evaluated = LockEvaluator(config).each(requests)
@@ -104,7 +104,15 @@ def _findings(
         message = RULES[code].message.format(stage=name, part=part, was=was, now=now)
         span = line_span(result.text(path), line)
         yield Finding(
-            code, RULES[code].severity, shown_path(path), span, message, tuple(details), was, now, stage=str(each.place)
+            code=code,
+            severity=RULES[code].severity,
+            path=shown_path(path),
+            span=span,
+            message=message,
+            details=tuple(details),
+            claimed=was,
+            observed=now,
+            stage=str(each.place),
         )
 
 
@@ -128,7 +136,16 @@ def _missing_target_finding(kept: LockedTemplate, lock: Path, reason: str, resul
     was = f"{len(kept.each())} stages"
     message = rule.message.format(stage=kept.target, was=was)
     span = line_span(result.text(lock), kept.head)
-    return Finding(rule.code, rule.severity, shown_path(lock), span, message, (reason,), was, stage="")
+    return Finding(
+        code=rule.code,
+        severity=rule.severity,
+        path=shown_path(lock),
+        span=span,
+        message=message,
+        details=(reason,),
+        claimed=was,
+        stage="",
+    )
 
 
 def _own(found: EvaluatedTemplate, lock: Path) -> Mapping[str, str]:

@@ -95,12 +95,12 @@ class _TargetEvaluation:
         )
 
     def _request(self, target: str, kept: LockedTemplate | None) -> TargetRequest:
-        name = relative_target(target, TargetRequest(target).file, self._lock)
+        name = relative_target(target, TargetRequest(target=target).file, self._lock)
         making = kept.making if kept is not None else None
         given = bool(self._init or self._args)
         init, args = (self._init, self._args) if given or making is None else (making.init, making.args)
         made = {"integers": making.integers, "dims": making.dims} if making is not None else {}
-        return TargetRequest(name, init, args, self._lock.parent, made)
+        return TargetRequest(target=name, init=init, args=args, folder=self._lock.parent, made=made)
 
 
 def _unwrap(found: EvaluatedTemplate | ConfigError) -> EvaluatedTemplate:
@@ -111,7 +111,7 @@ def _unwrap(found: EvaluatedTemplate | ConfigError) -> EvaluatedTemplate:
 
 def _same(target: str, kept: Sequence[LockedTemplate], text: str, lock: Path) -> LockedTemplate:
     """What a lock keeps of a target, or else the only one that it keeps."""
-    name = relative_target(target, TargetRequest(target).file, lock)
+    name = relative_target(target, TargetRequest(target=target).file, lock)
     found = next((each for each in kept if each.target == name), kept[0] if len(kept) == 1 else None)
     if found is None:
         raise ConfigError(f"{text} has no {name!r}: say which one as {text}#{kept[0].target}")

@@ -37,7 +37,9 @@ def read_lock(file: Path) -> tuple[LockedTemplate, ...]:
 def lock_request(kept: LockedTemplate, lock: Path) -> TargetRequest:
     """How a kept target is evaluated: in the lock's folder, with what was made up for it."""
     made = {"integers": kept.making.integers, "dims": kept.making.dims}
-    return TargetRequest(kept.target, kept.making.init, kept.making.args, lock.parent, made)
+    return TargetRequest(
+        target=kept.target, init=kept.making.init, args=kept.making.args, folder=lock.parent, made=made
+    )
 
 
 def is_under(kept: LockedTemplate, lock: Path, paths: Sequence[Path]) -> bool:

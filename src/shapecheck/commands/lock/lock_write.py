@@ -56,11 +56,13 @@ def write(
 def _request(
     target: str, init: Sequence[str], args: Sequence[str], kept: Sequence[LockedTemplate], lock: Path
 ) -> TargetRequest:
-    name = relative_target(target, TargetRequest(target).file, lock)
+    name = relative_target(target, TargetRequest(target=target).file, lock)
     old = next((each for each in kept if each.target == name), None)
     if old is not None and not init and not args:
         return lock_request(old, lock)
-    new = TargetRequest(name, pairs(init), tuple(relative_argument(text, lock) for text in args), lock.parent)
+    new = TargetRequest(
+        target=name, init=pairs(init), args=tuple(relative_argument(text, lock) for text in args), folder=lock.parent
+    )
     if old is None:
         return new
     return replace(new, made=lock_request(old, lock).made)

@@ -43,7 +43,14 @@ class ArrayStore:
             self._file.write(np.ascontiguousarray(value).tobytes())
             self._end += value.nbytes
         nans = int(np.isnan(value).sum()) if jnp.issubdtype(value.dtype, jnp.inexact) else 0
-        return Tensor(name, tensor.dtype, tensor.shape, tensor.digest, self._at[tensor.digest], nans)
+        return Tensor(
+            name=name,
+            dtype=tensor.dtype,
+            shape=tensor.shape,
+            digest=tensor.digest,
+            at=self._at[tensor.digest],
+            nans=nans,
+        )
 
     def parameter(self, name: str, value: Array) -> Tensor:
         """An array by its digest, and by one that is the same in any order of its numbers. It is not written."""
@@ -61,7 +68,7 @@ def digest_only(name: str, value: Array) -> Tensor:
     """An array by its digest alone."""
     head = f"{dtype_name(value)}{value.shape}".encode()
     digest = hashlib.blake2b(head + np.ascontiguousarray(value).tobytes(), digest_size=20).hexdigest()
-    return Tensor(name, dtype_name(value), tuple(map(int, value.shape)), digest)
+    return Tensor(name=name, dtype=dtype_name(value), shape=tuple(map(int, value.shape)), digest=digest)
 
 
 def _mix_bits(value: Array) -> int:

@@ -85,7 +85,14 @@ class StageCollector:
                 earlier = {n: digest_only(n, next(each)).digest for n, _ in before}
                 states = [self._keeping.store(n, next(each)) for n, _ in after]
                 updated = {tensor.name: tensor.digest for tensor in states} != earlier
-                arrival = Arrival(self._arrived, tuple(outs), tuple(ins), tuple(own), tuple(states), updated)
+                arrival = Arrival(
+                    number=self._arrived,
+                    outputs=tuple(outs),
+                    inputs=tuple(ins),
+                    parameters=tuple(own),
+                    states=tuple(states),
+                    updated=updated,
+                )
                 record.arrivals.append(arrival)
                 self._arrived += 1
             return True

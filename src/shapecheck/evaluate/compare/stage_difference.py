@@ -60,12 +60,12 @@ class _StageComparison:
         inputs, arguments = self._agree(a.inputs, b.inputs)
         states, others = self._same_states(a, b)
         known = ComparedStage(
-            b.path,
-            b.call,
-            b.type,
-            parent,
-            StageOutput(a.path, _describe_tensors(a.outputs), a.source),
-            StageOutput(b.path, _describe_tensors(b.outputs), b.source),
+            path=b.path,
+            call=b.call,
+            type=b.type,
+            parent=parent,
+            a=StageOutput(a.path, _describe_tensors(a.outputs), a.source),
+            b=StageOutput(b.path, _describe_tensors(b.outputs), b.source),
             shapes=[(t.dtype, t.shape) for t in a.outputs] == [(t.dtype, t.shape) for t in b.outputs],
             close=False,
             empty=not (a.outputs or b.outputs),
@@ -204,12 +204,21 @@ def _go_by_name(found: ArrayPairs) -> bool:
 
 
 def _part(a: Tensor | None, b: Tensor | None, pair: Pair | None) -> ArrayMismatch:
-    one, other = ((t.name, _form(t)) if t is not None else ("", "") for t in (a, b))
     most, unlike = (pair.difference.absolute, pair.difference.unlike) if pair is not None else (None, 0)
     layout = str(pair.layout) if pair is not None and pair.layout is not None and pair.difference.close else ""
     both = [t for t in (a, b) if t is not None]
     exact = len(both) == 2 and any(is_exact(t.dtype) for t in both)
-    return ArrayMismatch(*one, *other, most, unlike, math.prod(both[-1].shape), exact, layout)
+    return ArrayMismatch(
+        a=a.name if a is not None else "",
+        a_form=_form(a) if a is not None else "",
+        b=b.name if b is not None else "",
+        b_form=_form(b) if b is not None else "",
+        absolute=most,
+        differing=unlike,
+        size=math.prod(both[-1].shape),
+        exact=exact,
+        layout=layout,
+    )
 
 
 def _describe_arrangement(parts: ArrayPairs) -> str:

@@ -15,7 +15,7 @@ from shapecheck.model import StageRun, Tensor
 _IN_TABLE = "['"  # in the names of what a table holds
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Arrival:
     """What the host received of one run. `number` says in which order.
 
@@ -67,8 +67,19 @@ class _Runs:
                 continue
             call = self._calls[record.path]
             self._calls[record.path] += 1
-            values = arrival.inputs, arrival.outputs, arrival.parameters, arrival.states, arrival.updated
-            self.found.append(StageRun(record.path, stage.step.type, call, parent, stage.step.source, *values))
+            run = StageRun(
+                path=record.path,
+                type=stage.step.type,
+                call=call,
+                parent=parent,
+                source=stage.step.source,
+                inputs=arrival.inputs,
+                outputs=arrival.outputs,
+                parameters=arrival.parameters,
+                states=arrival.states,
+                updated=arrival.updated,
+            )
+            self.found.append(run)
             # What is inside of a run arrives before it, and after the run before it.
             before = record.arrivals[index - 1].number if index else span[0]
             is_last = index + 1 == len(record.arrivals)

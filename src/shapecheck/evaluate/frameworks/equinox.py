@@ -103,7 +103,16 @@ def _step(watch: StageRecorder, module: Any, call: Any, args: tuple[Any, ...], k
         )
     own = vars(cls).get("__call__") or cls.__call__
     source = watch.origin(inspect.unwrap(own), cls.__qualname__)
-    return StageStep(name, f"{name}.__call__", module, source, None, label, taken, state)
+    return StageStep(
+        type=name,
+        callable=f"{name}.__call__",
+        part=module,
+        source=source,
+        path=None,
+        label=label,
+        input=taken,
+        state=state,
+    )
 
 
 def _retrace_each_time(call: Any) -> Callable[..., Any]:

@@ -39,7 +39,10 @@ class FieldFunction:
             return function(*args, **kwargs)
         source = self._watch.origin(function, name)
         return self._watch.run_stage(
-            StageStep(name, name, None, source, self._path, input=given), function, args, kwargs
+            StageStep(type=name, callable=name, part=None, source=source, path=self._path, input=given),
+            function,
+            args,
+            kwargs,
         )
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:

@@ -79,16 +79,16 @@ def record_stages(watch: StageRecorder) -> Iterator[None]:
         taken = tuple((n, describe_unmapped(v)) for n, v in list(arguments(own, (module, *args), kwargs))[1:])
         name, held = short(cls), (0, 0)
         step = StageStep(
-            name,
-            f"{name}.{method}",
-            module,
-            watch.origin(own, cls.__qualname__),
-            _path([*(each.prefix for each in around), module.module_name]),
-            None,
-            taken,
-            (),
-            lambda: held,
-            _INITIALISING in transforms,
+            type=name,
+            callable=f"{name}.{method}",
+            part=module,
+            source=watch.origin(own, cls.__qualname__),
+            path=_path([*(each.prefix for each in around), module.module_name]),
+            label=None,
+            input=taken,
+            state=(),
+            count=lambda: held,
+            first=_INITIALISING in transforms,
         )
         with parameter_getter(top):
             result = watch.run_stage(step, run, args, kwargs)

@@ -52,11 +52,11 @@ def record_stages(watch: StageRecorder) -> Iterator[None]:
         whole = wholes[-1] if wholes else dict(module.variables)
         steps = module.path if wholes else ()
         step = StageStep(
-            name,
-            f"{name}.{method}",
-            module,
-            source,
-            path,
+            type=name,
+            callable=f"{name}.{method}",
+            part=module,
+            source=source,
+            path=path,
             label=None,
             input=taken,
             count=lambda: _parameter_count(whole, steps),

@@ -77,7 +77,7 @@ class _Profile:
         source = self.watch.origin(function, kind)
         given = list(_frame_arguments(frame))[1 if inspect.ismethod(function) else 0 :]
         taken = tuple((n, describe_unmapped(value)) for n, value in given if value is not None)
-        return StageStep(kind, kind, None, source, name, input=taken, first=True)
+        return StageStep(type=kind, callable=kind, part=None, source=source, path=name, input=taken, first=True)
 
 
 def _init_frame(frame: FrameType | None) -> FrameType | None:

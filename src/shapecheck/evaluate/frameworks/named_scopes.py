@@ -79,7 +79,9 @@ class _RecordedScope(contextlib.AbstractContextManager[None]):
                 given = tuple((n, describe_unmapped(value)) for n, value in arguments(function, args, kwargs))
                 source = self._watch.origin(function, function.__qualname__)
                 path = _inside(self._watch, self._name)
-                step = StageStep("scope", function.__qualname__, None, source, path, input=given)
+                step = StageStep(
+                    type="scope", callable=function.__qualname__, part=None, source=source, path=path, input=given
+                )
                 return self._watch.run_stage(step, function, args, kwargs)
 
         return call_in_scope
@@ -102,7 +104,9 @@ class _Block:
         self._before = dict(frame.f_locals)
         self._given = {n: describe_unmapped(value) for n, value in self._before.items() if _is_shown(value)}
         source = watch.line(frame)
-        self._stage = watch.open(StageStep("scope", "", None, source, _inside(watch, name)), frame.f_back)
+        self._stage = watch.open(
+            StageStep(type="scope", callable="", part=None, source=source, path=_inside(watch, name)), frame.f_back
+        )
 
     def end(self, *, failed: bool) -> None:
         """The block is left: it took what it read first, and gives what it set, or what the function returns."""

@@ -83,7 +83,9 @@ def _wrap_call(watch: StageRecorder, call: Any) -> Callable[..., Any]:
         given = list(arguments(call, (self, *args), kwargs))[1:]
         taken = tuple((name, describe_unmapped(value)) for name, value in given)
         name = short(cls)
-        step = StageStep(name, f"{name}.__call__", self, watch.origin(call, cls.__qualname__), input=taken)
+        step = StageStep(
+            type=name, callable=f"{name}.__call__", part=self, source=watch.origin(call, cls.__qualname__), input=taken
+        )
         # Other layers of Flax's hold functions that are none of the model's.
         own = not cls.__module__.startswith("flax.") or _is_sequential(cls)
         return watch.run_stage(step, call_with_functions if own else call, (self, *args), kwargs)

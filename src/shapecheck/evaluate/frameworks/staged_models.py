@@ -61,7 +61,16 @@ def _label_step(watch: StageRecorder, step: Any, name: str, is_plumbing: Callabl
             kind = title = function_name(part or found)
             if is_module(part) and not is_plumbing(type(part)):
                 kind, title = short(type(part)), f"{short(type(part))}.__call__"
-            run = StageStep(kind, title, part, watch.origin(part or found, title), None, label, given, before)
+            run = StageStep(
+                type=kind,
+                callable=title,
+                part=part,
+                source=watch.origin(part or found, title),
+                path=None,
+                label=label,
+                input=given,
+                state=before,
+            )
             return watch.run_stage(run, found, (input, state), {"key": key})
 
         return call_as_stage

@@ -111,12 +111,15 @@ class CallBuilder:
                 self._function(without_cache(target))(*(given.get(str(i), a) for i, a in enumerate(args)))
 
             return BoundCall(
-                lambda: self._run_abstractly(call, arrays), assignment.chosen_sizes(), integers, apart=self._apart()
+                call=lambda: self._run_abstractly(call, arrays),
+                chosen=assignment.chosen_sizes(),
+                integers=integers,
+                apart=self._apart(),
             )
 
         integers: dict[str, int] = {}  # known once the example has made its model
         written = tuple(ArgumentSpec(str(index), spec) for index, spec, _ in found)
-        return CallSpec(prepare, symbolic=bool(specs), ranks=ranks_of(specs), signature=CallSignature(written))
+        return CallSpec(prepare=prepare, symbolic=bool(specs), ranks=ranks_of(specs), signature=CallSignature(written))
 
     def of_example(self, example: ConfiguredExample, target: Any) -> CallSpec:
         """A `[[tool.shapecheck.example]]` table, applied to the object that its `call` names."""
@@ -166,12 +169,15 @@ class CallBuilder:
             if missing:
                 kwargs.update(self._synthesis(assignment).only(missing, function, described))
             call = functools.partial(self._run_abstractly, invoke, *first, *args, **kwargs)
-            return BoundCall(call, assignment.chosen_sizes(), known, apart=self._apart())
+            return BoundCall(call=call, chosen=assignment.chosen_sizes(), integers=known, apart=self._apart())
 
         written = tuple(ArgumentSpec(str(index), spec) for index, spec in enumerate(specs))
         claims = self.models.claimed(function)
         return CallSpec(
-            prepare, symbolic=bool(specs), ranks=ranks_of(specs), signature=CallSignature(written, claims, function)
+            prepare=prepare,
+            symbolic=bool(specs),
+            ranks=ranks_of(specs),
+            signature=CallSignature(written, claims, function),
         )
 
     def construct(self, cls: type) -> CallSpec:
@@ -180,9 +186,9 @@ class CallBuilder:
         def prepare(trial: Trial) -> BoundCall:
             deferred, synthesis = self.models.constructor(cls, {}, trial.construction, trial.invention)
             call = functools.partial(self._run_abstractly, lambda instance: None, deferred)
-            return BoundCall(call, assumptions=_inventions([synthesis]))
+            return BoundCall(call=call, assumptions=_inventions([synthesis]))
 
-        return CallSpec(prepare, symbolic=False, certain=False, constructions=self.models.constructions)
+        return CallSpec(prepare=prepare, symbolic=False, certain=False, constructions=self.models.constructions)
 
     def _run_abstractly(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> None:
         """Call `function` abstractly, as the watch would have it; inside of Haiku's transform if it asks for one."""
@@ -246,10 +252,10 @@ class CallBuilder:
             made = [synthesis, *filter(None, [construction])]
             chosen = synthesis.integers.chosen
             return BoundCall(
-                call,
-                assignment.chosen_sizes(),
-                {**chosen, **synthesis.made_up, **known},
-                frozenset(missing_parameters(function, known)) & chosen.keys() - known.keys(),
+                call=call,
+                chosen=assignment.chosen_sizes(),
+                integers={**chosen, **synthesis.made_up, **known},
+                arguments=frozenset(missing_parameters(function, known)) & chosen.keys() - known.keys(),
                 assumptions=_inventions(made, assignment.tied_sizes()),
                 shared=assignment.shared_names(construction.assignment) if construction is not None else (),
                 apart=self._apart(),
@@ -258,7 +264,7 @@ class CallBuilder:
         written = [ArgumentSpec(d.parameter, d.spec, formal=False) for d in described.values()]
         written += [ArgumentSpec("", spec) for spec in specs_of(function, {})]
         return CallSpec(
-            prepare,
+            prepare=prepare,
             relations=instance is None,
             signature=CallSignature(tuple(written), self.models.claimed(function), function),
             certain=not any(d.vague for d in described.values()) and not vague,

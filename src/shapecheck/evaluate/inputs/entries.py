@@ -73,7 +73,14 @@ def examples(plan: ModulePlan, module: ModuleType) -> Iterator[EntryPlan]:
             continue
         if value.__module__ == module.__name__:
             line = unwrap(value).__code__.co_firstlineno
-            yield EntryPlan(f"example:{plan.path}:{name}", f"{plan.name}:{name}", "example", plan.path, line, None)
+            yield EntryPlan(
+                key=f"example:{plan.path}:{name}",
+                target=f"{plan.name}:{name}",
+                origin="example",
+                path=plan.path,
+                line=line,
+                scope=None,
+            )
 
 
 def models(plan: ModulePlan, module: ModuleType) -> Iterator[tuple[EntryPlan, type]]:
@@ -88,7 +95,17 @@ def models(plan: ModulePlan, module: ModuleType) -> Iterator[tuple[EntryPlan, ty
         if isinstance(cls, type) and issubclass(cls, base) and not inspect.isabstract(cls) and _own_call(cls):
             line = scope.position.line if scope.position else 1
             target = f"{plan.name}:{scope.qualname}"
-            yield EntryPlan(f"model:{plan.path}:{scope.qualname}", target, "model", plan.path, line, scope.index), cls
+            yield (
+                EntryPlan(
+                    key=f"model:{plan.path}:{scope.qualname}",
+                    target=target,
+                    origin="model",
+                    path=plan.path,
+                    line=line,
+                    scope=scope.index,
+                ),
+                cls,
+            )
 
 
 def functions(plan: ModulePlan, module: ModuleType) -> Iterator[EntryPlan]:
@@ -106,7 +123,14 @@ def functions(plan: ModulePlan, module: ModuleType) -> Iterator[EntryPlan]:
         if resolve(module, plan.scopes, scope) is not None:
             line = scope.position.line if scope.position else 1
             key = f"function:{plan.path}:{scope.qualname}"
-            yield EntryPlan(key, f"{plan.name}:{scope.qualname}", "function", plan.path, line, index)
+            yield EntryPlan(
+                key=key,
+                target=f"{plan.name}:{scope.qualname}",
+                origin="function",
+                path=plan.path,
+                line=line,
+                scope=index,
+            )
 
 
 def resolve(module: ModuleType, scopes: Sequence[Scope], scope: Scope) -> Any:

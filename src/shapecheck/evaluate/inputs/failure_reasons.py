@@ -81,16 +81,16 @@ def explain(error: BaseException, recorder: Recorder) -> Failure:
     kind = _kind(error, frames, recorder.paths)
     message = _needs_values(error, frames, recorder.paths) or _gist(error)
     if not users:
-        return Failure(kind, message, None)
+        return Failure(kind=kind, message=message, frame=None)
     frame, line = users[-1]
     arrays = tuple(_arrays_on_line(frame, line))
     return Failure(
-        kind,
-        message,
-        _user_frame(recorder, frame, line),
-        _operation(frames, frame, message),
-        tuple((name, text(value)) for name, value in arrays),
-        bool(arrays) and all(d.isdigit() for _, value in arrays for d in value.shape),
+        kind=kind,
+        message=message,
+        frame=_user_frame(recorder, frame, line),
+        operation=_operation(frames, frame, message),
+        arrays=tuple((name, text(value)) for name, value in arrays),
+        fixed=bool(arrays) and all(d.isdigit() for _, value in arrays for d in value.shape),
     )
 
 

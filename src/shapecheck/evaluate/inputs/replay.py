@@ -109,15 +109,15 @@ def replay_spec(
         args, kwargs = _call(seen.function, given)
         chosen = assignment.chosen_sizes()
         return BoundCall(
-            functools.partial(abstract_call.run_abstractly, seen.function, *args, **kwargs),
-            chosen,
-            {**fields, **known},
+            call=functools.partial(abstract_call.run_abstractly, seen.function, *args, **kwargs),
+            chosen=chosen,
+            integers={**fields, **known},
             own=frozenset(stays | seen.own_sizes()),
             shared=tuple((name, str(fields[name])) for name, _ in chosen if name in fields),
         )
 
     return CallSpec(
-        prepare,
+        prepare=prepare,
         signature=CallSignature(tuple(ArgumentSpec(name, text) for name, text in specs.items()), claims, seen.function),
         ranks=(_rank(specs, arrays),),
         lasting=tuple(lasting),

@@ -99,7 +99,7 @@ class Search:
         first: SearchResult | None = None
         for construction in self.call_spec.constructions:
             try:
-                found = self._search_sizes(Trial("sized", construction=construction))
+                found = self._search_sizes(Trial(mode="sized", construction=construction))
             except CannotSynthesiseError as error:
                 problem = error
                 continue
@@ -114,7 +114,7 @@ class Search:
         return further.tied[0].trial if further is not None and further.tied else None
 
     def _try_construction(self, construction: int) -> SearchResult:
-        found = self._search_sizes(Trial("sized", construction=construction))
+        found = self._search_sizes(Trial(mode="sized", construction=construction))
         if not found.ok and not self._accuses:
             further = self._further(found)
             found = SearchResult(ok=further.tied) if further.tied else found
@@ -378,22 +378,22 @@ class Search:
         failure, entry, bound_call = outcome.failure, self.entry, outcome.bound_call
         self.shown = outcome
         return Evaluation(
-            entry.target,
-            entry.origin,
-            entry.path,
-            entry.line,
+            target=entry.target,
+            origin=entry.origin,
+            path=entry.path,
+            line=entry.line,
             # Sizes of the constructor that are all equal are one case, whatever the other dims are.
-            "sized" if outcome.trial.construction == ALL_EQUAL else outcome.trial.mode,
-            "ok" if failure is None else "stopped",
-            failure.message if failure is not None else "",
-            outcome.calls,
-            failure,
-            bound_call.chosen if bound_call is not None else (),
-            self.attempts.tried,
-            tuple(dict.fromkeys(self._assumptions(outcome))),
-            tuple(sorted(self.call_spec.signature.features())),
-            outcome.trial.rank,
-            outcome.stages,
+            mode="sized" if outcome.trial.construction == ALL_EQUAL else outcome.trial.mode,
+            status="ok" if failure is None else "stopped",
+            reason=failure.message if failure is not None else "",
+            calls=outcome.calls,
+            failure=failure,
+            sizes=bound_call.chosen if bound_call is not None else (),
+            tried=self.attempts.tried,
+            assumptions=tuple(dict.fromkeys(self._assumptions(outcome))),
+            features=tuple(sorted(self.call_spec.signature.features())),
+            rank=outcome.trial.rank,
+            stages=outcome.stages,
         )
 
     def _assumptions(self, outcome: TrialOutcome) -> Iterator[Assumption]:

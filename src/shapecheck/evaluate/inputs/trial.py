@@ -15,7 +15,7 @@ INDEPENDENT = Substitution()
 Chosen = tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Trial:
     """One way to run an entry.
 
@@ -39,7 +39,7 @@ class Apart:
     before: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class BoundCall:
     """An entry made ready for one trial.
 
@@ -66,7 +66,7 @@ class BoundCall:
         return tuple(dict.fromkeys(size for size in self.integers.values() if size > 2))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CallSpec:
     """How an entry is run under a trial, and what the search may vary.
 

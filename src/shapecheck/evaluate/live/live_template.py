@@ -48,9 +48,9 @@ def evaluate(
     name = title(model)
     abstract = {key: jax.tree_util.tree_map(as_shape, value) for key, value in kwargs.items()}
     values = tuple(jax.tree_util.tree_map(as_shape, value) for value in args)
-    given = ConfiguredExample(name, None, values, abstract, read=True, fill=True)
+    given = ConfiguredExample(call=name, init=None, args=values, kwargs=abstract, read=True, fill=True)
     with one_at_a_time, StageRecorder((*ALL, named_scopes.record_stages), _stage_path, flops=flops) as recorder.watch:
-        entry = EntryPlan("template", name, "template", "", 1, None, whole=False)
+        entry = EntryPlan(key="template", target=name, origin="template", path="", line=1, scope=None, whole=False)
         return Search(entry, call_spec(builder, model, given), recorder, renewed=fresh_traces).evaluate()
 
 

@@ -76,7 +76,7 @@ class PlanImporter(importlib.abc.MetaPathFinder):
 
     def plan_without_claims(self, file: str, name: str) -> ModulePlan:
         """A file that claims nothing that is checked: a test."""
-        return ModulePlan(file, self.shown_path(file), "", name, (), ())
+        return ModulePlan(file=file, path=self.shown_path(file), root="", name=name, scopes=(), sites=())
 
     def shown_path(self, file: str) -> str:
         """The path as reports show it."""

@@ -184,14 +184,14 @@ class Recorder:
             seen[key] = numbers[opened.number] = opened.number
             result.append(
                 Call(
-                    opened.probe.path,
-                    opened.scope,
-                    opened.number,
-                    parent,
-                    observations,
-                    opened.caller,
-                    opened.stage,
-                    opened.complete,
+                    path=opened.probe.path,
+                    scope=opened.scope,
+                    number=opened.number,
+                    parent=parent,
+                    observations=observations,
+                    caller=opened.caller,
+                    stage=opened.stage,
+                    complete=opened.complete,
                 )
             )
         return tuple(result)

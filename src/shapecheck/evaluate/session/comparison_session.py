@@ -141,7 +141,7 @@ class ComparisonSession:
             self._recorder.begin()
             try:
                 chosen = making(builder)
-                trial = trial or Trial("sized", construction=chosen.constructions[0])
+                trial = trial or Trial(mode="sized", construction=chosen.constructions[0])
                 bound_call = chosen.prepare(trial)
                 with watch.attempt():
                     under(axes, bound_call.call)
@@ -156,7 +156,7 @@ class ComparisonSession:
 
     def _trial(self, making: Making, call: str, seconds: float) -> tuple[Trial | None, Sequence[str]]:
         """The sizes with which it can be evaluated, abstractly; None if that cannot be known so."""
-        entry = EntryPlan("compare", call, "compare", "", 1, None)
+        entry = EntryPlan(key="compare", target=call, origin="compare", path="", line=1, scope=None)
         try:
             search = Search(entry, making(self._call_builder()), self._recorder, seconds)
             return search.numbers(), search.attempts.axes

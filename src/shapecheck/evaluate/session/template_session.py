@@ -52,7 +52,9 @@ class TemplateSession:
         factory's.
         """
         self._stages.flops = flops
-        entry = EntryPlan("template", given.call, "template", "", 1, None, whole=False)
+        entry = EntryPlan(
+            key="template", target=given.call, origin="template", path="", line=1, scope=None, whole=False
+        )
         called = owner = None
         try:
             with named_scopes.record_stages(self._stages):  # functions that it decorates while it is imported

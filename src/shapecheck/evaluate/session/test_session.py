@@ -87,7 +87,9 @@ class TestSession:
         """Run one collected test, in a folder where it can leave what it likes."""
         plan = self.plans.get(key)
         if plan is None:
-            return TestResult(key, "stopped", "pytest did not collect it again: its name depends on chance")
+            return TestResult(
+                key=key, status="stopped", reason="pytest did not collect it again: its name depends on chance"
+            )
         os.chdir(self.playground)
         with self.importer.global_state.preserve():
             return self._run_plan(key, plan)
@@ -106,14 +108,23 @@ class TestSession:
                 jax.devices()  # whether a later test uses them first must not matter to the others
         touched = set(self.recorder.touched)
         if ran.evaluation is None:
-            return TestResult(key, ran.status, ran.reason, touched=tuple(sorted(touched)))
+            return TestResult(key=key, status=ran.status, reason=ran.reason, touched=tuple(sorted(touched)))
         calls = self.generaliser.calls()
         stepped = self.steps.count
         # What was called is evaluated again as the test would call it: in its precision, say.
         write(self.runner.changed, CONFIGURATIONS)
         again = self.generaliser.evaluate()
         touched |= self.recorder.touched
-        return TestResult(key, ran.status, ran.reason, stepped, (ran.evaluation,), calls, again, tuple(sorted(touched)))
+        return TestResult(
+            key=key,
+            status=ran.status,
+            reason=ran.reason,
+            stepped=stepped,
+            own=(ran.evaluation,),
+            calls=calls,
+            again=again,
+            touched=tuple(sorted(touched)),
+        )
 
     def _project(self) -> list[str]:
         return [self.home, *{plan.root for plan in self.importer.plans.values() if plan.root}]

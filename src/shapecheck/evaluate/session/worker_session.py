@@ -127,7 +127,11 @@ class WorkerSession:
         calls = self.recorder.finish()
         if not any(c.observations for c in calls):
             return {"evaluation": None}
-        return {"evaluation": Evaluation(plan.name, "module", path, 1, "sized", "ok", "", calls)}
+        return {
+            "evaluation": Evaluation(
+                target=plan.name, origin="module", path=path, line=1, mode="sized", status="ok", reason="", calls=calls
+            )
+        }
 
     def list_entries(self) -> tuple[EntryPlan, ...]:
         """All entries of what was imported: examples, then models (wholes before parts), then functions."""
@@ -298,7 +302,14 @@ class WorkerSession:
         examples: Sequence[ConfiguredExample] = self.settings.get("examples", ())
         file = self.settings.get("config_file", "")
         return [
-            EntryPlan(f"config:{index}", f"example {index + 1} ({e.call or e.script})", origin, file, 1, None)
+            EntryPlan(
+                key=f"config:{index}",
+                target=f"example {index + 1} ({e.call or e.script})",
+                origin=origin,
+                path=file,
+                line=1,
+                scope=None,
+            )
             for index, e in enumerate(examples)
             for origin in ["script" if e.script else "config"]
         ]
@@ -309,7 +320,16 @@ class WorkerSession:
 
     @staticmethod
     def _failed_evaluation(entry: EntryPlan, reason: str) -> Evaluation:
-        failure = Failure("other", reason, None)
+        failure = Failure(kind="other", message=reason, frame=None)
         return Evaluation(
-            entry.target, entry.origin, entry.path, entry.line, "symbolic", "failed", reason, (), failure, tried=0
+            target=entry.target,
+            origin=entry.origin,
+            path=entry.path,
+            line=entry.line,
+            mode="symbolic",
+            status="failed",
+            reason=reason,
+            calls=(),
+            failure=failure,
+            tried=0,
         )

@@ -124,7 +124,9 @@ class StageRecorder(Watch):
                 (n, stage_records.describe_unmapped(value))
                 for n, value in stage_records.arguments(function, args, kwargs)
             )
-            self._whole = StageStep(name, name, None, self.origin(function, name), "", input=given)
+            self._whole = StageStep(
+                type=name, callable=name, part=None, source=self.origin(function, name), path="", input=given
+            )
             return self.run_stage(self._whole, function, args, kwargs)
 
         return run_whole

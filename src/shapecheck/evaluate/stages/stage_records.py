@@ -35,7 +35,7 @@ class Label:
     intervenors: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class StageStep:
     """What is about to run: a part of a model, or a function.
 
@@ -144,22 +144,22 @@ def stages(
         number, size = count(running)
         own = cost.stage(running.number) if cost is not None else None
         yield Stage(
-            running.path,
-            step.type,
-            step.label.name if step.label is not None else running.path.rpartition(".")[2],
-            step.callable,
-            calls[running.path],
-            tuple(each.text for each in running.around),
-            step.input,
-            step.state,
-            output,
-            number,
-            size,
-            step.source,
-            tuple(stages(running.children, count, own)),
-            step.label.owner if step.label is not None else "",
-            step.label.intervenors if step.label is not None else (),
-            own.flops if own is not None else None,
+            path=running.path,
+            type=step.type,
+            label=step.label.name if step.label is not None else running.path.rpartition(".")[2],
+            callable=step.callable,
+            call=calls[running.path],
+            under=tuple(each.text for each in running.around),
+            input=step.input,
+            state=step.state,
+            output=output,
+            params=number,
+            param_bytes=size,
+            source=step.source,
+            children=tuple(stages(running.children, count, own)),
+            owner=step.label.owner if step.label is not None else "",
+            intervenors=step.label.intervenors if step.label is not None else (),
+            flops=own.flops if own is not None else None,
         )
         calls[running.path] += 1
 

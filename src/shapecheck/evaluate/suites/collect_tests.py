@@ -212,7 +212,9 @@ def plan_of(item: pytest.Item, shown: Callable[[str], str]) -> TestPlan:
     names = tuple(sorted(_names(item)))
     files = dict.fromkeys(map(os.path.realpath, (item.path, path, *_sources(item))))
     prepares = any(hasattr(getattr(item, "module", None), name) for name in ("setUpModule", "setup_module"))
-    return TestPlan(item.nodeid, shown(str(path)), (line or 0) + 1, names, tuple(files), prepares)
+    return TestPlan(
+        key=item.nodeid, path=shown(str(path)), line=(line or 0) + 1, names=names, files=tuple(files), prepares=prepares
+    )
 
 
 def _sources(item: pytest.Item) -> list[str]:

@@ -119,7 +119,14 @@ class Generaliser:
         name = plan.scopes[scope].qualname
         position = plan.scopes[scope].position
         line = position.line if position is not None else 1
-        entry = EntryPlan(f"seen:{plan.path}:{name}", f"{plan.name}:{name}", "seen", plan.path, line, scope)
+        entry = EntryPlan(
+            key=f"seen:{plan.path}:{name}",
+            target=f"{plan.name}:{name}",
+            origin="seen",
+            path=plan.path,
+            line=line,
+            scope=scope,
+        )
         try:
             results = Search(entry, call_spec, self.recorder).evaluate()
         except (UnknownSizeError, TimeLimitError):

@@ -49,7 +49,15 @@ def run_script(
     status: Any = "ok" if failure is None else "stopped"
     reason = failure.message if failure is not None else ""
     return Evaluation(
-        entry.target, entry.origin, entry.path, entry.line, "sized", status, reason, recorder.finish(), failure
+        target=entry.target,
+        origin=entry.origin,
+        path=entry.path,
+        line=entry.line,
+        mode="sized",
+        status=status,
+        reason=reason,
+        calls=recorder.finish(),
+        failure=failure,
     )
 
 
@@ -103,6 +111,6 @@ def _failure(error: BaseException | None, recorder: Recorder, limit: float) -> F
     if error is None:
         return None
     if isinstance(error, TimeLimitError):
-        return Failure("other", f"it took longer than {limit:g} s (--test-timeout)", None)
+        return Failure(kind="other", message=f"it took longer than {limit:g} s (--test-timeout)", frame=None)
     failure = explain(error, recorder)
     return failure if failure.kind != "other" else dataclasses.replace(failure, message=describe_error(error))

@@ -56,12 +56,22 @@ class TestRunner:
             failure = dataclasses.replace(failure, kind="other")
         status: Literal["ok", "stopped"] = "ok" if failure is None else "stopped"
         reason = failure.message if failure is not None else ""
-        evaluation = Evaluation(item.nodeid, "test", path, line, "sized", status, reason, calls, failure)
+        evaluation = Evaluation(
+            target=item.nodeid,
+            origin="test",
+            path=path,
+            line=line,
+            mode="sized",
+            status=status,
+            reason=reason,
+            calls=calls,
+            failure=failure,
+        )
         return TestOutcome("skipped" if skipped else status, reason, evaluation)
 
     def _failure(self, error: BaseException) -> Failure:
         if isinstance(error, TimeLimitError):
-            return Failure("other", f"it took longer than {self.limit:g} s (--test-timeout)", None)
+            return Failure(kind="other", message=f"it took longer than {self.limit:g} s (--test-timeout)", frame=None)
         failure = explain(error, self.recorder)
         if failure.kind == "other":
             failure = dataclasses.replace(failure, message=describe_error(error))
