@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from shapecheck import files
 from shapecheck.config import Config, ConfigError
 from shapecheck.files import interpreter
-from shapecheck.model import EntryResult, Evaluation, Finding, Module, Reach, Report, is_test_file
+from shapecheck.model import EntryResult, Evaluation, Finding, FunctionKey, Module, Reach, Report, is_test_file
 from shapecheck.rules import RULES
 from shapecheck.verdicts import baseline, suppress
 from shapecheck.verdicts import findings as reports
@@ -163,9 +163,9 @@ def report(modules: Mapping[str, Module], evaluated: RunResult, locked: LockChec
 
 def _reach(modules: Mapping[str, Module], evaluated: RunResult) -> Reach:
     """How far evaluation came, in functions."""
-    functions: set[tuple[str, int]] = set()
-    claimed: set[tuple[str, int]] = set()
-    annotated: set[tuple[str, int]] = set()
+    functions: set[FunctionKey] = set()
+    claimed: set[FunctionKey] = set()
+    annotated: set[FunctionKey] = set()
     for path, module in modules.items():
         if is_test_file(path) or os.path.basename(path) == "conftest.py":
             continue

@@ -35,6 +35,10 @@ class Position:
     end_column: int
 
 
+FunctionKey = tuple[str, int]
+"""A function by its file, as messages show it, and the index of its scope there."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Scope:
     """A function (or class, or the module) whose calls hold bindings.

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shapecheck.evaluate.probes.constructor_arguments import Construction
+from shapecheck.model import FunctionKey
 
 _MOST = 32  # combinations of sizes of one class that are remembered
 
@@ -20,7 +21,7 @@ class PassingConstructions:
     """
 
     def __init__(self) -> None:
-        self._alive: dict[int, tuple[weakref.ref[Any], dict[tuple[str, int], Variables]]] = {}
+        self._alive: dict[int, tuple[weakref.ref[Any], dict[FunctionKey, Variables]]] = {}
         self._by_type: dict[type, dict[object, Variables]] = {}
 
     def note(self, construction: Construction) -> None:

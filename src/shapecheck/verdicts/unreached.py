@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from shapecheck.model import Claim, Evaluation, Module
+from shapecheck.model import Claim, Evaluation, FunctionKey, Module
 from shapecheck.verdicts.judge import HALF_WAY, Verdicts
 
 
@@ -20,10 +20,10 @@ class Reasons:
         verdicts: Verdicts,
     ) -> None:
         self.modules, self.troubles, self.verdicts = modules, troubles, verdicts
-        self.entered: set[tuple[str, int]] = set()
+        self.entered: set[FunctionKey] = set()
         self.failed: dict[tuple[str, str], str] = {}
         self.called: set[tuple[str, str]] = set()
-        self.stops: dict[tuple[str, int], str] = {}
+        self.stops: dict[FunctionKey, str] = {}
         for run in runs:
             for evaluation in run:
                 self._note(evaluation)

@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from shapecheck.model import Evaluation, is_test_file
+from shapecheck.model import Evaluation, FunctionKey, is_test_file
 from shapecheck.worker.result_cache import Shown
 from shapecheck.worker.rpc import EntryPlan, ModulePlan
 from shapecheck.worker.run_state import RunState, Trouble
@@ -17,8 +17,8 @@ from shapecheck.worker.worker_client import Worker, WorkerEndedError
 _USERS = ("example", "config", "script")  # what the user asked for is never cut
 _LEAST = 2.0  # seconds that an entry, or an import, gets which is begun at all
 _CUT = "the time for the whole run was over (--budget)"
-Scopes = set[tuple[str, int]]
-Touched = tuple[tuple[str, int], ...]
+Scopes = set[FunctionKey]
+Touched = tuple[FunctionKey, ...]
 
 
 class EntryPhase:

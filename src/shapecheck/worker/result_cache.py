@@ -12,14 +12,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from shapecheck.model import Evaluation
+from shapecheck.model import Evaluation, FunctionKey
 from shapecheck.worker.cache_keys import CacheKeys, FileHashes, Files, Kind, digest
 from shapecheck.worker.rpc import EntryPlan, ModulePlan, TestPlan, TestResult, dump, load
 from shapecheck.worker.run_state import Trouble
 
 __all__ = ["CachedCollection", "FileHashes", "Files", "ResultCache", "Shown"]
 
-Shown = tuple[tuple[Evaluation, ...], tuple[tuple[str, int], ...], str]
+Shown = tuple[tuple[Evaluation, ...], tuple[FunctionKey, ...], str]
 """What an entry showed, the functions that ran for it, and what ended its worker or took too long, if anything did."""
 
 
@@ -212,7 +212,7 @@ class ResultCache:
         return digest([self._imported.get("entries", ""), *entry])
 
     def _files(
-        self, touched: Iterable[tuple[str, int]], runs: Iterable[Sequence[Evaluation]], own: Iterable[str]
+        self, touched: Iterable[FunctionKey], runs: Iterable[Sequence[Evaluation]], own: Iterable[str]
     ) -> tuple[str, ...]:
         """The files that a result depends on: those that it names lines and sites of, too."""
         paths = {path for path, _ in touched}

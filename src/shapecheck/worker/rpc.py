@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Union
 
 from shapecheck import model
-from shapecheck.model import Scope, Site
+from shapecheck.model import FunctionKey, Scope, Site
 
 # Calls of a function, in different tests, that are evaluated with free sizes until one comes to an end: the worker
 # counts them, and its parent knows by them which tests were the first.
@@ -78,7 +78,7 @@ class EntryPlan:
     line: int
     scope: int | None
     whole: bool = True  # no other class holds it
-    body: tuple[str, int] | None = None  # (path, scope) of the function that runs, so that others may cover it
+    body: FunctionKey | None = None  # (path, scope) of the function that runs, so that others may cover it
 
 
 @dataclass(frozen=True)
@@ -131,9 +131,9 @@ class TestResult:
     reason: str
     stepped: int = 0  # statements that were stepped over
     own: tuple[model.Evaluation, ...] = ()
-    calls: tuple[tuple[str, int], ...] = ()
-    again: tuple[tuple[tuple[str, int], tuple[model.Evaluation, ...]], ...] = ()
-    touched: tuple[tuple[str, int], ...] = ()
+    calls: tuple[FunctionKey, ...] = ()
+    again: tuple[tuple[FunctionKey, tuple[model.Evaluation, ...]], ...] = ()
+    touched: tuple[FunctionKey, ...] = ()
     ended: str = ""
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from shapecheck.model import Evaluation, TestCounts
+from shapecheck.model import Evaluation, FunctionKey, TestCounts
 from shapecheck.worker.rpc import ModulePlan
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class RunResult:
     troubles: list[Trouble] = field(default_factory=list)
     python: str = ""
     tests: TestCounts | None = None
-    touched: set[tuple[str, int]] = field(default_factory=set)  # (path, scope) of all functions that ran
+    touched: set[FunctionKey] = field(default_factory=set)  # (path, scope) of all functions that ran
     cut: int = 0  # entries that the budget left out
 
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from shapecheck.model import Evaluation, TestCounts
+from shapecheck.model import Evaluation, FunctionKey, TestCounts
 from shapecheck.worker.result_cache import CachedCollection
 from shapecheck.worker.rpc import TRIES, TestFiles, TestLimits, TestPlan, TestResult
 from shapecheck.worker.run_state import RunState
@@ -146,19 +146,19 @@ class TestPhase:
         self.waiting = [key for key in dict.fromkeys(self.waiting) if f"test:{key}" in self.recalled]
         return not self.waiting
 
-    def general(self) -> Mapping[tuple[str, int], tuple[Evaluation, ...]]:
+    def general(self) -> Mapping[FunctionKey, tuple[Evaluation, ...]]:
         """The functions that were evaluated with free sizes, in the first test that this came to an end for."""
-        found: dict[tuple[str, int], tuple[Evaluation, ...]] = {}
+        found: dict[FunctionKey, tuple[Evaluation, ...]] = {}
         for key, call in self._first_calls():
             runs = dict(self.results[key].again).get(call)
             if runs:
                 found.setdefault(call, runs)
         return found
 
-    def _first_calls(self) -> Iterator[tuple[str, tuple[str, int]]]:
+    def _first_calls(self) -> Iterator[tuple[str, FunctionKey]]:
         """The first calls of each function, in the order of tests, until one came to an end or there were enough."""
-        tries: Counter[tuple[str, int]] = Counter()
-        done: set[tuple[str, int]] = set()
+        tries: Counter[FunctionKey] = Counter()
+        done: set[FunctionKey] = set()
         for key in self.order:
             result = self.results.get(key)
             for call in result.calls if result is not None else ():

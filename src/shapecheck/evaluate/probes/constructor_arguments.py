@@ -10,13 +10,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from shapecheck.model import FunctionKey
+
 
 @dataclass(frozen=True)
 class Construction:
     """One constructor's sizes and configs by variable: its arguments, and what it computed of them."""
 
     instance: Any
-    scope: tuple[str, int]
+    scope: FunctionKey
     variables: Mapping[str, Any]
 
 
@@ -40,7 +42,7 @@ class Constructions:
     """All constructions of the evaluation under way."""
 
     def __init__(self) -> None:
-        self._all: dict[tuple[int, tuple[str, int]], Construction] = {}
+        self._all: dict[tuple[int, FunctionKey], Construction] = {}
         self._by_type: dict[type, list[Construction]] = {}
 
     def note(self, construction: Construction) -> None:

@@ -17,6 +17,7 @@ from shapecheck.evaluate.probes.ast_probes import HANDLE, instrument
 from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.tolerate_concrete import STEP, Steps, with_steps
+from shapecheck.model import FunctionKey
 from shapecheck.worker.rpc import ModulePlan
 
 
@@ -47,7 +48,7 @@ class PlanImporter(importlib.abc.MetaPathFinder):
         self.loaded: dict[str, ModuleType] = {}  # by file
         self.executing: list[str] = []
         self.aside: dict[str, dict[str, ModuleType]] = {}
-        self.ran: set[tuple[str, int]] = set()  # (path, scope) of functions that ran while modules were imported
+        self.ran: set[FunctionKey] = set()  # (path, scope) of functions that ran while modules were imported
         self.cwd = os.getcwd()
         self.steps: Steps | None = None
         self.tests: tuple[str, ...] = ()  # folders and files of tests, resolved, whose statements are stepped over

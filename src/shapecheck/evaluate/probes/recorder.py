@@ -10,7 +10,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from shapecheck.evaluate.probes.constructor_arguments import Construction, ConstructionRecord, Constructions
-from shapecheck.model import Call, Frame, Observation, Scope, Site, Stage
+from shapecheck.model import Call, Frame, FunctionKey, Observation, Scope, Site, Stage
 
 if TYPE_CHECKING:
     from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
@@ -125,7 +125,7 @@ class Recorder:
         self.count = 0
         self.stages: dict[int, str] = {}
         self.constructions: ConstructionRecord = Constructions()
-        self.touched: set[tuple[str, int]] = set()  # (path, scope) of all functions that ran since it was emptied
+        self.touched: set[FunctionKey] = set()  # (path, scope) of all functions that ran since it was emptied
         self.active = True
         self.watch = Watch()
         self.on_enter: Callable[[ModuleProbe, int, FrameType], None] | None = None

@@ -9,6 +9,7 @@ from shapecheck.evaluate.inputs import entries
 from shapecheck.evaluate.inputs.signature_facts import Descriptions
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.recorder import Recorder
+from shapecheck.model import FunctionKey
 from shapecheck.worker.rpc import ModulePlan, ParameterSpec
 
 
@@ -45,7 +46,7 @@ class ParameterSpecs:
             inside.add(parent)
         return tuple(frozenset(names) for index, names in plan.names if index in inside)
 
-    def scope_of(self, function: Any) -> tuple[str, int] | None:
+    def scope_of(self, function: Any) -> FunctionKey | None:
         """The path and the planned scope that a function object comes from."""
         inner = entries.unwrap(function)
         inner = getattr(inner, "__func__", inner)
@@ -55,12 +56,12 @@ class ParameterSpecs:
         path = self._recorder.paths.get(code.co_filename)
         return self._scope(path, "function", getattr(inner, "__qualname__", "")) if path is not None else None
 
-    def _of_class(self, cls: type) -> tuple[str, int] | None:
+    def _of_class(self, cls: type) -> FunctionKey | None:
         names = ((path, self._importer.loaded.get(plan.file)) for path, plan in self._plans.items())
         path = next((path for path, module in names if module is not None and module.__name__ == cls.__module__), None)
         return self._scope(path, "class", cls.__qualname__) if path is not None else None
 
-    def _scope(self, path: str, kind: str, qualname: str) -> tuple[str, int] | None:
+    def _scope(self, path: str, kind: str, qualname: str) -> FunctionKey | None:
         name = qualname.replace(".<locals>", "")
         for scope in self._plans[path].scopes if path in self._plans else ():
             if scope.kind == kind and scope.qualname.replace(".<locals>", "") == name:

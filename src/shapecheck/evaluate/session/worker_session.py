@@ -40,7 +40,7 @@ from shapecheck.evaluate.suites.generalise import Generaliser
 from shapecheck.evaluate.suites.jax_settings import changed_settings
 from shapecheck.evaluate.suites.jax_settings import settings as settings_now
 from shapecheck.evaluate.suites.run_script import run_script
-from shapecheck.model import ComparedRuns, Evaluation, Failure
+from shapecheck.model import ComparedRuns, Evaluation, Failure, FunctionKey
 from shapecheck.worker.rpc import ConfiguredExample, EntryPlan, ModulePlan, TestFiles, TestLimits, TestResult
 
 _OLDEST_JAX = (0, 5)
@@ -185,7 +185,7 @@ class WorkerSession:
         """The functions that ran while modules were imported, and the settings of JAX that this has changed."""
         return {"ran": self._suite.import_functions(), "settings": changed_settings(self._before)}
 
-    def evaluate(self, key: str, seconds: float) -> tuple[tuple[Evaluation, ...], tuple[tuple[str, int], ...]]:
+    def evaluate(self, key: str, seconds: float) -> tuple[tuple[Evaluation, ...], tuple[FunctionKey, ...]]:
         """Run one entry, in not many more than `seconds`: its evaluations, and which functions ran in any of them."""
         self.recorder.touched = set()
         with self.global_state.preserve():

@@ -18,10 +18,8 @@ from shapecheck.evaluate.probes.describe_value import is_size
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
 from shapecheck.evaluate.probes.recorder import Recorder
-from shapecheck.model import Evaluation
+from shapecheck.model import Evaluation, FunctionKey
 from shapecheck.worker.rpc import TRIES, EntryPlan, ModulePlan, ParameterSpec
-
-Key = tuple[str, int]
 
 
 class Generaliser:
@@ -45,10 +43,10 @@ class Generaliser:
             if (outermost := entries.outermost_function(plan.scopes, index)) is not None
         }
         self._left = set(self._claimed)
-        self._tried: Counter[Key] = Counter()
-        self._captured: dict[Key, replay.RecordedCall] = {}
-        self._called: set[Key] = set()
-        self._apart: set[Key] = set()  # functions of which some call had different sizes for all names
+        self._tried: Counter[FunctionKey] = Counter()
+        self._captured: dict[FunctionKey, replay.RecordedCall] = {}
+        self._called: set[FunctionKey] = set()
+        self._apart: set[FunctionKey] = set()  # functions of which some call had different sizes for all names
 
     def renew(self) -> None:
         """Forget what was evaluated."""
@@ -65,7 +63,7 @@ class Generaliser:
         self.recorder.on_enter = None
 
     @contextlib.contextmanager
-    def coincidences(self, body: Key | None) -> Iterator[list[Evaluation]]:
+    def coincidences(self, body: FunctionKey | None) -> Iterator[list[Evaluation]]:
         """Fill the list, when the block ends, with functions that it reached with too few different sizes.
 
         Those are called with two names of one size wherever they are called: every self-attention does so. They are
@@ -95,13 +93,13 @@ class Generaliser:
         else:
             self._apart.add(key)
 
-    def calls(self) -> tuple[Key, ...]:
+    def calls(self) -> tuple[FunctionKey, ...]:
         """The functions with claims that the test called."""
         return tuple(sorted(self._called))
 
-    def evaluate(self) -> tuple[tuple[Key, tuple[Evaluation, ...]], ...]:
+    def evaluate(self) -> tuple[tuple[FunctionKey, tuple[Evaluation, ...]], ...]:
         """The evaluations of what the test called, as far as they came to an end; for each function once for all."""
-        found: list[tuple[Key, tuple[Evaluation, ...]]] = []
+        found: list[tuple[FunctionKey, tuple[Evaluation, ...]]] = []
         for key in sorted(self._called & self._left):
             call = self._captured.get(key)
             self._tried[key] += 1
