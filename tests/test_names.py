@@ -1,4 +1,4 @@
-"""Names: the field's words, one meaning for a class's name, and no participle alone."""
+"""Names in the package: the field's words, one meaning for a class's name, and no participle alone."""
 
 import ast
 import re
@@ -72,6 +72,16 @@ def test_participles_are_told_from_other_words() -> None:
 
 def test_no_function_or_class_is_named_by_a_participle_alone() -> None:
     found = [f"{file}:{node.lineno}: {node.name}" for file, node in definitions() if is_participle(node.name)]
+    assert found == []
+
+
+def test_no_type_is_named_by_a_participle_alone() -> None:
+    found = [
+        f"{file}:{node.lineno}: {node.id}"
+        for file, node in nodes()
+        if isinstance(node, ast.Name) and node.id.lstrip("_")[:1].isupper() and not node.id.isupper()
+        if is_participle(node.id)
+    ]
     assert found == []
 
 

@@ -19,7 +19,7 @@ _FARTHEST = 12  # files on the way to an alias: more than these are a circle
 
 _DEFINITION = re.compile(rb"^[ \t]*(?:class|(?:async[ \t]+)?def)[ \t]+([^\W\d]\w*)", re.MULTILINE)
 
-Read = Callable[[str], bytes | None]
+ReadFile = Callable[[str], bytes | None]
 
 
 @dataclass
@@ -29,7 +29,7 @@ class Project:
     `read` gives the bytes of a file, `roots` the folders where imports start for the files of a folder.
     """
 
-    read: Read
+    read: ReadFile
     roots: Callable[[str], Sequence[str]]
     _known: dict[str, _File | None] = field(default_factory=dict)
 

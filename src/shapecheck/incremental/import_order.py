@@ -10,7 +10,7 @@ from shapecheck.incremental.module_summary import ModuleStep, ModuleSummary
 from shapecheck.incremental.name_references import Chain, Import
 from shapecheck.incremental.side_effects import PURE
 
-_Running = tuple[
+_ImportInProgress = tuple[
     str, Iterator[ModuleStep], Iterator[str]
 ]  # a file, the steps that are left, and what the last one imports
 
@@ -62,7 +62,7 @@ def steps_in_order(
         if root in done or root not in surfaces:
             continue
         done.add(root)
-        stack: list[_Running] = [(root, iter(surfaces[root].steps), iter(()))]
+        stack: list[_ImportInProgress] = [(root, iter(surfaces[root].steps), iter(()))]
         while stack:
             file, steps, imported = stack[-1]
             module = next((each for each in imported if each not in done), None)

@@ -29,7 +29,7 @@ class ValuePlace:
 
 
 # Gets where, what in words, and whether what the value was made of was not finite either; says whether to stop.
-Failed = Callable[[ValuePlace, str, bool], bool]
+HandleNonFinite = Callable[[ValuePlace, str, bool], bool]
 
 
 class RaiseNonFinite:

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from shapecheck.evaluate.stages.value_taps import Arrays, Sink, is_inexact, is_state
-from shapecheck.runtime.nonfinite_policy import Failed, ValuePlace
+from shapecheck.runtime.nonfinite_policy import HandleNonFinite, ValuePlace
 from shapecheck.syntax.intended_nonfinite import INFINITY
 
 _MOST = 12  # arrays that went in whose ranges are shown
@@ -41,7 +41,7 @@ def finite(
     place: ValuePlace,
     outs: NamedArrays,
     ins: NamedArrays,
-    failed: Failed,
+    failed: HandleNonFinite,
     after: Callable[[jax.Array], None] | None,
     passing: frozenset[str] = frozenset(),
 ) -> Sink:

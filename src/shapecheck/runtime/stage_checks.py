@@ -21,7 +21,7 @@ from shapecheck.runtime import numerics, stage_log
 from shapecheck.runtime.array_summary import short
 from shapecheck.runtime.breakpoint import break_unless_true
 from shapecheck.runtime.excepthook import OwnFiles
-from shapecheck.runtime.nonfinite_policy import LOGGER, Failed, LogNonFinite, RaiseNonFinite, ValuePlace
+from shapecheck.runtime.nonfinite_policy import LOGGER, HandleNonFinite, LogNonFinite, RaiseNonFinite, ValuePlace
 from shapecheck.runtime.print_arrays import print_sink
 from shapecheck.runtime.print_globs import PrintGlobs
 from shapecheck.runtime.runtime_options import RuntimeOptions
@@ -41,7 +41,7 @@ class StageChecks:
         self._options, self._own = options, own
         self._raising = RaiseNonFinite(found)
         self._logger = LogNonFinite(again=options.failing == "breakpoint")
-        self._failed: Failed = self._raising.handle if options.failing == "raise" else self._logger.handle
+        self._failed: HandleNonFinite = self._raising.handle if options.failing == "raise" else self._logger.handle
         self._globs = PrintGlobs(options.prints)
         self._running: list[OpenStage] = []
         self._titles: list[str] = []  # of those that are running

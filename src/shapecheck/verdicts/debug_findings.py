@@ -24,7 +24,7 @@ from shapecheck.verdicts.messages import line_span
 _ORDER = re.compile(r"ordered (?:IO callback|effects)", re.IGNORECASE)
 _REMEDY = "jax.debug.print shows the values, each time that the line runs: "
 
-Seen = Mapping[tuple[str, int], Sequence[Observation]]
+ValuesBySite = Mapping[tuple[str, int], Sequence[Observation]]
 
 
 def debug_findings(modules: Mapping[str, Module], runs: Sequence[Sequence[Evaluation]]) -> Iterator[Finding]:
@@ -48,7 +48,7 @@ def is_about_order(failure: Failure) -> bool:
     return failure.kind != "shape" and _ORDER.search(failure.message) is not None
 
 
-def _shown_values(modules: Mapping[str, Module], runs: Sequence[Sequence[Evaluation]]) -> Seen:
+def _shown_values(modules: Mapping[str, Module], runs: Sequence[Sequence[Evaluation]]) -> ValuesBySite:
     """What was seen at the sites of all calls."""
     sites = {(path, site) for path, m in modules.items() for call in m.debug_calls for site, _ in call.shown}
     paths = {path for path, _ in sites}
@@ -63,7 +63,7 @@ def _shown_values(modules: Mapping[str, Module], runs: Sequence[Sequence[Evaluat
     return seen
 
 
-def _of_call(path: str, call: DebugCall, seen: Seen) -> Iterator[Finding]:
+def _of_call(path: str, call: DebugCall, seen: ValuesBySite) -> Iterator[Finding]:
     if call.function != "print":
         yield _make_finding("SC402", path, call.span, function=call.function)
     traced = [(text, o.traced) for site, text in call.shown for o in seen.get((path, site), ()) if o.traced]
@@ -109,7 +109,7 @@ def _make_finding(
     )
 
 
-def _fix(path: str, call: DebugCall, seen: Seen) -> tuple[Edit, ...]:
+def _fix(path: str, call: DebugCall, seen: ValuesBySite) -> tuple[Edit, ...]:
     """The f-string with its traced fields as arguments, where each can be one in all calls that were seen."""
     template = call.template
     if template is None:

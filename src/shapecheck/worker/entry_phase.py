@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from shapecheck.model import Evaluation, FunctionKey, is_test_file
-from shapecheck.worker.result_cache import Shown
+from shapecheck.worker.result_cache import EntryRecord
 from shapecheck.worker.rpc import EntryPlan, ModulePlan
 from shapecheck.worker.run_state import RunState, Trouble
 from shapecheck.worker.worker_client import Worker, WorkerEndedError
@@ -18,7 +18,7 @@ _USERS = ("example", "config", "script")  # what the user asked for is never cut
 _LEAST = 2.0  # seconds that an entry, or an import, gets which is begun at all
 _CUT = "the time for the whole run was over (--budget)"
 Scopes = set[FunctionKey]
-Touched = tuple[FunctionKey, ...]
+TouchedFunctions = tuple[FunctionKey, ...]
 
 
 class EntryPhase:
@@ -39,7 +39,7 @@ class EntryPhase:
         self.results: dict[int, tuple[Evaluation, ...]] = {}
         self.runs: list[tuple[Evaluation, ...]] = []
         self.recalled: list[str] = []
-        self._recollections: dict[str, Shown | None] = {}
+        self._recollections: dict[str, EntryRecord | None] = {}
 
     def settle(self) -> bool:
         """Take what is remembered, in order; whether that is all, so that no worker is needed."""
@@ -130,7 +130,7 @@ class EntryPhase:
             self.next += 1
         return False
 
-    def _recall(self, entry: EntryPlan) -> Shown | None:
+    def _recall(self, entry: EntryPlan) -> EntryRecord | None:
         if entry.key not in self._recollections:
             memory = self.conduct.memory
             self._recollections[entry.key] = memory.entry(entry) if memory is not None else None
@@ -196,7 +196,7 @@ class EntryPhase:
                 elif evaluation.status != "failed":
                     self.covered |= scopes
 
-    def _note_stopped(self, index: int, reason: str, *, repeats: bool, touched: Touched | None = None) -> None:
+    def _note_stopped(self, index: int, reason: str, *, repeats: bool, touched: TouchedFunctions | None = None) -> None:
         entry = (self.entries or ())[index]
         runs = (_failed_evaluation(entry, f"it {reason}"),)
         self._trouble(entry, reason)

@@ -17,9 +17,9 @@ from shapecheck.worker.cache_keys import CacheKeys, FileHashes, Files, Kind, dig
 from shapecheck.worker.rpc import EntryPlan, ModulePlan, TestPlan, TestResult, dump, load
 from shapecheck.worker.run_state import Trouble
 
-__all__ = ["CachedCollection", "FileHashes", "Files", "ResultCache", "Shown"]
+__all__ = ["CachedCollection", "EntryRecord", "FileHashes", "Files", "ResultCache"]
 
-Shown = tuple[tuple[Evaluation, ...], tuple[FunctionKey, ...], str]
+EntryRecord = tuple[tuple[Evaluation, ...], tuple[FunctionKey, ...], str]
 """What an entry showed, the functions that ran for it, and what ended its worker or took too long, if anything did."""
 
 
@@ -117,7 +117,7 @@ class ResultCache:
         found = self._valid("tests", f"test:{plan.key}", self._also(plan))
         return found if isinstance(found, TestResult) else None
 
-    def entry(self, plan: EntryPlan) -> Shown | None:
+    def entry(self, plan: EntryPlan) -> EntryRecord | None:
         """What an entry showed, if that still holds."""
         found = self._valid("entries", f"entry:{plan.key}", self._also(plan))
         return None if found is None else (found[0], found[1], found[2])
@@ -128,7 +128,7 @@ class ResultCache:
         files = self._files(result.touched, runs, [*plan.files, *(self._cache_keys.all_files() if ended else ())])
         self._new[f"test:{plan.key}"] = _FreshResults("tests", files, self._also(plan), result)
 
-    def store_entry(self, plan: EntryPlan, shown: Shown, *, known: bool = True) -> None:
+    def store_entry(self, plan: EntryPlan, shown: EntryRecord, *, known: bool = True) -> None:
         """Remember an entry. If it is not `known` what ran for it, it needs all files."""
         own = [self._plans[plan.path].file] if plan.path in self._plans else []
         files = self._files(shown[1], [shown[0]], [*own, *(() if known else self._cache_keys.all_files())])

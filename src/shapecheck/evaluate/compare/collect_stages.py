@@ -11,7 +11,7 @@ import numpy as np
 
 from shapecheck.evaluate.compare import parameter_arrays
 from shapecheck.evaluate.compare.array_store import ArrayStore, digest_only
-from shapecheck.evaluate.compare.parameter_arrays import Named
+from shapecheck.evaluate.compare.parameter_arrays import NamedValues
 from shapecheck.evaluate.compare.stage_runs import Arrival, Record, list_runs
 from shapecheck.evaluate.stages.stage_records import OpenStage
 from shapecheck.evaluate.stages.value_taps import Sink, tap
@@ -68,7 +68,7 @@ class StageCollector:
             raise TooLargeError(f"what the stages give takes more than {most:.3g} GiB: compare with smaller inputs")
         return list_runs(self._top)
 
-    def _tap_result(self, record: Record, result: Any, came: list[Named]) -> Any:
+    def _tap_result(self, record: Record, result: Any, came: list[NamedValues]) -> Any:
         """The result; the host receives its arrays, and of what it `came` from: inputs, parameters, states twice."""
         outputs = parameter_arrays.arrays(result)
         if not any(isinstance(array, jax.core.Tracer) for _, array in outputs):  # then JAX tells nobody of those inside

@@ -14,12 +14,12 @@ from shapecheck.evaluate.inputs.entries import module_class
 from shapecheck.evaluate.stages.stage_records import StageStep
 from shapecheck.evaluate.stages.value_taps import has_identity, is_state
 
-Named = list[tuple[str, Any]]
+NamedValues = list[tuple[str, Any]]
 
 _NO_STATE = {"params", "intermediates", "perturbations"}  # among the variables of linen
 
 
-def arrays(value: Any, name: str = "", is_leaf: Callable[[Any], bool] = has_identity) -> Named:
+def arrays(value: Any, name: str = "", is_leaf: Callable[[Any], bool] = has_identity) -> NamedValues:
     """The arrays of numbers in a value, by name. What may not be looked into is none."""
     found = jax.tree_util.tree_flatten_with_path(value, is_leaf=is_leaf)[0]
     return [(f"{name}{jax.tree_util.keystr(path)}", leaf) for path, leaf in found if is_number(leaf)]
@@ -32,7 +32,7 @@ def is_number(value: Any) -> bool:
     return bool(jnp.issubdtype(value.dtype, np.number) or value.dtype == np.dtype(bool))
 
 
-def input_arrays(step: StageStep, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Named:
+def input_arrays(step: StageStep, args: Sequence[Any], kwargs: Mapping[str, Any]) -> NamedValues:
     """The arrays that a stage is given, by the names of its parameters, and in their order. States are none."""
     names = [name for name, _ in (*step.input, *step.state)]
     order = {name: place for place, name in enumerate(names)}
@@ -43,7 +43,7 @@ def input_arrays(step: StageStep, args: Sequence[Any], kwargs: Mapping[str, Any]
     return [found for name, value in named for found in arrays(value, name)]
 
 
-def parameters(part: Any) -> Named:
+def parameters(part: Any) -> NamedValues:
     """The parameters of a module."""
     nnx, linen, haiku = _frameworks()
     if isinstance(part, nnx):
@@ -56,7 +56,7 @@ def parameters(part: Any) -> Named:
     return arrays(part) if isinstance(part, module_class() or ()) else []
 
 
-def states(part: Any, value: Any) -> Named:
+def states(part: Any, value: Any) -> NamedValues:
     """What a module keeps from one run for the next, beside its parameters: running averages, caches.
 
     Equinox hands that on as a `State`, which is looked for in `value`; of what is no module, that is all that it has.

@@ -12,7 +12,7 @@ from shapecheck.model import Assumption, Call, Failure, Mode, Stage
 INDEPENDENT = Substitution()
 """No free name is tied to anything."""
 
-Chosen = tuple[tuple[str, str], ...]
+ChosenSizes = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,12 +49,12 @@ class BoundCall:
     """
 
     call: Callable[[], None]
-    chosen: Chosen = ()
+    chosen: ChosenSizes = ()
     integers: Mapping[str, int] = field(default_factory=dict)
     arguments: frozenset[str] = frozenset()
     own: frozenset[int] = frozenset()
     assumptions: tuple[Assumption, ...] = ()
-    shared: Chosen = ()
+    shared: ChosenSizes = ()
     apart: Apart = Apart()
 
     def sizes(self) -> Sizes:

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from typing import TypeVar, cast
 
 from shapecheck.evaluate.probes.ast_positions import Key, anchor, body_start, key, node_key, start_of
-from shapecheck.evaluate.probes.bound_names import Scoped, assigned_names, bound_names, target
+from shapecheck.evaluate.probes.bound_names import ScopedNode, assigned_names, bound_names, target
 from shapecheck.model import INSERTED, Scope, Site
 
 HANDLE = "__shapecheck__"
@@ -27,7 +27,7 @@ OUTERMOST = "__sc_0__"  # holds the call of the module's own scope
 
 _Function = TypeVar("_Function", ast.FunctionDef, ast.AsyncFunctionDef)
 _Node = TypeVar("_Node", bound=ast.AST)
-_Scoped = TypeVar("_Scoped", bound=Scoped)
+_ScopedNode = TypeVar("_ScopedNode", bound=ScopedNode)
 
 
 def instrument(
@@ -123,7 +123,7 @@ class _Transformer(ast.NodeTransformer):
             result += [self._name_probe(s, statement) for s in sites if s.when == "after"]
         return result
 
-    def _within(self, scope: _Scoped) -> _Scoped:
+    def _within(self, scope: _ScopedNode) -> _ScopedNode:
         """Visit all of a scope."""
         self.own.append(bound_names(scope) if self.leaving else frozenset())
         self.generic_visit(scope)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-Scoped = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+ScopedNode = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 _SCOPES = (
     *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda),
@@ -13,7 +13,7 @@ _SCOPES = (
 )
 
 
-def bound_names(scope: Scoped) -> frozenset[str]:
+def bound_names(scope: ScopedNode) -> frozenset[str]:
     """The names that are a scope's own: its parameters, and what its statements assign."""
     names: set[str] = set()
     others: set[str] = set()

@@ -40,7 +40,7 @@ from shapecheck.model import ComparedRuns, StageRun, Tolerance
 from shapecheck.worker.rpc import ConfiguredExample, EntryPlan
 
 _USERS = (CannotSynthesiseError, UnknownSizeError, ExampleError)
-Making = Callable[[CallBuilder], CallSpec]
+BuildCall = Callable[[CallBuilder], CallSpec]
 
 
 class ComparisonSession:
@@ -127,7 +127,7 @@ class ComparisonSession:
             return {"error": f"--map {error}"}
 
     def _run_with_values(
-        self, making: Making, trial: Trial | None, axes: Sequence[str], watch: _InputRecorder, seed: int
+        self, making: BuildCall, trial: Trial | None, axes: Sequence[str], watch: _InputRecorder, seed: int
     ) -> InventedSizes:
         """Run it with values, and tell which integers were made up. Raises ExampleError for what the code raises."""
 
@@ -154,7 +154,7 @@ class ComparisonSession:
                 raise ExampleError(f"it cannot be run: {self._explain_error(error)}") from None
         return builder.models.made
 
-    def _trial(self, making: Making, call: str, seconds: float) -> tuple[Trial | None, Sequence[str]]:
+    def _trial(self, making: BuildCall, call: str, seconds: float) -> tuple[Trial | None, Sequence[str]]:
         """The sizes with which it can be evaluated, abstractly; None if that cannot be known so."""
         entry = EntryPlan(key="compare", target=call, origin="compare", path="", line=1, scope=None)
         try:

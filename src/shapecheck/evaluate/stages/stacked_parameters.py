@@ -23,7 +23,7 @@ from shapecheck.evaluate.probes.vmap_axes import VmapFrames
 
 _Path = tuple[str, ...]
 _Shape = tuple[Any, ...]
-_Named = Mapping[_Path, Any]
+_NamedLeaves = Mapping[_Path, Any]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class _Turn:
     These have other shapes inside of it. Those that are known by their identity are recognised by it.
     """
 
-    same: _Named
+    same: _NamedLeaves
     sliced: Mapping[_Path, tuple[Any, _Shape]]
     slices: Mapping[int, Any] = field(default_factory=dict)
 
@@ -121,7 +121,7 @@ def _names_of(function: Callable[..., Any]) -> Iterator[tuple[Any, str]]:
             yield from ((module, name) for name, value in list(vars(module).items()) if value is function)
 
 
-def _outside(leaves: _Named, turn: _Turn) -> dict[_Path, Any]:
+def _outside(leaves: _NamedLeaves, turn: _Turn) -> dict[_Path, Any]:
     found = {path: turn.slices[id(leaf)] for path, leaf in leaves.items() if id(leaf) in turn.slices}
     others = {path: leaf for path, leaf in leaves.items() if path not in found and is_array(leaf)}
     same = {path: (leaf, tuple(leaf.shape)) for path, leaf in turn.same.items() if is_array(leaf)}
@@ -130,7 +130,7 @@ def _outside(leaves: _Named, turn: _Turn) -> dict[_Path, Any]:
     return {**leaves, **{path: whole for path, whole in found.items() if _is_sized(whole)}}
 
 
-def _named_arrays(leaves: _Named, there: Mapping[_Path, tuple[Any, _Shape]]) -> dict[_Path, Any]:
+def _named_arrays(leaves: _NamedLeaves, there: Mapping[_Path, tuple[Any, _Shape]]) -> dict[_Path, Any]:
     """The arrays of these names side by side somewhere, if all are `there` and have these shapes."""
     first = next(iter(leaves))
     for end in there:

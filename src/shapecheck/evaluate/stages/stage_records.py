@@ -20,7 +20,7 @@ from shapecheck.evaluate.stages.model_paths import ModelPaths, is_module
 from shapecheck.evaluate.stages.stage_cost import Cost
 from shapecheck.model import ArrayValue, Frame, Stage, TreeValue, Value
 
-Given = tuple[tuple[str, Value], ...]
+NamedInputs = tuple[tuple[str, Value], ...]
 
 _COMPREHENSION = re.compile(r"^<\w+>\.")  # around a function, in the names that Python before 3.12 gives
 _OURS = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "")
@@ -50,8 +50,8 @@ class StageStep:
     source: Frame | None = None
     path: str | None = None
     label: Label | None = None
-    input: Given = ()
-    state: Given = ()
+    input: NamedInputs = ()
+    state: NamedInputs = ()
     count: Callable[[], tuple[int, int]] | None = None
     first: bool = False
     trial: bool = False
