@@ -79,8 +79,8 @@ def test_no_type_is_named_by_a_participle_alone() -> None:
     found = [
         f"{file}:{node.lineno}: {node.id}"
         for file, node in nodes()
-        if isinstance(node, ast.Name) and node.id.lstrip("_")[:1].isupper() and not node.id.isupper()
-        if is_participle(node.id)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        if re.match(r"_*[A-Z][a-z]", node.id) and is_participle(node.id)
     ]
     assert found == []
 
