@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 from shapecheck.report import FORMATS
 from shapecheck.rules import RULES
@@ -31,3 +37,13 @@ def test_every_format_is_named() -> None:
 def test_the_top_level_holds_what_was_agreed() -> None:
     names = {p.name for p in ROOT.iterdir() if not p.name.startswith(".")}
     assert names - {"build", "dist"} == {"pyproject.toml", "src", "tests", "fixtures", "README.md", "LICENSE"}
+
+
+@pytest.mark.parametrize("marker", ["quickstart", "template"])
+def test_what_the_readme_shows_is_what_the_command_prints(marker: str) -> None:
+    shown = re.search(rf"<!-- {marker} -->\n    \$ shapecheck (.*)\n((?:    .*\n|\n)+)<!--", README.read_text())
+    assert shown is not None
+    command = [sys.executable, "-m", "shapecheck", *shlex.split(shown.group(1))]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout.rstrip("\n") == re.sub("^    ", "", shown.group(2), flags=re.MULTILINE).rstrip("\n")

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import cast
 
 import click
 
 from shapecheck import __version__
-from shapecheck.cli.check_command import check
-from shapecheck.cli.compare_command import compare
-from shapecheck.cli.instrument_command import instrument
-from shapecheck.cli.list_commands import claims, clean, explain
-from shapecheck.cli.run_command import run
-from shapecheck.cli.template_command import template
 from shapecheck.cli.terminal import CLEAN, FAILED, INTERRUPTED, say
 from shapecheck.config import ConfigError
 from shapecheck.verdicts import baseline
+
+# Each stands in the module of its name; one that does not run is not imported.
+COMMANDS = ("check", "claims", "clean", "compare", "explain", "instrument", "run", "template")
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -51,21 +50,35 @@ def main(args: Sequence[str] | None = None) -> int:
         return FAILED
 
 
-class _CommandGroup(click.Group):
-    """A group in which `shapecheck pkg/` means `shapecheck check pkg/`."""
+class LazyGroup(click.Group):
+    """A group that imports a command when it runs, and in which `shapecheck pkg/` means `shapecheck check pkg/`.
+
+    (The pattern is that of click's documentation: https://click.palletsprojects.com/en/stable/complex/)
+    """
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of all commands."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command of this name, if there is one."""
+        if cmd_name not in COMMANDS:
+            return None
+        found = getattr(importlib.import_module(f"shapecheck.cli.{cmd_name}_command"), cmd_name)
+        return cast("click.Command", found)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take what names no command for the paths of a check."""
         if not args:
             say(self.get_help(ctx) + "\n")
             ctx.exit(FAILED)  # a script whose list of paths came out empty has checked nothing
-        if args[0] not in self.commands and args[0] not in ("-h", "--help", "--version"):
+        if args[0] not in COMMANDS and args[0] not in ("-h", "--help", "--version"):
             args = ["check", *args]
         return super().parse_args(ctx, args)
 
 
 @click.group(
-    cls=_CommandGroup,
-    commands={each.name or "": each for each in (check, claims, clean, compare, explain, instrument, run, template)},
+    cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="shapecheck", message="%(prog)s %(version)s")

@@ -10,78 +10,24 @@ from typing import Any
 
 import click
 
+from shapecheck.cli.config_options import config_flags, config_options
 from shapecheck.cli.terminal import CLEAN, FAILED, FINDINGS, deliver, require_paths, say, use_color
-from shapecheck.config import Config, interpreter, load
+from shapecheck.config import Config, load
 from shapecheck.model import Report
 from shapecheck.report import FORMATS, progress, statistics, summary
 
 
-class _Amount(click.FloatRange):
-    """A positive number, which messages name by its unit."""
-
-    def __init__(self, unit: str) -> None:
-        super().__init__(0, min_open=True)
-        self.name = f"number of {unit}"
-
-
-_SECONDS, _GIBIBYTES = _Amount("seconds"), _Amount("GiB")
-
-
 @click.command(short_help="Check files and folders (the default command).")
 @click.argument("paths", nargs=-1, metavar="[PATH...]", type=click.Path(path_type=Path, allow_dash=True))
-@click.option(
-    "--output-format", type=click.Choice(list(FORMATS)), help=f"Of the findings.  [default: {Config.output_format}]"
-)
+@config_options
 @click.option("--output-file", type=click.Path(path_type=Path), help="Write the findings to a file, not to stdout.")
-@click.option("--select", multiple=True, metavar="CODES", help="Only these rules: SC201, or SC2 for all that begin so.")
-@click.option("--ignore", multiple=True, metavar="CODES", help="Not these rules. The longer beginning of a code wins.")
-@click.option("--force-exclude/--no-force-exclude", default=None, help="Leave out excluded files even if named.")
 @click.option("--fix", is_flag=True, help="Write the fixes of findings that have one into the files.")
 @click.option("--diff", is_flag=True, help="Print what --fix would change, in place of the findings.")
-@click.option("--baseline", type=click.Path(path_type=Path), help="Do not report the findings recorded in this file.")
 @click.option("--update-baseline", is_flag=True, help="Record the present findings in the baseline, and exit with 0.")
-@click.option("--strict-comments/--no-strict-comments", default=None, help="Report tentative comments too.")
-@click.option(
-    "--fail-on-unreached/--no-fail-on-unreached",
-    default=None,
-    help="Exit with 1 if a claim is unreached, or a file cannot be parsed.",
-)
-@click.option(
-    "--report-unused-ignores/--no-report-unused-ignores", default=None, help="Report needless ignore comments."
-)
 @click.option("--show-unreached", is_flag=True, help="List each unreached claim with its reason.")
 @click.option("--show-assumptions", is_flag=True, help="List what each verified claim rests on that you did not give.")
 @click.option("--statistics", "show_statistics", is_flag=True, help="Count the findings of each rule.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 also if there are findings.")
-@click.option("--python", metavar="PATH", help="The interpreter that your code runs in.")
-@click.option(
-    "--timeout",
-    type=_SECONDS,
-    metavar="SECONDS",
-    help=f"For one import or entry.  [default: {Config.timeout:g}]",
-)
-@click.option("--no-tests", is_flag=True, help="Do not evaluate your tests.")
-@click.option(
-    "--test-timeout",
-    type=_SECONDS,
-    metavar="SECONDS",
-    help=f"For one test.  [default: {Config.test_timeout:g}]",
-)
-@click.option(
-    "--budget",
-    type=_SECONDS,
-    metavar="SECONDS",
-    help=f"For the whole run; what it cuts is reported.  [default: {Config.budget:g}]",
-)
-@click.option("--no-lock", is_flag=True, help="Do not evaluate the templates of shapes.lock.")
-@click.option("--no-cache", is_flag=True, help="Neither use nor keep the results of earlier runs.")
-@click.option("--jobs", type=click.IntRange(0), metavar="N", help="Workers side by side.  [default: one a core]")
-@click.option(
-    "--memory",
-    type=_GIBIBYTES,
-    metavar="GIB",
-    help=f"For the worker process.  [default: {Config.memory:g}]",
-)
 @click.option("--config", "config_file", type=click.Path(path_type=Path), help="Read this file, not a pyproject.toml.")
 @click.option(
     "--stdin-filename", metavar="NAME", help="The name of the file whose text comes on stdin, for the path `-`."
@@ -193,25 +139,8 @@ def _print_report(report: Report, config: Config, options: dict[str, Any], stdin
 
 
 def _config(paths: Sequence[Path], options: dict[str, Any]) -> Config:
-    names: tuple[str, ...] = (
-        "output_format",
-        "force_exclude",
-        "strict_comments",
-        "fail_on_unreached",
-        "report_unused_ignores",
-    )
-    names += ("timeout", "test_timeout", "budget", "jobs", "memory")
-    flags = {name: options[name] for name in names}
-    for name in ("select", "ignore"):
-        codes = tuple(code.strip() for text in options[name] for code in text.split(",") if code.strip())
-        flags[name] = codes or None
-    flags["lock"] = False if options["no_lock"] else None
-    flags["cache"] = False if options["no_cache"] else None
-    flags["tests"] = () if options["no_tests"] else None
-    flags["baseline"] = options["baseline"] and options["baseline"].absolute()
-    flags["python"] = options["python"] and interpreter(options["python"], Path.cwd(), "--python")
     named = options["stdin_filename"]
-    return load([Path(named)] if named else paths, file=options["config_file"], flags=flags)
+    return load([Path(named)] if named else paths, file=options["config_file"], flags=config_flags(options))
 
 
 def _stdin(paths: Sequence[Path], name: str | None) -> tuple[str, bytes] | None:

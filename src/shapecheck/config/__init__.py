@@ -1,6 +1,7 @@
 """The settings of a run: by `[tool.shapecheck]` in a pyproject.toml, and by the command line."""
 
 from shapecheck.config.load_config import load
-from shapecheck.config.settings import Config, ConfigError, Example, interpreter
+from shapecheck.config.option import Option
+from shapecheck.config.settings import Config, ConfigError, Example, interpreter, key_of, options
 
-__all__ = ["Config", "ConfigError", "Example", "interpreter", "load"]
+__all__ = ["Config", "ConfigError", "Example", "Option", "interpreter", "key_of", "load", "options"]

@@ -8,7 +8,17 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from shapecheck.config.settings import LARGEST, NO_LIMIT, Config, ConfigError, Example, interpreter, read_code
+from shapecheck.config.option import Kind
+from shapecheck.config.settings import (
+    LARGEST,
+    NO_LIMIT,
+    ConfigError,
+    Example,
+    interpreter,
+    key_of,
+    options,
+    read_code,
+)
 from shapecheck.report import FORMATS
 
 _T = TypeVar("_T")
@@ -23,42 +33,42 @@ class ConfigReader:
 
     def values(self) -> dict[str, Any]:
         """Return field name -> value for every key that the table has."""
-        keys = [_key(each.name) for each in fields(Config) if each.name not in ("root", "file")]
-        self._check_keys(self.table, keys, "")
-        return {_FIELD.get(key, key.replace("-", "_")): self._value(key, value) for key, value in self.table.items()}
+        names = {key_of(name): name for name in options()}
+        self._check_keys(self.table, list(names), "")
+        return {names[key]: self._value(key, options()[names[key]].kind, value) for key, value in self.table.items()}
 
-    def _value(self, key: str, value: object) -> object:
-        match key:
-            case "cache" | "lock" | "force-exclude" | "strict-comments" | "fail-on-unreached" | "report-unused-ignores":
+    def _value(self, key: str, kind: Kind, value: object) -> object:
+        match kind:
+            case "switch":
                 return self._check_type(key, value, bool)
-            case "select" | "ignore":
+            case "codes":
                 return self._codes(key, value)
-            case "exclude":
+            case "strings":
                 return self._strings(key, value)
-            case "src":
+            case "folders":
                 return tuple(self._path(text) for text in self._strings(key, value))
-            case "baseline":
+            case "file":
                 return self._path(self._check_type(key, value, str))
-            case "python":
+            case "interpreter":
                 return interpreter(
                     self._check_type(key, value, str), self.file.absolute().parent, f"{self.file}: {key}"
                 )
-            case "tests":
+            case "existing paths":
                 return tuple(self._existing_path(key, text) for text in self._strings(key, value))
-            case "timeout" | "memory" | "budget" | "test-timeout":
+            case "amount":
                 return self._positive(key, value)
-            case "jobs":
+            case "count":
                 return self._jobs(key, value)
-            case "output-format":
+            case "format":
                 return self._format(key, value)
-            case "per-file-ignores":
+            case "codes by glob":
                 table = self._check_type(key, value, dict)
                 return tuple((glob, self._codes(f"{key}.{glob!r}", codes)) for glob, codes in table.items())
             case "sizes":
                 return {name: self._size(name, size) for name, size in self._check_type(key, value, dict).items()}
-            case _:
+            case "examples":
                 entries = self._check_type(key, value, list)
-                return tuple(self._example(f"example[{index}]", entry) for index, entry in enumerate(entries))
+                return tuple(self._example(f"{key}[{index}]", entry) for index, entry in enumerate(entries))
 
     def _example(self, key: str, value: object) -> Example:
         table = self._check_type(key, value, dict)
@@ -163,7 +173,6 @@ class ConfigReader:
         return ConfigError(f"{self.file}: tool.shapecheck: {text}")
 
 
-_FIELD: Final = {"example": "examples"}
 _NAMES: Final[Mapping[type, str]] = {
     bool: "true or false",
     int: "an integer",
@@ -172,10 +181,6 @@ _NAMES: Final[Mapping[type, str]] = {
     list: "an array",
     dict: "a table",
 }
-
-
-def _key(name: str) -> str:
-    return "example" if name == "examples" else name.replace("_", "-")
 
 
 def named_type(value: object) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from shapecheck.config.config_table import ConfigReader, named_type
-from shapecheck.config.settings import LARGEST, NO_LIMIT, Config, ConfigError, read_code
+from shapecheck.config.settings import LARGEST, NO_LIMIT, Config, ConfigError, key_of, options, read_code
 
 
 def load(paths: Sequence[Path], *, file: Path | None = None, flags: Mapping[str, object] | None = None) -> Config:
@@ -27,12 +27,12 @@ def load(paths: Sequence[Path], *, file: Path | None = None, flags: Mapping[str,
     values = ConfigReader(file, table).values() if file is not None else {}
     values.update({name: value for name, value in (flags or {}).items() if value is not None})
     root = file.absolute().parent if file is not None else Path.cwd()
-    for name in ("select", "ignore"):
-        where = f"--{name}" if flags and flags.get(name) is not None else f"{file}: {name}"
-        values[name] = tuple(read_code(code, where) for code in values.get(name, ()))
-    for name in ("timeout", "memory", "budget", "test_timeout"):
-        if not 0 < values.get(name, 1) <= LARGEST:
-            raise ConfigError(f"--{name.replace('_', '-')}: {NO_LIMIT.format(values[name])}")
+    for name, declared in options().items():
+        if declared.kind == "codes":
+            where = f"--{key_of(name)}" if flags and flags.get(name) is not None else f"{file}: {key_of(name)}"
+            values[name] = tuple(read_code(code, where) for code in values.get(name, ()))
+        elif declared.kind == "amount" and not 0 < values.get(name, 1) <= LARGEST:
+            raise ConfigError(f"--{key_of(name)}: {NO_LIMIT.format(values[name])}")
     return Config(root=root, file=file.absolute() if file else None, **values)
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from shapecheck.config.option import Option, option
 from shapecheck.rules import as_code, nearest_code
 
 Plain: TypeAlias = "str | int | float | bool | list[Plain] | dict[str, Plain]"
@@ -43,33 +44,55 @@ class Example:
 class Config:
     """All settings of a run. Paths are absolute; globs are relative to `root`.
 
-    `tests` are looked for if None. Times are in seconds, `memory` in GiB. `jobs` of 0 means one worker a core.
+    `tests` are looked for if None. Times are in seconds, `memory` in GiB. `jobs` of 0 means one worker a core. An
+    option is declared here and nowhere else: `[tool.shapecheck]`, the command line with its help, and what makes
+    earlier results stale follow from it.
     """
 
     root: Path
     file: Path | None = None
-    select: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    exclude: tuple[str, ...] = ()
-    force_exclude: bool = False
-    strict_comments: bool = False
-    fail_on_unreached: bool = False
-    report_unused_ignores: bool = False
-    python: Path | None = None
-    timeout: float = 60.0
-    tests: tuple[Path, ...] | None = None
-    budget: float = 60.0
-    test_timeout: float = 10.0
-    jobs: int = 0
-    cache: bool = True
-    lock: bool = True
-    memory: float = 8.0
-    sizes: Mapping[str, int] = field(default_factory=dict)
-    examples: tuple[Example, ...] = ()
-    baseline: Path | None = None
-    output_format: str = "full"
-    src: tuple[Path, ...] = ()
+    output_format: str = option("full", Option(kind="format", help="Of the findings.", of_telling=True))
+    select: tuple[str, ...] = option(
+        (), Option(kind="codes", metavar="CODES", help="Only these rules: SC201, or SC2 for all that begin so.")
+    )
+    ignore: tuple[str, ...] = option(
+        (), Option(kind="codes", metavar="CODES", help="Not these rules. The longer beginning of a code wins.")
+    )
+    per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = option((), Option(kind="codes by glob"))
+    exclude: tuple[str, ...] = option((), Option(kind="strings"))
+    force_exclude: bool = option(False, Option(kind="switch", help="Leave out excluded files even if named."))
+    strict_comments: bool = option(False, Option(kind="switch", help="Report tentative comments too."))
+    fail_on_unreached: bool = option(
+        False,
+        Option(kind="switch", help="Exit with 1 if a claim is unreached, or a file cannot be parsed.", of_telling=True),
+    )
+    report_unused_ignores: bool = option(False, Option(kind="switch", help="Report needless ignore comments."))
+    baseline: Path | None = option(
+        None, Option(kind="file", help="Do not report the findings recorded in this file.", of_telling=True)
+    )
+    python: Path | None = option(
+        None, Option(kind="interpreter", metavar="PATH", help="The interpreter that your code runs in.")
+    )
+    src: tuple[Path, ...] = option((), Option(kind="folders"))
+    timeout: float = option(60.0, Option(kind="amount", unit="seconds", help="For one import or entry."))
+    tests: tuple[Path, ...] | None = option(
+        None, Option(kind="existing paths", help="Do not evaluate your tests.", only_off=True)
+    )
+    test_timeout: float = option(10.0, Option(kind="amount", unit="seconds", help="For one test."))
+    budget: float = option(
+        60.0, Option(kind="amount", unit="seconds", help="For the whole run; the summary says what it cuts.")
+    )
+    lock: bool = option(
+        True, Option(kind="switch", help="Do not evaluate the templates of shapes.lock.", only_off=True)
+    )
+    cache: bool = option(
+        True,
+        Option(kind="switch", help="Neither use nor keep the results of earlier runs.", only_off=True, of_telling=True),
+    )
+    jobs: int = option(0, Option(kind="count", metavar="N", help="Workers side by side.", of_telling=True))
+    memory: float = option(8.0, Option(kind="amount", unit="GiB", help="For the worker process."))
+    sizes: Mapping[str, int] = option(dict, Option(kind="sizes"))
+    examples: tuple[Example, ...] = option((), Option(kind="examples", key="example"))
 
     @property
     def workers(self) -> int:
@@ -99,3 +122,13 @@ def read_code(text: str, where: str) -> str:
     if code is None:
         raise ConfigError(f"{where}: there is no rule {text!r}; did you mean {nearest_code(text)!r}?")
     return code
+
+
+def options() -> Mapping[str, Option]:
+    """The options by the fields of `Config` that they fill."""
+    return {each.name: each.metadata["option"] for each in fields(Config) if "option" in each.metadata}
+
+
+def key_of(name: str) -> str:
+    """The word for an option in the table, and, behind two dashes, on the command line."""
+    return options()[name].key or name.replace("_", "-")

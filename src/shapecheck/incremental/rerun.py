@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 
 from shapecheck import incremental
-from shapecheck.config import Config
+from shapecheck.config import Config, options
 from shapecheck.model import Report, is_test_file
 from shapecheck.worker.cache_keys import KnownFile
 from shapecheck.worker.result_cache import ResultCache
@@ -20,8 +20,6 @@ from shapecheck.worker.rpc import ModulePlan, dump, load
 
 FOLDER = ".shapecheck_cache"
 _UNUSED = 30 * 24 * 3600.0  # seconds after which a result that no run asked for is put away
-# What shows only in how a report is printed, and where it is kept, or how fast it comes.
-_OUTSIDE = frozenset({"output_format", "fail_on_unreached", "jobs", "root", "baseline", "cache"})
 _CONFIGURE = ("pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg", "conftest.py")
 
 
@@ -45,7 +43,8 @@ class Rerun:
         self._known = {os.path.realpath(file): incremental.content(data) for file, data in files.values()}
         self._checked = frozenset(self._known)
         self._bytes = {os.path.realpath(file): data for file, data in files.values()}
-        settings = {f.name: repr(getattr(config, f.name)) for f in dataclasses.fields(config) if f.name not in _OUTSIDE}
+        names = ["file", *(name for name, declared in options().items() if not declared.of_telling)]
+        settings = {name: repr(getattr(config, name)) for name in names}
         # Each version of ours has its own results, for their format changes with it.
         called = [incremental.ourselves(), sorted({os.path.abspath(path) for path in paths}), os.getcwd(), settings]
         self.name = hashlib.sha256(json.dumps(called).encode()).hexdigest()

@@ -12,7 +12,6 @@ from shapecheck.rules import RULES, Rule
 from shapecheck.verdicts.finding_identity import hash_findings
 
 _ROOT = "SRCROOT"
-_INDEX = {code: index for index, code in enumerate(RULES)}
 
 
 def render(report: Report, *, color: bool = False) -> str:
@@ -55,7 +54,7 @@ def _rule(rule: Rule) -> dict[str, object]:
 def _result(finding: Finding, mark: str) -> dict[str, object]:
     result: dict[str, object] = {
         "ruleId": finding.code,
-        "ruleIndex": _INDEX[finding.code],
+        "ruleIndex": list(RULES).index(finding.code),
         "level": finding.severity,
         "message": {"text": _plain("\n".join((finding.message, *finding.details)))},
         "locations": [

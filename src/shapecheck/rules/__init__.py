@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
-from types import MappingProxyType
+from pathlib import Path
 from typing import Final
 
-from shapecheck.rules.claim_rules import WRITTEN
-from shapecheck.rules.debug_rules import DEBUGGING
-from shapecheck.rules.evaluation_rules import EVALUATION
-from shapecheck.rules.mismatch_rules import MISMATCHES
 from shapecheck.rules.rule import Rule
-from shapecheck.rules.template_rules import TEMPLATES
+from shapecheck.rules.rule_files import RuleFiles
 
 __all__ = ["RULES", "Rule", "as_code", "nearest_code"]
 
-RULES: Final[Mapping[str, Rule]] = MappingProxyType(
-    {rule.code: rule for rule in (*WRITTEN, *MISMATCHES, *EVALUATION, *DEBUGGING, *TEMPLATES)}
-)
+RULES: Final = RuleFiles(Path(__file__).parent)
 
 
 def as_code(text: str) -> str | None:

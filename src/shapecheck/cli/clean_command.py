@@ -1,0 +1,24 @@
+"""`shapecheck clean`: what earlier runs left behind goes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from shapecheck import incremental
+from shapecheck.cli.terminal import CLEAN, require_paths, say
+from shapecheck.config import load
+
+
+@click.command(short_help="Remove what earlier runs left behind.")
+@click.argument("paths", nargs=-1, metavar="[PATH...]", type=click.Path(path_type=Path))
+@click.option("--config", "config_file", type=click.Path(path_type=Path), help="Read this file, not a pyproject.toml.")
+def clean(paths: tuple[Path, ...], config_file: Path | None) -> int:
+    """Remove the cache of the project that PATH (else the working directory) belongs to."""
+    from shapecheck.incremental import rerun  # noqa: PLC0415  # as in `check`
+
+    require_paths(paths)
+    folder = load(paths, file=config_file).root / rerun.FOLDER
+    say(f"Removed {folder}\n" if incremental.clean(folder) else f"There is no cache in {folder}\n")
+    return CLEAN

@@ -1,0 +1,86 @@
+"""The options of `Config` on the command line: their names, kinds and helps are those that `Config` declares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from shapecheck.config import Config, Option, interpreter, key_of, options
+from shapecheck.report import FORMATS
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+class _Amount(click.FloatRange):
+    """A positive number, which messages name by its unit."""
+
+    def __init__(self, unit: str) -> None:
+        super().__init__(0, min_open=True)
+        self.name = f"number of {unit}"
+
+
+def config_options(command: _F) -> _F:
+    """Give a command an option for each field of `Config` that the command line offers, in their order."""
+    defaults = {each.name: each.default for each in fields(Config)}
+    for name, declared in reversed(list(options().items())):
+        if declared.help:
+            command = click.option(*_names(name, declared), **_details(declared, defaults[name]))(command)
+    return command
+
+
+def config_flags(given: Mapping[str, Any]) -> dict[str, object]:
+    """What the command line says of the fields of `Config`: None for what it leaves open."""
+    return {
+        name: _flag(declared, given[f"no_{name}" if declared.only_off else name], key_of(name))
+        for name, declared in options().items()
+        if declared.help
+    }
+
+
+def _names(name: str, declared: Option) -> tuple[str, ...]:
+    key = key_of(name)
+    if declared.only_off:
+        return (f"--no-{key}", f"no_{name}")
+    return (f"--{key}/--no-{key}", name) if declared.kind == "switch" else (f"--{key}", name)
+
+
+def _details(declared: Option, default: Any) -> dict[str, Any]:
+    text = declared.help
+    if declared.only_off:
+        return {"is_flag": True, "help": text}
+    match declared.kind:
+        case "switch":
+            return {"default": None, "help": text}
+        case "codes":
+            return {"multiple": True, "metavar": declared.metavar, "help": text}
+        case "format":
+            return {"type": click.Choice(list(FORMATS)), "help": f"{text}  [default: {default}]"}
+        case "amount":
+            kind, metavar = _Amount(declared.unit), "GIB" if declared.unit == "GiB" else declared.unit.upper()
+            return {"type": kind, "metavar": metavar, "help": f"{text}  [default: {default:g}]"}
+        case "count":
+            help_text = f"{text}  [default: {default or 'one a core'}]"
+            return {"type": click.IntRange(0), "metavar": declared.metavar, "help": help_text}
+        case "file":
+            return {"type": click.Path(path_type=Path), "help": text}
+        case _:
+            return {"metavar": declared.metavar, "help": text}
+
+
+def _flag(declared: Option, value: Any, key: str) -> object:
+    if declared.only_off:
+        off: object = False if declared.kind == "switch" else ()
+        return off if value else None
+    match declared.kind:
+        case "codes":
+            return tuple(code.strip() for text in value for code in text.split(",") if code.strip()) or None
+        case "file":
+            return value and value.absolute()
+        case "interpreter":
+            return value and interpreter(value, Path.cwd(), f"--{key}")
+        case _:
+            return value
