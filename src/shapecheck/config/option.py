@@ -28,8 +28,8 @@ class Option:
 
     The `help` is that of the command line, which does not offer an option without one; with `only_off` it offers
     `--no-NAME` alone. `key` is the table's word, if that is not the field's name; `unit` is that of an amount, with
-    which messages name it. An option that is `of_telling` shows only in how a report is told, where it is kept, or how
-    fast it comes: what earlier runs found out holds under another value of it, too.
+    which messages name it. An option that is `presentation_only` shows only in how a report is printed, where it is
+    kept, or how fast it comes: the results of earlier runs hold under another value of it, too.
     """
 
     kind: Kind
@@ -38,7 +38,7 @@ class Option:
     key: str = ""
     unit: str = ""
     only_off: bool = False
-    of_telling: bool = False
+    presentation_only: bool = False
 
 
 def option(default: Any, declared: Option) -> Any:

@@ -51,7 +51,7 @@ class Config:
 
     root: Path
     file: Path | None = None
-    output_format: str = option("full", Option(kind="format", help="Of the findings.", of_telling=True))
+    output_format: str = option("full", Option(kind="format", help="Of the findings.", presentation_only=True))
     select: tuple[str, ...] = option(
         (), Option(kind="codes", metavar="CODES", help="Only these rules: SC201, or SC2 for all that begin so.")
     )
@@ -64,11 +64,11 @@ class Config:
     strict_comments: bool = option(False, Option(kind="switch", help="Report tentative comments too."))
     fail_on_unreached: bool = option(
         False,
-        Option(kind="switch", help="Exit with 1 if a claim is unreached, or a file cannot be parsed.", of_telling=True),
+        Option(kind="switch", help="Exit with 1 if a claim is unreached, or a file cannot be parsed.", presentation_only=True),
     )
     report_unused_ignores: bool = option(False, Option(kind="switch", help="Report needless ignore comments."))
     baseline: Path | None = option(
-        None, Option(kind="file", help="Do not report the findings recorded in this file.", of_telling=True)
+        None, Option(kind="file", help="Do not report the findings recorded in this file.", presentation_only=True)
     )
     python: Path | None = option(
         None, Option(kind="interpreter", metavar="PATH", help="The interpreter that your code runs in.")
@@ -87,9 +87,9 @@ class Config:
     )
     cache: bool = option(
         True,
-        Option(kind="switch", help="Neither use nor keep the results of earlier runs.", only_off=True, of_telling=True),
+        Option(kind="switch", help="Neither use nor keep the results of earlier runs.", only_off=True, presentation_only=True),
     )
-    jobs: int = option(0, Option(kind="count", metavar="N", help="Workers side by side.", of_telling=True))
+    jobs: int = option(0, Option(kind="count", metavar="N", help="Workers side by side.", presentation_only=True))
     memory: float = option(8.0, Option(kind="amount", unit="GiB", help="For the worker process."))
     sizes: Mapping[str, int] = option(dict, Option(kind="sizes"))
     examples: tuple[Example, ...] = option((), Option(kind="examples", key="example"))

@@ -43,7 +43,7 @@ class Rerun:
         self._known = {os.path.realpath(file): incremental.content(data) for file, data in files.values()}
         self._checked = frozenset(self._known)
         self._bytes = {os.path.realpath(file): data for file, data in files.values()}
-        names = ["file", *(name for name, declared in options().items() if not declared.of_telling)]
+        names = ["file", *(name for name, declared in options().items() if not declared.presentation_only)]
         settings = {name: repr(getattr(config, name)) for name in names}
         # Each version of ours has its own results, for their format changes with it.
         called = [incremental.ourselves(), sorted({os.path.abspath(path) for path in paths}), os.getcwd(), settings]

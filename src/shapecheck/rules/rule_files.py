@@ -65,15 +65,15 @@ class RuleFiles(Mapping[str, Rule]):
         self._rules: dict[str, Rule] = {}
 
     def __getitem__(self, code: str) -> Rule:
-        return self._read()[code]
+        return self._load_rules()[code]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._read())
+        return iter(self._load_rules())
 
     def __len__(self) -> int:
-        return len(self._read())
+        return len(self._load_rules())
 
-    def _read(self) -> dict[str, Rule]:
+    def _load_rules(self) -> dict[str, Rule]:
         if not self._rules:
             rules = (parse_rule(file.read_text("utf-8")) for file in sorted(self._folder.glob("SC*.md")))
             self._rules = {rule.code: rule for rule in rules}
