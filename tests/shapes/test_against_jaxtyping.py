@@ -122,7 +122,7 @@ class World:
 def sequences(draw: st.DrawFn) -> list[Trial]:
     """Several specs and arrays for one context, of which the first binds names more often than not."""
     world = World(draw(WORLDS), draw(SPREADS))
-    first = [Trial(mode="a b c", substitution=(tuple(world.sizes.values()),), tree=False)] if draw(CHANCES) > 4 else []
+    first = [Trial("a b c", (tuple(world.sizes.values()),), tree=False)] if draw(CHANCES) > 4 else []
     return [*first, *(draw(trials(world)) for _ in range(1 + draw(CHANCES) // 4))]
 
 
@@ -141,9 +141,7 @@ def trials(draw: st.DrawFn, world: World) -> Trial:
         spread = world.spread(draw, variadic) if variadic else ()
         sizes = [world.size(draw, axis) for axis in before], [world.size(draw, axis) for axis in after]
         shapes.append((*sizes[0], *spread, *sizes[1], *([1] if draw(CHANCES) == 0 else [])))
-    return Trial(
-        mode=" ".join([*before, *([variadic] if variadic else []), *after]), substitution=tuple(shapes), variant=tree
-    )
+    return Trial(" ".join([*before, *([variadic] if variadic else []), *after]), tuple(shapes), tree=tree)
 
 
 def judged_by_jaxtyping(trial: Trial) -> str:
@@ -182,7 +180,7 @@ def judged_by_us(trial: Trial, spec: Spec, bindings: Bindings) -> tuple[str, Bin
 
 @settings(max_examples=2500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(sequences())
-@example([Trial(mode="0<<128", substitution=((0,),), tree=False)])
+@example([Trial("0<<128", ((0,),), tree=False)])
 def test_matching_agrees_over_several_arrays(sequence: list[Trial]) -> None:
     bindings = Bindings()
     with jaxtyped("context"):
@@ -214,7 +212,7 @@ def test_malformed_specs_are_those_that_jaxtyping_refuses(text: str, shape: list
             with jaxtyped("context"), pytest.raises((SyntaxError, jaxtyping.AnnotationError)):
                 is_instance(np.empty((3,)), Shaped[np.ndarray, axis])
         return
-    trial = Trial(mode=text, substitution=(tuple(shape),), tree=False)
+    trial = Trial(text, (tuple(shape),), tree=False)
     with jaxtyped("context"):
         assert judged_by_us(trial, spec, Bindings())[0] == judged_by_jaxtyping(trial)
 

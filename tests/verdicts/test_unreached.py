@@ -20,13 +20,13 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Check files that are given as name -> text."""
     monkeypatch.chdir(tmp_path)
 
-    def check(files: dict[str, str], settings: str = "") -> Report:
+    def check_files(files: dict[str, str], settings: str = "") -> Report:
         for name, text in files.items():
             (tmp_path / name).write_text(HEAD + text)
         (tmp_path / "pyproject.toml").write_text(f"[tool.shapecheck]\n{settings}\n")
         return check.check([tmp_path], load([tmp_path], flags={"python": Path(sys.executable)}))
 
-    return check
+    return check_files
 
 
 GENERATOR = 'def rows(x: Float[Array, "n d"]):\n    yield x.T  # (d, n)\n'
