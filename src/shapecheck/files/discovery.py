@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from pathspec import GitIgnoreSpec
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 SKIPPED = frozenset({"__pycache__", "venv", "node_modules", "build", "dist", "site-packages"})
 """Folders inside a walked folder that hold nobody's own source; hidden folders are skipped as well."""
@@ -35,7 +36,7 @@ def discover(
     what matches `exclude` (patterns as in a .gitignore, relative to `root`, the configuration's folder, or to the
     folder that is walked). A file that is named is always taken, unless `exclude` shall hold for `named_too`.
     """
-    excluded = GitIgnoreSpec.from_lines(exclude)
+    excluded = _patterns(exclude)
     found: dict[str, Path] = {}
     for path in paths:
         files = _Walk(path, excluded, root or Path.cwd()).files() if path.is_dir() else (path,)
@@ -52,6 +53,12 @@ def shown_path(file: Path) -> str:
     """The path as reports show it: relative to the working directory where it lies inside, else absolute."""
     absolute = Path(os.path.normpath(file.absolute()))
     return absolute.relative_to(Path.cwd()).as_posix() if absolute.is_relative_to(Path.cwd()) else absolute.as_posix()
+
+
+def _patterns(lines: Sequence[str]) -> GitIgnoreSpec:
+    from pathspec import GitIgnoreSpec  # noqa: PLC0415  # --help, --version and `explain` read no files
+
+    return GitIgnoreSpec.from_lines(lines)
 
 
 class _IgnorePatterns(NamedTuple):
@@ -112,7 +119,7 @@ def _gitignore(folder: str) -> list[_IgnorePatterns]:
         lines = Path(folder, ".gitignore").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return []
-    return [_IgnorePatterns(folder, GitIgnoreSpec.from_lines(lines))]
+    return [_IgnorePatterns(folder, _patterns(lines))]
 
 
 def _gitignores_above(folder: Path) -> list[_IgnorePatterns]:
