@@ -64,7 +64,11 @@ class Config:
     strict_comments: bool = option(False, Option(kind="switch", help="Report tentative comments too."))
     fail_on_unreached: bool = option(
         False,
-        Option(kind="switch", help="Exit with 1 if a claim is unreached, or a file cannot be parsed.", presentation_only=True),
+        Option(
+            kind="switch",
+            help="Exit with 1 if a claim is unreached, or a file cannot be parsed.",
+            presentation_only=True,
+        ),
     )
     report_unused_ignores: bool = option(False, Option(kind="switch", help="Report needless ignore comments."))
     baseline: Path | None = option(
@@ -87,7 +91,12 @@ class Config:
     )
     cache: bool = option(
         True,
-        Option(kind="switch", help="Neither use nor keep the results of earlier runs.", only_off=True, presentation_only=True),
+        Option(
+            kind="switch",
+            help="Neither use nor keep the results of earlier runs.",
+            only_off=True,
+            presentation_only=True,
+        ),
     )
     jobs: int = option(0, Option(kind="count", metavar="N", help="Workers side by side.", presentation_only=True))
     memory: float = option(8.0, Option(kind="amount", unit="GiB", help="For the worker process."))

@@ -6,15 +6,14 @@ JAX makes an error of its own of whatever is raised in a callback, so that `exce
 from __future__ import annotations
 
 import _thread
-import os
 import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-# JAX's own side of a callback: it, too, runs Python. Where it lies elsewhere one day, nothing is put off.
-_CALLING = os.path.join("jax", "_src", "callback.py")
+from shapecheck.evaluate.jax_internals import calls_back
+
 _LATER = 0.01  # seconds
 
 
@@ -44,7 +43,7 @@ def _handle_interrupt(number: int, frame: FrameType | None) -> None:
 
 def _is_called_back(frame: FrameType | None) -> bool:
     while frame is not None:
-        if frame.f_code.co_filename.endswith(_CALLING):
+        if calls_back(frame):
             return True
         frame = frame.f_back
     return False

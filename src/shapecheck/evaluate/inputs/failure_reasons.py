@@ -17,6 +17,7 @@ from typing import Any
 import jax
 
 from shapecheck.evaluate.inputs.size_assignment import UnknownSizeError
+from shapecheck.evaluate.jax_internals import is_machinery
 from shapecheck.evaluate.limits import ReadOnlyError, TimeLimitError
 from shapecheck.evaluate.probes.describe_value import describe, is_array
 from shapecheck.evaluate.probes.recorder import Recorder
@@ -48,7 +49,6 @@ _TRACED = re.compile(r"traced array with shape (\S+?)\.?(?:\s|$)")
 _WRAPPERS = re.compile(
     r"^_|^<|reraise|result_paths|wrapper|wrapped|deferring|cache_miss|fun$|^meth$|^op$|^inner$|^bind|^call"
 )
-_MACHINERY = ("jax._src.interpreters.", "jax._src.pjit", "jax._src.linear_util", "jax._src.profiler", "jax._src.core")
 _ARRAY_LIBRARIES = ("jax", "jaxlib", "numpy")
 _RECURSION = 20  # turns of a function that recurs; others stand in a traceback a few times at most
 _CALLING = frozenset({"invoke", "call", "called", "run", "traced", "force", "under", "initialise"})
@@ -217,7 +217,7 @@ def _operation(frames: list[tuple[FrameType, int]], user: FrameType, message: st
     for callee in after[after.index(user) + 1 :]:
         name = callee.f_code.co_name
         module = str(callee.f_globals.get("__name__", ""))
-        if module.startswith(_MACHINERY):
+        if is_machinery(module):
             continue
         if module.startswith("equinox.nn.") and name == "__call__":
             return type(callee.f_locals.get("self")).__name__

@@ -5,35 +5,31 @@ case (`jit`, `scan`, ...) has begun the trace that the value belongs to. Or our 
 without the `jit` that decorates it. What JAX traces only because it is under a trace already, such as the body of a
 `custom_jvp` function, is no proof, for on real arrays it just runs. Nor are the tracers of `vmap` and `grad` by
 themselves: they print what is in them.
-
-Where the names below do not fit a version of JAX, nothing is proven.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
 import jax
 
+from shapecheck.evaluate.jax_internals import (
+    begins_trace,
+    holds_trace,
+    innermost,
+    is_jit_wrapper,
+    processes_primitive,
+    trace_of,
+    transform_in,
+)
 from shapecheck.evaluate.probes.describe_value import describe, is_array
-from shapecheck.evaluate.probes.jax_frames import TRACING, begins_trace, evaluates, innermost, module_of
+from shapecheck.evaluate.probes.jax_frames import evaluates, module_of
 from shapecheck.model import OtherValue, Value
 
 _MOST = 64  # parts of a container that are looked at
-
-# The file and function of a frame that traces whatever it is given -> what it is called.
-_ALWAYS: Mapping[tuple[str, str], str] = {
-    ("_src/pjit.py", "_infer_params"): "jit",
-    ("control_flow/loops.py", "scan"): "scan",
-    ("control_flow/loops.py", "while_loop"): "while_loop",
-    ("control_flow/conditionals.py", "cond"): "cond",
-    ("control_flow/conditionals.py", "_cond"): "cond",
-    ("control_flow/conditionals.py", "switch"): "switch",
-    ("_src/ad_checkpoint.py", "fun_remat"): "checkpoint",
-}
 
 
 class FormattedTracer:
@@ -57,7 +53,7 @@ def describe_type(value: object) -> Value:
 def traced_by(value: object, frame: FrameType) -> str:
     """The transformation that traces `value`, or an array in it, in any run of the code in `frame`; "" if none does."""
     for tracer in _tracers(value):
-        found = _begun_by(getattr(innermost(tracer), "_trace", None), frame)
+        found = _begun_by(trace_of(innermost(tracer)), frame)
         if found:
             return found
     return ""
@@ -86,32 +82,27 @@ def _begun_by(trace: object, frame: FrameType | None) -> str:
         module = module_of(frame)
         if evaluates(frame):
             return "jit" if _is_jitted(entry) and (found or _has_begun(frame, trace)) else ""
-        file, function = frame.f_code.co_filename, frame.f_code.co_name
         if not module.startswith("jax."):
             tracing = False
             entry = entry if module.startswith("shapecheck.") else frame
         elif begins_trace(frame):
-            found = found or _holds(frame, trace)
+            found = found or holds_trace(frame, trace)
             tracing = found
-        elif file.endswith(TRACING) and function.startswith("process_"):
+        elif processes_primitive(frame):
             tracing = False
         elif tracing:
-            name = next((name for (end, own), name in _ALWAYS.items() if own == function and file.endswith(end)), "")
-            if name:
-                return name
+            transform = transform_in(frame)
+            if transform is not None and transform.always:
+                return transform.label
         frame = frame.f_back
     return ""
-
-
-def _holds(frame: FrameType, trace: object) -> bool:
-    return frame.f_locals.get("trace") is trace
 
 
 def _has_begun(frame: FrameType | None, trace: object) -> bool:
     """Whether the nearest trace from `frame` outwards is `trace`."""
     while frame is not None:
         if begins_trace(frame):
-            return _holds(frame, trace)
+            return holds_trace(frame, trace)
         frame = frame.f_back
     return False
 
@@ -131,8 +122,7 @@ def _is_jitted(frame: FrameType | None) -> bool:
     for _ in range(_MOST):
         for inside in () if inspect.isfunction(value) else ("__func__", "func", "method"):
             value = inspect.getattr_static(value, inside, value)
-        kind = type(value).__name__
-        jitted = jitted or kind == "_JitWrapper" or (kind == "PjitFunction" and not owners)
+        jitted = jitted or is_jit_wrapper(value, is_method=bool(owners))
         if getattr(value, "__code__", None) is frame.f_code:
             return jitted
         value = getattr(value, "__wrapped__", None)

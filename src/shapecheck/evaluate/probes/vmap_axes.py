@@ -1,8 +1,4 @@
-"""The axes that `vmap` takes away from values.
-
-Where the names below do not fit a version of JAX, the readings of claims with mapped axes in front are not available,
-and nothing else breaks.
-"""
+"""The axes that `vmap` takes away from values."""
 
 from __future__ import annotations
 
@@ -10,7 +6,8 @@ from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import Any, Literal
 
-from shapecheck.evaluate.probes.jax_frames import begins_trace, evaluates, nested_tracers
+from shapecheck.evaluate.jax_internals import begins_trace, mapped_axis, mapped_size, nested_tracers, transform_in
+from shapecheck.evaluate.probes.jax_frames import evaluates
 
 Role = Literal["maps", "traces", "evaluates", ""]
 
@@ -19,8 +16,8 @@ def mapped_axes(value: Any) -> tuple[str, ...]:
     """Sizes of the axes that `vmap` took away from `value`, outermost first."""
     sizes: list[str] = []
     for tracer, inner in nested_tracers(value):
-        axis = getattr(tracer, "batch_dim", None)
-        if isinstance(axis, int) and axis < len(inner.shape):
+        axis = mapped_axis(tracer)
+        if axis is not None and axis < len(inner.shape):
             sizes.append(str(inner.shape[axis]))
     return tuple(reversed(sizes))
 
@@ -33,7 +30,7 @@ class VmapFrames:
 
     def hidden_axes(self, frame: FrameType | None) -> tuple[str, ...]:
         """The sizes of their axes, outermost first: a value in `frame` may have them, or some, or none."""
-        sizes = (around.f_locals.get("axis_size_") for around in self.hidden_frames(frame))
+        sizes = (_axis_size(around) for around in self.hidden_frames(frame))
         return tuple(reversed([str(size) for size in sizes if size is not None]))
 
     def hidden_frames(self, frame: FrameType | None) -> Iterator[FrameType]:
@@ -52,9 +49,15 @@ class VmapFrames:
             frame = frame.f_back
 
 
+def _axis_size(frame: FrameType) -> Any:
+    transform = transform_in(frame)
+    return None if transform is None else mapped_size(frame, transform)
+
+
 def _role(frame: FrameType) -> Role:
     if evaluates(frame):
         return "evaluates"
-    if frame.f_code.co_name == "vmap_f" and frame.f_code.co_filename.endswith("_src/api.py"):
+    transform = transform_in(frame)
+    if transform is not None and transform.label == "vmap":
         return "maps"
     return "traces" if begins_trace(frame) else ""

@@ -1,34 +1,18 @@
-"""Which of JAX's transformations a stage runs under, as the call stack tells; and how to see through `jit`.
-
-Where the names below do not fit a version of JAX, a stage is shown without what it runs under, and nothing else breaks.
-"""
+"""Which of JAX's transformations a stage runs under, as the call stack tells; and how to see through `jit`."""
 
 from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
 import jax
 
-from shapecheck.evaluate.probes.jax_frames import TRACING
+from shapecheck.evaluate.jax_internals import is_jitting, is_tracing, mapped_size, transform_in
 
 _numbers = itertools.count()
-_JITTING = "_src/pjit.py"
-
-# The file and function of a frame -> what it is called, and the local variable that has its size.
-_KNOWN: Mapping[tuple[str, str], tuple[str, str]] = {
-    ("_src/api.py", "vmap_f"): ("vmap", "axis_size_"),
-    ("control_flow/loops.py", "scan"): ("scan", "length"),
-    ("control_flow/loops.py", "while_loop"): ("while_loop", ""),
-    ("control_flow/conditionals.py", "cond"): ("cond", ""),
-    ("control_flow/conditionals.py", "_cond"): ("cond", ""),
-    ("control_flow/conditionals.py", "switch"): ("switch", ""),
-    ("_src/api.py", "value_and_grad_f"): ("grad", ""),
-    ("_src/ad_checkpoint.py", "fun_remat"): ("checkpoint", ""),
-}
 
 
 class ActiveTransform:
@@ -49,28 +33,31 @@ def _around(frame: FrameType | None, until: Callable[[FrameType], bool]) -> Iter
     inside: FrameType | None = None
     known: tuple[FrameType, str] | None = None
     while frame is not None and not until(frame):
-        name = frame.f_code.co_name
-        for (file, function), (label, size) in _KNOWN.items():
-            if name == function and inside is not None and frame.f_code.co_filename.endswith(file):
-                if known != (inside, label):  # until JAX 0.6, `cond` called `_cond`: one and the same
-                    yield ActiveTransform(label, str(frame.f_locals.get(size, "?")) if size else "", frame, inside)
-                known = frame, label
+        transform = transform_in(frame)
+        if transform is not None and transform.label != "jit" and inside is not None:
+            label, size = transform.label, mapped_size(frame, transform)
+            if known != (inside, label):  # one that calls itself under another name is one
+                text = "" if not transform.size else "?" if size is None else str(size)
+                yield ActiveTransform(label, text, frame, inside)
+            known = frame, label
         inside, frame = frame, frame.f_back
 
 
 def is_traced(frame: FrameType | None, until: Callable[[FrameType], bool]) -> bool:
     """Whether JAX traces a function between `frame` and the first frame outwards for which `until` holds."""
-    return _is_under(TRACING, frame, until)
+    return _is_under(is_tracing, frame, until)
 
 
 def is_jitted(frame: FrameType | None, until: Callable[[FrameType], bool]) -> bool:
     """Whether that is a jitted function: what JAX compiles of it serves for all arguments of these shapes."""
-    return _is_under(_JITTING, frame, until)
+    return _is_under(is_jitting, frame, until)
 
 
-def _is_under(file: str, frame: FrameType | None, until: Callable[[FrameType], bool]) -> bool:
+def _is_under(
+    condition: Callable[[FrameType], bool], frame: FrameType | None, until: Callable[[FrameType], bool]
+) -> bool:
     while frame is not None and not until(frame):
-        if frame.f_code.co_filename.endswith(file):
+        if condition(frame):
             return True
         frame = frame.f_back
     return False

@@ -17,8 +17,8 @@ from typing import Any
 
 import jax
 
+from shapecheck.evaluate.jax_internals import is_private, nested_tracers, vmap_arguments
 from shapecheck.evaluate.probes.describe_value import is_array
-from shapecheck.evaluate.probes.jax_frames import nested_tracers
 from shapecheck.evaluate.probes.vmap_axes import VmapFrames
 
 _Path = tuple[str, ...]
@@ -102,9 +102,10 @@ class StackedParameters:
 
 def _vmap_turn(frame: FrameType) -> _Turn:
     """What `vmap` was given, which runs in a frame."""
-    given, axes, tree = (frame.f_locals.get(name) for name in ("args_flat", "in_axes_flat", "in_tree"))
-    if given is None or axes is None or tree is None:
+    arguments = vmap_arguments(frame)
+    if arguments is None:
         return _Turn({}, {})
+    given, axes, tree = arguments
     places, _ = _flat(jax.tree_util.tree_unflatten(tree, range(len(given))))
     sliced = {path: (given[i], _without(given[i].shape, axes[i])) for path, i in places.items() if type(axes[i]) is int}
     return _Turn({path: given[i] for path, i in places.items() if axes[i] is None}, sliced)
@@ -117,7 +118,7 @@ def _without(shape: _Shape, axis: int) -> _Shape:
 def _names_of(function: Callable[..., Any]) -> Iterator[tuple[Any, str]]:
     """The modules that know a function, under which names: those of JAX's that are private are left alone."""
     for path, module in list(sys.modules.items()):
-        if type(module) is ModuleType and not path.startswith("jax._src."):
+        if type(module) is ModuleType and not is_private(path):
             yield from ((module, name) for name, value in list(vars(module).items()) if value is function)
 
 

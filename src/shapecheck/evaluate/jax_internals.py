@@ -1,0 +1,153 @@
+"""Every name of JAX's inside that we rely on. A new version of JAX is met here, and nowhere else.
+
+JAX has no public way to ask which transformations are under way, or what a tracer has in hand; so frames of the call
+stack are known by the files and functions that they run, and tracers by their attributes. Each name was seen in JAX 0.5
+to 0.12, unless it says otherwise. Where one does not fit a version, less is known (a stage without the `vmap` around
+it, a claim without the reading that has the mapped axes in front), and nothing breaks.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+_MOST = 64  # tracers around each other
+
+
+@dataclass(frozen=True, kw_only=True)
+class JaxFunction:
+    """A function of JAX that runs a transformation: the end of its file's name, its own name, and the public name.
+
+    The local variable `size` has the size of the axis that it takes away. One that traces `always` does so whatever it
+    is given; the others compute where they are given real arrays.
+    """
+
+    file: str
+    function: str
+    label: str
+    size: str = ""
+    always: bool = False
+
+
+TRANSFORMS = (
+    JaxFunction(file="_src/api.py", function="vmap_f", label="vmap", size="axis_size_"),
+    JaxFunction(file="_src/api.py", function="value_and_grad_f", label="grad"),
+    JaxFunction(file="_src/pjit.py", function="_infer_params", label="jit", always=True),
+    JaxFunction(file="control_flow/loops.py", function="scan", label="scan", size="length", always=True),
+    JaxFunction(file="control_flow/loops.py", function="while_loop", label="while_loop", always=True),
+    JaxFunction(file="control_flow/conditionals.py", function="cond", label="cond", always=True),
+    # Until JAX 0.6, `cond` called `_cond`: one and the same.
+    JaxFunction(file="control_flow/conditionals.py", function="_cond", label="cond", always=True),
+    JaxFunction(file="control_flow/conditionals.py", function="switch", label="switch", always=True),
+    JaxFunction(file="_src/ad_checkpoint.py", function="fun_remat", label="checkpoint", always=True),
+)
+_BY_FUNCTION = {each.function: each for each in TRANSFORMS}
+_TRACING = "_src/interpreters/partial_eval.py"
+_JITTING = "_src/pjit.py"
+_CALLING_BACK = "_src/callback.py"  # JAX's own side of a callback: it, too, runs Python
+_PRIVATE = "jax._src."
+_MACHINERY = ("jax._src.interpreters.", "jax._src.pjit", "jax._src.linear_util", "jax._src.profiler", "jax._src.core")
+
+
+def transform_in(frame: FrameType) -> JaxFunction | None:
+    """The transformation that runs in a frame, if one does."""
+    known = _BY_FUNCTION.get(frame.f_code.co_name)
+    return known if known is not None and frame.f_code.co_filename.endswith(known.file) else None
+
+
+def mapped_size(frame: FrameType, transform: JaxFunction) -> Any:
+    """The size of the axis that a transformation takes away, None if it tells none."""
+    return frame.f_locals.get(transform.size) if transform.size else None
+
+
+def vmap_arguments(frame: FrameType) -> tuple[Any, Any, Any] | None:
+    """What `vmap` was given, which runs in a frame: the leaves, the axis of each, and their structure."""
+    given, axes, tree = (frame.f_locals.get(name) for name in ("args_flat", "in_axes_flat", "in_tree"))
+    return None if given is None or axes is None or tree is None else (given, axes, tree)
+
+
+def is_tracing(frame: FrameType) -> bool:
+    """Whether JAX traces a function in it."""
+    return frame.f_code.co_filename.endswith(_TRACING)
+
+
+def begins_trace(frame: FrameType) -> bool:
+    """Whether JAX has begun to trace a function in it."""
+    return frame.f_code.co_name.startswith("trace_to_") and is_tracing(frame)
+
+
+def holds_trace(frame: FrameType, trace: object) -> bool:
+    """Whether a frame that begins a trace has begun this one."""
+    return frame.f_locals.get("trace") is trace
+
+
+def processes_primitive(frame: FrameType) -> bool:
+    """Whether a trace takes in an operation in it, such as the body of a `custom_jvp` function."""
+    return is_tracing(frame) and frame.f_code.co_name.startswith("process_")
+
+
+def is_jitting(frame: FrameType) -> bool:
+    """Whether a jitted function is called in it."""
+    return frame.f_code.co_filename.endswith(_JITTING)
+
+
+def calls_back(frame: FrameType) -> bool:
+    """Whether JAX gives values to a callback on the host in it."""
+    return frame.f_code.co_filename.replace("\\", "/").endswith(f"jax/{_CALLING_BACK}")
+
+
+def is_machinery(module: str) -> bool:
+    """Whether a module of this name only carries out what another function of JAX was asked for."""
+    return module.startswith(_MACHINERY)
+
+
+def is_private(module: str) -> bool:
+    """Whether a module of this name is JAX's own, which its users do not import."""
+    return module.startswith(_PRIVATE)
+
+
+def trace_of(tracer: Any) -> Any:
+    """The trace that a tracer belongs to, None if that is not known."""
+    return getattr(tracer, "_trace", None)
+
+
+def mapped_axis(tracer: Any) -> int | None:
+    """The axis that `vmap` has taken away from what a tracer has in hand, None for a tracer of something else."""
+    axis = getattr(tracer, "batch_dim", None)
+    return axis if isinstance(axis, int) else None
+
+
+def nested_tracers(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Each tracer of `vmap` and of derivatives, the inner ones first, with what it has in hand: a tracer or an array.
+
+    A batching tracer has `val` and `batch_dim`, a differentiation tracer `primal`.
+    """
+    for _ in range(_MOST):
+        inner = getattr(value, "val", None) if _is_tracer(value) else None
+        inner = inner if hasattr(inner, "shape") else getattr(value, "primal", None)
+        if inner is None or inner is value or not hasattr(inner, "shape"):
+            return
+        yield value, inner
+        value = inner
+
+
+def _is_tracer(value: Any) -> bool:
+    jax = sys.modules.get("jax")  # a running program decides itself when it is loaded
+    return jax is not None and isinstance(value, jax.core.Tracer)
+
+
+def innermost(value: Any) -> Any:
+    """What all of them have wrapped, `value` itself if it is no such tracer."""
+    return next((inner for _, inner in reversed(list(nested_tracers(value)))), value)
+
+
+def is_jit_wrapper(value: Any, *, is_method: bool) -> bool:
+    """Whether a value is what `jax.jit`, or Equinox's `filter_jit`, makes of a function.
+
+    Not a method under `jax.jit` itself: what `self` holds may be static there.
+    """
+    kind = type(value).__name__
+    return kind == "_JitWrapper" or (kind == "PjitFunction" and not is_method)
