@@ -95,12 +95,17 @@ def test_the_other_checks_come_in_place_of_those_of_shapes(model: Path) -> None:
 def test_files_that_cannot_be_read_are_left_alone_and_the_others_done(
     model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    broken = {"a.py": "def f(:\n", "z.py": "<<<<<<< ours\nx = 1\n=======\nx = 2\n>>>>>>> theirs\n"}
+    broken = {
+        "a.py": "def f(:\n",
+        "b.py": "if a:\n  if b:\n\t  c = x  # shape: (b,)\n",
+        "z.py": "<<<<<<< ours\nx = 1\n=======\nx = 2\n>>>>>>> theirs\n",
+    }
     for name, text in broken.items():
         Path(name).write_text(text)
     assert main(["instrument", ".", "--write"]) == 2
     told = capsys.readouterr().err
     assert "Error: a.py is left alone: line 1: Python" in told
+    assert "Error: b.py is left alone: libcst cannot parse it: tokenizer error" in told
     assert "Error: z.py is left alone: it has the markers of a merge conflict; resolve that first" in told
     assert model.read_text() == SHAPES
     assert {name: Path(name).read_text() for name in broken} == broken

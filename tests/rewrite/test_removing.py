@@ -181,6 +181,38 @@ def test_files_that_nobody_could_give_back_are_left_alone(data: bytes) -> None:
         instrument("m.py", data, EVERYTHING)
 
 
+# Python takes both files, and libcst does not take the first, nor give back the second as it is.
+NOT_LIBCSTS = {
+    b"if a:\n  if b:\n\t  y = a\n": "libcst cannot parse it: .*dedent",
+    b"x = 1\n\x0cy = 2\n": "line 2: libcst would not give it back",
+}
+
+
+@pytest.mark.parametrize("data", NOT_LIBCSTS)
+def test_files_that_libcst_does_not_take_are_left_alone(data: bytes) -> None:
+    with pytest.raises(RewriteError, match=NOT_LIBCSTS[data]):
+        instrument("m.py", data, EVERYTHING)
+
+
+def test_long_chains_are_not_too_deep() -> None:
+    chain = "if a:\n  pass\n" + "elif b:\n  x = f(a)\n" * 400 + f"y = a{'.b()' * 400}\n"
+    result = instrument("m.py", chain.encode(), EVERYTHING).data
+    assert result.count(INSERTED.encode()) == 402
+    assert remove("m.py", result) == chain.encode()
+
+
+@pytest.mark.parametrize(
+    ("data", "left"),
+    [
+        (f"x = 1\n# a\ny = f(  {INSERTED}\n    x\n)\n\n# b\nz = 2\n", "x = 1\n# a\n\n# b\nz = 2\n"),
+        (f"if x:\n  y = 1\n  # a\n  z = 1  {INSERTED}\n# b\n", "if x:\n  y = 1\n  # a\n# b\n"),
+        (f"@a\n# b\n@c  {INSERTED}\n# d\nclass E:\n  {INSERTED}\n  x = 1\n", "@a\n# b\n# d\nclass E:\n  x = 1\n"),
+    ],
+)
+def test_comments_around_an_inserted_line_stay(data: str, left: str) -> None:
+    assert remove("m.py", data.encode()) == left.encode()
+
+
 def test_code_that_shares_its_line_with_a_mark_stays() -> None:
     data = f"x = 1; y = 2  {INSERTED}\nif x: y = 3  {INSERTED}\ny = '''\n{INSERTED}\n'''\n".encode()
     assert remove("m.py", data) == data

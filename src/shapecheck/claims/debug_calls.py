@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from shapecheck.claims.annotation_names import Names
 from shapecheck.claims.claim_sites import SiteKey, Sites
 from shapecheck.model import DebugCall
-from shapecheck.syntax.fstrings import read_template
 from shapecheck.syntax.scopes import PlacedStatement, Tables, dotted_name
 from shapecheck.syntax.source_text import SourceText, position_of
 
@@ -79,8 +78,7 @@ class DebugCalls:
             for s in shown
         ]
         sites = tuple((self.sites.add(place, ()), place.name) for place in places)
-        template = read_template(self.source, node) if function == "jax.debug.print" else None
-        yield DebugCall(function, span, sites, template)
+        yield DebugCall(function, span, sites)
 
     def _function(self, scope: int, node: ast.expr) -> str:
         """The full name of one of the functions; "" for any other."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -22,7 +21,7 @@ from shapecheck.claims.near_names import NearNames
 from shapecheck.claims.notebook_context import NOTHING, NotebookContext
 from shapecheck.claims.suppressions import read_suppressions
 from shapecheck.model import Claim, Module, Problem, Scope
-from shapecheck.syntax.inserted_lines import in_whole, may_have_inserted, original
+from shapecheck.syntax.inserted_lines import find_inserted, in_whole, original
 from shapecheck.syntax.scopes import Function, Tables, survey
 from shapecheck.syntax.source_text import SourceText, read_source
 
@@ -38,27 +37,32 @@ def read_module(
     A notebook's cell is no whole file: `around` knows the names that other cells have given it. `neighbours` are the
     files of the project whose aliases its annotations may use.
     """
-    source = read_source(path, data)
-    if source.tree is None:
-        problems = (source.problem,) if source.problem is not None else ()
+    return claims_of(read_source(path, data), around, neighbours)
+
+
+def claims_of(source: SourceText, around: NotebookContext = NOTHING, neighbours: Neighbours | None = None) -> Module:
+    """All claims of a file that is read already."""
+    inserted = find_inserted(source)
+    if inserted is not None:
+        before = original(source, inserted)
+        return in_whole(_read_tree(before.source, around, neighbours), before.kept, source.lines)
+    return _read_tree(source, around, neighbours)
+
+
+def _read_tree(source: SourceText, around: NotebookContext, neighbours: Neighbours | None) -> Module:
+    tree = source.tree
+    if tree is None:
+        unread = (source.problem,) if source.problem is not None else ()
         return Module(
-            path=path,
+            path=source.path,
             scopes=(_MODULE,),
             sites=(),
             claims=(),
             suppressions=(),
-            problems=problems,
+            problems=unread,
             lines=source.lines,
             parsed=False,
         )
-    if may_have_inserted(data):
-        before = original(data, source)
-        if before.data != data:
-            return in_whole(read_module(path, before.data, around, neighbours), before.kept, source.lines)
-    return _read_tree(source, source.tree, around, neighbours)
-
-
-def _read_tree(source: SourceText, tree: ast.Module, around: NotebookContext, neighbours: Neighbours | None) -> Module:
     tables = survey(tree)
     sites = Sites(partial(has_meaning, tables))
     classes = frozenset(scope.index for scope in tables.scopes if scope.kind == "class")

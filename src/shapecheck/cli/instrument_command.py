@@ -94,7 +94,7 @@ def instrument(
 
     A claim is left alone where it can be read in more than one way, or where its value has no name: -v lists those.
 
-    Exit code: 0 done, 2 a file was left alone (merge conflict, syntax error) or another error.
+    Exit code: 0 done, 2 a file was left alone (merge conflict, syntax that Python or libcst refuses) or another error.
     """
     from shapecheck.rewrite import RewriteOptions  # noqa: PLC0415  # as in `check`
 

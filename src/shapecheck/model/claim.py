@@ -151,38 +151,15 @@ class NearName:
 
 
 @dataclass(frozen=True)
-class Field:
-    """A field of an f-string: `{x:.2f}`. As an argument it has a `keyword`, or "" for its place."""
-
-    expression: str
-    spec: str  # with its colon; "" if there is none
-    keyword: str
-
-
-@dataclass(frozen=True)
-class FormatString:
-    """An f-string that may become a plain format string: the `texts` around its `fields`, with prefix and quotes.
-
-    The prefix has no `f` any more.
-    """
-
-    span: Span
-    texts: tuple[str, ...]
-    fields: tuple[Field, ...]
-
-
-@dataclass(frozen=True)
 class DebugCall:
     """A call of `print`, `jax.debug.print` or `jax.debug.breakpoint`: `function`.
 
-    `shown` are the sites of what becomes text as soon as Python comes to the call, each with its own text. What a
-    fix of that is made of is the `template`.
+    `shown` are the sites of what becomes text as soon as Python comes to the call, each with its own text.
     """
 
     function: str
     span: Span
     shown: tuple[tuple[int, str], ...] = ()
-    template: FormatString | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,21 +7,22 @@ what a run inserts depends on its options only. User code is neither imported no
 
 from __future__ import annotations
 
-import ast
 import io
 import re
 import sys
 import tokenize
 from dataclasses import dataclass
 
-from shapecheck.claims import read_module
+from shapecheck.claims.module_claims import claims_of
 from shapecheck.model import Module, Problem
 from shapecheck.rewrite.assertions import AssertionRewrite
-from shapecheck.rewrite.edits import Insertion, insert
+from shapecheck.rewrite.concrete import ConcreteFile, RewriteError
+from shapecheck.rewrite.insertion import Insertion, insert
 from shapecheck.rewrite.jaxtyping_checks import JaxtypingChecks
+from shapecheck.rewrite.removal import remove_code
 from shapecheck.rewrite.rewrite_plan import FilePlan, RewriteOptions, RewriteOutcome, SkippedClaim
 from shapecheck.rewrite.value_checks import ValueChecks
-from shapecheck.syntax.inserted_lines import may_have_inserted, original
+from shapecheck.syntax.inserted_lines import find_inserted
 from shapecheck.syntax.source_text import SourceText, read_source
 
 __all__ = [
@@ -39,10 +40,6 @@ _CONFLICT = re.compile(rb"^<{7} .*?^={7}\r?$.*?^>{7} ", re.MULTILINE | re.DOTALL
 _IMPORTS = -1
 
 
-class RewriteError(Exception):
-    """A file that has to be left alone; the text says why."""
-
-
 @dataclass(frozen=True)
 class RewriteResult:
     """The new contents of a file, and what became of its claims; lines count as in the file without insertions."""
@@ -54,23 +51,28 @@ class RewriteResult:
 def instrument(path: str, data: bytes, options: RewriteOptions) -> RewriteResult:
     """The file with checks, for what is claimed in it. Raises RewriteError."""
     clean = remove(path, data)
-    source, tree = _readable(path, clean)
-    outcome = _outcome(read_module(path, clean), source, tree, options, path.rpartition("/")[2])
-    result = insert(clean, outcome.insertions)
-    if remove(path, result) != clean:
-        raise RewriteError("the inserted lines could not be distinguished from others, so that nothing is inserted")
+    source, file = _readable(path, clean)
+    outcome = _outcome(claims_of(source), source, file, options, path.rpartition("/")[2])
+    result = insert(file, outcome.insertions)
+    if result != clean and _without_inserted(path, result) != clean:
+        file.verify()
+        raise RewriteError("the inserted lines could not be told apart from others, so that nothing is inserted")
     return RewriteResult(result, outcome)
 
 
 def remove(path: str, data: bytes) -> bytes:
     """The file without what `instrument` inserted. Raises RewriteError."""
-    source, _ = _readable(path, data)
-    if not may_have_inserted(data):
+    return _without_inserted(path, data, verify=True)
+
+
+def _without_inserted(path: str, data: bytes, *, verify: bool = False) -> bytes:
+    source, file = _readable(path, data)
+    inserted = find_inserted(source)
+    if inserted is None:
         return data
-    clean = original(data, source).data
-    if read_source(path, clean).tree is None:
-        raise RewriteError("without the inserted lines it would be no valid Python: some block would be empty")
-    return clean
+    if verify:
+        file.verify()
+    return remove_code(file, inserted)
 
 
 def readable(data: bytes) -> str:
@@ -82,13 +84,13 @@ def readable(data: bytes) -> str:
         return data.decode("utf-8", errors="replace")
 
 
-def _readable(path: str, data: bytes) -> tuple[SourceText, ast.Module]:
+def _readable(path: str, data: bytes) -> tuple[SourceText, ConcreteFile]:
     if _CONFLICT.search(data):
         raise RewriteError("it has the markers of a merge conflict; resolve that first")
     source = read_source(path, data)
     if source.tree is None:
         raise RewriteError(_reason(source.problem))
-    return source, source.tree
+    return source, ConcreteFile(data, source.tree)
 
 
 def _reason(problem: Problem | None) -> str:
@@ -98,11 +100,16 @@ def _reason(problem: Problem | None) -> str:
 
 
 def _outcome(
-    module: Module, source: SourceText, tree: ast.Module, options: RewriteOptions, name: str, above: int = sys.maxsize
+    module: Module,
+    source: SourceText,
+    concrete: ConcreteFile,
+    options: RewriteOptions,
+    name: str,
+    above: int = sys.maxsize,
 ) -> RewriteOutcome:
     """All that is to be inserted; the file's own imports serve if they stand above line `above`."""
     outcome = RewriteOutcome()
-    file = FilePlan(module, source, tree, above)
+    file = FilePlan(module, source, concrete, above)
     if options.shapes:
         contracts = JaxtypingChecks(file, outcome)
         contracts.run()
@@ -111,10 +118,10 @@ def _outcome(
     ValueChecks(file, name, outcome).run(options)
     first = min((each.spot.line for each in outcome.insertions), default=0) + 1
     if file.needs.last_own() >= first:
-        return _outcome(module, source, tree, options, name, first)
+        return _outcome(module, source, concrete, options, name, first)
     if outcome.insertions and (lines := file.needs.lines()):
         spot, others = file.needs.spot(first)
-        noqa = "  # noqa: E402" if others else ""
-        outcome.insertions += [Insertion(spot, f"{line}{noqa}  # isort: skip", _IMPORTS) for line in lines]
+        comment = f"{'# noqa: E402  ' * others}# isort: skip  "
+        outcome.insertions += [Insertion(spot, line, _IMPORTS, comment=comment) for line in lines]
     outcome.left.sort(key=lambda left: left.line)
     return outcome

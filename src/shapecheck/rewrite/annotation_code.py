@@ -7,7 +7,7 @@ import ast
 from shapecheck.claims.annotation_names import Names
 from shapecheck.claims.axis_words import words
 from shapecheck.rewrite.inserted_imports import defined_once
-from shapecheck.rewrite.insertion_points import NoPlaceError
+from shapecheck.rewrite.spots import NoPlaceError
 from shapecheck.syntax.source_text import SourceText
 
 _PLAIN = words("None int float bool complex str bytes")

@@ -9,11 +9,12 @@ from collections.abc import Iterator, Sequence
 from shapecheck.model import Claim
 from shapecheck.rewrite.array_expressions import is_array
 from shapecheck.rewrite.claim_targets import ClaimTarget
-from shapecheck.rewrite.edits import Insertion
-from shapecheck.rewrite.insertion_points import NoPlaceError
+from shapecheck.rewrite.insertion import Insertion
 from shapecheck.rewrite.jaxtyping_checks import AHEAD, OUTSIDE, JaxtypingChecks
 from shapecheck.rewrite.rewrite_plan import FilePlan, RewriteOutcome
 from shapecheck.rewrite.shape_strings import ShapeString, UnclearError
+from shapecheck.rewrite.signature_checks import never_checked
+from shapecheck.rewrite.spots import NoPlaceError
 from shapecheck.shapes import parse_spec
 from shapecheck.syntax.scopes import Function
 
@@ -66,7 +67,7 @@ class AssertionRewrite:
         if len(shapes) > 1 and len({_rank(shape) for shape in shapes} - {None}) < len(shapes):
             raise UnclearError("jaxtyping would take the first of its alternatives that fits, meant or not")
         names = list(self._elements(claim, target))
-        if reason := self.contracts.refusal(function):
+        if reason := never_checked(function):
             raise NoPlaceError(reason)
         kinds = [self._kind(each, shape) for each, shape in zip(members, shapes, strict=True)]
         kind = kinds[0] if len(kinds) == 1 else f"({', '.join(kinds)})"

@@ -6,7 +6,8 @@ import ast
 from dataclasses import dataclass
 
 from shapecheck.model import Claim, Module, Site
-from shapecheck.rewrite.insertion_points import NoPlaceError, Spot, StatementLayout
+from shapecheck.rewrite.insertion_points import StatementLayout
+from shapecheck.rewrite.spots import NoPlaceError, Spot, Spots
 from shapecheck.syntax.scopes import Function, Tables, dotted_name, target_names, targets
 from shapecheck.syntax.source_text import position_of
 
@@ -30,9 +31,10 @@ class ClaimTarget:
 class ClaimTargets:
     """Finds targets in one file."""
 
-    def __init__(self, module: Module, layout: StatementLayout, tables: Tables) -> None:
+    def __init__(self, module: Module, layout: StatementLayout, spots: Spots, tables: Tables) -> None:
         self.module = module
         self.layout = layout
+        self.spots = spots
         self.tables = tables
 
     def of(self, claim: Claim) -> ClaimTarget:
@@ -58,7 +60,7 @@ class ClaimTargets:
             raise NoPlaceError("nothing is assigned there")
         if site.kind == "return":
             raise NoPlaceError("the returned value has no name")
-        return ClaimTarget(site.name, self.layout.start(node), node, node)
+        return ClaimTarget(site.name, self.spots.start(node), node, node)
 
     def _named_target(self, site: Site) -> ClaimTarget:
         statement = self.layout.at(site.position) if site.position is not None else None
@@ -66,11 +68,11 @@ class ClaimTargets:
             raise NoPlaceError("nothing is assigned there")
         function = self.layout.function(statement)
         if site.when == "body" and isinstance(statement, ast.For | ast.AsyncFor | ast.With | ast.AsyncWith):
-            return ClaimTarget(site.name, self.layout.start(statement), statement, function, assigned=True)
+            return ClaimTarget(site.name, self.spots.start(statement), statement, function, assigned=True)
         if site.when != "after" or not isinstance(statement, _SIMPLE):
             raise NoPlaceError("nothing is assigned there")
         assigned = any(site.name in target_names(t) for t in targets(statement))
-        return ClaimTarget(site.name, self.layout.behind(statement), statement, function, assigned)
+        return ClaimTarget(site.name, self.spots.behind(statement), statement, function, assigned)
 
     def _value(self, site: Site) -> ClaimTarget:
         """The value of an expression: of an assignment, or a variable that the statement only reads."""
@@ -83,16 +85,16 @@ class ClaimTargets:
         if isinstance(value, ast.expr) and position_of(value) == position:
             names = [name for target in targets(statement) if (name := dotted_name(target)) is not None]
             if names and not isinstance(statement, ast.AugAssign):
-                return ClaimTarget(names[0], self.layout.behind(statement), statement, function, assigned=True)
+                return ClaimTarget(names[0], self.spots.behind(statement), statement, function, assigned=True)
             if isinstance(statement, ast.Assign) and isinstance(statement.targets[-1], ast.Tuple):
-                return ClaimTarget("", self.layout.behind(statement), statement, function, assigned=True)
+                return ClaimTarget("", self.spots.behind(statement), statement, function, assigned=True)
             if isinstance(statement, ast.Return) and isinstance(value, ast.Name):
-                return ClaimTarget(value.id, self.layout.ahead(statement), statement, function)
+                return ClaimTarget(value.id, self.spots.ahead(statement), statement, function)
         node = next((n for n in ast.walk(statement) if isinstance(n, ast.Name) and position_of(n) == position), None)
         if node is not None and isinstance(statement, _SIMPLE):
             changed = {name for target in targets(statement) for name in target_names(target)}
             inside = any(isinstance(n, ast.Lambda | ast.comprehension | ast.NamedExpr) for n in ast.walk(statement))
             if node.id not in changed and not inside:
-                return ClaimTarget(node.id, self.layout.behind(statement), statement, function)
+                return ClaimTarget(node.id, self.spots.behind(statement), statement, function)
         what = "a returned value" if isinstance(statement, ast.Return) else "part of a longer expression"
         raise NoPlaceError(f"it is about {what}, which has no name")

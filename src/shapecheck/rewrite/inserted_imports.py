@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
-from shapecheck.rewrite.insertion_points import NoPlaceError, Spot, StatementLayout, first_line, is_docstring
+import libcst as cst
+from libcst.codemod import CodemodContext
+from libcst.codemod.visitors import AddImportsVisitor, ImportItem
+
+from shapecheck.rewrite.insertion_points import is_docstring
+from shapecheck.rewrite.spots import NoPlaceError, Spot, Spots
 
 _FULL = {"eqx": "equinox", "eqxi": "equinox.internal", "jnp": "jax.numpy", "jax": "jax"}
 _IMPORTS = (ast.Import, ast.ImportFrom)
@@ -22,7 +28,8 @@ class NeededImports:
     The file's own imports serve if they stand above line `above`.
     """
 
-    layout: StatementLayout
+    tree: ast.Module
+    spots: Spots
     above: int = sys.maxsize
     used: dict[str, str] = field(default_factory=dict)  # "jaxtyping.Float" or "equinox" -> the name in the file
     _own: dict[str, str] = field(default_factory=dict)
@@ -30,12 +37,12 @@ class NeededImports:
     _taken: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        once = _unambiguous_names(self.layout.tree)
-        for name, origin, line in _top_imports(self.layout.tree):
+        once = _unambiguous_names(self.tree)
+        for name, origin, line in _top_imports(self.tree):
             if name in once and line < self.above:
                 self._own.setdefault(origin, name)
                 self._lines[origin] = line
-        self._taken = _used_names(self.layout.tree)
+        self._taken = _used_names(self.tree)
 
     def typing_name(self, name: str) -> str:
         """A name of jaxtyping, or `beartype`."""
@@ -59,20 +66,18 @@ class NeededImports:
         """The line of the last of the file's own imports that serve."""
         return max((self._lines.get(origin, 0) for origin in self.used), default=0)
 
-    def lines(self) -> list[str]:
-        """The import statements that are missing."""
-        missing = {origin: name for origin, name in self.used.items() if origin not in self._own}
-        result = []
-        parts: dict[str, list[str]] = {}
-        for origin, name in sorted(missing.items()):
+    def lines(self) -> Sequence[str]:
+        """The import statements that are missing: names from modules, then modules."""
+        items: list[ImportItem] = []
+        for origin, name in self.used.items():
             module, _, own = origin.rpartition(".")
+            if origin in self._own:
+                continue
             if module in ("jaxtyping", "beartype"):
-                parts.setdefault(module, []).append(own if own == name else f"{own} as {name}")
-            elif origin == name:
-                result.append(f"import {origin}")
+                items.append(ImportItem(module, own, None if own == name else name))
             else:
-                result.append(f"import {origin} as {name}")
-        return [f"from {module} import {', '.join(names)}" for module, names in parts.items()] + result
+                items.append(ImportItem(origin, None, None if origin == name else name))
+        return _statements(tuple(sorted(items, key=repr)))
 
     def spot(self, first_use: int) -> tuple[Spot, bool]:
         """Where imports go, at the latest above line `first_use`; and whether other statements stand above them.
@@ -80,38 +85,48 @@ class NeededImports:
         That is the head of the file's last paragraph of imports: behind what sets the scene for these, and where
         import sorters let lines be that they shall skip.
         """
-        spot, others, after_others = Spot(self._top(), ""), False, False
-        for index, statement in enumerate(self.layout.tree.body):
+        spot, others, after_others = self._top(), False, False
+        for index, statement in enumerate(self.tree.body):
             if (statement.end_lineno or 0) >= first_use or isinstance(statement, _DEFINITIONS):
                 break
             try:
                 if (index == 0 and is_docstring(statement)) or _is_future(statement):
-                    spot = self.layout.behind(statement)
+                    spot = self.spots.behind(statement)
                 elif isinstance(statement, _IMPORTS) and (head := self._head(statement)) is not None:
-                    self.layout.behind(statement)
-                    spot, after_others = Spot(head, ""), others
+                    self.spots.behind(statement)
+                    spot, after_others = head, others
             except NoPlaceError:
                 continue
             others = others or not (isinstance(statement, _ALLOWED) or is_docstring(statement))
         return spot, after_others
 
-    def _head(self, statement: ast.stmt) -> int | None:
-        """The line above an import that begins a paragraph, and above its comments unless they head the file."""
-        lines, line = self.layout.source.lines, statement.lineno - 1
-        while line and lines[line - 1].startswith("#"):
-            line -= 1
-        if line == 0:  # a shebang or the encoding has to stay first
-            return statement.lineno - 1
-        return line if not lines[line - 1].strip() else None
+    def _head(self, statement: ast.stmt) -> Spot | None:
+        """The place above an import that begins a paragraph, and above its comments unless they head the file."""
+        above, comments = self._above(statement)
+        if above > comments:
+            return self.spots.above_comments(statement, comments)
+        # A shebang or the encoding has to stay first.
+        return self.spots.above_comments(statement, 0) if statement is self.tree.body[0] else None
 
-    def _top(self) -> int:
-        """The line above the first statement, and above the comments that head it, where those are not the file's."""
-        first = self.layout.tree.body[0]
-        line = first_line(first) - 1
-        above = line
-        while above and self.layout.source.lines[above - 1].startswith("#"):
-            above -= 1
-        return above if above >= 2 else line  # shebang and coding stand on the first two
+    def _top(self) -> Spot:
+        """The place above the first statement, and above the comments that head it, where those are not the file's."""
+        first = self.tree.body[0]
+        above, comments = self._above(first)
+        own = above - comments >= 2  # shebang and coding stand on the first two
+        return self.spots.above_comments(first, comments if own else 0)
+
+    def _above(self, statement: ast.stmt) -> tuple[int, int]:
+        """How many lines stand between a statement and the one before it, and how many comments right above it."""
+        lines = self.spots.lines_above(statement)
+        blank = [index for index, line in enumerate(lines, 1) if line.comment is None]
+        return len(lines), len(lines) - max(blank, default=0)
+
+
+@cache  # the visitor takes long to make, and most files of a package need the same
+def _statements(items: tuple[ImportItem, ...]) -> Sequence[str]:
+    """Import statements, those of names first; added to the file itself, they would change lines that it has."""
+    module = AddImportsVisitor(CodemodContext(), items).transform_module(cst.Module([]))
+    return sorted(filter(None, module.code.splitlines()))
 
 
 def _top_imports(tree: ast.Module) -> Iterator[tuple[str, str, int]]:

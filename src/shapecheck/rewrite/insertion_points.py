@@ -1,4 +1,4 @@
-"""Where in a file whole lines can be inserted, and which statements ran before a statement."""
+"""Where the statements of a file stand, and which of them ran before a statement."""
 
 from __future__ import annotations
 
@@ -8,21 +8,7 @@ from dataclasses import dataclass
 
 from shapecheck.model import Position
 from shapecheck.syntax.scopes import Function
-from shapecheck.syntax.source_text import SourceText, position_of
-
-ONE_LINE = "it shares its line with other statements"
-
-
-class NoPlaceError(Exception):
-    """Nothing can be inserted there; the text says why."""
-
-
-@dataclass(frozen=True)
-class Spot:
-    """The place behind line `line` of the file (0 for its start), in a block that is indented by `indent`."""
-
-    line: int
-    indent: str
+from shapecheck.syntax.source_text import position_of
 
 
 @dataclass(frozen=True)
@@ -37,8 +23,7 @@ class _Seat:
 class StatementLayout:
     """The statements of one file, each with its surroundings."""
 
-    def __init__(self, source: SourceText, tree: ast.Module) -> None:
-        self.source = source
+    def __init__(self, tree: ast.Module) -> None:
         self.tree = tree
         self._seats: dict[int, _Seat] = {}
         self._by_position: dict[Position, ast.stmt] = {}
@@ -48,7 +33,7 @@ class StatementLayout:
         stack: list[ast.AST] = [tree]
         while stack:
             owner = stack.pop()
-            for block in blocks(owner):
+            for block in _own_blocks(owner):
                 for index, statement in enumerate(block):
                     self._seats[id(statement)] = _Seat(owner, block, index)
                     self._by_position[position_of(statement)] = statement
@@ -86,7 +71,7 @@ class StatementLayout:
         found: ast.stmt | None = None
         inside: ast.AST | None = self.tree
         while inside is not None:
-            parts = (s for block in _all_blocks(inside) for s in block if _spans(s, position))
+            parts = (s for block in blocks(inside) for s in block if _spans(s, position))
             inside = next(parts, None)
             found = inside or found
         return found
@@ -109,53 +94,15 @@ class StatementLayout:
             if isinstance(owner, Function | ast.ClassDef | ast.Module):
                 return False
 
-    # spots
-
-    def behind(self, statement: ast.stmt) -> Spot:
-        """The place right after a statement that has its lines for itself."""
-        last = statement.end_lineno or statement.lineno
-        rest = self._line(last)[self.source.characters(last, statement.end_col_offset or 0) - 1 :].strip()
-        if rest and not rest.startswith("#"):
-            raise NoPlaceError(ONE_LINE)
-        return Spot(last, self._indent(statement))
-
-    def ahead(self, statement: ast.stmt) -> Spot:
-        """The place right before a statement; not between a comment on a line of its own and what it stands above."""
-        first = first_line(statement)
-        indent = self._indent(statement)
-        if self._line(first - 1).lstrip().startswith("#"):
-            raise NoPlaceError("a comment stands right above it")
-        return Spot(first - 1, indent)
-
-    def start(self, owner: Function | ast.For | ast.AsyncFor | ast.With | ast.AsyncWith) -> Spot:
-        """The start of a body, behind its docstring."""
-        first = owner.body[0]
-        indent = self._indent(first)
-        if isinstance(owner, Function) and is_docstring(first):
-            return self.behind(first)
-        line = first_line(first) - 1
-        while line > owner.lineno and (not self._line(line).strip() or self._line(line).lstrip().startswith("#")):
-            line -= 1
-        return Spot(line, indent)
-
-    def definition(self, function: Function) -> Spot:
-        """The place of one more decorator, under all others."""
-        return Spot(function.lineno - 1, self._indent(function))
-
-    def _indent(self, statement: ast.stmt) -> str:
-        line = statement.lineno
-        head = self._line(line)[: self.source.characters(line, statement.col_offset) - 1]
-        above = self._line(line - 1).rstrip() if line > 1 else ""
-        if head.strip() or above.endswith("\\"):
-            raise NoPlaceError(ONE_LINE)
-        return head
-
-    def _line(self, number: int) -> str:
-        return self.source.lines[number - 1] if 0 < number <= len(self.source.lines) else ""
-
 
 def blocks(owner: ast.AST) -> Iterator[list[ast.stmt]]:
-    """The lists of statements directly inside a statement, handler, case or module."""
+    """The lists of statements directly inside a statement or module, and those of its handlers and cases."""
+    yield from _own_blocks(owner)
+    for part in _parts(owner):
+        yield from _own_blocks(part)
+
+
+def _own_blocks(owner: ast.AST) -> Iterator[list[ast.stmt]]:
     for name in ("body", "orelse", "finalbody"):
         block = getattr(owner, name, None)
         if isinstance(block, list) and block:
@@ -184,12 +131,6 @@ def is_docstring(statement: ast.stmt) -> bool:
     """Whether a statement is nothing but a text."""
     value = statement.value if isinstance(statement, ast.Expr) else None
     return isinstance(value, ast.Constant) and isinstance(value.value, str)
-
-
-def _all_blocks(owner: ast.AST) -> Iterator[list[ast.stmt]]:
-    yield from blocks(owner)
-    for part in _parts(owner):
-        yield from blocks(part)
 
 
 def _parts(owner: ast.AST) -> Iterator[ast.AST]:

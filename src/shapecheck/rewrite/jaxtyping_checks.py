@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from shapecheck.model import Claim
-from shapecheck.rewrite.edits import Insertion
-from shapecheck.rewrite.insertion_points import NoPlaceError, own_nodes
+from shapecheck.rewrite.insertion import Insertion
+from shapecheck.rewrite.insertion_points import own_nodes
 from shapecheck.rewrite.rewrite_plan import FilePlan, RewriteOutcome
 from shapecheck.rewrite.signature_checks import FunctionClaims, default, is_jaxtyped, never_checked
+from shapecheck.rewrite.spots import NoPlaceError
 from shapecheck.syntax.scopes import Function, arguments
 
 AHEAD, DECORATOR = 10, 20
@@ -45,16 +46,6 @@ class JaxtypingChecks:
             if claim.notation == "annotation" and id(claim) not in inside and (claim.unread or not claim.sites):
                 self.outcome.leave([claim], claim.unread or "nothing is assigned there")
 
-    def refusal(self, function: Function) -> str:
-        """Why jaxtyping's names cannot live as long as a call of the function; "" if they can."""
-        reason = never_checked(function)
-        if not reason and not is_jaxtyped(function):
-            try:
-                self.file.layout.definition(function)
-            except NoPlaceError as error:
-                reason = str(error)
-        return reason
-
     def insert(self, function: Function, insertions: Iterable[Insertion]) -> None:
         """Insert assertions into a function, which has names of jaxtyping's own for each call."""
         found = list(insertions)
@@ -67,8 +58,8 @@ class JaxtypingChecks:
         for function, checker in self.decorated.values():
             jaxtyped = self.file.needs.typing_name("jaxtyped")
             name = checker if checker == "None" else self.file.needs.typing_name(checker)
-            text = f"@{jaxtyped}(typechecker={name})"
-            yield Insertion(self.file.layout.definition(function), text, DECORATOR)
+            text = f"{jaxtyped}(typechecker={name})"
+            yield Insertion(self.file.spots.definition(function), text, DECORATOR)
 
     def _function(self, signature: FunctionClaims) -> FunctionClaims:
         """Check a signature; the result has only the parameters that are checked."""
@@ -84,7 +75,7 @@ class JaxtypingChecks:
         if missing:
             self.outcome.leave(everything, too_early(missing))
             return nothing
-        if reason := self.refusal(signature.node):
+        if reason := never_checked(signature.node):
             self.outcome.leave(everything, reason)
             return nothing
         if signature.speaks_only_of_arrays():
@@ -106,7 +97,7 @@ class JaxtypingChecks:
             if given is not None and not none:
                 raise NoPlaceError("its default may be no array")
             check = f"isinstance({name}, {self.file.code.text(argument.annotation or ast.Constant(None))})"
-            spot = self.file.layout.start(node)
+            spot = self.file.spots.start(node)
         except NoPlaceError as error:
             self.outcome.leave(list(claims), str(error))
             return False
@@ -127,7 +118,7 @@ class JaxtypingChecks:
                 if not isinstance(each.value, ast.Name):
                     raise NoPlaceError("what is returned has no name, and beartype would judge other annotations, too")
                 check = f"assert isinstance({each.value.id}, {self.file.code.text(node.returns)})"
-                found.append(Insertion(self.file.layout.ahead(each), check, AHEAD))
+                found.append(Insertion(self.file.spots.ahead(each), check, AHEAD))
         except NoPlaceError as error:
             self.outcome.leave(claims, str(error))
             return
@@ -154,7 +145,7 @@ class JaxtypingChecks:
             target = self.file.targets.of(claims[0])
             if not isinstance(target.function, Function):
                 raise NoPlaceError(OUTSIDE)
-            if reason := self.refusal(target.function):
+            if reason := never_checked(target.function):
                 raise NoPlaceError(reason)
             signature = self.checked[id(target.function)]
             for claim in claims:

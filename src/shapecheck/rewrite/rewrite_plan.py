@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -10,12 +9,14 @@ from shapecheck.claims.annotation_names import Names, read_names
 from shapecheck.model import Claim, Module
 from shapecheck.rewrite.annotation_code import AnnotationCode
 from shapecheck.rewrite.claim_targets import ClaimTargets
-from shapecheck.rewrite.edits import Insertion
+from shapecheck.rewrite.concrete import ConcreteFile
 from shapecheck.rewrite.inserted_imports import NeededImports
+from shapecheck.rewrite.insertion import Insertion
 from shapecheck.rewrite.insertion_points import StatementLayout
 from shapecheck.rewrite.integer_variables import IntegerVariables
 from shapecheck.rewrite.shape_strings import DimReader
 from shapecheck.rewrite.signature_checks import FunctionClaims
+from shapecheck.rewrite.spots import Spots
 from shapecheck.syntax.scopes import Function, Tables, survey
 from shapecheck.syntax.source_text import SourceText
 
@@ -59,18 +60,20 @@ class RewriteOutcome:
 class FilePlan:
     """One file with all that reads it. What it imports on line `above` or below comes too late for what is inserted."""
 
-    def __init__(self, module: Module, source: SourceText, tree: ast.Module, above: int) -> None:
+    def __init__(self, module: Module, source: SourceText, concrete: ConcreteFile, above: int) -> None:
         self.module = module
         self.source = source
+        tree = concrete.tree
         self.tables: Tables = survey(tree)
         classes = frozenset(scope.index for scope in self.tables.scopes if scope.kind == "class")
         self.names: Names = read_names(self.tables.statements, classes)
-        self.layout = StatementLayout(source, tree)
-        self.targets = ClaimTargets(module, self.layout, self.tables)
+        self.layout = StatementLayout(tree)
+        self.spots = Spots(concrete)
+        self.targets = ClaimTargets(module, self.layout, self.spots, self.tables)
         self.integers = IntegerVariables(self.layout)
         self.dims = DimReader(self.layout, self.integers)
         self.code = AnnotationCode(source, tree, self.names)
-        self.needs = NeededImports(layout=self.layout, above=above)
+        self.needs = NeededImports(tree=tree, spots=self.spots, above=above)
 
     def signatures(self) -> dict[int, FunctionClaims]:
         """Each function, by the identity of its node, with the claims of its annotations."""

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
 from shapecheck.rewrite.claim_targets import ClaimTarget
-from shapecheck.rewrite.edits import LINE, Insertion
-from shapecheck.rewrite.insertion_points import NoPlaceError
+from shapecheck.rewrite.insertion import LINE, Insertion
 from shapecheck.rewrite.rewrite_plan import FilePlan, RewriteOptions, RewriteOutcome, SkippedClaim
+from shapecheck.rewrite.spots import NoPlaceError
 from shapecheck.syntax.intended_nonfinite import INFINITY, NAN, intended_nonfinite
 from shapecheck.syntax.scopes import Function, PlacedStatement, target_names, targets
 
@@ -89,7 +89,7 @@ class ValueChecks:
             if not name.isidentifier() or not any(fnmatchcase(path, p) for p in patterns for path in paths):
                 continue
             try:
-                spot = self.file.layout.behind(node)
+                spot = self.file.spots.behind(node)
             except NoPlaceError as error:
                 self.outcome.left.append(SkippedClaim(node.lineno, "value", str(error)))
                 continue

@@ -1,76 +1,83 @@
-"""Lines that `instrument` put into a file: found by their mark, taken out, and left out of what the file claims.
+"""What `instrument` put into a file: recognised by its mark, and left out of what the file claims.
 
 A mark ends each inserted line. A formatter may since have broken such a line into several: then the whole statement
-or decorator goes.
+or decorator is what was inserted.
 """
 
 from __future__ import annotations
 
 import ast
-import codecs
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from shapecheck.model import INSERTED, Claim, Module, Position, Problem, Scope, Site, Span, Suppression
-from shapecheck.syntax.source_text import SourceText
+from shapecheck.model import INSERTED, Claim, DebugCall, Module, Position, Problem, Scope, Site, Span, Suppression
+from shapecheck.syntax.scopes import Function
+from shapecheck.syntax.source_text import SourceText, parse_text
 
-_LINE = re.compile(rb"[^\r\n]*+(?:\r\n|\r|\n)|[^\r\n]++")
+Definition = Function | ast.ClassDef
+
+
+@dataclass(frozen=True)
+class InsertedCode:
+    """The inserted statements of a file, its inserted decorators by their places, and the lines of marks alone."""
+
+    statements: tuple[ast.stmt, ...]
+    decorators: tuple[tuple[Definition, int], ...]
+    marks: frozenset[int]
+
+    def lines(self) -> frozenset[int]:
+        """The numbers of all lines that were inserted."""
+        nodes: list[ast.stmt | ast.expr] = [*self.statements]
+        nodes += (owner.decorator_list[index] for owner, index in self.decorators)
+        ranges = (range(node.lineno, (node.end_lineno or node.lineno) + 1) for node in nodes)
+        return self.marks.union(*ranges)
+
+
+def find_inserted(source: SourceText) -> InsertedCode | None:
+    """What was inserted into a file; None if nothing was."""
+    if source.tree is None or INSERTED not in source.text:
+        return None
+    marked = {comment.line for comment in source.comments if comment.text.rstrip().endswith(INSERTED)}
+    if not marked:
+        return None
+    statements: list[ast.stmt] = []
+    decorators: list[tuple[Definition, int]] = []
+    for node in ast.walk(source.tree):
+        if isinstance(node, Definition):
+            found = enumerate(node.decorator_list)
+            decorators += [(node, index) for index, decorator in found if _has_mark(decorator, marked)]
+        elif isinstance(node, ast.stmt) and _has_mark(node, marked) and _is_alone(node, source):
+            statements.append(node)
+    marks = frozenset(line for line in marked if source.lines[line - 1].lstrip().startswith("#"))
+    return InsertedCode(tuple(statements), tuple(decorators), marks) if statements or decorators or marks else None
+
+
+def _has_mark(node: ast.stmt | ast.expr, marked: set[int]) -> bool:
+    return not marked.isdisjoint(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+
+
+def _is_alone(node: ast.stmt, source: SourceText) -> bool:
+    """Whether a simple statement has its lines for itself."""
+    if hasattr(node, "body") or isinstance(node, ast.Match):
+        return False
+    span = source.span(node)
+    begin, rest = source.lines[span.line - 1][: span.column - 1], source.lines[span.end_line - 1][span.end_column - 1 :]
+    return not begin.strip() and rest.lstrip()[:1] in ("", "#")
 
 
 @dataclass(frozen=True)
 class Original:
     """A file without its inserted lines. `kept` gives for each line that is left the number that it had."""
 
-    data: bytes
+    source: SourceText
     kept: tuple[int, ...]
 
 
-def split_lines(data: bytes) -> list[bytes]:
-    """The lines as Python counts them, with their ends."""
-    return _LINE.findall(data)
-
-
-def may_have_inserted(data: bytes) -> bool:
-    """Whether it is worth looking."""
-    return INSERTED.encode() in data
-
-
-def original(data: bytes, source: SourceText) -> Original:
-    """The file without what was inserted. `source` is what was read from `data`."""
-    mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
-    lines = split_lines(data[len(mark) :])
-    gone = inserted_lines(source)
-    kept = tuple(number for number in range(1, len(lines) + 1) if number not in gone)
-    left = [lines[number - 1] for number in kept]
-    if left and len(lines) in gone and not lines[-1].endswith((b"\r", b"\n")):
-        # The file had no line end at its end, and the inserted line needed one before it.
-        left[-1] = left[-1].rstrip(b"\r\n")
-    return Original(mark + b"".join(left), kept)
-
-
-def inserted_lines(source: SourceText) -> frozenset[int]:
-    """The numbers of all lines that were inserted."""
-    if source.tree is None:
-        return frozenset()
-    marked = {comment.line for comment in source.comments if comment.text.rstrip().endswith(INSERTED)}
-    gone = {line for line in marked if source.lines[line - 1].lstrip().startswith("#")}
-    for first, last in _removable(source, source.tree) if marked else ():
-        if marked.intersection(range(first, last + 1)):
-            gone.update(range(first, last + 1))
-    return frozenset(gone)
-
-
-def _removable(source: SourceText, tree: ast.Module) -> Iterator[tuple[int, int]]:
-    """The lines of statements and decorators that have their lines for themselves."""
-    for node in ast.walk(tree):
-        for decorator in getattr(node, "decorator_list", ()):
-            yield decorator.lineno, decorator.end_lineno
-        if isinstance(node, ast.stmt) and not hasattr(node, "body") and not isinstance(node, ast.Match):
-            begin, end = source.lines[node.lineno - 1], source.lines[(node.end_lineno or node.lineno) - 1]
-            rest = end.encode("utf-8", "surrogatepass")[node.end_col_offset :].lstrip()
-            if not begin[: source.characters(node.lineno, node.col_offset) - 1].strip() and rest[:1] in (b"", b"#"):
-                yield node.lineno, node.end_lineno or node.lineno
+def original(source: SourceText, inserted: InsertedCode) -> Original:
+    """The file without what was inserted."""
+    gone = inserted.lines()
+    kept = tuple(number for number in range(1, len(source.lines) + 1) if number not in gone)
+    return Original(parse_text(source.path, "\n".join(source.lines[number - 1] for number in kept)), kept)
 
 
 def in_whole(module: Module, kept: Sequence[int], lines: tuple[str, ...]) -> Module:
@@ -87,6 +94,7 @@ def in_whole(module: Module, kept: Sequence[int], lines: tuple[str, ...]) -> Mod
         claims=tuple(map(shift.claim, module.claims)),
         suppressions=tuple(map(shift.suppression, module.suppressions)),
         problems=tuple(map(shift.problem, module.problems)),
+        debug_calls=tuple(map(shift.debug_call, module.debug_calls)),
         lines=tuple(line if number in own else "" for number, line in enumerate(lines, 1)),
     )
 
@@ -123,3 +131,6 @@ class _Shift:
 
     def problem(self, problem: Problem) -> Problem:
         return replace(problem, span=self.span(problem.span))
+
+    def debug_call(self, call: DebugCall) -> DebugCall:
+        return replace(call, span=self.span(call.span))

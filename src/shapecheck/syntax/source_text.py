@@ -96,6 +96,11 @@ def read_source(path: str, data: bytes) -> SourceText:
     except (SyntaxError, LookupError, UnicodeError) as error:
         text = data.decode("latin-1").replace("\r\n", "\n").replace("\r", "\n")
         return SourceText(path, text, None, _note(1, 1, f"this file cannot be decoded, {_CONSEQUENCE}: {error}"))
+    return parse_text(path, text)
+
+
+def parse_text(path: str, text: str) -> SourceText:
+    """Parse the text of a file, whose lines end with plain line feeds."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of invalid escapes in other people's strings

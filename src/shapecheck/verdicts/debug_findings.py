@@ -6,18 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from shapecheck.model import (
-    ArrayValue,
-    DebugCall,
-    Edit,
-    Evaluation,
-    Failure,
-    Finding,
-    FormatString,
-    Module,
-    Observation,
-    Span,
-)
+from shapecheck.model import ArrayValue, DebugCall, Edit, Evaluation, Failure, Finding, Module, Observation, Span
 from shapecheck.rules import RULES
 from shapecheck.verdicts.messages import line_span
 
@@ -32,7 +21,7 @@ def debug_findings(modules: Mapping[str, Module], runs: Sequence[Sequence[Evalua
     seen = _shown_values(modules, runs)
     for module in modules.values():
         for call in module.debug_calls:
-            yield from _of_call(module.path, call, seen)
+            yield from _of_call(module, call, seen)
     reported: set[tuple[str, int]] = set()
     for failure in (evaluation.failure for run in runs for evaluation in run):
         if failure is None or failure.frame is None or not is_about_order(failure):
@@ -63,7 +52,8 @@ def _shown_values(modules: Mapping[str, Module], runs: Sequence[Sequence[Evaluat
     return seen
 
 
-def _of_call(path: str, call: DebugCall, seen: ValuesBySite) -> Iterator[Finding]:
+def _of_call(module: Module, call: DebugCall, seen: ValuesBySite) -> Iterator[Finding]:
+    path = module.path
     if call.function != "print":
         yield _make_finding("SC402", path, call.span, function=call.function)
     traced = [(text, o.traced) for site, text in call.shown for o in seen.get((path, site), ()) if o.traced]
@@ -75,7 +65,7 @@ def _of_call(path: str, call: DebugCall, seen: ValuesBySite) -> Iterator[Finding
             "SC403", path, call.span, _REMEDY + _example(text), text=text, transformation=transformation
         )
         return
-    fix = _fix(path, call, seen)
+    fix = _fix(module, call, seen)
     yield _make_finding(
         "SC401",
         path,
@@ -109,42 +99,26 @@ def _make_finding(
     )
 
 
-def _fix(path: str, call: DebugCall, seen: ValuesBySite) -> tuple[Edit, ...]:
+def _fix(module: Module, call: DebugCall, seen: ValuesBySite) -> tuple[Edit, ...]:
     """The f-string with its traced fields as arguments, where each can be one in all calls that were seen."""
-    template = call.template
-    if template is None:
+    if call.function != "jax.debug.print":
+        return ()
+    from shapecheck.syntax.format_strings import read_format_string  # noqa: PLC0415  # it loads libcst
+
+    string = read_format_string(call, module.lines)
+    if string is None:
         return ()
     moved = set()
     for part, (site, _) in enumerate(call.shown):
-        found = seen.get((path, site), ())
+        found = seen.get((module.path, site), ())
         if any(o.traced for o in found):
-            if not all(_can_be_late(o, template.fields[part].spec) for o in found):
+            if not all(_can_be_late(o, bool(string.fields[part].format_spec)) for o in found):
                 return ()
             moved.add(part)
-    return (Edit(template.span, _rewrite_format(template, moved)),)
+    return (string.with_arguments(moved),)
 
 
-def _can_be_late(observation: Observation, spec: str) -> bool:
+def _can_be_late(observation: Observation, has_format: bool) -> bool:
     """Whether JAX formats such a value as Python does: an array, and one of no axes if there is a format."""
     value = observation.value
-    return isinstance(value, ArrayValue) and not value.dtype.startswith("key<") and not (spec and value.shape)
-
-
-def _rewrite_format(template: FormatString, moved: set[int]) -> str:
-    """The format string and its arguments. What Python still formats itself doubles the braces of the others."""
-    stays = len(moved) < len(template.fields)
-    opening, closing = ("{{", "}}") if stays else ("{", "}")
-    parts = [f"f{template.texts[0]}" if stays else template.texts[0]]
-    by_place: list[str] = []
-    by_name: dict[str, None] = {}
-    for index, field in enumerate(template.fields):
-        if index not in moved:
-            parts.append(f"{{{field.expression}{field.spec}}}")
-        else:
-            parts.append(f"{opening}{field.keyword}{field.spec}{closing}")
-            if field.keyword:
-                by_name[f"{field.keyword}={field.keyword}"] = None
-            else:
-                by_place.append(field.expression)
-        parts.append(template.texts[index + 1])
-    return ", ".join(["".join(parts), *by_place, *by_name])
+    return isinstance(value, ArrayValue) and not value.dtype.startswith("key<") and not (has_format and value.shape)
