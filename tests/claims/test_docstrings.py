@@ -209,3 +209,37 @@ def test_a_shape_far_into_a_sentence_is_not_sure(read):
     words = "which was made with great care by people who know what they are doing of"
     (claim,) = read(f'def f(x):\n    """F.\n\n    Args:\n        x: {words} shape (b, t)\n    """\n').claims
     assert not claim.sure
+
+
+RESULTS = '''
+def f(x):
+    """Do it.
+
+    Returns:
+        {}
+    """
+    {}
+'''
+
+
+@pytest.mark.parametrize(
+    ("description", "code", "expected"),
+    [
+        (
+            "The rows, of shape (n, d), and\n        the means, with shape (d,).",
+            "return x - m, m",
+            [".0 [n d]", ".1 [d]"],
+        ),
+        ("a of shape (n,), b of shape (m,) and c of shape (k,).", "return a, g(b), c", [".0 [n]", ".1 [m]", ".2 [k]"]),
+        # not as many results, no results at all, alternatives, conditions, another sentence
+        ("The rows, of shape (n, d), and the means, with shape (d,).", "return x, m, 1", []),
+        ("The rows, of shape (n, d), and the means, with shape (d,).", "return g(x)", []),
+        ("The rows, of shape (n, d), and the means, with shape (d,).", "if x: return x\n    return x, m", []),
+        ("The rows, of shape (n, d), with means of shape (d,).", "return x, m", []),
+        ("The rows, of shape (n, d), and, if asked, the means of shape (d,).", "return x, m", []),
+        ("The rows, of shape (n, d). The second and last are means of shape (d,).", "return x, m", []),
+    ],
+)
+def test_several_results_in_one_sentence_are_described_in_their_order(read, description, code, expected) -> None:
+    claims = read(RESULTS.format(description, code)).claims
+    assert [f".{'.'.join(map(str, c.select))} [{c.spec}]" for c in claims] == expected

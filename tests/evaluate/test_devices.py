@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from shapecheck.evaluate.inputs.mesh_sizes import with_multiples
 from shapecheck.worker import spawn
 
 HEAD = """
@@ -51,6 +52,23 @@ def misfit(x: Float[Array, "b 4"]) -> Float[Array, "b 2"]: ~unreached
     y = jax.lax.with_sharding_constraint(x, NamedSharding(mesh, P("data", None)))  # (b, 4)  ~unreached
     return y @ jnp.ones((5, 2))  ~SC301
 """,
+    # what a mesh splits is a multiple of its axes, whatever they are
+    "split.py": """
+mesh = Mesh(np.array(jax.devices()[:7]), ("data",))
+
+def mapped(x: Float[Array, "b d"], w: Float[Array, "d e"]) -> Float[Array, "b e"]:
+    def local(x, w):
+        y = jax.lax.all_to_all(x, "data", 1, 0, tiled=True)
+        return jax.lax.all_to_all(y, "data", 0, 1, tiled=True) @ w
+    out = shard_map(local, mesh=mesh, in_specs=(P("data"), P()), out_specs=P("data"))(x, w)  # (b, e)
+    return out
+
+def turned(x: Float[Array, "b d"]) -> Float[Array, "b d"]:  ~SC203
+    return shard_map(lambda x: x.T, mesh=mesh, in_specs=P("data"), out_specs=P("data"))(x)
+
+def fixed(x: Float[Array, "10 d"]) -> Float[Array, "10 d"]:  ~unreached
+    return shard_map(lambda x: -x, mesh=mesh, in_specs=P("data"), out_specs=P("data"))(x)  ~SC302
+""",
     # Neither is a shape error.
     "complaints.py": """
 def too_many(x: Float[Array, "b 4"]) -> Float[Array, "b"]: ~unreached
@@ -73,6 +91,34 @@ def folder(check_folder):
 @pytest.mark.parametrize("name", CASES)
 def test_meshes_can_be_built(folder, name: str) -> None:
     assert folder.cases[name].as_marked()
+
+
+def test_symbols_are_multiples_of_what_splits_them(folder) -> None:
+    split = [
+        each for each in folder.report.verified if each.path == "split.py" and each.claim != 'Float[Array, "10 d"]'
+    ]
+    assert {each.how for each in split} == {"all sizes"}
+
+
+@pytest.mark.parametrize(
+    ("message", "multiples"),
+    [
+        ("(of size batch) to mesh axis 'data' (of size 4), but 4 does not evenly divide batch\n\nMore.", {"b": 4}),
+        ("(of size 4*batch) ..., but 6 does not evenly divide 4*batch", {"b": 6}),
+        ("but 4 does not evenly divide 76", {"d": 4}),
+        ("but 8 does not evenly divide 152", {"d": 8}),
+        ("The size of all_to_all split_axis (d) has to be divisible by the size of the named axis data (2)", {"d": 2}),
+        ("tiled reduce_scatter operand scatter dimension size 75 must be divisible by shard_count 4", {}),
+        ("cannot reshape array of shape (76,) into (4, 5)", {}),
+    ],
+)
+def test_what_a_mesh_cannot_split_names_the_multiples(message, multiples) -> None:
+    chosen = [("b", "batch"), ("d", "76"), ("d", "d")]
+    assert dict(with_multiples(message, chosen, ())) == multiples
+
+
+def test_multiples_of_two_meshes_are_multiples_of_both() -> None:
+    assert with_multiples("but 6 does not evenly divide 4*b", [("b", "4*b")], (("b", 4),)) == (("b", 12),)
 
 
 def test_the_way_to_more_devices_is_told(folder) -> None:

@@ -287,3 +287,24 @@ def test_what_evaluates_only_where_two_names_of_one_comment_are_equal_is_a_findi
     assert [f.code for f in swapped.findings] == ["SC305"]
     assert "only where t = b" in swapped.findings[0].message
     assert swapped.summary.verified == 0
+
+
+def test_each_verified_claim_is_told_with_what_it_was_verified_for(check_folder) -> None:
+    text = (
+        HEAD
+        + """
+def f(x: Float[Array, "n d"], y: Float[Array, "m"]) -> Float[Array, "n d"]:
+    z = x + 1  # (n, k)
+    return z * float(y.shape[0])
+"""
+    )
+    report = check_folder({"m.py": text}).report
+    line = HEAD.count("\n")
+    told = [(each.line - line, each.column, each.claim, each.notation, each.how) for each in report.verified]
+    assert told == [
+        (1, 10, 'Float[Array, "n d"]', "annotation", "seen sizes"),
+        (1, 34, 'Float[Array, "m"]', "annotation", "seen sizes"),
+        (1, 56, 'Float[Array, "n d"]', "annotation", "seen sizes"),
+        (2, 18, "(n, k)", "comment", "rank alone"),
+    ]
+    assert len(report.verified) == report.summary.verified

@@ -113,6 +113,9 @@ def test_what_is_given_twice_is_told() -> None:
 
 def test_sizes_that_are_given_are_known_by_their_names() -> None:
     builder = made_of_nothing()
-    known = builder.models.instance(Net, 1, {"config.width": 12, "again.attention.heads": 6})[1]
+    given = {"config.width": 12, "again.attention.heads": 6}
+    model, known, _ = builder.models.instance(Net, 1, given)
     assert (known["width"], known["heads"]) == (12, 6)
-    assert jax.tree_util.tree_leaves(builder.models.instance(Net, 1)[0])[0].shape == (12, 12)
+    assert jax.tree_util.tree_leaves(model)[0].shape == (12, 12)
+    assert builder.models.instance(Net, 1, given)[0] is model
+    assert jax.tree_util.tree_leaves(builder.models.instance(Net, 1)[0])[0].shape != (12, 12)

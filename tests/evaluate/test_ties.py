@@ -40,6 +40,34 @@ class Heads(eqx.Module):
         k = jax.vmap(self.qkv)(x).reshape(x.shape[0], self.n_heads, -1)
         return jnp.einsum("htd,hsd->hts", q, k) ~SC305
 """,
+    # two integers of a constructor, which the claims name both
+    "integers.py": """
+class Skip(eqx.Module):
+    linear: eqx.nn.Linear
+    def __init__(self, d_in: int, d_out: int, *, key: PRNGKeyArray):
+        self.linear = eqx.nn.Linear(d_in, d_out, key=key)
+    def __call__(self, x: Float[Array, "d_in"]) -> Float[Array, "d_out"]:
+        y = x + 1  # (d_out,)  ~SC201
+        return x + self.linear(x) ~SC305
+""",
+    # one of them stands in no claim, or nothing makes it run
+    "integers_unnamed.py": """
+class Scaled(eqx.Module):
+    n_heads: int = eqx.field(static=True)
+    linear: eqx.nn.Linear
+    def __init__(self, d_model: int, n_heads: int, *, key: PRNGKeyArray):
+        self.linear = eqx.nn.Linear(d_model, d_model, key=key)
+        self.n_heads = n_heads
+    def __call__(self, x: Float[Array, "d_model"]) -> Float[Array, "d_model"]:
+        return self.linear(x) * jnp.ones(self.n_heads) ~SC301
+
+class Turned(eqx.Module):
+    w: Float[Array, "d_in d_out"]
+    def __init__(self, d_in: int, d_out: int, *, key: PRNGKeyArray):
+        self.w = jax.random.normal(key, (d_in, d_out))
+    def __call__(self, x: Float[Array, "d_in"]) -> Float[Array, "d_out"]:
+        return x @ self.w[None, :, :1, None, None] @ jnp.ones(7) ~SC301
+""",
     # JAX calls shapes that do not fit "types" here
     "matmul.py": """
 def scores(q: Float[Array, "b h t d"], k: Float[Array, "b t h d"]) -> Float[Array, "b h t t"]:

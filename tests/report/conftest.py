@@ -15,6 +15,7 @@ from shapecheck.model import (
     Summary,
     TestCounts,
     UnreachedClaim,
+    VerifiedClaim,
 )
 
 ATTENTION = (
@@ -121,4 +122,5 @@ def sample() -> Report:
         baselined=1,
         sources=(("pkg/attn.py", ATTENTION),),
         lock=LockCounts("shapes.lock", 2, 41, 1),
+        verified=(VerifiedClaim("pkg/attn.py", 5, 51, "(b, t)", "comment", "all sizes"),),
     )

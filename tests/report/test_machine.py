@@ -83,6 +83,17 @@ SCHEMA = exact(
         verified_on_alias=COUNT,
         verified_on_invention=COUNT,
     ),
+    verified={
+        "type": "array",
+        "items": exact(
+            path=TEXT,
+            line=PLACE,
+            column=PLACE,
+            claim=TEXT,
+            notation={"enum": ["annotation", "comment", "docstring"]},
+            how={"enum": ["all sizes", "seen sizes", "rank alone"]},
+        ),
+    },
     assumptions={"type": "array", "items": exact(path=TEXT, line=PLACE, claim=TEXT, assumptions=ASSUMPTIONS)},
     unreached={"type": "array", "items": exact(path=TEXT, line=PLACE, reason=TEXT)},
     tests={

@@ -396,3 +396,30 @@ def test_a_word_for_any_extent_does_not_make_two_arguments_equal(dims, sizes, ve
     seen = zip(("a", "b", "the returned value"), dims, sizes, strict=True)
     result = read(text, [(f"{name} {spec}", array(*shape)) for name, spec, shape in seen])
     assert tuple(result.values()) == verdicts
+
+
+RESULT = """
+def f(model, x: Float[Array, "b d"]) -> Float[Array, "code code"]:
+    z = model(x)  # (b, code)
+    cov = z.T @ z  # (code, code)
+    return cov
+"""
+
+
+@pytest.mark.parametrize(
+    ("cov", "ended"),
+    [(("48", "48"), "good"), (("b", "b"), "bad dim")],
+    ids=["an attribute of the model", "the axis of the result here, and the attribute there"],
+)
+def test_a_name_that_the_result_alone_binds_means_one_size_in_all_comments(cov, ended) -> None:
+    seen = [('x Float[Array, "b d"]', array("b", "d")), ("z (b, code)", array("b", "48"))]
+    seen += [("cov (code, code)", array(*cov)), ('the returned value Float[Array, "code code"]', array(*cov))]
+    result = read(RESULT, seen, names={"code": "48"})
+    assert (result["z (b, code)"], result["cov (code, code)"]) == ("good", ended)
+    assert result['the returned value Float[Array, "code code"]'] == "good"
+
+
+def test_a_name_that_the_result_alone_binds_need_not_be_the_attribute_of_that_name() -> None:
+    seen = [('x Float[Array, "b d"]', array("b", "d")), ("z (b, code)", array("b", "n"))]
+    seen += [("cov (code, code)", array("n", "n")), ('the returned value Float[Array, "code code"]', array("n", "n"))]
+    assert set(read(RESULT, seen, names={"code": "48"}).values()) == {"good"}

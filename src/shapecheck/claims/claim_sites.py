@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from shapecheck.model import Position, Site, SiteKind
+from shapecheck.model import Point, Position, Site, SiteKind
 from shapecheck.syntax.source_text import position_of
 
 When = Literal["", "before", "after", "body"]
@@ -56,8 +56,11 @@ class Sites:
         """All names that claims have used so far."""
         return {name for names in self._names for name in names}
 
-    def build(self) -> tuple[Site, ...]:
-        """All sites, by number. At its return a function shows the integers of all names that it uses for dims."""
+    def build(self, paths: Callable[[SiteKey], tuple[Point, ...]]) -> tuple[Site, ...]:
+        """All sites, by number. At its return a function shows the integers of all names that it uses for dims.
+
+        `paths` are those that the value at a place may come by.
+        """
         used: dict[int, dict[str, None]] = {}
         for place, number in self._numbers.items():
             used.setdefault(place.scope, {}).update(self._names[number])
@@ -72,6 +75,7 @@ class Sites:
                 names=self._names_with_meaning(p, names),
                 loop=p.loop,
                 part=p.part,
+                paths=paths(p),
             )
             for p, number in self._numbers.items()
             for names in [used[p.scope] if p.kind == "return" else self._names[number]]

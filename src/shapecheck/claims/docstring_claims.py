@@ -6,6 +6,7 @@ Prose hedges more than a comment does, so that only a shape which is plainly sai
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -40,6 +41,7 @@ _OR_BEFORE = re.compile(r"(?:^|[\s(,.;])or\s+(?:\w+\s+){0,4}$", re.IGNORECASE)
 # What the text calls a part, if it says of it more than its shape: `- mean: array of shape (b,)`.
 _ENTRY = re.compile(r"(?:^|[\n,;{(]|[-*+]\s)\s*[`'\"]*([A-Za-z_]\w*)[`'\"]*\s*:\s[^:\n]*$")
 _ELEMENTS = re.compile(r"\(\s*`*[A-Za-z_]\w*`*\s*(?:,\s*`*[A-Za-z_]\w*`*\s*)+\)")
+_AND = re.compile(r"\band\b", re.IGNORECASE)
 _LIST_ITEM = re.compile(r"(?:^|\n)\s*(?:[-*+]|\d+[.)])\s")
 _NAME = re.compile(r"\w+")
 _LONG_WAY = 12  # words between the start of the sentence and the shape
@@ -116,6 +118,8 @@ class DocstringReader:
         if item.kind == "return" and returned <= 1 and isinstance(node, Function):
             elements = elements or _returned_names(node)
         shapes = list(_shapes(text.text, elements, is_return=item.kind == "return"))
+        if item.kind == "return" and returned <= 1 and isinstance(node, Function):
+            shapes = shapes or list(_results(text.text, _result_count(node)))
         if not shapes:
             return
         select: tuple[Selector, ...] = ("leaves",) if any(each.leaves for each in shapes) else ()
@@ -131,7 +135,9 @@ class DocstringReader:
         for owner, name, place in places:
             group = self.new_group() if len(shapes) > 1 and not shapes[0].apart else None
             for each in shapes:
-                if each.part in elements:
+                if each.result is not None:
+                    yield self._claim(text, each, owner, name, place, (each.result, *select), group)
+                elif each.part in elements:
                     index: tuple[Selector, ...] = (elements.index(each.part), *select)
                     yield self._claim(text, replace(each, part=""), owner, name, place, index, group)
                 else:
@@ -189,7 +195,8 @@ class DocstringReader:
 class _DescribedShape:
     """A shape that a description states; `leaves`: of each array in a container.
 
-    `part` is what the description calls the part of the value that it means; `apart`: others are of other parts.
+    `part` is what the description calls the part of the value that it means, `result` its place among several results;
+    `apart`: others are of other parts.
     """
 
     bracket: Bracket
@@ -197,6 +204,7 @@ class _DescribedShape:
     leaves: bool
     part: str = ""
     apart: bool = False
+    result: int | None = None
 
 
 def _join_lines(lines: Sequence[Line]) -> _Description:
@@ -219,6 +227,26 @@ def _shapes(text: str, elements: Sequence[str], *, is_return: bool) -> Iterator[
                 yield replace(stated, apart=True)
     elif segments:
         yield from _of_value(text, segments, parts[0] if len(segments) == 1 else "", elements, is_return=is_return)
+
+
+def _results(text: str, count: int) -> Iterator[_DescribedShape]:
+    """One shape for each of several results, in their order: "... of shape (n, d), and the means, of shape (d,)"."""
+    segments = [segment for segment in read_comment(text) if _is_stated(segment)]
+    if count < 2 or len(segments) != count or any(len(segment.shapes) != 1 for segment in segments):
+        return
+    brackets = [segment.shapes[0] for segment in segments]
+    between = [text[one.end : other.start] for one, other in itertools.pairwise(brackets)]
+    if not _AND.search(between[-1]) or any(_SENTENCE.search(words) for words in between):
+        return
+    begins = [0, *(bracket.end for bracket in brackets)]
+    stated = [
+        each
+        for result, (segment, begin) in enumerate(zip(segments, begins, strict=False))
+        for each in _of_value(" " * begin + text[begin:], [segment], "", (), is_return=False)
+        if each.sure and not each.leaves
+        for each in [replace(each, apart=True, result=result)]
+    ]
+    yield from stated if len(stated) == count else ()
 
 
 def _part(text: str, segment: Segment, offset: int, elements: Sequence[str]) -> str:
@@ -246,6 +274,15 @@ def _returned_names(node: Function) -> list[str]:
     found = {tuple(map(dotted_name, value.elts)) for value in returned_values(node) if isinstance(value, ast.Tuple)}
     names = [*found.pop()] if len(found) == 1 else []
     return [name or "" for name in names]
+
+
+def _result_count(node: Function) -> int:
+    """How many results a function returns, as a tuple: 0 if that is not plain."""
+    values = list(returned_values(node))
+    counts = {len(value.elts) if isinstance(value, ast.Tuple) else 0 for value in values}
+    if any(isinstance(part, ast.Starred) for value in values if isinstance(value, ast.Tuple) for part in value.elts):
+        return 0
+    return counts.pop() if len(counts) == 1 else 0
 
 
 def _of_value(

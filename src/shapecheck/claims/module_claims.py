@@ -19,6 +19,7 @@ from shapecheck.claims.known_dims import known_dims, own_sizes
 from shapecheck.claims.local_names import has_meaning, rebound
 from shapecheck.claims.near_names import NearNames
 from shapecheck.claims.notebook_context import NOTHING, NotebookContext
+from shapecheck.claims.paths import PathReader
 from shapecheck.claims.suppressions import read_suppressions
 from shapecheck.model import Claim, Module, Problem, Scope
 from shapecheck.syntax.inserted_lines import find_inserted, in_whole, original
@@ -80,10 +81,11 @@ def _read_tree(source: SourceText, around: NotebookContext, neighbours: Neighbou
     problems: Iterable[Problem] = [*annotations.problems, *comments.problems]
     ordered = tuple(sorted(claims, key=_in_order))
     near = NearNames(source, tables, ordered, known).find()
+    paths = PathReader(tables)
     return Module(
         path=source.path,
-        scopes=tuple(_with_variables(tables, sites.names())),
-        sites=sites.build(),
+        scopes=tuple(_with_variables(tables, sites.names(), paths)),
+        sites=sites.build(paths.paths),
         claims=ordered,
         suppressions=tuple(read_suppressions(source.comments)),
         problems=tuple(sorted(problems, key=_in_order)),
@@ -94,13 +96,13 @@ def _read_tree(source: SourceText, around: NotebookContext, neighbours: Neighbou
     )
 
 
-def _with_variables(tables: Tables, used: set[str]) -> Iterator[Scope]:
-    """The scopes, with what is to be known of their variables that claims use."""
+def _with_variables(tables: Tables, used: set[str], paths: PathReader) -> Iterator[Scope]:
+    """The scopes, with what is to be known of their variables that claims use, or that choose a path."""
     sizes = own_sizes(tables)
     for scope, node in zip(tables.scopes, tables.nodes, strict=True):
         own = tuple(sorted(sizes.get(scope.index, set()) & used)) if isinstance(node, Function) else ()
         changing = rebound(node) if isinstance(node, Function) and node.name == "__init__" else ()
-        yield replace(scope, rebound=changing, sizes=own)
+        yield replace(scope, rebound=changing, sizes=own, switches=paths.switches(scope.index))
 
 
 def claims_json(modules: Sequence[Module]) -> dict[str, object]:

@@ -158,6 +158,7 @@ def report(modules: Mapping[str, Module], evaluated: RunResult, locked: LockChec
         resting=counted.resting,
         loose=counted.loose,
         lock=locked.counts if locked is not None else None,
+        verified=counted.verified,
     )
 
 

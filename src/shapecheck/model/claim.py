@@ -10,6 +10,8 @@ Notation = Literal["annotation", "comment", "docstring"]
 SiteKind = Literal["param", "return", "value", "name", "field", "shown"]
 ScopeKind = Literal["module", "class", "function"]
 Selector = Union[int, str]  # noqa: UP007 - evaluated on Python 3.10
+Point = tuple[int, int]
+"""Where a syntax node begins: its line from 1, its column in UTF-8 bytes from 0."""
 
 INSERTED = "# shapecheck: inserted"
 """Ends each line that `instrument` wrote: such a line is none of the source, it claims nothing and is not evaluated."""
@@ -39,6 +41,15 @@ FunctionKey = tuple[str, int]
 """A function by its file, as messages show it, and the index of its scope there."""
 
 
+@dataclass(frozen=True)
+class Switch:
+    """What branches are chosen by: the `texts` that it is compared with, and the lines of the tests."""
+
+    name: str
+    texts: tuple[str, ...] = ()
+    lines: tuple[int, ...] = ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Scope:
     """A function (or class, or the module) whose calls hold bindings.
@@ -46,7 +57,9 @@ class Scope:
     `index` is its place in `Module.scopes`, `parent` the index of the scope around it (None for the module).
     `position` is that of the `def` or `class` statement (None for the module); `parameters` are in order, without
     stars. Lambdas and comprehensions belong to the function around them. `rebound` are the variables that a
-    constructor binds more than once, `sizes` those that a function surely binds to a size.
+    constructor binds more than once, `sizes` those that a function surely binds to a size. `switches` are the
+    parameters and their attributes (`causal`, `self.causal`, `cfg.mode`) that the tests of a function's branches
+    mention.
     """
 
     index: int
@@ -57,6 +70,7 @@ class Scope:
     parameters: tuple[str, ...] = ()
     rebound: tuple[str, ...] = ()
     sizes: tuple[str, ...] = ()
+    switches: tuple[Switch, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +86,8 @@ class Site:
     - `shown`: what a print makes text of: the expression at `position`, or of the f-string there the field `part`.
 
     `scope` is the index of the nearest function (or module; for fields the class). `names` are the identifiers and
-    dotted names whose integer values the claims at this site may mean.
+    dotted names whose integer values the claims at this site may mean. If the value may come by several `paths`, these
+    say where each begins: a `return` statement, or an arm of an `if`.
     """
 
     index: int
@@ -84,6 +99,7 @@ class Site:
     names: tuple[str, ...] = ()
     loop: tuple[int, ...] = ()  # lines of the enclosing `for`/`while` statements and comprehensions, outermost first
     part: int | None = None
+    paths: tuple[Point, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from shapecheck.model.assumption import Assumption
-from shapecheck.model.claim import Span
+from shapecheck.model.claim import Notation, Span
 from shapecheck.model.observation import Mode
 
 Severity = Literal["error", "warning", "note"]
@@ -72,6 +72,22 @@ class AssumedClaim:
     line: int
     claim: str
     assumptions: tuple[Assumption, ...]
+
+
+How = Literal["all sizes", "seen sizes", "rank alone"]
+"""For which sizes a claim was seen to hold. What only the rank is proved of has a name that nothing else binds."""
+
+
+@dataclass(frozen=True)
+class VerifiedClaim:
+    """A claim that holds: where its text begins, the text as written, its notation, and how it was verified."""
+
+    path: str
+    line: int
+    column: int
+    claim: str
+    notation: Notation
+    how: How
 
 
 @dataclass(frozen=True)
@@ -150,3 +166,4 @@ class Report:
     resting: tuple[AssumedClaim, ...] = ()  # the verified claims that rest on assumptions
     loose: tuple[UnreachedClaim, ...] = ()  # the claims that hold loosely, and the names that nothing binds
     lock: LockCounts | None = None  # None: there is none for what was checked
+    verified: tuple[VerifiedClaim, ...] = ()  # by path, line and column

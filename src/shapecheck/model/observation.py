@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, Union
 
 from shapecheck.model.assumption import Assumption
+from shapecheck.model.claim import Point
 
 Mode = Literal["symbolic", "sized"]
 
@@ -77,7 +78,10 @@ class Frame:
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """One call of one scope: its observations in order. `parent` is the `number` of the enclosing function's call."""
+    """One call of one scope: its observations in order. `parent` is the `number` of the enclosing function's call.
+
+    `paths` are those of its sites' paths that it came to.
+    """
 
     path: str
     scope: int
@@ -87,6 +91,7 @@ class Call:
     caller: Frame | None = None
     stage: str = ""
     complete: bool = True  # it went on to the end of the function: else its claims were only looked at half-way
+    paths: tuple[Point, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +104,9 @@ class Failure:
     operation: str = ""
     arrays: tuple[tuple[str, str], ...] = ()
     fixed: bool = False  # the operands' dims are all numbers
-    requires: str = ""  # what lets the code run nevertheless, though nothing explains it: "time = n_heads"
+    requires: str = (
+        ""  # what lets the code run nevertheless, though nothing explains it: "time = n_heads", "*b is one axis"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

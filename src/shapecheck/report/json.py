@@ -19,6 +19,7 @@ def render(report: Report, *, color: bool = False) -> str:
         "entries": [asdict(each) for each in report.entries],
         "tests": None if report.tests is None else asdict(report.tests),
         "functions": asdict(report.functions),
+        "verified": [asdict(each) for each in report.verified],
         "assumptions": [asdict(each) for each in report.resting],
         "loose": [asdict(each) for each in report.loose],
         "lock": None if report.lock is None else asdict(report.lock),

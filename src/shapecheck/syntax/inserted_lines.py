@@ -117,10 +117,12 @@ class _Shift:
         return replace(position, line=self.line(position.line), end_line=self.line(position.end_line))
 
     def scope(self, scope: Scope) -> Scope:
-        return replace(scope, position=self.position(scope.position))
+        switches = tuple(replace(each, lines=tuple(map(self.line, each.lines))) for each in scope.switches)
+        return replace(scope, position=self.position(scope.position), switches=switches)
 
     def site(self, site: Site) -> Site:
-        return replace(site, position=self.position(site.position), loop=tuple(map(self.line, site.loop)))
+        loop, paths = tuple(map(self.line, site.loop)), tuple((self.line(line), column) for line, column in site.paths)
+        return replace(site, position=self.position(site.position), loop=loop, paths=paths)
 
     def claim(self, claim: Claim) -> Claim:
         return replace(claim, span=self.span(claim.span))

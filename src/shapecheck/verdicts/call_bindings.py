@@ -20,7 +20,7 @@ class CallReader:
 
     `memo` holds what annotations bound, as jaxtyping has it; `fresh` what comments bound among themselves. `vague` are
     words that docstrings use for the one axis of each of several parameters. What the function's `own` variables say
-    the calls around it cannot say.
+    the calls around it cannot say. `meanings` are sizes that names have in all comments alike.
     """
 
     def __init__(self, module: Module, call: Call, samples: Samples, outer: CallReader | None) -> None:
@@ -32,6 +32,8 @@ class CallReader:
         origins = outer.origins.items() if outer is not None else ()
         self.origins: dict[str, BoundSize] = {name: origin for name, origin in origins if name not in self.own}
         self.fresh: dict[str, Size] = {}
+        self.meanings: dict[str, Size] = {}
+        self._bound_by_result: set[str] = set()
         self.vague: frozenset[str] = frozenset()
         self.fresh_origins: dict[str, BoundSize] = {}
         self.seen: dict[int, list[Observation]] = defaultdict(list)
@@ -97,6 +99,8 @@ class CallReader:
 
         What a constructor did not save counts only where no annotation binds the name.
         """
+        if name in self.meanings:
+            return [self.meanings[name]]
         found = [self.memo.single[name]] if name in self.memo.single else []
         for named in names:
             if name in self.memo.single and named.source.endswith(".__init__"):
@@ -106,15 +110,34 @@ class CallReader:
                 found.append(size)
         return found
 
+    def two_meanings(self) -> dict[str, tuple[Size, Size]]:
+        """The names that the annotation of the result alone binds, and that an attribute has with another size.
+
+        The size of the result's axis, then the attribute's.
+        """
+        found: dict[str, tuple[Size, Size]] = {}
+        for named in (named for observation in self.call.observations for named in observation.names):
+            size = self.samples.size(named.size)
+            is_attribute = "." in named.source and not named.source.endswith(".__init__")
+            if (
+                named.name in self._bound_by_result
+                and is_attribute
+                and size not in (None, self.memo.single[named.name])
+            ):
+                found.setdefault(named.name, (self.memo.single[named.name], size))
+        return found
+
     def bound_sizes(self, spec: Spec, names: Sequence[NamedSize]) -> tuple[BoundSize, ...]:
         """What the names of a spec meant, for the message."""
         found = (self._origin(name, names) for name in spec.names())
         return tuple(b for b in found if b is not None)
 
     def _origin(self, name: str, names: Sequence[NamedSize]) -> BoundSize | None:
+        visible = next((n for n in names if n.name == name), None)
+        if visible is not None and self.samples.size(visible.size) == self.meanings.get(name, ()):
+            return BoundSize(name, visible.size, visible.source)
         if name in self.origins:
             return self.origins[name]
-        visible = next((n for n in names if n.name == name), None)
         if visible is not None:
             return BoundSize(name, visible.size, visible.source)
         if name in self.fresh_origins:
@@ -184,6 +207,8 @@ class CallReader:
     def _remember(self, memo: Bindings, claim: Claim) -> None:
         for name, size in memo.single.items():
             if name not in self.memo.single:
+                if self.module.sites[claim.sites[0]].kind == "return":
+                    self._bound_by_result.add(name)
                 source = f"{claim.target}: {claim.text}"
                 self.origins[name] = BoundSize(name, self.samples.text(size), source, claim.span.line)
         self.memo = memo

@@ -34,10 +34,35 @@ def read_call(reader: CallReader) -> ClaimOutcomes:
             if dropped:
                 again = CommentJudge(reader, other, dropped).judge_claims()
                 outcomes = again if not again.bad else outcomes
+        elif ambiguous := reader.two_meanings():
+            outcomes = _with_one_meaning(reader, other, ambiguous, outcomes)
         reader.outcomes.good |= outcomes.good
         reader.outcomes.bad.update(outcomes.bad)
         reader.outcomes.unknown.update(outcomes.unknown)
     return reader.outcomes
+
+
+def _with_one_meaning(
+    reader: CallReader,
+    claims: Mapping[int, Claim],
+    ambiguous: Mapping[str, tuple[Size, Size]],
+    charitable: ClaimOutcomes,
+) -> ClaimOutcomes:
+    """The outcomes if comments do not mean an attribute by a name here, and there the axis of the result.
+
+    Either will do, in all of them. Where neither does, they fail for the attribute: it was there before the result.
+    """
+    for name, meanings in ambiguous.items():
+        for size in meanings:
+            reader.meanings = {name: size}
+            outcomes = CommentJudge(reader, claims, 0).judge_claims()
+            if not outcomes.bad:
+                break
+        else:
+            reader.meanings = {}
+            return outcomes
+    reader.meanings = {}
+    return charitable
 
 
 class CommentJudge:

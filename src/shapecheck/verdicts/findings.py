@@ -11,10 +11,12 @@ from shapecheck.model import (
     Claim,
     Evaluation,
     Finding,
+    How,
     Module,
     Span,
     Summary,
     UnreachedClaim,
+    VerifiedClaim,
     proves,
     weakest,
 )
@@ -91,7 +93,7 @@ def _shape_errors(
     verdicts: Verdicts,
     sure: set[ClaimKey],
 ) -> list[Finding]:
-    """SC301 and SC305. Where the code needs a tie and a claim on the way is false, the claim tells the cause."""
+    """SC301 and SC305. Where the code needs a tie of a free dim and a claim on the way is false, that is the cause."""
     found: dict[tuple[str, int], Finding] = {}
     blamed = {id(false.evaluation) for key, false in verdicts.bad.items() if key in sure}
     for run in runs:
@@ -102,11 +104,29 @@ def _shape_errors(
             failure = evaluation.failure
             if failure is None or failure.frame is None or failure.frame.path not in modules:
                 continue
-            if failure.requires and any(id(each) in blamed for each in run):
+            tied, is_tie, _ = failure.requires.partition(" = ")
+            is_of_constructor = is_tie and tied not in dict(evaluation.sizes)
+            if failure.requires and not is_of_constructor and any(id(each) in blamed for each in run):
+                continue
+            if failure.requires and " = " not in failure.requires and _says_rank(modules, evaluation, verdicts):
                 continue
             key = (failure.frame.path, failure.frame.line)
             found.setdefault(key, failure_finding(evaluation, failure, failure.frame, modules[key[0]].lines))
     return list(found.values())
+
+
+def _says_rank(modules: Mapping[str, Module], evaluation: Evaluation, verdicts: Verdicts) -> bool:
+    """Whether a comment or docstring of what was called has a fixed number of axes, and holds: the annotation is loose.
+
+    So people write `x: "... d"` where `# (batch, d)` on the first line tells what is meant.
+    """
+    scopes = {(call.path, call.scope) for call in evaluation.calls}
+    return any(
+        claim.notation != "annotation" and parse_spec(claim.spec).rank() is not None and (path, index) in verdicts.good
+        for path in {path for path, _ in scopes}
+        for index, claim in enumerate(modules[path].claims)
+        if (path, claim.scope) in scopes
+    )
 
 
 def _is_shape_error(evaluation: Evaluation) -> bool:
@@ -146,6 +166,7 @@ class Tally:
     unreached: tuple[UnreachedClaim, ...]
     loose: tuple[UnreachedClaim, ...]
     resting: tuple[AssumedClaim, ...]
+    verified: tuple[VerifiedClaim, ...]
 
 
 def tally(modules: Mapping[str, Module], verdicts: Verdicts, sure: set[ClaimKey], reasons: Reasons) -> Tally:
@@ -154,6 +175,7 @@ def tally(modules: Mapping[str, Module], verdicts: Verdicts, sure: set[ClaimKey]
     missing: list[UnreachedClaim] = []
     loose: list[UnreachedClaim] = []
     resting: list[AssumedClaim] = []
+    verified: list[VerifiedClaim] = []
     for path, module in modules.items():
         for index, claim in enumerate(module.claims):
             key = (path, index)
@@ -161,6 +183,7 @@ def tally(modules: Mapping[str, Module], verdicts: Verdicts, sure: set[ClaimKey]
                 counts["mismatched" if key in sure else "tentative"] += 1
             elif key in verdicts.good:
                 counts["verified"] += 1
+                verified.append(_describe_verified(claim, key, verdicts))
                 counts["verified_for_all_sizes"] += key in verdicts.for_all_sizes
                 if key in verdicts.loose:
                     loose.append(
@@ -176,7 +199,13 @@ def tally(modules: Mapping[str, Module], verdicts: Verdicts, sure: set[ClaimKey]
     total = sum(len(module.claims) for module in modules.values())
     summary = Summary(total=total, unreached=len(missing), verified_loosely=len(loose), **counts)
     resting.sort(key=lambda each: (each.path, each.line, each.claim))
-    return Tally(summary, _sort(missing), _sort(loose), tuple(resting))
+    verified.sort(key=lambda each: (each.path, each.line, each.column, each.claim))
+    return Tally(summary, _sort(missing), _sort(loose), tuple(resting), tuple(verified))
+
+
+def _describe_verified(claim: Claim, key: ClaimKey, verdicts: Verdicts) -> VerifiedClaim:
+    how: How = "all sizes" if key in verdicts.for_all_sizes else "rank alone" if key in verdicts.loose else "seen sizes"
+    return VerifiedClaim(claim.path, claim.span.line, claim.span.column, claim.text, claim.notation, how)
 
 
 def _sort(items: Sequence[UnreachedClaim]) -> tuple[UnreachedClaim, ...]:

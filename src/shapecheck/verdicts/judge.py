@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from shapecheck.model import ArrayValue, Assumption, Call, Claim, Evaluation, Module, proves, weakest
+from shapecheck.model import ArrayValue, Assumption, Call, Claim, Evaluation, Module, Point, proves, weakest
 from shapecheck.shapes import Bindings, Spec, match, parse_spec
 from shapecheck.verdicts.call_bindings import CallReader
 from shapecheck.verdicts.claim_outcome import ClaimOutcomes, Mismatch
@@ -22,6 +22,7 @@ UNEVEN = "it was seen only with sizes for which its division does not come out e
 MADE_UP = "it fails, but only for made-up arguments, which prove nothing"
 
 HALF_WAY = "evaluation did not come to the end of its function"
+SOME_PATHS = "seen on {seen}: {missing} never ran"
 SOME_SIZES = "it holds for some sizes and fails for others: for {holds}, but not for {fails}"
 
 _GIVEN = ("test", "example", "config", "script", "run")  # origins of arguments that the user wrote
@@ -48,6 +49,8 @@ class Verdicts:
     loose: dict[ClaimKey, tuple[str, ...]] = field(default_factory=dict)  # good, but for these names
     bad: dict[ClaimKey, Contradiction] = field(default_factory=dict)
     unknown: dict[ClaimKey, str] = field(default_factory=dict)
+    paths: dict[ClaimKey, set[Point]] = field(default_factory=lambda: defaultdict(set))  # by which it was seen to hold
+    general_paths: dict[ClaimKey, set[Point]] = field(default_factory=lambda: defaultdict(set))  # for all sizes
     rests_on: dict[ClaimKey, tuple[Assumption, ...]] = field(default_factory=dict)  # the strongest run that verifies it
     explained: list[Evaluation] = field(default_factory=list)  # what failed untied, for a relation that claims write
 
@@ -64,9 +67,30 @@ def judge(modules: Mapping[str, Module], runs: Iterable[Sequence[Evaluation]]) -
     for key in verdicts.bad:
         verdicts.good.discard(key)
         verdicts.for_all_sizes.discard(key)
+    for key in list(verdicts.good):
+        _require_all_paths(key, modules[key[0]], verdicts)
     for key in verdicts.firm | verdicts.bad.keys():
         verdicts.loose.pop(key, None)
     return verdicts
+
+
+def _require_all_paths(key: ClaimKey, module: Module, verdicts: Verdicts) -> None:
+    """A claim holds where it holds by each path that its value may come by: else it was not reached.
+
+    One that may as well be about another value, which comes by one path, was seen with that.
+    """
+    sites = [module.sites[site].paths for site in module.claims[key[1]].sites]
+    paths = sites[0] if all(sites) else ()
+    missing = [path for path in paths if path not in verdicts.paths[key]]
+    if missing:
+        verdicts.good.discard(key)
+        lines = " and ".join(str(line) for line, _ in missing)
+        of = f"{len(paths) - len(missing)} of {len(paths)} paths"
+        verdicts.unknown[key] = SOME_PATHS.format(
+            seen=of, missing=f"{'line' if len(missing) == 1 else 'lines'} {lines}"
+        )
+    if any(path not in verdicts.general_paths[key] for path in paths):
+        verdicts.for_all_sizes.discard(key)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +126,11 @@ def _entry(modules: Mapping[str, Module], evaluations: Sequence[Evaluation], ver
     every = _select_counting(every, verdicts)
     for each in every:
         verdicts.unknown.update({key: result.unknown for key, result in each.results.items() if result.unknown})
+        for key, result in each.results.items():
+            if result.good and result.bad is None:
+                verdicts.paths[key] |= result.paths
+                if each.everywhere():
+                    verdicts.general_paths[key] |= result.paths
     ranks: dict[int, list[EvaluationView]] = {}
     for each in every:
         ranks.setdefault(each.evaluation.rank, []).append(each)
@@ -227,6 +256,7 @@ class Result:
     bad: Mismatch | None = None
     unknown: str = ""
     loose: tuple[str, ...] = ()
+    paths: set[Point] = field(default_factory=set)  # of the calls in which it is good
 
 
 def evaluate(modules: Mapping[str, Module], evaluation: Evaluation) -> dict[ClaimKey, Result]:
@@ -272,7 +302,7 @@ def _read_results(modules: Mapping[str, Module], evaluation: Evaluation, samples
             outcomes = ClaimOutcomes(
                 bad=outcomes.bad, unknown={**dict.fromkeys(outcomes.good, HALF_WAY), **outcomes.unknown}
             )
-        _collect(call.path, outcomes, results)
+        _collect(call, outcomes, results)
         for index, names in rank_only_names(reader).items():
             if index in outcomes.good:
                 results[(call.path, index)].loose = names
@@ -314,14 +344,16 @@ def _outer(readers: Mapping[int, CallReader], call: Call) -> CallReader | None:
     return readers.get(call.parent) if call.parent is not None else None
 
 
-def _collect(path: str, outcomes: ClaimOutcomes, results: dict[ClaimKey, Result]) -> None:
+def _collect(call: Call, outcomes: ClaimOutcomes, results: dict[ClaimKey, Result]) -> None:
     for index in outcomes.good:
-        results[(path, index)].good = True
+        result = results[(call.path, index)]
+        result.good = True
+        result.paths.update(call.paths)
     for index, mismatch in outcomes.bad.items():
-        result = results[(path, index)]
+        result = results[(call.path, index)]
         result.bad = result.bad or mismatch
     for index, reason in outcomes.unknown.items():
-        results[(path, index)].unknown = reason
+        results[(call.path, index)].unknown = reason
 
 
 def _comes_out_uneven(claim: Claim, mismatch: Mismatch) -> bool:

@@ -53,7 +53,11 @@ def failure_finding(evaluation: Evaluation, failure: Failure, frame: Frame, line
     operation = failure.operation or "the operation"
     names = {size: name for name, size in reversed(evaluation.sizes) if size.isdigit()}
     arrays = ", ".join(f"{name}: {_with_names(text, names)}" for name, text in failure.arrays)
-    message = rule.message.format(operation=operation, reason=failure.message, requires=failure.requires)
+    _, is_tie, other = failure.requires.partition(" = ")
+    contrary = "tell apart" if is_tie else "leave open"
+    message = rule.message.format(
+        operation=operation, reason=failure.message, requires=failure.requires, contrary=contrary
+    )
     details = [f"with {arrays}"] if arrays else []
     if evaluation.mode == "sized" and evaluation.sizes:
         details.append(_sizes_text(evaluation))
@@ -61,11 +65,10 @@ def failure_finding(evaluation: Evaluation, failure: Failure, frame: Frame, line
         details.append(f"in all {evaluation.tried} assignments of sizes that were tried")
     details.append(f"in {frame.function}, evaluated for {evaluation.target}")
     # That one size is a factor of another may be meant, though nothing says so.
-    is_relation = bool(failure.requires) and not failure.requires.partition(" = ")[2].replace(".", "").isidentifier()
-    is_number = failure.requires.partition(" = ")[2].isdigit()
+    is_relation = bool(is_tie) and not other.replace(".", "").isidentifier() and not other.isdigit()
     return Finding(
         code=rule.code,
-        severity="warning" if is_relation and not is_number else rule.severity,
+        severity="warning" if is_relation else rule.severity,
         path=frame.path,
         span=line_span(lines, frame.line),
         message=message,
@@ -157,6 +160,7 @@ def _details(mismatch: Mismatch, evaluation: Evaluation) -> list[str]:
         details.append(f"with {bindings}")
     if evaluation.mode == "sized" and evaluation.sizes:
         details.append(_sizes_text(evaluation))
+    details += _describe_switches(evaluation)
     where = [f"in stage {mismatch.call.stage}"] if mismatch.call.stage else []
     caller: Frame | None = mismatch.call.caller
     if caller is not None:
@@ -168,6 +172,12 @@ def _details(mismatch: Mismatch, evaluation: Evaluation) -> list[str]:
     if where:
         details.append(", ".join(where))
     return details
+
+
+def _describe_switches(evaluation: Evaluation) -> list[str]:
+    """The switches that were set to let the code take another path than usual."""
+    found = [each for each in evaluation.assumptions if (each.kind, each.provenance) == ("value", "written")]
+    return [f"with {each.subject} = {each.value}" for each in found]
 
 
 def _sizes_text(evaluation: Evaluation) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import itertools
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from shapecheck.model import Evaluation, FunctionKey, is_test_file
+from shapecheck.model import Evaluation, FunctionKey, Point, is_test_file
 from shapecheck.worker.result_cache import EntryRecord
 from shapecheck.worker.rpc import EntryPlan, ModulePlan
 from shapecheck.worker.run_state import RunState, Trouble
@@ -28,8 +28,18 @@ class EntryPhase:
     how many workers there are: a result that an earlier one makes needless is thrown away.
     """
 
-    def __init__(self, conduct: RunState, deadline: float, covered: Scopes, tested: Scopes) -> None:
+    def __init__(
+        self,
+        conduct: RunState,
+        deadline: float,
+        covered: Scopes,
+        tested: Scopes,
+        shown: Iterable[Sequence[Evaluation]] = (),
+    ) -> None:
         self.conduct, self.deadline = conduct, deadline
+        self.unseen = unseen_paths(conduct.plans)
+        for run in shown:
+            self._see(run)
         self.covered = set(covered)  # evaluated in general
         self.tested = tested  # seen in tests, with the sizes of these
         self.modules: dict[str, tuple[Evaluation, ...]] = {}
@@ -174,7 +184,14 @@ class EntryPhase:
             self.modules[plan.path] = (answer["evaluation"],)
 
     def _is_needless(self, entry: EntryPlan) -> bool:
-        return entry.origin in ("model", "function") and entry.body is not None and entry.body in self.covered
+        """Whether a more trusted entry has shown all: with free sizes, along each path."""
+        if entry.origin not in ("model", "function") or entry.body is None:
+            return False
+        return entry.body in self.covered and not self.unseen.get(entry.body)
+
+    def _see(self, run: Iterable[Evaluation]) -> None:
+        for call in (call for evaluation in run for call in evaluation.calls if call.complete):
+            self.unseen.get((call.path, call.scope), set()).difference_update(call.paths)
 
     def _accept(self, index: int, result: tuple[Evaluation, ...]) -> None:
         self.results[index] = result
@@ -187,6 +204,9 @@ class EntryPhase:
             if entry.origin not in _USERS and entry.body in self.tested:
                 # The tests call it, so that what does not fit are arguments that were made up.
                 found = tuple(e for e in found if e.status == "ok" or e.origin == "seen")
+            if entry.origin in ("model", "function") and entry.body in self.covered:
+                found = tuple(filter(self._shows_more, found))
+            self._see(found)
             # Scripts and models come with functions that they called, evaluated again.
             self.runs += [tuple(same) for _, same in itertools.groupby(found, key=lambda each: each.target)]
             for evaluation in found:
@@ -195,6 +215,11 @@ class EntryPhase:
                     self.tested |= scopes
                 elif evaluation.status != "failed":
                     self.covered |= scopes
+
+    def _shows_more(self, evaluation: Evaluation) -> bool:
+        """Whether it takes a path that nothing more trusted took; that is all that it is asked for."""
+        calls = (call for call in evaluation.calls if call.complete and evaluation.status == "ok")
+        return any(self.unseen.get((call.path, call.scope), set()) & set(call.paths) for call in calls)
 
     def _note_stopped(self, index: int, reason: str, *, repeats: bool, touched: TouchedFunctions | None = None) -> None:
         entry = (self.entries or ())[index]
@@ -209,6 +234,16 @@ class EntryPhase:
 
     def _trouble(self, entry: EntryPlan, reason: str) -> None:
         self.conduct.result.troubles.append(Trouble("SC304", entry.path, entry.line, entry.target, reason))
+
+
+def unseen_paths(plans: Iterable[ModulePlan]) -> dict[tuple[str, int], set[Point]]:
+    """The paths that claimed values of each function may come by."""
+    found: dict[tuple[str, int], set[Point]] = {}
+    for plan in plans:
+        for site in plan.sites:
+            if site.paths:
+                found.setdefault((plan.path, site.scope), set()).update(site.paths)
+    return found
 
 
 def _failed_evaluation(entry: EntryPlan, reason: str) -> Evaluation:

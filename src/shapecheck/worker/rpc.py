@@ -153,6 +153,7 @@ _CLASSES: dict[str, Any] = {
     for c in (
         Scope,
         Site,
+        model.Switch,
         model.Position,
         model.ArrayValue,
         model.TreeValue,
@@ -185,6 +186,7 @@ _CLASSES: dict[str, Any] = {
         model.Finding,
         model.UnreachedClaim,
         model.AssumedClaim,
+        model.VerifiedClaim,
         model.Summary,
         model.EntryResult,
         model.TestCounts,

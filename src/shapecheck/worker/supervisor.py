@@ -91,7 +91,7 @@ class Supervisor:
             general.update((c.path, c.scope) for run in again.values() for e in run for c in e.calls)
             tested.update(scope for one in phase.results.values() for scope in one.touched)
             result.tests = phase.counts()
-        entries = EntryPhase(conduct, started + self.limits.budget, general, tested)
+        entries = EntryPhase(conduct, started + self.limits.budget, general, tested, result.runs)
         if not entries.settle():
             self._worker_pool(entries, self._spare.take() or self._first_working())
         result.python = self.python

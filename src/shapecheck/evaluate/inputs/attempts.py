@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -12,6 +13,7 @@ import jax
 
 from shapecheck.evaluate.inputs.clear_caches import forget
 from shapecheck.evaluate.inputs.failure_reasons import explain, is_own, message_of
+from shapecheck.evaluate.inputs.mesh_sizes import Multiples, with_multiples
 from shapecheck.evaluate.inputs.size_assignment import SMALLEST, UnknownSizeError
 from shapecheck.evaluate.inputs.trial import BoundCall, CallSpec, Trial, TrialOutcome
 from shapecheck.evaluate.limits import TimeLimitError
@@ -42,6 +44,8 @@ class Attempts:
         self._guessing = False
         self._started = time.monotonic()
         self.axes: list[str] = []
+        self._multiples: Multiples = ()
+        self._message = ""  # of the latest error, whole
 
     def is_exhausted(self) -> bool:
         """Whether no more is to be tried."""
@@ -64,8 +68,20 @@ class Attempts:
 
     def run(self, trial: Trial) -> TrialOutcome:
         """Run once, without what JAX has in its caches: a function traced before would not be seen again."""
-        with self.renewed(), self.recorder.watch.attempt():
-            return self._once(trial)
+        while True:
+            trial = dataclasses.replace(trial, multiples=self._multiples)
+            with self.renewed(), self.recorder.watch.attempt():
+                outcome = self._once(trial)
+            if not self._splits(outcome):
+                return outcome
+
+    def _splits(self, outcome: TrialOutcome) -> bool:
+        """Whether the attempt failed since a mesh cannot split some size evenly, which is to be another from now on."""
+        if outcome.failure is None or outcome.bound_call is None:
+            return False
+        before = self._multiples
+        self._multiples = with_multiples(self._message, outcome.bound_call.chosen, before)
+        return self._multiples != before
 
     def _once(self, trial: Trial) -> TrialOutcome:
         self.tried += 1
@@ -91,6 +107,7 @@ class Attempts:
             if self.recorder.watch.retry():
                 return self._once(trial)
             failure = explain(error, self.recorder)
+            self._message = message_of(error)
             self.recorder.interrupt(error)
             return TrialOutcome(trial, self.recorder.finish(), bound_call, failure, self.recorder.watch.finish())
         return TrialOutcome(trial, self.recorder.finish(), bound_call, None, self.recorder.watch.finish())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import types
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -63,8 +64,14 @@ class CallBuilder:
         """Construct `cls` with synthesised arguments and call it as its parameters are described."""
         return self.method(cls, cls.__call__)
 
-    def method(self, cls: type, function: Any, init: Mapping[str, Any] | None = None) -> CallSpec:
-        """Construct `cls`, from `init` as far as it goes, and call its method `function`."""
+    def method(
+        self,
+        cls: type,
+        function: Any,
+        init: Mapping[str, Any] | None = None,
+        given: Mapping[str, Any] = types.MappingProxyType({}),
+    ) -> CallSpec:
+        """Construct `cls`, from `init` as far as it goes, and call its method `function`, with what is `given`."""
         function = inner_function(function)
         if getattr(function, "__isabstractmethod__", False):
             raise CannotSynthesiseError(f"{function.__qualname__} is abstract")
@@ -76,19 +83,20 @@ class CallBuilder:
         return self._call(
             described,
             self._method(function),
-            lambda construction, invention: self.models.instance(cls, construction, init, invention),
+            lambda trial: self.models.instance(cls, trial.construction, self._init(init, trial), trial.invention),
+            statics=given,
         )
 
     def of_instance(self, model: Any, method: str = "__call__") -> CallSpec:
         """Call a method of a model that exists, which may hold abstract arrays."""
         function = inner_function(getattr(type(model), method))
         described = annotated_original(type(model), function)
-        return self._call(described, self._method(function), lambda *_: (model, integers_of(model), None))
+        return self._call(described, self._method(function), lambda trial: (model, integers_of(model), None))
 
-    def function(self, function: Any) -> CallSpec:
-        """Call a plain function (or static method) alone."""
+    def function(self, function: Any, given: Mapping[str, Any] = types.MappingProxyType({})) -> CallSpec:
+        """Call a plain function (or static method) alone, with what is `given`."""
         function = inner_function(function)
-        return self._call(function, self._function(function))
+        return self._call(function, self._function(function), statics=given)
 
     def example(self, function: Callable[[], Any]) -> CallSpec:
         """Evaluate a function of the user's that returns `(callable, *args)`."""
@@ -180,15 +188,18 @@ class CallBuilder:
             signature=CallSignature(written, claims, function),
         )
 
-    def construct(self, cls: type) -> CallSpec:
-        """Construct `cls`, for what its constructor shows."""
+    def construct(self, cls: type, init: Mapping[str, Any] = types.MappingProxyType({})) -> CallSpec:
+        """Construct `cls`, from `init` as far as it goes, for what its constructor shows."""
 
         def prepare(trial: Trial) -> BoundCall:
-            deferred, synthesis = self.models.constructor(cls, {}, trial.construction, trial.invention)
+            deferred, synthesis = self.models.constructor(cls, init, trial.construction, trial.invention)
             call = functools.partial(self._run_abstractly, lambda instance: None, deferred)
             return BoundCall(call=call, assumptions=_inventions([synthesis]))
 
-        return CallSpec(prepare=prepare, symbolic=False, certain=False, constructions=self.models.constructions)
+        signature = CallSignature(function=cls)
+        return CallSpec(
+            prepare=prepare, symbolic=False, certain=False, constructions=self.models.constructions, signature=signature
+        )
 
     def _run_abstractly(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> None:
         """Call `function` abstractly, as the watch would have it; inside of Haiku's transform if it asks for one."""
@@ -230,7 +241,14 @@ class CallBuilder:
             self.recorder.stages.setdefault(id(module), path)
         self.recorder.watch.know("", model)
 
-    def _call(self, function: Any, invoke: Any, instance: Callable[[int, int], Instance] | None = None) -> CallSpec:
+    def _call(
+        self,
+        function: Any,
+        invoke: Any,
+        instance: Callable[[Trial], Instance] | None = None,
+        *,
+        statics: Mapping[str, Any] = types.MappingProxyType({}),
+    ) -> CallSpec:
         described = self.models.described(function)
         specs = specs_of(function, described)
         vague = any(map(says_nothing, specs))
@@ -240,14 +258,14 @@ class CallBuilder:
         def prepare(trial: Trial) -> BoundCall:
             model, known, construction = None, dict[str, int](), None
             if instance is not None:
-                model, known, construction = instance(trial.construction, trial.invention)
+                model, known, construction = instance(trial)
             self._own(known, model)
             first = () if instance is None else (model,)
             assignment = self._assignment(trial, {**constants, **known, **self.models.pinned}, specs, divisors)
             synthesis = self._synthesis(assignment, trial.invention)
             synthesis.integers.chosen.update(known)
             given = {"state": None} if first and takes_state(function, model) else {}
-            args, kwargs = synthesis.arguments(function, described, given, skip=len(first))
+            args, kwargs = synthesis.arguments(function, described, {**given, **statics}, skip=len(first))
             call = functools.partial(self._run_abstractly, invoke, *first, *args, **kwargs)
             made = [synthesis, *filter(None, [construction])]
             chosen = synthesis.integers.chosen
@@ -273,6 +291,14 @@ class CallBuilder:
             varies=True,
         )
 
+    def _init(self, init: Mapping[str, Any] | None, trial: Trial) -> dict[str, Any]:
+        """What a constructor is given. Raises CannotSynthesiseError for an integer that none takes."""
+        places = self.models.made.places
+        for name, _ in trial.init:
+            if name not in places:
+                raise CannotSynthesiseError(f"no constructor takes {name}")
+        return {**(init or {}), **{places[name]: size for name, size in trial.init}}
+
     def _own(self, known: Mapping[str, int], *values: Any) -> None:
         """Note the sizes of a model, and of what is given to it, if others shall differ."""
         if self.models.made.own is not None:
@@ -296,6 +322,7 @@ class CallBuilder:
             trial.rank,
             self.models.made,
             (*divisors, *known.values()),
+            trial.multiples,
         )
 
 

@@ -20,6 +20,7 @@ from shapecheck.evaluate.inputs.user_examples import ExampleError
 from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.probes.recorder import RecordedPart, Recorder
 
+_Key = tuple[type, int, int, str]
 Instance = tuple[Any, dict[str, int], Synthesis | None]
 """A model with abstract arrays, the integers known of it, and how its constructor's arguments were made up."""
 
@@ -48,8 +49,8 @@ class Models:
         self.made, self.constructions = made or InventedSizes(), constructions
         self.keys = Keys()
         self._recorder = recorder
-        self._kept: dict[tuple[type, int, int], tuple[Any, dict[str, int], RecordedPart]] = {}
-        self._made: dict[tuple[type, int, int], Synthesis] = {}
+        self._kept: dict[_Key, tuple[Any, dict[str, int], RecordedPart]] = {}
+        self._made: dict[_Key, Synthesis] = {}
         self._chosen: dict[int, dict[str, int]] = {}
 
     def instance(
@@ -59,7 +60,7 @@ class Models:
         if issubclass(cls, haiku_class() or ()):
             deferred, synthesis = self.constructor(cls, init or {}, construction, invention)
             return deferred, {**synthesis.integers.by_parameter, **only_integers(init or {})}, synthesis
-        key = (cls, construction, invention)
+        key = (cls, construction, invention, repr(init or {}))
         if key not in self._kept:
             start = len(self._recorder.calls)
             model, known = self._construct(cls, init or {}, construction, invention)
@@ -127,6 +128,6 @@ class Models:
                 raise
             text = describe_error(error)
             raise CannotSynthesiseError(f"constructing {cls.__name__} with made-up arguments raised {text}") from None
-        self._made[cls, construction, invention] = synthesis
+        self._made[cls, construction, invention, repr(init)] = synthesis
         self._chosen[construction] = dict(self.made.chosen)
         return model, {**synthesis.integers.by_parameter, **integers_of(model), **only_integers(init)}

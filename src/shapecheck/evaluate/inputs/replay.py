@@ -101,7 +101,9 @@ def replay_spec(
     lasting += [Assumption("size", name, str(size), "given") for name, size in kept.items() if name not in seen.known]
 
     def prepare(trial: Trial) -> BoundCall:
-        assignment = SizeAssignment(trial.mode, known, texts, trial.substitution, trial.variant, trial.rank)
+        assignment = SizeAssignment(
+            trial.mode, known, texts, trial.substitution, trial.variant, trial.rank, multiples=trial.multiples
+        )
         given = dict(seen.arguments)
         for name, text in specs.items():
             shape = assignment.array(text, "Float", name).shape

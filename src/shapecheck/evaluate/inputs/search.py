@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from shapecheck.evaluate.inputs import loosen_ties
 from shapecheck.evaluate.inputs.attempts import Attempts
 from shapecheck.evaluate.inputs.made_integers import ALL_EQUAL
+from shapecheck.evaluate.inputs.namesakes import are_namesakes
 from shapecheck.evaluate.inputs.size_assignment import DIVISIBLE, DIVISIBLE_TOO, SQUARES, Substitution, substitutions
 from shapecheck.evaluate.inputs.suggest_ties import compared_integers, proposals
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
@@ -33,6 +34,7 @@ _VARIANTS = (0, 1, 2, *_SPECIAL)
 # What a failure says that other sizes may mend: such as divide evenly, or have a root.
 _DIVIDING = re.compile(r"reshape|divi|multiple|split|partition|rearrange|evenly|power|square|root|equal", re.IGNORECASE)
 _FURTHER = 60  # attempts at ties that nothing explains: they only name what the code would need
+_SEVERAL = 2  # axes of a variadic dim, which then are more than one
 _LEAST_FAILURES = 2  # assignments of different sizes that must fail alike
 _UNVERIFIED = ("template", "compare")  # what is shown as it is: any sizes that go will do
 
@@ -68,6 +70,8 @@ class Search:
 
     def evaluate(self) -> tuple[Evaluation, ...]:
         """All evaluations that say something of the entry: symbolic and sized where both go, else what stopped them.
+
+        Those that go have besides them those that do not where a claim leaves more axes open than the code takes.
 
         Raises CannotSynthesiseError if the model cannot be constructed in any way.
         """
@@ -133,7 +137,7 @@ class Search:
             axes = Assumption("rank", "variadic dims", f"{first.trial.rank} axes", "written")
             symbolic, runs = ([_add_assumption(each, axes) for each in some] for some in (symbolic, runs))
         others = [outcome for outcome in ranks if outcome.ok]
-        return SearchResult(ok=(*symbolic, *runs, *self._named_elsewhere(runs), *others))
+        return SearchResult(ok=(*symbolic, *runs, *self._named_elsewhere(runs), *others, *self._narrow(first, ranks)))
 
     def _search_sizes(self, start: Trial) -> SearchResult:
         """The first run with numbers that goes to its end, untied if that goes, else under ties that are explained."""
@@ -240,6 +244,28 @@ class Search:
         """The same with none and two axes for variadic dims: a claim holds for each number of them, or not at all."""
         others = (rank for rank in (2, 0) if len(self.call_spec.ranks) > 1 and rank != first.trial.rank)
         return tuple(self.attempts.run(dataclasses.replace(first.trial, rank=rank)) for rank in others)
+
+    def _narrow(self, first: TrialOutcome, ranks: Sequence[TrialOutcome]) -> tuple[TrialOutcome, ...]:
+        """The runs that show that a variadic dim has to be one axis, though the annotations leave that open.
+
+        Of two axes, and for two assignments of sizes: that there are none is nothing that callers are likely to try.
+        Arrays that something else than an annotation describes have their number of axes from there.
+        """
+        is_written = self.call_spec.certain and all(each.formal for each in self.call_spec.signature.arrays)
+        two = next((outcome for outcome in ranks if outcome.trial.rank == _SEVERAL), None)
+        if not self._accuses or self.entry.origin == "seen" or two is None or not is_written:
+            return ()
+        if first.trial.rank != 1 or first.trial.substitution.ties or first.has_invented() or not two.bound_call:
+            return ()
+        varied = dataclasses.replace(two.trial, variant=1, invention=int(self._has_other_integers(two)))
+        failed = [two, self._try_invention(varied)]
+        shown = [each for each in failed if each is not None and each.failure is not None]
+        if len(shown) < len(failed) or {each.failure.kind for each in shown if each.failure} != {"shape"}:
+            return ()
+        if len({each.place for each in shown}) > 1 or not two.place[0] or any(each.has_invented() for each in shown):
+            return ()
+        requires = f"{' and '.join(self.call_spec.signature.variadics())} is one axis"
+        return tuple(self._as_error(each, requires) for each in shown)
 
     def _loosen(self, found: TrialOutcome) -> tuple[TrialOutcome, ...]:
         return (loosen_ties.loosen(found, self.attempts.run),)
@@ -359,13 +385,29 @@ class Search:
         if further.tied and further.requires is None:  # sizes under some limit, and no tie
             return tuple(self._result(outcome) for outcome in (*further.tied, *self._again(further.tied)))
         if errors and (further.requires is not None or self.entry.origin != "seen"):
-            requires = f"{further.requires.subject} = {further.requires.value}" if further.requires else ""
+            requires = self._equality(errors[0])
+            if further.requires is not None:
+                requires = f"{further.requires.subject} = {further.requires.value}"
             failed = [self._as_error(outcome, requires) for outcome in errors]
             return tuple(self._result(outcome) for outcome in (*failed, *further.tied))
         deepest = max(found.failed, key=lambda outcome: outcome.depth)
         if deepest.failure is not None and deepest.failure.kind == "shape":
             deepest = dataclasses.replace(deepest, failure=dataclasses.replace(deepest.failure, kind="other"))
         return (self._result(deepest),)
+
+    def _equality(self, error: TrialOutcome) -> str:
+        """The two integers of a constructor that have to be equal, as JAX has it, though the claims name both."""
+        sizes = error.bound_call.integers if error.bound_call is not None else {}
+        for left, right in itertools.islice(compared_integers(error), _MOST_TIES):
+            if self.entry.origin == "seen" or not self.call_spec.signature.names_both(left, right):
+                continue
+            if sizes[left] == sizes[right] or are_namesakes(left, right):
+                continue
+            both = ((left, sizes[right]), (right, sizes[right]))
+            equal = self._try_invention(dataclasses.replace(error.trial, init=both))
+            if equal is not None and equal.ok:
+                return f"{left} = {right}"
+        return ""
 
     @staticmethod
     def _as_error(outcome: TrialOutcome, requires: str) -> TrialOutcome:
@@ -404,6 +446,8 @@ class Search:
         yield from (self._explain_tie(tie, outcome) for tie in outcome.trial.substitution.ties)
         if outcome.trial.construction == ALL_EQUAL:
             yield Assumption("size", "the constructor's integers", "all equal", "invented")
+        for name, factor in outcome.trial.multiples:
+            yield Assumption("value", name, f"a multiple of {factor}", "written")
         if outcome.trial.variant == SQUARES:
             yield Assumption("size", "free dims", "powers of four", "invented")
 

@@ -112,7 +112,8 @@ class SizeAssignment:
     """What each dim name stands for in one attempt.
 
     `known` are sizes known from the constructor, by fields or by the configuration; all other names are free. Names are
-    handed out as they are met, so `prepare` must have seen the specs before symbols are asked for.
+    handed out as they are met, so `prepare` must have seen the specs before symbols are asked for. The sizes of some
+    names are `multiples` of a number.
     """
 
     def __init__(
@@ -125,6 +126,7 @@ class SizeAssignment:
         rank: int = 1,
         made: InventedSizes | None = None,
         divisors: Iterable[int] = (),
+        multiples: Iterable[tuple[str, int]] = (),
     ) -> None:
         self.mode = mode
         self.made = made or InventedSizes()
@@ -146,6 +148,9 @@ class SizeAssignment:
             names = [n for n in (*self.free, *_anonymous()) if n not in before]
             self._sizes.update({n: pool[i % len(pool)] + 16 * (i // len(pool)) for i, n in enumerate(names)})
             self._sizes.update(before)
+        for name, factor in multiples:
+            if name in self._sizes:
+                self._sizes[name] *= factor
         self._anonymous = iter(_anonymous()[3:])  # the first three are the axes of variadic dims
 
     def know(self, name: str, size: int) -> None:

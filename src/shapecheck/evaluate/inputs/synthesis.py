@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import types
+import typing
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final, Union
 
 from shapecheck.evaluate.inputs import name_hints
 from shapecheck.evaluate.inputs.lazy_call import LazyCall
@@ -28,6 +29,8 @@ from shapecheck.evaluate.inputs.user_examples import check_names
 from shapecheck.worker.rpc import ParameterSpec
 
 _DEPTH = 6
+SUPPLIED: Final = object()
+"""Given in the place of an argument: one is made, though it may be left out."""
 
 
 class Synthesis:
@@ -82,11 +85,15 @@ class Synthesis:
         for parameter in parameters:
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
                 continue
-            if parameter.name in given and parameter.kind is not parameter.POSITIONAL_ONLY:
+            is_given = parameter.name in given and parameter.kind is not parameter.POSITIONAL_ONLY
+            if is_given and given[parameter.name] is not SUPPLIED:
                 named[parameter.name] = given[parameter.name]
                 continue
             try:
-                if parameter.name in inner:
+                if is_given:
+                    required = parameter.replace(default=MISSING, annotation=_without_none(function, parameter))
+                    value = self._argument(function, required, described.get(parameter.name), constructing)
+                elif parameter.name in inner:
                     value = self._with(function, parameter, inner[parameter.name])
                 else:
                     value = self._argument(function, parameter, described.get(parameter.name), constructing)
@@ -223,6 +230,15 @@ def _is_open(annotation: Any) -> bool:
     """Whether an array type leaves all axes open: `...`, of which a docstring may say more."""
     found = array_type(annotation)
     return found is not None and found.shape.strip() == "..."
+
+
+def _without_none(function: Any, parameter: inspect.Parameter) -> Any:
+    """What a parameter takes besides None."""
+    annotation = annotation_of(function, parameter.name, parameter.annotation)
+    if typing.get_origin(annotation) not in (Union, types.UnionType):
+        return annotation
+    members = tuple(member for member in typing.get_args(annotation) if member is not type(None))
+    return Union[members] if members else MISSING  # noqa: UP007 - made at run time
 
 
 def _signature(function: Callable[..., Any]) -> inspect.Signature:

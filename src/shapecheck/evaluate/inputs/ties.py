@@ -18,7 +18,7 @@ from typing import Any
 
 from shapecheck.evaluate.inputs.namesakes import are_namesakes, is_extent, is_of_models, words
 from shapecheck.model import Assumption
-from shapecheck.shapes import FixedDim, NamedDim, parse_spec
+from shapecheck.shapes import FixedDim, NamedDim, is_variadic, parse_spec
 
 Tie = tuple[str, str]
 """A free name, and what it is made equal to: a size, another name, or an expression over names."""
@@ -47,6 +47,11 @@ class CallSignature:
     def features(self) -> frozenset[str]:
         """The names of feature axes: the last one of some array, or the channels before two others, and no extent."""
         return frozenset(name for array in self.arrays for name in _feature_axes(parse_spec(array.spec).dims))
+
+    def variadics(self) -> tuple[str, ...]:
+        """The variadic dims of its arrays, as written: `*batch`, `...`."""
+        dims = (dim for array in self.arrays for dim in parse_spec(array.spec).dims)
+        return tuple(dict.fromkeys(str(dim) for dim in dims if is_variadic(dim)))
 
     def distinguishes(self, first: str, second: str) -> bool:
         """Whether one claim names both."""

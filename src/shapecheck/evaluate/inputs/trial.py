@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from shapecheck.evaluate.inputs.mesh_sizes import Multiples
 from shapecheck.evaluate.inputs.size_assignment import Substitution
 from shapecheck.evaluate.inputs.ties import CallSignature, Sizes
 from shapecheck.model import Assumption, Call, Failure, Mode, Stage
@@ -20,7 +21,8 @@ class Trial:
     """One way to run an entry.
 
     It has `rank` axes for each variadic dim, the constructor's integers by `construction`, and by `invention` what
-    nothing describes.
+    nothing describes. The sizes of some free names are `multiples` of those of a mesh. The constructor is given the
+    integers `init`.
     """
 
     mode: Mode
@@ -29,6 +31,8 @@ class Trial:
     construction: int = 0
     rank: int = 1
     invention: int = 0
+    multiples: Multiples = ()
+    init: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from typing import TypeVar, cast
 
 from shapecheck.evaluate.probes.ast_positions import Key, anchor, body_start, key, node_key, start_of
 from shapecheck.evaluate.probes.bound_names import ScopedNode, assigned_names, bound_names, target
-from shapecheck.model import INSERTED, Scope, Site
+from shapecheck.model import INSERTED, Point, Scope, Site
 
 HANDLE = "__shapecheck__"
 OUTERMOST = "__sc_0__"  # holds the call of the module's own scope
@@ -72,6 +72,8 @@ class _Transformer(ast.NodeTransformer):
         self.formatted: dict[Key, list[Site]] = {}
         self.by_position = {start_of(s.position): s for s in scopes if s.position is not None}
         self.probed = _probed_scopes(scopes, sites)
+        # A running program has its sizes, and one path: which others there are is of no interest there.
+        self.paths = {(s.scope, point) for s in sites for point in s.paths} if not leaving else set()
         self.stack: list[int] = [0]
         self.own: list[frozenset[str]] = []  # names, of the functions and classes around
         for site in sites:
@@ -114,7 +116,10 @@ class _Transformer(ast.NodeTransformer):
         result: list[ast.stmt] = []
         for statement in body:
             sites = self.names.get(node_key(statement), ())
+            point = (statement.lineno, statement.col_offset)
             visited = cast("ast.stmt", self.visit(statement))
+            if (self.stack[-1], point) in self.paths:
+                result.append(self._reach(point, statement))
             result += [self._name_probe(s, statement) for s in sites if s.when == "before"]
             result.append(visited)
             inner = [self._name_probe(s, statement) for s in sites if s.when == "body"]
@@ -238,6 +243,10 @@ class _Transformer(ast.NodeTransformer):
     def _constructor_probe(self, scope: Scope, anchor: ast.AST) -> ast.stmt:
         call = self._call("note_constructor", [_constant(scope.index)], anchor)
         return ast.copy_location(ast.Expr(call), anchor)
+
+    def _reach(self, point: Point, statement: ast.stmt) -> ast.stmt:
+        call = self._call("reach", [self._scope(), *map(_constant, point)], statement)
+        return ast.copy_location(ast.Expr(call), statement)
 
     def _name_probe(self, site: Site, statement: ast.stmt) -> ast.stmt:
         """`observe_name(...)`; in a running program, where `x` may be assigned, `if ...: x = replacement(...)`."""

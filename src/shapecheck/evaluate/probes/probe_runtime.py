@@ -117,6 +117,11 @@ class ModuleProbe:
             return self.recorder.listener.on_observation(opened, site, value)
         return value
 
+    def reach(self, opened: OpenCall | None, line: int, column: int) -> None:
+        """Note the path that a call has come to."""
+        if opened is not None:
+            opened.paths.add((line, column))
+
     def observe_name(self, opened: OpenCall | None, site: int) -> bool:
         """Observe a variable or attribute chain, if it has a value at this point; whether it shall have another."""
         if opened is None:

@@ -10,7 +10,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from shapecheck.evaluate.probes.constructor_arguments import Construction, ConstructionRecord, Constructions
-from shapecheck.model import Call, Frame, FunctionKey, Observation, Scope, Site, Stage
+from shapecheck.model import Call, Frame, FunctionKey, Observation, Point, Scope, Site, Stage
 
 if TYPE_CHECKING:
     from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
@@ -31,6 +31,7 @@ class OpenCall:
     def __init__(self, probe: ProbeInfo, scope: int, number: int, outer: OpenCall | None) -> None:
         self.probe, self.scope, self.number, self.outer = probe, scope, number, outer
         self.observations: list[Observation] = []
+        self.paths: set[Point] = set()  # those that it came to
         self.caller: Frame | None = None
         self.stage = ""
         self.failed = False
@@ -177,7 +178,8 @@ class Recorder:
         for opened in self.calls:
             parent = numbers.get(opened.outer.number) if opened.outer is not None else None
             observations = tuple(opened.observations)
-            key = (opened.probe.path, opened.scope, parent, observations, opened.complete)
+            paths = tuple(sorted(opened.paths))
+            key = (opened.probe.path, opened.scope, parent, observations, opened.complete, paths)
             if key in seen:
                 numbers[opened.number] = seen[key]
                 continue
@@ -192,6 +194,7 @@ class Recorder:
                     caller=opened.caller,
                     stage=opened.stage,
                     complete=opened.complete,
+                    paths=paths,
                 )
             )
         return tuple(result)

@@ -7,6 +7,7 @@ import inspect
 import os
 import platform
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,6 +16,7 @@ import jax
 
 from shapecheck.evaluate.global_state import GlobalState
 from shapecheck.evaluate.inputs import entries
+from shapecheck.evaluate.inputs.branches import NO_STATICS, Statics, evaluate_others
 from shapecheck.evaluate.inputs.call_builder import CallBuilder
 from shapecheck.evaluate.inputs.construct_models import Models
 from shapecheck.evaluate.inputs.failure_reasons import describe_error, is_own, line_in
@@ -214,6 +216,7 @@ class WorkerSession:
         plan = self.plans.get(entry.path)
         if plan is not None:
             self.importer.activate(plan.root)
+        started = time.monotonic()
         try:
             if entry.origin == "script":
                 return self._script(entry)
@@ -222,13 +225,35 @@ class WorkerSession:
                 search = functools.partial(Search, entry, call_spec, self.recorder)
                 with self._generaliser.coincidences(entry.body) as apart:
                     found = with_keys(self._builder.models.keys, lambda left: search(left).evaluate(), seconds)
-            return (*found, *apart)
+                others = self._by_other_paths(entry, call_spec, found, started + seconds - time.monotonic())
+            return (*found, *apart, *others)
         except (CannotSynthesiseError, UnknownSizeError) as error:
             return (self._failed_evaluation(entry, str(error)),)
         except ExampleError as error:
             return (self._failed_evaluation(entry, f"example: {error}"),)
         finally:
             self.recorder.watch = Watch()
+
+    def _by_other_paths(
+        self, entry: EntryPlan, call_spec: CallSpec, found: Sequence[Evaluation], seconds: float
+    ) -> tuple[Evaluation, ...]:
+        """What the function of an entry shows along the paths on which it was not `found`."""
+        if entry.body is None:
+            return ()
+        plan = self.plans[entry.body[0]]
+        module = self.importer.loaded[plan.file]
+        return tuple(
+            evaluate_others(
+                entry,
+                plan,
+                call_spec.signature.function,
+                entries.owner_class(module, plan.scopes, plan.scopes[entry.body[1]]),
+                found=found,
+                call_specs=functools.partial(self._call_spec, entry),
+                recorder=self.recorder,
+                seconds=seconds,
+            )
+        )
 
     def _script(self, entry: EntryPlan) -> tuple[Evaluation, ...]:
         example = self._example(entry)
@@ -241,7 +266,8 @@ class WorkerSession:
             self._generaliser.end()
         return (ran, *(again for _, runs in self._generaliser.evaluate() for again in runs))
 
-    def _call_spec(self, entry: EntryPlan) -> CallSpec:
+    def _call_spec(self, entry: EntryPlan, init: Statics = NO_STATICS, given: Statics = NO_STATICS) -> CallSpec:
+        """How to run an entry, its constructor or its function with some arguments given."""
         if entry.origin == "config":
             example = self._example(entry)
             try:
@@ -255,14 +281,14 @@ class WorkerSession:
             return self._builder.example(vars(module)[entry.target.partition(":")[2]])
         if entry.origin == "model":
             cls = self.classes[entry.key]
-            return self._builder.method(cls, with_own_signature(cls.__call__, "__call__"))
+            return self._builder.method(cls, with_own_signature(cls.__call__, "__call__"), init, given)
         scope = plan.scopes[entry.scope or 0]
         function = entries.resolve(module, plan.scopes, scope)
         owner = entries.owner_class(module, plan.scopes, scope)
         if isinstance(function, staticmethod):
-            return self._builder.function(function.__func__)
+            return self._builder.function(function.__func__, given)
         if isinstance(function, classmethod) and owner is not None:
-            return self._builder.function(function.__get__(None, owner))
+            return self._builder.function(function.__get__(None, owner), given)
         if isinstance(function, property):
             function = function.fget
         if isinstance(function, functools.cached_property):
@@ -275,10 +301,10 @@ class WorkerSession:
             if function is None:
                 raise CannotSynthesiseError(f"{scope.qualname} is of type {kind}, not a function")
         if owner is None:
-            return self._builder.function(function)
+            return self._builder.function(function, given)
         if scope.qualname.endswith(".__init__"):
-            return self._builder.construct(owner)
-        return self._builder.method(owner, function)
+            return self._builder.construct(owner, given)
+        return self._builder.method(owner, function, init, given)
 
     def _with_body(self, entry: EntryPlan) -> EntryPlan:
         """The entry with the function that it runs."""

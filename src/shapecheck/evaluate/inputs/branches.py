@@ -1,0 +1,216 @@
+"""The other paths of a function: evaluated again with other values of the switches that its branches test.
+
+A flag keeps its default, what is optional is left out, a mode is the first one: so of `if causal: return a`, `return b`
+evaluation sees one path. Here it is given what the branches ask for, one switch after the other.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import inspect
+import time
+import types
+import typing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Union
+
+from shapecheck.evaluate.inputs import name_hints
+from shapecheck.evaluate.inputs.nested_arguments import classes_in
+from shapecheck.evaluate.inputs.runtime_annotations import MISSING, annotation_of, signature_of
+from shapecheck.evaluate.inputs.search import Search
+from shapecheck.evaluate.inputs.synthesis import SUPPLIED
+from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
+from shapecheck.evaluate.inputs.trial import CallSpec, Trial
+from shapecheck.evaluate.probes.recorder import Recorder
+from shapecheck.model import Assumption, Evaluation, Point, Provenance, Scope, Switch
+from shapecheck.worker.rpc import EntryPlan, ModulePlan
+
+_SECONDS = 6.0  # for all other paths of one function
+_MOST = 8  # values of switches that are tried
+
+Statics = Mapping[str, Any]
+NO_STATICS: Statics = types.MappingProxyType({})
+CallSpecs = Callable[[Statics, Statics], CallSpec]
+"""Makes a call spec in which some arguments of the constructor, and of the call, are given."""
+
+
+@dataclass(frozen=True)
+class SwitchValue:
+    """A switch at another value: `init` and `given` are arguments of the constructor and of the call."""
+
+    name: str
+    value: Any
+    provenance: Provenance = "written"  # the code says that it may be so
+
+    @property
+    def init(self) -> Statics:
+        """What the constructor is given."""
+        head, _, rest = self.name.partition(".")
+        return {rest: self.value} if head == "self" else {}
+
+    @property
+    def call_arguments(self) -> Statics:
+        """What the call is given."""
+        return {} if self.init else {self.name: self.value}
+
+    def __str__(self) -> str:
+        return f"{self.name} given" if self.value is SUPPLIED else f"{self.name}={_text(self.value)}"
+
+    def assumption(self) -> Assumption:
+        """That it is so."""
+        return Assumption("value", self.name, "given" if self.value is SUPPLIED else _text(self.value), self.provenance)
+
+
+def _text(value: Any) -> str:
+    return str(value) if isinstance(value, enum.Enum) else repr(value)
+
+
+def missing_paths(plan: ModulePlan, scope: int, runs: Iterable[Evaluation]) -> set[Point | int]:
+    """The paths of a function, and the sites in it by number, that no call came to which went to its end."""
+    sites = [site for site in plan.sites if site.scope == scope]
+    left: set[Point | int] = {point for site in sites for point in site.paths}
+    left |= {site.index for site in sites if site.kind in ("value", "name")}
+    for call in (call for run in runs for call in run.calls):
+        if (call.path, call.scope) == (plan.path, scope) and call.complete:
+            left -= {*call.paths, *(observation.site for observation in call.observations)}
+    return left
+
+
+def evaluate_others(
+    entry: EntryPlan,
+    plan: ModulePlan,
+    function: Any,
+    owner: type | None,
+    *,
+    found: Sequence[Evaluation],
+    call_specs: CallSpecs,
+    recorder: Recorder,
+    seconds: float,
+) -> Iterator[Evaluation]:
+    """The evaluations of an entry's function by paths, and of sites, that were not `found` on.
+
+    `function` is what is called, or a class whose `owner` it is; in not many more than so many `seconds`.
+    """
+    if entry.body is None or not any(_is_worth_another(each) for each in found):
+        return
+    scope = plan.scopes[entry.body[1]]
+    left = missing_paths(plan, scope.index, found)
+    ends = time.monotonic() + min(seconds, _SECONDS)
+    for setting in _settings(_nearest_first(scope, plan, left), function, owner) if left else ():
+        if not left or time.monotonic() > ends:
+            return
+        other = dataclasses.replace(entry, target=f"{entry.target} with {setting}")
+        try:
+            call_spec = call_specs(setting.init, setting.call_arguments)
+            call_spec = dataclasses.replace(call_spec, lasting=(*call_spec.lasting, setting.assumption()))
+            search = Search(other, call_spec, recorder, max(ends - time.monotonic(), 1.0))
+            if not left & _seen_by_one(search, call_spec, plan.path, scope.index):
+                continue
+            runs = search.evaluate()
+        except CannotSynthesiseError:
+            continue
+        runs = tuple(run for run in runs if run.status == "ok" or (run.failure and run.failure.kind == "shape"))
+        left &= missing_paths(plan, scope.index, runs)
+        yield from runs
+
+
+def _is_worth_another(run: Evaluation) -> bool:
+    """Whether other arguments may show more: not where all that stops it are sizes, or values."""
+    return run.status == "ok" or run.failure is None or run.failure.kind == "other"
+
+
+def _seen_by_one(search: Search, call_spec: CallSpec, path: str, scope: int) -> set[Point | int]:
+    """The paths and sites of a function that one attempt comes to: with sizes that evaluate, if the first do not."""
+    for construction in call_spec.constructions:
+        try:
+            outcome = search.attempts.run(Trial(mode="sized", construction=construction, rank=call_spec.ranks[0]))
+        except CannotSynthesiseError:
+            continue
+        trial = search.numbers() if not outcome.ok else None
+        outcome = search.attempts.run(trial) if trial is not None else outcome
+        calls = (call for call in outcome.calls if (call.path, call.scope) == (path, scope))
+        seen: set[Point | int] = set()
+        for call in calls:
+            seen.update(call.paths, (each.site for each in call.observations))
+        return seen
+    return set()
+
+
+def _nearest_first(scope: Scope, plan: ModulePlan, left: set[Point | int]) -> list[Switch]:
+    """The switches of a function: first those that are tested shortly before what was not seen."""
+    positions = (plan.sites[each].position for each in left if isinstance(each, int))
+    lines = [*(each[0] for each in left if isinstance(each, tuple)), *(p.line for p in positions if p is not None)]
+
+    def distance(switch: Switch) -> int:
+        behind = [line - test for line in lines for test in switch.lines if line >= test]
+        return min(behind, default=1 + max(lines, default=0))
+
+    return sorted(scope.switches, key=distance)
+
+
+def _settings(switches: Sequence[Switch], function: Any, owner: type | None) -> list[SwitchValue]:
+    """The other values of the switches that a function's branches test, as far as their types tell them."""
+    found: list[SwitchValue] = []
+    for switch in switches:
+        name, texts = switch.name, switch.texts
+        head, _, rest = name.partition(".")
+        if head == "self":
+            holder: Any = owner
+        elif rest:
+            holder = next(iter(classes_in(_parameter(function, head)[0])), None)
+        else:
+            holder, rest = function, name
+        if holder is not None and "." not in rest:
+            annotation, default = _parameter(holder, rest)
+            found += [SwitchValue(name, value) for value in _others(annotation, default, rest, texts)]
+            if isinstance(default, str) and default in texts and not _choices(annotation):
+                found.append(SwitchValue(name, "another", "invented"))  # what is no text that it is compared with
+    return found[:_MOST]
+
+
+def _parameter(function: Any, name: str) -> tuple[Any, Any]:
+    """The annotation and the default of a parameter; neither, where there is none of this name."""
+    try:
+        parameter = signature_of(function).parameters.get(name)
+    except (TypeError, ValueError):
+        parameter = None
+    if parameter is None or parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
+        return None, None
+    return annotation_of(function, name, parameter.annotation), parameter.default
+
+
+def _others(annotation: Any, default: Any, name: str, texts: Sequence[str]) -> list[Any]:
+    """The values that a switch may have besides the one that it is evaluated with first."""
+    if annotation is None:
+        return []
+    members, literals = _members(annotation), _choices(annotation)
+    first = default if default is not MISSING else next(iter(literals), MISSING)
+    if isinstance(first, enum.Enum):
+        literals = list(type(first))
+    if isinstance(first, bool) or bool in members:
+        usual = first if isinstance(first, bool) else (name_hints.flag(name) or False)
+        return [True, False] if default is None else [not usual]
+    if literals:
+        return [value for value in literals if value != first]
+    if isinstance(first, str) or (str in members and first is not None):
+        return [text for text in texts if text != first]
+    return [SUPPLIED] if default is None else []
+
+
+def _members(annotation: Any) -> list[Any]:
+    if typing.get_origin(annotation) in (Union, types.UnionType):
+        return [member for each in typing.get_args(annotation) for member in _members(each)]
+    return [annotation]
+
+
+def _choices(annotation: Any) -> list[Any]:
+    """The values that an annotation lists."""
+    return [value for member in _members(annotation) for value in _list_values(member)]
+
+
+def _list_values(member: Any) -> list[Any]:
+    if typing.get_origin(member) is Literal:
+        return list(typing.get_args(member))
+    return list(member) if isinstance(member, type) and issubclass(member, enum.Enum) else []

@@ -1,0 +1,95 @@
+"""`*batch` and `...` stand for any number of axes: code that takes one and not two does less than they say."""
+
+from __future__ import annotations
+
+import pytest
+
+HEAD = """
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+"""
+
+CASES = {
+    "model.py": """
+class Embed(eqx.Module):
+    linear: eqx.nn.Linear
+    def __init__(self, d: int, out: int, *, key: PRNGKeyArray):
+        self.linear = eqx.nn.Linear(d, out, key=key)
+    def __call__(self, x: Float[Array, "*batch d"]) -> Float[Array, "*batch out"]:
+        return jax.vmap(self.linear)(x)  ~SC305
+""",
+    "anonymous.py": """
+def paired(x: Float[Array, "... d"], w: Float[Array, "n d"]) -> Float[Array, "..."]:
+    return x[:, None] * w[None]  ~SC305
+""",
+    "right.py": """
+class Embed(eqx.Module):
+    linear: eqx.nn.Linear
+    def __init__(self, d: int, out: int, *, key: PRNGKeyArray):
+        self.linear = eqx.nn.Linear(d, out, key=key)
+    def __call__(self, x: Float[Array, "*batch d"]) -> Float[Array, "*batch out"]:
+        return x @ self.linear.weight.T + self.linear.bias
+
+def paired(x: Float[Array, "... d"], w: Float[Array, "n d"]) -> Float[Array, "..."]:
+    return x[..., None, :] * w
+""",
+    # that there are no axes is nothing that anybody would try
+    "none.py": """
+def first(x: Float[Array, "*batch d"], w: Float[Array, "d"]) -> Float[Array, "*batch d"]:
+    return jnp.concatenate([x[:1], x[1:]]) * x.shape[0]
+
+def summed(x: Float[Array, "..."]) -> Float[Array, ""]:
+    return x.sum()
+""",
+    # what is meant is said by a comment, a docstring, or the code itself
+    "explained.py": '''
+def comment(x: Float[Array, "... d"], w: Float[Array, "n d"]) -> Float[Array, "..."]:
+    y = x[:, None] * w[None]  # (b, n, d)
+    return y
+
+def docstring(x: Float[Array, "... d"], w: Float[Array, "n d"]) -> Float[Array, "..."]:
+    """Multiply.
+
+    Args:
+        x: array of shape (b, d)
+    """
+    return x[:, None] * w[None]
+
+def asserted(x: Float[Array, "... d"], w: Float[Array, "n d"]) -> Float[Array, "..."]:
+    assert x.ndim == 2
+    return x[:, None] * w[None]
+
+def guarded(x: Float[Array, "... d"], w: Float[Array, "n d"]) -> Float[Array, "..."]:
+    if x.ndim != 2:
+        raise ValueError("the shape is wrong")
+    return x[:, None] * w[None]
+
+def unpacked(x: Float[Array, "... d"], w: Float[Array, "n d"]) -> Float[Array, "..."]:
+    b, d = x.shape
+    return x[:, None] * w[None]
+''',
+    # nobody knows what the array is that has no annotation of its shape
+    "invented.py": """
+def scaled(x: Float[Array, "*batch d"], w: Array) -> Float[Array, "..."]:
+    return x[:, None] * w[None]
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(check_folder):
+    return check_folder({name: HEAD + text for name, text in CASES.items()})
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_code_that_takes_one_axis_alone_is_narrower_than_claimed(folder, name) -> None:
+    case = folder.cases[name]
+    assert [mark for mark in case.actual if mark[1] != "unreached"] == case.expected, case.details
+
+
+def test_the_finding_says_which_axes(folder) -> None:
+    (finding,) = folder.cases["model.py"].findings
+    assert finding.message.startswith("this runs only where *batch is one axis, which the claims leave open: vmap")
+    assert finding.severity == "error"
