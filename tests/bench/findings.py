@@ -71,12 +71,24 @@ PACKAGES = (
         origin="c77e5d2a89",
         checked="alphafold",
     ),
+    Package(
+        name="dinosaur",
+        repository="https://github.com/neuralgcm/dinosaur",
+        origin="31d5527c39",
+        checked="dinosaur",
+    ),
     Package(name="e3nn-jax", repository="https://github.com/e3nn/e3nn-jax", origin="04e761c8e9", checked="e3nn_jax"),
     Package(
         name="ferminet",
         repository="https://github.com/google-deepmind/ferminet",
         origin="0ce3411104",
         checked="ferminet",
+    ),
+    Package(
+        name="flaxformer",
+        repository="https://github.com/google/flaxformer",
+        origin="399ea3a85e",
+        checked="flaxformer",
     ),
     Package(
         name="functa",  # its modules import each other as `functa.x`, so it is checked from the folder above
@@ -93,6 +105,18 @@ PACKAGES = (
         checked="jax_moseq",
     ),
     Package(name="jaxley", repository="https://github.com/jaxleyverse/jaxley", origin="2638cca266", checked="jaxley"),
+    Package(
+        name="jumanji",
+        repository="https://github.com/instadeepai/jumanji",
+        origin="590005b0fb",
+        checked="jumanji",
+    ),
+    Package(
+        name="mctx",
+        repository="https://github.com/google-deepmind/mctx",
+        origin="b53073fd50",
+        checked="mctx",
+    ),
     Package(name="nanodl", repository="https://github.com/HMUNACHI/nanodl", origin="5f729f30e3", checked="nanodl"),
     Package(
         name="nucleotide-transformer",
@@ -107,10 +131,22 @@ PACKAGES = (
         name="simply", repository="https://github.com/google-deepmind/simply", origin="e14c06121f", checked="simply"
     ),
     Package(
+        name="slot-attention-video",
+        repository="https://github.com/google-research/slot-attention-video",
+        origin="ba8f15ee19",
+        checked="savi",
+    ),
+    Package(
         name="swirl-dynamics",
         repository="https://github.com/google-research/swirl-dynamics",
         origin="7eeea7a534",
         checked="swirl_dynamics",
+    ),
+    Package(
+        name="vmoe",
+        repository="https://github.com/google-research/vmoe",
+        origin="942a78bc81",
+        checked="vmoe",
     ),
 )
 
@@ -122,7 +158,8 @@ REQUIREMENTS = (
     "attrs biopython boto3 huggingface_hub multipledispatch jaxopt lineax diffrax dynamax numba tridiax jaxley-mech "
     "clu grain xarray zarr dask pydantic deprecated sentencepiece pyarrow python-frontmatter jaxline pyscf folx "
     "blackjax jax-tqdm bayesian-optimization regex transformers tokenizers tensorboardX grpcio netCDF4 ase "
-    "frozendict pymatgen git+https://github.com/google-deepmind/kfac-jax"
+    "frozendict pymatgen e3nn_jax optree aqtp pint tree_math dm_env "
+    "gymnasium esquilax pytest-mock rlax git+https://github.com/google-deepmind/kfac-jax"
 )
 
 

@@ -233,6 +233,15 @@ HEADERS = {
         """,
         ["[b t]: return", "[t]: return | param x", "[b t]: return | param x", "[b t]: return"],
     ),
+    "several comments behind one header": (
+        """
+        def f(x) -> Array:  # shape (n, 3)  # shape (n,)
+            pass
+        def g(x, y) -> Array:  # shape (n, 3)  # shape (n,)
+            pass
+        """,
+        ["[n 3]: param x", "[n]: return", "[n 3]: return | param y | param x", "[n]: return | param y | param x"],
+    ),
     "own line above a parameter": (
         """
         def f(

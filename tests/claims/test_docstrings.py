@@ -108,6 +108,35 @@ STYLES = {
         ''',
         ["[n m]: param x", "[m]: param y", "[n]: return"],
     ),
+    "the shape of something else beside what is returned": (
+        '''
+        def f(x):
+            """Do it.
+
+            Returns:
+                The values and their scale. For the kernel's `rhs` (shape (n, 1, m)) the caller inserts an axis.
+            """
+            return values, scale
+
+        def g(x):
+            """Do it.
+
+            Returns:
+                The values, and in the second place their `scale` (shape (n, m)).
+            """
+            return values, scale
+
+        def h(x):
+            """Do it.
+
+            Returns:
+                first: Array (uint8) shape (n, k)
+                second: Array (uint8) shape (n, m)
+            """
+            return values, scale
+        ''',
+        ["[n m] .1: return", "[n k]: return", "[n m]: return"],
+    ),
     "a class describes its constructor and its fields": (
         '''
         class A:
@@ -152,6 +181,7 @@ DESCRIPTIONS = {
     "Optional array of shape (b,)": ["[b]"],
     "a list of arrays of shape (b,)": ["[b] .leaves each"],
     "array of shape (b, ...)": ["[b ...]"],
+    "weights of shape [n, k] (bf16/f32)": ["[n k]"],
     "array of shape (b, t) where b is the batch": ["[b t]"],
     # nothing is plainly said of the value
     "a (b, t) array": [],

@@ -57,6 +57,12 @@ def _certainty(module):
         ("b, t = x.shape\ny = f(x)\n# (b, t)\nif a:\n    y = g(x)\nelse:\n    z = g(x)", "loose"),
         ("b, t = x.shape\ny = f(x)\n# (b, t)\nwith a:\n    z = g(x)", "loose"),
         ("b, t = x.shape\n# (b, t)\n# (t, b)\ny = f(x)", "loose"),
+        # a step inside of the statement, or of what it comes from
+        ("b, t = x.shape\n# x: [b] -> [b, t]\ny = f(x)", "sure"),
+        ("b, t = x.shape\n# y: [b] -> [b, t]\n# shapes are static\ny = f(x)", "sure"),
+        ("b, t = x.shape\n# x: [b] -> [b, t]\n# keys are static\ny = f(x)", "loose"),
+        ("b, t = x.shape\n# Decode it -> (t, b)\ny = f(x)", "sure"),
+        ("b, t = x.shape\n# Decode it -> (t, b)\ny = f(x)  # the codes", "sure"),
         ("rows = (1, 2)\nb, t = x.shape\nsize = (rows, x)  # (b, t)", "loose"),
     ],
 )

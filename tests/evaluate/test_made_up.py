@@ -140,6 +140,16 @@ def kernel(x: Float[Array, "n"]) -> Float[Array, "n"]:
 
 def predict(x: Int[Array, "n"] | Float[Array, "n"]) -> Float[Array, "n"]:
     return kernel(x)
+
+CovMat = float | Float[Array, "dim"] | Float[Array, "dim dim"]
+
+def spread(mean: Float[Array, "state"], cov: CovMat) -> Float[Array, "state state"]: ~unreached
+    moved = jnp.outer(mean, mean)
+    return moved @ cov @ moved.T ~SC302
+
+def of_one_rank(mean: Float[Array, "state"], cov: Float[Array, "dim dim"]) -> Float[Array, "state state"]: ~unreached
+    moved = jnp.outer(mean, mean)
+    return moved @ cov @ moved.T ~SC305
 """,
     "chance.py": '''
 def cells(x: Array, size: int) -> Array:
@@ -158,6 +168,43 @@ def cells(x: Array, size: int) -> Array:
 def scanned(x: Float[Array, "l d"], y: Float[Array, "d n"]) -> Float[Array, "l n"]:
     summed = jax.lax.associative_scan(jnp.add, x)  # (l, d)
     return summed @ y
+''',
+    "constructed.py": '''
+class Block:
+    def __init__(self, num_heads: int, embed_dim: int, key_size: int | None = None):
+        if key_size is None:
+            key_size = embed_dim // num_heads
+        self.scale = jnp.zeros(())
+
+    def mlp(self, x: Array) -> Array:
+        """Apply the last layer.
+
+        Args:
+            x: Embeddings of shape (batch_size, seq_len, key_size * num_heads).  ~unreached
+
+        Returns:
+            Embeddings of shape (batch_size, seq_len).
+        """
+        return x.sum(-1) * self.scale
+
+def contradicting(x: Float[Array, "b t d"]) -> Float[Array, "b"]:
+    """Sum.
+
+    Args:
+        x: an array of shape (b, t).  ~SC207
+    """
+    return x.sum((1, 2))
+
+def calls(x: Float[Array, "b t d"]) -> Float[Array, "b t"]:
+    return called(x)
+
+def called(x: Array) -> Float[Array, "b t"]:
+    """Sum.
+
+    Args:
+        x: an array of shape (b, t).  ~SC207
+    """
+    return x.sum(-1) if x.ndim == 3 else x
 ''',
     "hostile.py": """
 class Everything:
@@ -215,3 +262,11 @@ def test_what_is_made_up_accuses_nobody(folder, name):
 def test_an_operation_without_symbolic_sizes_leaves_the_others_free(folder):
     scanned = [e for e in folder.report.entries if e.target == "chance:scanned"]
     assert [e.mode for e in scanned] == ["sized", "sized"]
+
+
+def test_where_annotation_and_docstring_contradict_each_other_both_are_named(folder):
+    contradicting, called = folder.cases["constructed.py"].findings
+    assert contradicting.message == (
+        """docstring says (b, t), but x is annotated Float[Array, "b t d"] on line 27: one of the two is wrong"""
+    )
+    assert called.message == "docstring says (b, t), but x is (b, t, d)"

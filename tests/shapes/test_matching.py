@@ -116,6 +116,12 @@ def test_a_size_that_is_not_known_does_not_excuse_the_axes_behind_it() -> None:
     assert match(spec, ((9,), (5,)), Bindings({"n": N3}), defer=True).reason == "dim"
 
 
+def test_what_may_fit_with_an_unknown_size_does_not_fail_for_another_way_to_lay_it() -> None:
+    known = Bindings({"n": N3})
+    assert run("... n 3*m ...", 2, 3, 6, 2, bindings=known).reason == "unbound"
+    assert run("... n 3*m ...", 2, 4, 6, 2, bindings=known).reason == "dim"
+
+
 def test_several_variadic_dims_try_every_split() -> None:
     assert run("*a 3 *b", 2, 3, 4).bindings.variadic == {"a": (False, ((2,),)), "b": (False, ((4,),))}
     assert not run("... 3 ... 5", 2, 3, 4).ok

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pytest
 
 from shapecheck import claims
-from shapecheck.model import ArrayValue, Call, Evaluation, NamedSize, Observation, OtherValue, TreeValue, Value
+from shapecheck.model import ArrayValue, Call, Evaluation, Module, NamedSize, Observation, OtherValue, TreeValue, Value
 from shapecheck.verdicts.claim_outcome import dtype_fits
 from shapecheck.verdicts.judge import judge
 
@@ -21,6 +21,10 @@ def array(*shape: str, dtype: str = "float32", mapped: tuple[str, ...] = ()) -> 
 
 def tree(kind: str, *children: Value) -> TreeValue:
     return TreeValue(kind, kind, tuple(map(str, range(len(children)))), children)
+
+
+def source_module(text: str) -> Module:
+    return claims.read_module("m.py", (HEAD + textwrap.dedent(text)).encode())
 
 
 def read(
@@ -54,7 +58,7 @@ def read(
         )
     evaluation = Evaluation(
         target="m:f",
-        origin="function",
+        origin="test",
         path="m.py",
         line=1,
         mode="symbolic",
@@ -216,6 +220,36 @@ def test_visible_integers_give_names_their_sizes() -> None:
     assert read(text, [("y (b, heads)", array("b", "8"))], names={"heads": "4"}) == {"y (b, heads)": "bad dim"}
 
 
+@pytest.mark.parametrize(
+    ("name", "origin", "size", "verdicts"),
+    [
+        ("seq_len", "self.config.seq_len", "10", ["good", "good"]),
+        ("seq_len", "seq_len", "10", ["bad dim", "bad dim"]),  # a parameter of that name
+        ("dim", "self.dim", "10", ["bad dim", "bad dim"]),
+        ("n", "n", "1", ["good", "good"]),
+        ("n", "n", "2", ["bad dim", "bad dim"]),
+    ],
+)
+def test_an_integer_may_be_something_else_than_the_axis_that_a_docstring_tells_of(name, origin, size, verdicts) -> None:
+    text = f"""
+        def f(self, x, mask):
+            \"\"\"Mask.
+
+            Args:
+                x: Embeddings of shape [batch, {name}, width].
+                mask: Mask of shape [batch, {name}].
+            \"\"\"
+    """
+    module = source_module(text)
+    x, mask = (claim.sites[0] for claim in module.claims)
+    named = (NamedSize(name, size, origin),)
+    seen = (Observation(x, array("2", "8", "5"), named), Observation(mask, array("2", "8"), named))
+    call = Call("m.py", module.sites[x].scope, 1, None, seen)
+    found = judge({"m.py": module}, [[Evaluation("m:f", "test", "m.py", 1, "sized", "ok", "", (call,))]])
+    bad = {key: f"bad {false.mismatch.reason}" for key, false in found.bad.items()}
+    assert [{**bad, **dict.fromkeys(found.good, "good")}["m.py", index] for index in (0, 1)] == verdicts
+
+
 def test_divisions_are_held_for_sizes_that_they_divide() -> None:
     text = 'def f(x: Float[Array, "h"]):\n    y = x  # (h//2,)\n    z = x  # (h//2 + 1,)\n'
     x = ('x Float[Array, "h"]', array("h"))
@@ -230,6 +264,22 @@ def test_a_pytree_is_described_by_the_shape_that_all_its_leaves_share() -> None:
     anchor = ("z (d, n)", array("d", "n"))
     assert read(text, [anchor, ("y (n, d)", tree("list", *same))])["y (n, d)"] == "good"
     assert read(text, [anchor, ("y (n, d)", tree("list", *other))])["y (n, d)"] == "bad dim"
+
+
+@pytest.mark.parametrize(
+    ("second", "verdict"),
+    [
+        (tree("dict", array()), "good"),  # metrics
+        (tree("dict", array("n")), "good"),
+        (array(), "good"),  # a loss
+        (array("n", "d"), "good"),
+        (array("d", "n"), "bad dim"),
+    ],
+)
+def test_one_shape_for_several_variables_leaves_out_what_is_no_array_with_axes(second, verdict) -> None:
+    text = "def f(x):\n    z = x  # (n, d)\n    y, other = g(x)  # (n, d)\n"
+    observed = [("z (n, d)", array("n", "d")), ("y, other (n, d)", tree("tuple", array("n", "d"), second))]
+    assert read(text, observed)["y, other (n, d)"] == verdict
 
 
 def test_a_value_that_is_no_array_makes_no_finding_of_a_comment() -> None:
@@ -255,6 +305,37 @@ def test_over_entries_one_failure_is_enough_but_within_an_entry_all_must_fail() 
     holds, fails = run("4", "4"), run("4", "5")
     assert not judge({"m.py": module}, [[holds, fails]]).bad
     assert judge({"m.py": module}, [[holds], [fails]]).bad.keys() == {("m.py", 0)}
+
+
+@pytest.mark.parametrize(
+    ("shapes", "verdict"),
+    [
+        ([("40", "2"), ("40",)], "unknown"),
+        ([("40", "2"), ("40", "2")], "good"),
+        ([("40",), ("40",)], "bad"),
+    ],
+)
+def test_a_class_may_describe_one_kind_of_its_instances(shapes, verdict) -> None:
+    text = """
+        class State:
+            \"\"\"A state.
+
+            Attributes:
+                position: An array of shape `[n, spatial_dimension]`.
+            \"\"\"
+
+            position: Array
+    """
+    module = claims.read_module("m.py", (HEAD + textwrap.dedent(text)).encode())
+    (claim,) = module.claims
+    scope = module.sites[claim.sites[0]].scope
+    calls = tuple(
+        Call("m.py", scope, number, None, (Observation(claim.sites[0], array(*shape)),))
+        for number, shape in enumerate(shapes)
+    )
+    verdicts = judge({"m.py": module}, [[Evaluation("m:f", "test", "m.py", 1, "sized", "ok", "", calls)]])
+    named = {"good": verdicts.good, "bad": verdicts.bad, "unknown": verdicts.unknown}
+    assert [name for name, keys in named.items() if ("m.py", 0) in keys] == [verdict]
 
 
 @pytest.mark.parametrize(

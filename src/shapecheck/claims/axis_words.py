@@ -62,14 +62,19 @@ def looks_like_dim(name: str) -> bool:
     parts = [part.lower() for part in re.split(r"[_.()\[\]]+|(?<=[a-z])(?=[A-Z])", bare) if part]
     if len(parts) > 1 and (parts[0] in _COUNTING or (bare[0] in _AXIS_LETTERS and bare[1] == "_")):
         return True  # `num_x`, `d_model`
-    return any(part.rstrip("0123456789") in _DIM_WORDS for part in parts)
+    return any(_is_word_of_axes(part.rstrip("0123456789")) for part in parts)
+
+
+def _is_word_of_axes(part: str) -> bool:
+    """Whether axes are called so, or counted so: `atoms`, `natoms`, `numatoms`."""
+    return part in _DIM_WORDS or any(part.removeprefix(prefix) in _DIM_WORDS for prefix in ("num", "n"))
 
 
 def is_dim_word(name: str) -> bool:
     """Whether a name says by itself that it is the size of an axis: one or two letters, `num_x`, `x_size`, `heads`."""
     bare = name.strip("_'").rstrip("0123456789'").rstrip("_")
     parts = re.split(r"[_.]+", bare.lower())
-    return len(bare) <= 2 or parts[-1] in _DIM_WORDS or (len(parts) > 1 and looks_like_dim(name) and name.islower())
+    return len(bare) <= 2 or _is_word_of_axes(parts[-1]) or (len(parts) > 1 and looks_like_dim(name) and name.islower())
 
 
 def is_dim_part(part: str) -> bool:

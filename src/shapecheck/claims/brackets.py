@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from shapecheck.claims.axis_words import is_dim_word
 from shapecheck.shapes import (
     DTYPES,
+    PROSE,
     Spec,
     SpecError,
     SpecReading,
@@ -149,8 +150,13 @@ def _read_bracket(text: str, group: _BracketGroup) -> Bracket | bool:
 
 
 def _are_dims_between_spaces(inside: str, reading: SpecReading) -> bool:
-    """Whether the words of `[T B]` are dims: capitals, or single letters."""
-    return bool(reading.spec.names()) and all(part.isupper() or len(part) == 1 for part in inside.split())
+    """Whether the words of `[T B]` are dims: capitals, single letters, or words that axes are called by."""
+    if not reading.spec.names():
+        return False
+    parts = inside.split()
+    if all(part.isupper() or len(part) == 1 for part in parts):
+        return True
+    return all(is_dim_word(part) and part not in PROSE for part in parts)
 
 
 def _has_dims_beside(text: str, group: _BracketGroup) -> bool:

@@ -71,8 +71,11 @@ class CommentClaimReader:
         if placed is None:
             return
         direct = False
-        for stated in line.stated:
+        each = self._in_signature(line, placed)
+        for index, stated in enumerate(line.stated):
             segment = stated.segment
+            if each:
+                targets = [each[index] if len(each) == len(line.stated) else _any_of(each)]
             alone = not (segment.prose or segment.labels)
             if (direct and segment.prose and not segment.marked) or (line.spoiled and alone and not segment.marked):
                 continue
@@ -80,6 +83,12 @@ class CommentClaimReader:
                 segment = replace(segment, prose=_SHORT + 1)
             direct = direct or not (segment.prose or segment.labels)
             yield from self._of_segment(line, PlacedSegment(stated.offset, segment), placed, targets)
+
+    def _in_signature(self, line: CommentLine, placed: PlacedStatement) -> tuple[CommentTarget, ...]:
+        """What several comments behind a `def` line may describe: `# shape (n, 3)  # shape (n,)`."""
+        several = len({stated.offset for stated in line.stated}) > 1
+        on_one_line = line.comment.line == placed.node.lineno
+        return self.anchors.signature(placed) if several and on_one_line and not line.comment.own_line else ()
 
     def _targets(self, line: CommentLine) -> tuple[PlacedStatement | None, list[CommentTarget]]:
         """The statement whose scope counts, and what a shape without label may describe, the most natural first."""
@@ -198,12 +207,17 @@ class CommentClaimReader:
             return False  # `output: (b, t)` may be what the function returns; numbers in a text are an example
         if own and self._is_far(line) and not self._neighbours(line)[1]:
             return False
+        names_other = segment.labels and not segment.generic and target.name not in segment.labels
+        if own and segment.arrow and segment.colon and names_other and line.first != line.last:
+            return False  # in a list of them `tokens: (b,) -> (b, 1)` may tell of a step inside of the statement
         if segment.labels and not segment.generic and not segment.arrow:
             if segment.colon and not segment.prose and has_entries(target.code, segment.labels):
                 return True
             return segment.marked and not own  # the label is a word for something that has no such name in the code
         if not segment.prose:
             return True
+        if own and segment.prose and self._is_trailed(target.statement):
+            return False  # that says what the statement's shape is
         heading = segment.arrow and not _VARIABLE_HEADING.match(line.comment.text)
         return segment.explicit and (not own or heading)
 
@@ -338,6 +352,12 @@ class CommentClaimReader:
             loose=not sure,
             each=each,
         )
+
+
+def _any_of(targets: Sequence[CommentTarget]) -> CommentTarget:
+    """What describes one of several values, it does not say which."""
+    places = tuple(place for target in reversed(targets) for place in target.places)
+    return replace(targets[-1], places=places, unsure=True)
 
 
 def _only_returns(statement: PlacedStatement) -> bool:

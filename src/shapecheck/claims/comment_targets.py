@@ -235,6 +235,17 @@ class CommentTargets:
             scope=scope, name="the returned value", places=tuple(places), statement=placed, unsure=alone
         )
 
+    def signature(self, placed: PlacedStatement) -> tuple[CommentTarget, ...]:
+        """What a function takes, in order, and what it returns; nothing for other statements."""
+        node = placed.node
+        if not isinstance(node, _FUNCTIONS):
+            return ()
+        scope = self.tables.scope_of[node.lineno, node.col_offset]
+        names = [each.arg for each in arguments(node) if each.arg not in {"self", "cls"}]
+        sites = [(name, SiteKey(kind="param", scope=scope, name=name)) for name in names]
+        sites.append(("the returned value", SiteKey(kind="return", scope=scope)))
+        return tuple(CommentTarget(scope=scope, name=name, places=(site,), statement=placed) for name, site in sites)
+
     def _parameter(self, placed: PlacedStatement, node: Function, line: int) -> CommentTarget | None:
         """The last parameter on a line of a header."""
         scope = self.tables.scope_of[node.lineno, node.col_offset]

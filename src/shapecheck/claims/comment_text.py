@@ -70,12 +70,17 @@ def read_comment(text: str, known: Container[str] = frozenset()) -> list[Segment
     return [] if bare is None else [bare]
 
 
+_SENTENCE_END = re.compile(r"[.;](?:\s|$)")
+
+
 def _segments(text: str, brackets: list[Bracket], known: Container[str]) -> list[Segment]:
     result: list[Segment] = []
     current: _Open | None = None
-    end = 0
+    end, hedged = 0, False
     for index, bracket in enumerate(brackets):
         lead = read_lead(text[end : bracket.start], first=index == 0)
+        hedged = lead.hedged or (hedged and not _SENTENCE_END.search(text, end, bracket.start))
+        lead = replace(lead, hedged=hedged)
         following = brackets[index + 1].start if index + 1 < len(brackets) else len(text)
         item = _BracketItem(bracket, lead, text[bracket.end : following])
         if current is None or not current.take(item):
@@ -111,8 +116,13 @@ class _Open:
             self.items = [item]
             self.arrow, self.operation, self.alternatives = True, False, False
             return True
-        if item.lead.labels or item.lead.marked or joint not in {",", "or", "op"}:
+        if item.lead.labels or item.lead.marked or joint not in {",", "or", "op", "blank"}:
             return False
+        if joint == "blank":
+            # `(1, n)   (d, n)` stands above a product as often as above a tuple; `(n, d) (bf16/f32)` is one shape.
+            if self.lead.labels or self.lead.marked or not all(_is_list(each.bracket) for each in (*self.items, item)):
+                return False
+            self.broken = True
         self.items.append(item)
         self.operation = self.operation or joint == "op"
         self.broken = self.broken or (self.alternatives and joint != "or")

@@ -42,6 +42,8 @@ _OR_BEFORE = re.compile(r"(?:^|[\s(,.;])or\s+(?:\w+\s+){0,4}$", re.IGNORECASE)
 _ENTRY = re.compile(r"(?:^|[\n,;{(]|[-*+]\s)\s*[`'\"]*([A-Za-z_]\w*)[`'\"]*\s*:\s[^:\n]*$")
 _ELEMENTS = re.compile(r"\(\s*`*[A-Za-z_]\w*`*\s*(?:,\s*`*[A-Za-z_]\w*`*\s*)+\)")
 _AND = re.compile(r"\band\b", re.IGNORECASE)
+# A shape in a bracket behind the name of something, in the middle of a sentence.
+_ASIDE = re.compile(r"\w\S*\s+[`'\"]+(\w+)[`'\"]+\s*\(\s*(?:of\s+)?shapes?\W*$")
 _LIST_ITEM = re.compile(r"(?:^|\n)\s*(?:[-*+]|\d+[.)])\s")
 _NAME = re.compile(r"\w+")
 _LONG_WAY = 12  # words between the start of the sentence and the shape
@@ -265,7 +267,8 @@ def _is_quoted(text: str, name: str) -> bool:
 
 def _list_elements(text: str) -> list[str]:
     """The elements of a tuple that the description itself lists: `(log_probs, cache), where ...`."""
-    match = _ELEMENTS.search(text)
+    shapes = {bracket.start for segment in read_comment(text) if _is_stated(segment) for bracket in segment.shapes}
+    match = next((match for match in _ELEMENTS.finditer(text) if match.start() not in shapes), None)
     return _NAME.findall(match.group()) if match is not None else []
 
 
@@ -305,6 +308,9 @@ def _of_value(
     known = part in elements or (bool(part) and _is_quoted(text, part))
     if is_return and not known and (container or _LIST_ITEM.search(text)):
         return
+    aside = _ASIDE.search(before)
+    if is_return and aside is not None and elements and all(elements) and aside.group(1) not in elements:
+        return  # "For the caller's `x` (shape (b, t)), ..." is not about what is returned
     short = len(before.split()) <= _LONG_WAY
     for segment in segments:
         for bracket in segment.shapes:

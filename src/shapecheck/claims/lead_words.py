@@ -31,7 +31,8 @@ _HEDGES = _SELDOM | words(
     "if when unless where whenever optional optionally maybe possibly either otherwise say may might can could e.g eg"
 )
 _HEDGING = re.compile(
-    r"\b(?:for (?:example|instance)|in (?:general|most cases|the (?:simplest|usual) case)|by default)\b"
+    r"\b(?:for (?:example|instance)|in (?:general|most cases)|(?:in|for|handles?) the (?:\w+ )?case|by default"
+    r"|we(?: ll| will|(?: are| re) going to))\b"  # what is announced comes later
 )
 # Behind one of these words a bracket without marker is an interval, a set of axes, a factor, a tuple, ...
 _NOT_BEFORE = words(
@@ -62,7 +63,8 @@ _LOOK_BACK = 200
 class Lead:
     """What stands in front of a bracket.
 
-    `joint` is the first sign that ties it to the bracket before: "", ",", "or", "arrow", "=", "op" or "prose".
+    `joint` is the first sign that ties it to the bracket before: "", ",", "or", "arrow", "=", "op" or "prose"; "blank"
+    if nothing stands between them.
     `labels` are names that the shape may belong to, `prose` counts the words beyond labels and markers.
     """
 
@@ -82,7 +84,8 @@ class Lead:
 def read_lead(text: str, first: bool) -> Lead:
     """Read what stands between the bracket before (or the start of the text) and a bracket."""
     tokens = _TOKEN.findall(text[-_LOOK_BACK:].replace("--->", "->").replace("-->", "->").replace("==>", "->"))
-    tokens = [token for token in tokens if token not in {"`", "*", '"', "'", "“", "”", "{"}]
+    if first or text.strip(" `") != "*":  # `[e, k]*[e, 1]` is a product; other stars are Markdown
+        tokens = [token for token in tokens if token not in {"`", "*", '"', "'", "“", "”", "{"}]
     return _LeadReader(tokens, first).read_lead()
 
 
@@ -101,6 +104,8 @@ class _LeadReader:
             self.tokens, words = [], []  # it may also be None
         spoiled = bool(words) and words[-1] in _NOT_BEFORE
         marked, colon, arrow = self._take_marker()
+        if marked and self.tokens[-1:] == ["("] and len(self.tokens) > 1:
+            self.tokens.pop()  # `x (shape [b, t])`
         labels = self._take_labels()
         if labels and colon and self.tokens[-1:] == ["where"]:
             words.remove(self.tokens.pop())  # `where x has shape` hedges nothing
@@ -110,7 +115,7 @@ class _LeadReader:
         if self.tokens[-1:] and self.tokens[-1] in _ARROWS:
             arrow = True  # `(a, b) -> pooled (a,)`
             self.tokens.pop()
-        joint = self._joint(arrow, colon)
+        joint = self._joint(arrow, colon, blank="" if labels or marked else "blank")
         rest = [token.lower() for token in self.tokens if token[0].isalpha()]
         lowered = {label.lower() for label in labels}
         assigned = self.tokens[-1:] == ["="] and joint != "="
@@ -181,14 +186,14 @@ class _LeadReader:
             return False  # `(a, b) x (b, c)`
         return bare.replace(".", "").isidentifier() and bare.lower() not in _NO_LABEL | _HEDGES
 
-    def _joint(self, arrow: bool, colon: bool) -> str:
+    def _joint(self, arrow: bool, colon: bool, blank: str) -> str:
         """What ties the bracket to the one before it."""
         if self.first:
             return ""
         if arrow:
             return "arrow"
         if not self.tokens:
-            return "prose" if colon else ""
+            return "prose" if colon else blank
         signs = [token.lower() for token in self.tokens]
         if signs in ([","], [";"], ["and"], ["&"], [",", "and"]):
             return ","

@@ -26,9 +26,11 @@ from shapecheck.shapes.spec import (
     is_variadic,
     print_spec,
 )
+from shapecheck.shapes.split_dims import PROSE
 
 __all__ = [
     "DTYPES",
+    "PROSE",
     "AnyDim",
     "AnyDims",
     "Bindings",

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 
 from shapecheck.shapes.annotation_spec import MAX_VARIADIC
 from shapecheck.shapes.comment_dims import dims_of
 from shapecheck.shapes.dialects import COMMENT, SpecError, tokenize
 from shapecheck.shapes.expressions import Binary, EvaluationError, Expression, Int, Name, evaluate, names
 from shapecheck.shapes.spec import (
+    AnyDim,
     AnyDims,
     Dim,
     FixedDim,
@@ -51,8 +53,9 @@ def parse_comment_dims(text: str, *, spaces: bool = False) -> Spec | None:
 def read_comment_dims(text: str, *, spaces: bool = False) -> SpecReading | None:
     """Read a list of dims as comments write them; None if it is no such list.
 
-    An empty text is the shape of a scalar. Several readings has a text with axes that may be left out (`([B], T, c)`),
-    with a product that may be two axes (`[S x K]`), or with an axis that is repeated (`d, ..., d`, `(d)^(n-1)`).
+    An empty text is the shape of a scalar. Several readings has a text with axes that may be left out (`([B], T, c)`,
+    `(t, _b_)`), with a product that may be two axes (`[S x K]`), with an axis that is repeated (`d, ..., d`,
+    `(d)^(n-1)`), or with words that may be one axis or several (`batch steps`).
     """
     return _read_spec(text, spaces=spaces, options=True)
 
@@ -61,10 +64,13 @@ def _read_spec(text: str, *, spaces: bool, options: bool) -> SpecReading | None:
     if len(text) > MAX_TEXT or _is_dimensionality(text):
         return None
     try:
-        cut = pieces(tokenize(text, COMMENT, limit=MAX_TOKENS), spaces=spaces, options=options)
+        tokens = tokenize(text, COMMENT, limit=MAX_TOKENS)
+        cut = pieces(tokens, spaces=spaces, options=options)
         specs = [*_specs(cut.choices[0])]
     except SpecError:
         return None
+    if options and specs and len(cut.choices) == 1:
+        specs += _of_words(tokens, apart=len(cut.choices[0]) == 1)
     for choice in cut.choices[1:] if specs else ():
         with suppress(SpecError):
             specs += _specs(choice)
@@ -80,7 +86,20 @@ def _specs(choice: Sequence[Tokens]) -> Iterator[Spec]:
     readings = [*_with_repeats(dims)]
     if len(dims) == len(choice) > 1 and any(map(_power, dims)):
         readings.append(tuple(_as_repeated(dim, piece) for dim, piece in zip(dims, choice, strict=True)))
+    shown = tuple(dim for dim in dims if not _is_taken_away(dim))
+    if shown and shown != dims:
+        readings.append(shown)
     yield from (Spec(reading) for reading in readings if sum(map(is_variadic, reading)) <= MAX_VARIADIC)
+
+
+def _of_words(tokens: Tokens, *, apart: bool) -> Iterator[Spec]:
+    """What a list of nothing but words may mean besides: an axis for each of them, or one of that long name."""
+    words = [token.text for token in tokens]
+    if len(words) > 1 and all(token.kind == "name" and is_name(token.text) for token in tokens):
+        if apart:
+            yield Spec(tuple(map(NamedDim, words)))
+        elif all(map(str.islower, words)):
+            yield Spec((NamedDim("_".join(words)),))
 
 
 def _with_repeats(dims: tuple[Dim, ...]) -> Iterator[tuple[Dim, ...]]:
@@ -99,6 +118,11 @@ def _with_repeats(dims: tuple[Dim, ...]) -> Iterator[tuple[Dim, ...]]:
     yield dims
 
 
+def _is_taken_away(dim: Dim) -> bool:
+    """Whether a dim is written as `_b_`: some authors mark so what `vmap` takes away from an array."""
+    return isinstance(dim, AnyDim) and dim.label.endswith("_")
+
+
 def _power(dim: Dim) -> Binary | None:
     """The power that a dim is, if it is one."""
     expression = dim.expression if isinstance(dim, SymbolicDim) else None
@@ -108,12 +132,14 @@ def _power(dim: Dim) -> Binary | None:
 def _as_repeated(dim: Dim, piece: Tokens) -> Dim:
     """The reading of `(dim)^(n-1)` as `n-1` axes: a name or number has a bracket for itself only as a shape."""
     power = _power(dim)
-    if power is None or [piece[0].text, piece[2].text] != ["(", ")"]:
+    texts = [token.text for token in piece]
+    if power is None or texts[0] != "(" or not {(")", "^"), (")", "**")} & {*pairwise(texts)}:
         return dim
     if isinstance(power.left, Int):
         return RepeatedDim(FixedDim(power.left.value), power.right)
-    if isinstance(power.left, Name) and is_name(power.left.text):
-        return RepeatedDim(NamedDim(power.left.text), power.right)
+    if isinstance(power.left, Name):
+        name = power.left.text
+        return RepeatedDim(NamedDim(name) if is_name(name) else SymbolicDim(power.left), power.right)
     return dim
 
 

@@ -104,7 +104,8 @@ def match(
     ]
     fitting = [outcome for outcome in outcomes if outcome.ok]
     if not fitting:
-        return outcomes[0]
+        # Where all that is known fits, the claim is open, however the other ways to lay its dims fail.
+        return next((outcome for outcome in outcomes if outcome.reason == "unbound"), outcomes[0])
     return fitting[0] if len(fitting) == 1 else Match(True, _common(bindings, fitting))
 
 

@@ -14,6 +14,9 @@ from shapecheck.verdicts.loop_turns import Turns
 from shapecheck.verdicts.numeric_samples import Samples
 from shapecheck.verdicts.select_arrays import NoArrayError, WrongStructureError, select_annotated, skeleton, subtree
 
+# Parts of names for how much there is of something, which differs from call to call.
+_EXTENTS = frozenset({"batch", "bs", "time", "seq", "sequence", "seqlen", "len", "length", "steps", "frames", "tokens"})
+
 
 class CallReader:
     """The names of one call. `outer` is the reader of the enclosing function's call, whose names comments may use.
@@ -126,6 +129,21 @@ class CallReader:
             ):
                 found.setdefault(named.name, (self.memo.single[named.name], size))
         return found
+
+    def is_setting(self, claim: Claim, name: str, names: Sequence[NamedSize]) -> bool:
+        """Whether the integer that a docstring's name has may be something else than the size of this axis.
+
+        `[batch, seq_len]` tells of the argument that comes; `self.config.seq_len` may be the most that there can be.
+        And an integer of 1 is a degree, a power or a count as often as a size.
+        """
+        kind = self.module.sites[claim.sites[0]].kind
+        if claim.notation != "docstring" or kind not in ("param", "return") or name in self.memo.single:
+            return False
+        visible = [named for named in names if named.name == name]
+        if all(named.size == "1" for named in visible):
+            return True
+        is_extent = not _EXTENTS.isdisjoint(name.lower().split("_"))
+        return kind == "param" and is_extent and all(named.source.startswith("self.") for named in visible)
 
     def bound_sizes(self, spec: Spec, names: Sequence[NamedSize]) -> tuple[BoundSize, ...]:
         """What the names of a spec meant, for the message."""

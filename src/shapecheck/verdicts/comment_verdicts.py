@@ -180,7 +180,7 @@ class CommentJudge:
         shape = shape[self.dropped :]
         call, worst = self.reader.call, None
         own = vague_name(claim) if vague_name(claim) in self.reader.vague else ""
-        for single in self._choices(spec, names, turn, own):
+        for single in self._choices(claim, spec, names, turn, own):
             bindings = replace(self.reader.memo, single=single)
             result = match(spec, shape, bindings, env=single, count=self.samples.count, defer=True)
             if result.ok or result.reason == "unbound" or self._with_mapped(spec, part.value, shape, bindings):
@@ -208,12 +208,16 @@ class CommentJudge:
         return match(Spec(rest), shape, bindings, env=bindings.single, count=self.samples.count, defer=True).ok
 
     def _choices(
-        self, spec: Spec, names: Sequence[NamedSize], turn: Turn | None, own: str
+        self, claim: Claim, spec: Spec, names: Sequence[NamedSize], turn: Turn | None, own: str
     ) -> Iterator[dict[str, Size]]:
         """What the names of a claim may mean: each combination of their sensible readings. `own` is only its own."""
         options: list[list[tuple[str, Size]]] = []
         for name in spec.names():
             sizes = self.reader.candidates(name, names)
+            if sizes and self.reader.is_setting(claim, name, names):
+                among_themselves = self.reader.lookup(name)
+                if among_themselves is not None and among_themselves not in sizes:
+                    sizes.append(among_themselves)
             if not sizes and name != own:
                 bound = self.by_turn.get((name, turn)) if turn is not None else None
                 bound = bound if bound is not None else self.reader.lookup(name)

@@ -23,6 +23,7 @@ MADE_UP = "it fails, but only for made-up arguments, which prove nothing"
 
 HALF_WAY = "evaluation did not come to the end of its function"
 SOME_PATHS = "seen on {seen}: {missing} never ran"
+SOME_INSTANCES = "it holds for some instances of its class, and others have another number of axes"
 SOME_SIZES = "it holds for some sizes and fails for others: for {holds}, but not for {fails}"
 
 _GIVEN = ("test", "example", "config", "script", "run")  # origins of arguments that the user wrote
@@ -288,7 +289,8 @@ def _read_results(modules: Mapping[str, Module], evaluation: Evaluation, samples
         reader = CallReader(modules[call.path], call, samples, _outer(readers, call))
         readers[call.number] = reader
         outcomes = read_call(reader)
-        for index in [i for i, m in outcomes.bad.items() if _is_chance(m, reader, evaluation)]:
+        own = _made_of_themselves(reader, evaluation)
+        for index in [i for i, m in outcomes.bad.items() if i in own or _is_chance(m, reader, evaluation)]:
             del outcomes.bad[index]
             outcomes.unknown.setdefault(index, MADE_UP)
         if evaluation.origin in ("example", "config") and call.caller is None and not unfit:
@@ -306,7 +308,20 @@ def _read_results(modules: Mapping[str, Module], evaluation: Evaluation, samples
         for index, names in rank_only_names(reader).items():
             if index in outcomes.good:
                 results[(call.path, index)].loose = names
+    for (path, index), result in results.items():
+        other_rank = result.bad is not None and result.bad.reason == "rank"
+        if result.good and other_rank and _is_of_any_instance(modules[path], index):
+            result.good, result.bad, result.unknown = False, None, SOME_INSTANCES
     return dict(results)
+
+
+def _is_of_any_instance(module: Module, index: int) -> bool:
+    """Whether a claim is what a class's docstring says of a field: it may have one kind of its instances in mind.
+
+    Others are made for a part of a pytree, or hold a stack of what the text describes.
+    """
+    claim = module.claims[index]
+    return claim.notation == "docstring" and module.sites[claim.sites[0]].kind == "field"
 
 
 def _misfits(reader: CallReader, outcomes: ClaimOutcomes) -> dict[int, Mismatch]:
@@ -334,6 +349,27 @@ def _is_chance(mismatch: Mismatch, reader: CallReader, evaluation: Evaluation) -
     if not size.isdigit() or int(size) in admitted:
         return False
     return any(_is_owed(int(size), number) for number in numbers if number >= _SMALLEST_OWED)
+
+
+def _made_of_themselves(reader: CallReader, evaluation: Evaluation) -> set[int]:
+    """The comments and docstrings of parameters whose arguments were made for this call as nothing else describes them.
+
+    Such an argument can contradict only what was made up with it, as the size that a constructor's local has.
+    """
+    if reader.call.caller is not None or not is_invented_call(evaluation):
+        return set()
+    module = reader.module
+    by_site: dict[int, list[int]] = defaultdict(list)
+    for index, claim in enumerate(module.claims):
+        if claim.sites and claim.sites[0] in reader.seen and module.sites[claim.sites[0]].kind == "param":
+            by_site[claim.sites[0]].append(index)
+    alone = (indices[0] for indices in by_site.values() if len(indices) == 1)
+    return {index for index in alone if module.claims[index].notation != "annotation"}
+
+
+def is_invented_call(evaluation: Evaluation) -> bool:
+    """Whether its first call got arguments that we made, as annotations, comments or names have them."""
+    return evaluation.origin in ("function", "model")
 
 
 def _is_owed(size: int, number: int) -> bool:

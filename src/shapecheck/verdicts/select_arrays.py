@@ -65,6 +65,10 @@ def select_described(claim: Claim, value: Value) -> list[list[SelectedArray]]:
     if claim.notation == "docstring" and isinstance(picked, TreeValue) and picked.kind == "tuple":
         # "The output is an array of shape ...", and what is returned with it is described elsewhere.
         return [leaves, *([SelectedArray(each)] for each in picked.children if isinstance(each, ArrayValue))]
+    if claim.each and isinstance(picked, TreeValue) and picked.kind == "tuple":
+        # `logits, metrics = f(x)  # (b, t)` leaves out a dict of metrics, or a loss.
+        plain = [SelectedArray(each) for each in picked.children if isinstance(each, ArrayValue) and each.shape]
+        return [leaves, plain] if plain else [leaves]
     return [leaves]
 
 

@@ -95,7 +95,7 @@ def _ballot(reader: CallReader, claim: Claim, observation: Observation, dropped:
         sizes = reader.candidates(name, observation.names)
         outer = reader.outer_lookup(name)
         size = sizes[0] if sizes else outer
-        if size is not None:
+        if size is not None and not (sizes and reader.is_setting(claim, name, observation.names)):
             known[name] = size
     bindings = replace(reader.memo, single=known)
     result = match(spec, shape[dropped:], bindings, env=known, count=reader.samples.count, defer=True)

@@ -20,6 +20,7 @@ from shapecheck.evaluate.inputs.nested_arguments import heads
 from shapecheck.evaluate.inputs.own_signature import without_cache
 from shapecheck.evaluate.inputs.reached_models import reached_models
 from shapecheck.evaluate.inputs.signature_facts import (
+    admits_several_ranks,
     annotated_original,
     bind_arguments,
     code_integers,
@@ -251,7 +252,7 @@ class CallBuilder:
     ) -> CallSpec:
         described = self.models.described(function)
         specs = specs_of(function, described)
-        vague = any(map(says_nothing, specs))
+        vague = any(map(says_nothing, specs)) or admits_several_ranks(function)
         constants = constants_of(function, specs, [d.spec for d in described.values()])
         divisors = code_integers(function)
 

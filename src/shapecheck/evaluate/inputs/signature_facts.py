@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import sys
+import types
+import typing
 from collections.abc import Iterator, Mapping, Sequence
 from types import CodeType
 from typing import Any
@@ -70,6 +72,24 @@ def says_nothing(text: str) -> bool:
     """Whether a spec is `...` alone: how many axes there are to be is anybody's guess."""
     dims = parse_spec(text).dims
     return len(dims) == 1 and isinstance(dims[0], AnyDims)
+
+
+def admits_several_ranks(function: Any) -> bool:
+    """Whether some parameter may have one of several numbers of axes: `Float[Array, "d"] | Float[Array, "d d"]`.
+
+    The code rarely treats them all alike, and the names of such an alias are seldom those of the other arguments.
+    """
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return False
+    for name, parameter in parameters.items():
+        annotation = annotation_of(function, name, parameter.annotation)
+        if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+            found = (array_type(member) for member in typing.get_args(annotation))
+            if len({len(parse_spec(each.shape).dims) for each in found if each is not None}) > 1:
+                return True
+    return False
 
 
 def constants_of(function: Any, specs: Sequence[str], described: Sequence[str]) -> dict[str, int]:
