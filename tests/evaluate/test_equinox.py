@@ -158,7 +158,7 @@ class Mlp(eqx.Module):
         self.b = eqx.nn.Linear(d_model, hidden, key=k2)
     def __call__(self, x: Float[Array, "d_model"]) -> Float[Array, "d_model"]: ~unreached
         h = self.a(x)  # (hidden,) ~unreached
-        return self.b(h) ~SC301
+        return self.b(h) ~SC305
 """,
     "submodules.py": """
 class Embed(eqx.Module):

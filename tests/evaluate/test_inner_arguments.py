@@ -48,7 +48,7 @@ class Net(eqx.Module):
     def __init__(
         self,
         config: Config,
-        again: Optional[Config] = Config(root=40, file=1, select=Attention(3, 5)),  # noqa: UP045
+        again: Optional[Config] = Config(40, 1, Attention(3, 5)),  # noqa: UP045
         options: Options = Options(7),  # noqa: B008
         plain: Plain | None = None,
         loose: Any = None,
@@ -108,7 +108,7 @@ def test_names_that_are_not_there_are_told(name: str, said: str) -> None:
 
 def test_what_is_given_twice_is_told() -> None:
     with pytest.raises(ExampleError, match=r"config is given whole, and config.depth too: leave one of them out"):
-        made(config=Config(root=3), config__depth=4)
+        made(config=Config(3), config__depth=4)
 
 
 def test_sizes_that_are_given_are_known_by_their_names() -> None:

@@ -80,7 +80,7 @@ def test_disasters_at_import_are_their_modules_own(tmp_path: Path) -> None:
     assert found["e_syntax.py"][0] == "SC303"
     assert found["h_interrupts.py"] == ("SC303", "KeyboardInterrupt: from the module")
     # the module that imports the culprit is told so, and the worker does not die a second time
-    assert found["f_imports_a.py"] == ("SC303", "WorkerEndedError: a_exit ended the process with exit status 7")
+    assert found["f_imports_a.py"] == ("SC303", "CulpritImportError: a_exit ended the process with exit status 7")
 
 
 def test_an_endless_loop_ends_at_the_time_limit_even_if_it_swallows_exceptions(tmp_path: Path) -> None:

@@ -18,7 +18,8 @@ CLEAN, FINDINGS, FAILED, INTERRUPTED = 0, 1, 2, 130
 
 def require_paths(paths: Sequence[Path]) -> None:
     """Raise UsageError for a path that is neither a file nor a folder."""
-    commands = getattr(click.get_current_context().find_root().command, "commands", {})
+    root = click.get_current_context().find_root()
+    commands = root.command.list_commands(root) if isinstance(root.command, click.Group) else ()
     for path in paths:
         if not path.exists():
             near = difflib.get_close_matches(str(path), commands, n=1)
