@@ -196,6 +196,73 @@ TRAILING = {
     ),
     "two statements on a line": ("x = f(a); y = g(a)  # (b, t)", ["[b t]: value g(a)"]),
     "wide characters before it": ('y = f("日本", "é")  # (b, t)', ['[b t]: value f("日本", "é")']),
+    "behind brackets that only group: what stands in them": (
+        """
+        out = {
+            "mask": (
+                f(x)
+            ),  # (b, t)
+            "sum": (
+                a
+                + b
+            ),  # (b, s)
+        }
+        """,
+        ["[b t]: value f(x)", "[b s]: value a + b"],
+    ),
+    "behind a key or a keyword: the value to come": (
+        """
+        out = f({
+            "mask":  # (b, t)
+                g(x),
+        }, key=  # (b, s)
+            h(x),
+        )
+        """,
+        ["[b t]: value g(x)", "[b s]: value h(x)"],
+    ),
+    "behind the bracket of an entry's value: the whole value": (
+        """
+        out = {
+            "ids": jnp.array([  # (b, t)
+                a,
+            ]),
+            "rest": f(  # (b, s)
+                a,
+            ).sum(0),
+        }
+        """,
+        ["[b t]: value jnp.array([ a, ])", "[b s]: value f( a, ).sum(0)"],
+    ),
+    "in an index, a comparison, a choice": (
+        """
+        y = x[
+            i,  # (b, t)
+        ]
+        z = (
+            f(x)  # (b, t)
+            if a
+            else g(x)  # (b, s)
+        )
+        w = h(
+            a < b  # (b, t)
+        )
+        """,
+        ["[b t]: value i", "[b t]: value f(x)", "[b s]: value g(x) | value f(x) if a else g(x)", "[b t]: value a < b"],
+    ),
+    "behind a clause that is no statement, or a decorator": (
+        """
+        y = f(x)
+        try:
+            y = g(x)
+        except ValueError:  # (b, t)
+            pass
+        @h  # (b, t)
+        def k():
+            pass
+        """,
+        [],
+    ),
 }
 
 HEADERS = {
@@ -253,6 +320,38 @@ HEADERS = {
         ["[b t]: param x"],
     ),
     "a body on the header's line": ("def f(x): return g(x)  # (b, t)", ["[b t]: value g(x)"]),
+    "the last parameter, where the others have comments too": (
+        """
+        def f(x,  # (b, t)
+              y):  # (b, s)
+            pass
+        def g(x,
+              y):  # (b, s)
+            pass
+        def h(x,  # (b, t)
+              y) -> Array:  # (b, s)
+            pass
+        """,
+        ["[b t]: param x", "[b s]: param y | return", "[b s]: return | param y", "[b t]: param x", "[b s]: return"],
+    ),
+    "a comment on the header's line, and one below it": (
+        """
+        def f(x):  # (b, t)
+            # (b, s)
+            y = g(x)
+        """,
+        ["[b t]: return | param x", "[b s]: value g(x)"],
+    ),
+    "an argument in the header of a loop": (
+        """
+        for x in zip(
+            f(y),  # (b, t)
+            g(y),  # (b, s)
+        ):
+            pass
+        """,
+        ["[b t]: value f(y)", "[b s]: value g(y)"],
+    ),
 }
 
 OWN_LINE = {
@@ -445,6 +544,73 @@ OWN_LINE = {
         scores = f(q, k)
         """,
         ["[b t t]: value f(q, k)"],
+    ),
+    "an argument, not what else ends on its line": (
+        """
+        y = f(
+            g(x),
+            # (b, t)
+            h(x), k(x)))
+        """.replace(")))", "))"),
+        ["[b t]: value h(x)"],
+    ),
+    "above a link of a chain, or an operand: that, or what it comes to": (
+        """
+        y = (
+            f(x)
+            # (b, t)
+            .sum(0)[0].T
+            .mean(1)
+        )
+        z = (
+            a
+            # (b, t)
+            + f(b)
+            + c
+        )
+        """,
+        ["[b t]: value f(x)  .sum(0)[0].T", "[b t]: value f(b) | value a  + f(b)"],
+    ),
+    "above an entry: its value": (
+        """
+        out = {
+            # (b, t)
+            "mask": f(x),
+            # (b, s)
+            **g(x),
+        }
+        """,
+        ["[b t]: value f(x)", "[b s]: value g(x)"],
+    ),
+    "the end of the branch, whatever follows further out": (
+        """
+        def f(x):
+            if a:
+                y = g(x)
+                # (b, t)
+            return y
+        """,
+        ["[b t]: value g(x)"],
+    ),
+    "of a paragraph that ends where a branch ends with a comment": (
+        """
+        # (b, t)
+        y = f(x)
+        if a:
+            y = g(y)
+            # Nothing more.
+        y = h(y)
+        """,
+        ["[b t]: value f(x) | y after 4"],
+    ),
+    "nothing, if it is indented unlike what stands around it": (
+        """
+        def f(x):
+            y = g(x)
+        # (b, t)
+            z = h(y)
+        """,
+        [],
     ),
 }
 

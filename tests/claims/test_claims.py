@@ -185,3 +185,19 @@ def test_no_suppressions(read, comment):
 def test_a_suppressed_comment_is_still_a_claim(read):
     module = read("y = f(x)  # (b, t)  # shapecheck: ignore[SC201]\n")
     assert [c.spec for c in module.claims] == ["b t"]
+
+
+def test_what_libcst_cannot_read_is_told_and_annotations_are_claims_all_the_same(read):
+    module = read(
+        'from jaxtyping import Array, Float\ny: Float[Array, "b t"] = f(x)  # (b, t), (b, s)\nz = a'
+        + " + a" * 900
+        + "\n"
+    )
+    assert [(claim.notation, claim.spec, claim.sure, bool(claim.unread)) for claim in module.claims] == [
+        ("annotation", "b t", True, False),
+        ("comment", "b t", False, True),
+        ("comment", "b s", False, True),
+    ]
+    (problem,) = module.problems
+    assert (problem.code, problem.span.line) == ("", 2)
+    assert problem.message.endswith("the statement on line 3 nests too deeply for libcst")

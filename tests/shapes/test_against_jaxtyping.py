@@ -231,7 +231,7 @@ def _is_malformed(axis: str) -> bool:
     "spec", ["{self.n}", "{self.n}*2 d", "{self.w.shape[0]}", "{self.w.ndim}+1 _", "{len(self.w)}-1"]
 )
 def test_braces_are_the_arguments_of_the_call(spec: str) -> None:
-    class Owner:
+    class CommentOwner:
         def __init__(self) -> None:
             self.n = 3
             self.w = np.empty((4, 5))
@@ -240,10 +240,10 @@ def test_braces_are_the_arguments_of_the_call(spec: str) -> None:
     shapes = [(n,) for n in range(8)] + [(n, 2) for n in range(8)]
 
     @jaxtyped(typechecker=None)
-    def called(self: Owner) -> None:
+    def called(self: CommentOwner) -> None:
         accepted.extend(s for s in shapes if is_instance(np.empty(s), Shaped[np.ndarray, spec]))
 
-    called(Owner())
+    called(CommentOwner())
     env = {"self.n": (3,), "self.w.shape[0]": (4,), "self.w.ndim": (2,), "len(self.w)": (4,)}
     parsed = parse_spec(spec, strict=True)
     assert len(accepted) > 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from shapecheck.claims.brackets import Bracket
@@ -16,8 +16,10 @@ from shapecheck.claims.comment_text import Segment
 from shapecheck.claims.literal_tuples import has_entries, is_listed, repeats_values
 from shapecheck.model import Claim, Problem, Selector
 from shapecheck.shapes import print_spec
+from shapecheck.syntax.comment_tokens import Comment
+from shapecheck.syntax.owners import Behind, Between, CommentOwner, Inside, UnreadableError
 from shapecheck.syntax.scopes import PlacedStatement, Tables
-from shapecheck.syntax.source_text import Comment, SourceText, position_of
+from shapecheck.syntax.source_text import SourceText, position_of
 
 _SHORT = 4  # words in front of a shape: more than these are a sentence, which may speak of anything
 _PARAGRAPH = 6  # statements below a comment that heads them
@@ -51,20 +53,57 @@ class CommentClaimReader:
         self.sites = sites
         self.known = known
         self.new_group = new_group
-        self.anchors = CommentTargets(source, tables)
         self.labels = CommentLabels(tables)
-        self._trailed: set[int] = set()  # lines with a shape behind their code
+        self._owners: Mapping[Comment, CommentOwner] = {}
+        self.anchors = CommentTargets(source, tables, {})
+        self._trailed: set[ast.stmt] = set()  # statements with a shape behind their code
         self.problems: list[Problem] = []
 
     def claims(self) -> list[Claim]:
         """All claims of comments, in order."""
         lines, self.problems = read_lines(self.source.comments, self.known)
-        self._trailed = {line.comment.line for line in lines if not line.comment.own_line}
+        try:
+            self._owners = self._read_owners([line.comment for line in lines])
+            self.anchors = CommentTargets(self.source, self.tables, self._owners)
+        except UnreadableError as error:
+            reason = f"the shape comments of this file are not checked: {error}"
+            self.problems = [*self.problems, Problem("", comment_span(lines[0].comment, 0, 1), reason)]
+            return [claim for line in lines for claim in self._unread(line, reason)]
+        beside = ((comment, owner) for comment, owner in self._owners.items() if not isinstance(owner, Between))
+        self._trailed = {owner.statement for comment, owner in beside if not comment.own_line}
         for line in lines:
             for stated in line.stated:
                 if stated.segment.marked and stated.segment.prose <= _SHORT:
                     self.known.update(stated.segment.names)
         return [claim for line in lines for draft in self._drafts(line) for claim in self._claims(line.comment, draft)]
+
+    def _read_owners(self, candidates: Sequence[Comment]) -> Mapping[Comment, CommentOwner]:
+        """What these comments hang on."""
+        if not candidates or self.source.tree is None:
+            return {}
+        from shapecheck.syntax.comment_owners import comment_owners  # noqa: PLC0415  # loads libcst
+
+        return comment_owners(self.source.text, self.source.tree, self.source.comments, set(candidates))
+
+    def _unread(self, line: CommentLine, reason: str) -> Iterator[Claim]:
+        """The shapes of a comment of which nobody knows what it hangs on."""
+        for stated in line.stated:
+            for shape in stated.segment.shapes:
+                span = comment_span(line.comment, stated.offset + shape.start, stated.offset + shape.end)
+                spec = print_spec(shape.spec)
+                yield Claim(
+                    path=self.source.path,
+                    span=span,
+                    notation="comment",
+                    text=shape.text,
+                    spec=spec,
+                    dtype=shape.dtype,
+                    target="?",
+                    scope=0,
+                    sites=(),
+                    sure=False,
+                    unread=reason,
+                )
 
     def _drafts(self, line: CommentLine) -> Iterator[_Draft]:
         placed, targets = self._targets(line)
@@ -92,12 +131,14 @@ class CommentClaimReader:
 
     def _targets(self, line: CommentLine) -> tuple[PlacedStatement | None, list[CommentTarget]]:
         """The statement whose scope counts, and what a shape without label may describe, the most natural first."""
-        comment = line.comment
-        if not comment.own_line:
-            placed, target = self.anchors.trailing_target(comment)
+        owner = self._owners.get(line.comment)
+        if isinstance(owner, Behind):
+            placed = self.tables.by_node[owner.statement]
+            target = self.anchors.behind(line.comment, placed)
             return placed, [] if target is None else [target]
-        placed, target = self.anchors.inside(comment)
-        if placed is not None:
+        if isinstance(owner, Inside):
+            placed = self.tables.by_node[owner.statement]
+            target = self.anchors.inside(line.comment, placed, owner)
             return placed, [] if target is None else [target]
         following, previous = self._neighbours(line)
         found = [self.anchors.statement(each) for each in (following, previous) if each is not None]
@@ -107,25 +148,13 @@ class CommentClaimReader:
         return following or previous, targets
 
     def _neighbours(self, line: CommentLine) -> tuple[PlacedStatement | None, PlacedStatement | None]:
-        """The statement below a comment on a line of its own and the one directly above, if they stand in its block."""
-        column = len(line.comment.code.encode("utf-8", "surrogatepass"))
-        following = self.tables.after(line.comment.line)
-        if following is not None and (
-            following.node.col_offset != column or self._is_separated(line, following, column)
-        ):
-            following = None
-        previous = self.tables.at_or_before(line.comment.line)
-        if previous is not None and (
-            (previous.node.end_lineno or 0) != line.first - 1 or previous.node.col_offset != column or previous.compound
-        ):
-            previous = None
-        return following, previous
-
-    def _is_separated(self, line: CommentLine, following: PlacedStatement, column: int) -> bool:
-        """Whether something further out, such as `else:`, stands between a comment and a statement below it."""
-        between = self.source.lines[line.last : following.node.lineno - 1]
-        texts = (text for text in between if text.strip() and not text.lstrip().startswith("#"))
-        return any(len(text) - len(text.lstrip()) < column for text in texts)
+        """The statement below a comment on a line of its own and the simple one directly above it."""
+        owner = self._owners.get(line.comment)
+        if not isinstance(owner, Between) or not owner.aligned:
+            return None, None
+        following = self.tables.by_node[owner.paragraph[0]] if owner.paragraph else None
+        previous = self.tables.by_node[owner.above] if owner.above is not None and not owner.blank_above else None
+        return following, None if previous is None or previous.compound else previous
 
     def _of_segment(
         self, line: CommentLine, stated: PlacedSegment, placed: PlacedStatement, targets: list[CommentTarget]
@@ -223,8 +252,8 @@ class CommentClaimReader:
 
     def _is_far(self, line: CommentLine) -> bool:
         """Whether a blank line parts the comment from what follows it."""
-        following = self.source.lines[line.last : line.last + 1]
-        return bool(following) and not following[0].strip()
+        owner = self._owners.get(line.comment)
+        return isinstance(owner, Between) and owner.blank_below
 
     def _one_by_one(self, line: CommentLine, segment: Segment, first: CommentTarget) -> tuple[CommentTarget, ...]:
         """The values of as many assignments as a comment above them has shapes, none if there are not just as many."""
@@ -272,20 +301,16 @@ class CommentClaimReader:
 
     def _is_trailed(self, statement: PlacedStatement) -> bool:
         """Whether a shape stands behind a statement."""
-        return not self._trailed.isdisjoint(range(statement.node.lineno, statement.header_end + 1))
+        return statement.node in self._trailed
 
-    def _paragraph(self, line: CommentLine) -> Iterator[PlacedStatement]:
+    def _paragraph(self, line: CommentLine) -> list[PlacedStatement]:
         """The statements below the first one under a heading comment, down to the next blank line or comment."""
-        following, _ = self._neighbours(line)
-        if following is None or self.tables.scopes[following.scope].kind == "class":
-            return
-        end = following.node.lineno
-        for count, other in enumerate(self.tables.block_from(following)):
-            if other.node.lineno > end or count == _PARAGRAPH:
-                return
-            end = (other.node.end_lineno or other.node.lineno) + 1
-            if count:
-                yield other
+        owner = self._owners.get(line.comment)
+        if not isinstance(owner, Between) or not owner.aligned:
+            return []
+        statements = [self.tables.by_node[each] for each in owner.paragraph]
+        in_class = bool(statements) and self.tables.scopes[statements[0].scope].kind == "class"
+        return [] if in_class else statements[1:_PARAGRAPH]
 
     def _claims(self, comment: Comment, draft: _Draft) -> Iterator[Claim]:
         """The claims that the shapes of a segment make of a value: one, alternatives, or one for each element."""

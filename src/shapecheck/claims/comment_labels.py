@@ -10,8 +10,8 @@ from dataclasses import replace
 from shapecheck.claims.claim_sites import SiteKey, When, name_place
 from shapecheck.claims.comment_targets import CommentTarget
 from shapecheck.claims.comment_text import Segment
+from shapecheck.syntax.comment_tokens import Comment
 from shapecheck.syntax.scopes import Function, PlacedStatement, Tables
-from shapecheck.syntax.source_text import Comment
 
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 

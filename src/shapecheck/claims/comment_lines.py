@@ -11,7 +11,7 @@ from shapecheck.claims.lead_words import spoils
 from shapecheck.claims.malformed_comments import find_malformed
 from shapecheck.claims.split_comment import looks_like_code, split_comment
 from shapecheck.model import Problem, Span
-from shapecheck.syntax.source_text import Comment
+from shapecheck.syntax.comment_tokens import Comment
 
 _DEFINITION = re.compile(r"(?:async\s++)?+(?:def|class)\s++\w++\s*+[(:\[]|@\w")
 _SENTENCE_ENDS = re.compile(r"[.:;!?)\]}]\s*$")

@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 import ast
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from shapecheck.claims.asserted_value import is_no_array, left_by, speaks, subject
 from shapecheck.claims.claim_sites import SiteKey, name_place, value_place
-from shapecheck.claims.expressions_by_line import (
-    Lines,
-    ScopedExpression,
-    header_nodes,
-    index_lines,
-    outermost,
-    right_operands,
-    roots,
-)
 from shapecheck.claims.known_dims import shape_of
+from shapecheck.syntax.comment_tokens import Comment
+from shapecheck.syntax.owners import CommentOwner, Inside
 from shapecheck.syntax.scopes import Function, PlacedStatement, Tables, arguments, dotted_name
-from shapecheck.syntax.source_text import Comment, SourceText
+from shapecheck.syntax.source_text import SourceText
 
 _NAME_LENGTH = 40
-_OPERATORS = " \t(+-*/%@&|^<>"
-_OPENING = ("(", "[", "{")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_INNER = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,38 +45,33 @@ class CommentTarget:
 class CommentTargets:
     """Finds what comments stand at, in one file."""
 
-    def __init__(self, source: SourceText, tables: Tables) -> None:
+    def __init__(self, source: SourceText, tables: Tables, owners: Mapping[Comment, CommentOwner]) -> None:
         self.source = source
         self.tables = tables
-        self._lines: dict[int, Lines] = {}
-        self._ends: dict[int, int] = {}
-        self._parameters: dict[int, dict[int, str]] = {}
+        inside = (owner for owner in owners.values() if isinstance(owner, Inside))
+        self._with_parameters = {owner.statement for owner in inside if owner.parameter}
 
-    def trailing_target(self, comment: Comment) -> tuple[PlacedStatement | None, CommentTarget | None]:
-        """The statement on whose line a comment trails, and what it describes there."""
-        placed = self.tables.at_or_before(comment.line)
-        if placed is None or comment.line > self._own_end(placed):
-            return None, None
+    def behind(self, comment: Comment, placed: PlacedStatement) -> CommentTarget | None:
+        """What a comment describes that stands behind a statement, or behind the colon of its header."""
         if isinstance(placed.node, _FUNCTIONS):
-            return placed, self._in_header(placed, placed.node, comment)
-        if comment.line < self._own_end(placed) or (placed.compound and not comment.code.rstrip().endswith(":")):
-            return placed, self._inside(placed, comment)
-        if isinstance(placed.node, ast.ClassDef):
-            return placed, None
-        return placed, self.statement(placed)
+            return self._behind_header(placed, placed.node, comment)
+        return None if isinstance(placed.node, ast.ClassDef) else self.statement(placed)
 
-    def inside(self, comment: Comment) -> tuple[PlacedStatement | None, CommentTarget | None]:
-        """For a comment on a line of its own: the statement in whose brackets it stands, and what comes next there."""
-        placed = self.tables.at_or_before(comment.line)
-        if placed is None or placed.node.lineno >= comment.line or not self._is_within(placed, comment.line):
-            return None, None
-        line = self._next_code(comment.line)
+    def inside(self, comment: Comment, placed: PlacedStatement, owner: Inside) -> CommentTarget | None:
+        """What a comment describes that stands inside a statement or header."""
         if isinstance(placed.node, _FUNCTIONS):
-            return placed, self._parameter(placed, placed.node, line)
-        lines = self._index(placed)
-        # Above the first link of a method chain it may be about the whole chain or about that link.
-        found = [f for f in (lines.starting.get(line), lines.ending.get(line)) if f is not None]
-        return placed, _join_targets([t for t in (self._expression(placed, f) for f in found) if t is not None])
+            return self._parameter(placed, placed.node, owner.parameter)
+        outermost = next(iter((*owner.enclosing, *owner.before[::-1], *owner.after)), None)
+        if outermost not in _roots(placed.node):
+            return None
+        loop = (*placed.loop, *(each.lineno for each in owner.enclosing if isinstance(each, _INNER)))
+        if comment.own_line:
+            return self._first(placed, loop, _readings_below(owner))
+        if owner.opened is not None:
+            if comment.line == placed.node.lineno and not placed.compound:
+                return self.statement(placed)
+            return self._first(placed, loop, [_opened_expression(owner, owner.opened, comment.line)])
+        return self._first(placed, loop, _readings_behind(owner, comment.line))
 
     def statement(self, placed: PlacedStatement) -> CommentTarget | None:
         """What a comment describes that speaks of a whole statement."""
@@ -221,19 +208,23 @@ class CommentTargets:
         operand = subject(test)
         return self._after(placed, operand) if operand is not None else None
 
-    def _in_header(self, placed: PlacedStatement, node: Function, comment: Comment) -> CommentTarget | None:
-        """A parameter's line, or the line on which the header ends: the return."""
-        if not comment.code.rstrip().endswith(":"):
-            return self._parameter(placed, node, comment.line)
+    def _behind_header(self, placed: PlacedStatement, node: Function, comment: Comment) -> CommentTarget:
+        """Behind the header of a function: what it returns, or the parameter on whose line the header ends.
+
+        It is that parameter where those above have comments of their own.
+        """
         scope = self.tables.scope_of[node.lineno, node.col_offset]
-        places = [SiteKey(kind="return", scope=scope)]
-        alone = comment.line == node.lineno and node.returns is None
-        parameters = [a.arg for a in arguments(node) if a.arg not in {"self", "cls"}]
-        if alone and len(parameters) == 1:
-            places.append(SiteKey(kind="param", scope=scope, position=None, name=parameters[0]))
-        return CommentTarget(
-            scope=scope, name="the returned value", places=tuple(places), statement=placed, unsure=alone
-        )
+        site = SiteKey(kind="return", scope=scope)
+        returned = CommentTarget(scope=scope, name="the returned value", places=(site,), statement=placed)
+        beside = [a for a in arguments(node) if a.end_lineno == comment.line and a.arg not in {"self", "cls"}]
+        alone = comment.line == node.lineno
+        if node.returns is not None or not beside:
+            return replace(returned, unsure=alone and node.returns is None)
+        place = SiteKey(kind="param", scope=scope, name=beside[-1].arg)
+        parameter = CommentTarget(scope=scope, name=beside[-1].arg, places=(place,), statement=placed)
+        if not alone:
+            return _join_readings([parameter, returned] if node in self._with_parameters else [returned, parameter])
+        return replace(_join_readings([returned, parameter]) if len(beside) == 1 else returned, unsure=True)
 
     def signature(self, placed: PlacedStatement) -> tuple[CommentTarget, ...]:
         """What a function takes, in order, and what it returns; nothing for other statements."""
@@ -246,70 +237,25 @@ class CommentTargets:
         sites.append(("the returned value", SiteKey(kind="return", scope=scope)))
         return tuple(CommentTarget(scope=scope, name=name, places=(site,), statement=placed) for name, site in sites)
 
-    def _parameter(self, placed: PlacedStatement, node: Function, line: int) -> CommentTarget | None:
-        """The last parameter on a line of a header."""
+    def _parameter(self, placed: PlacedStatement, node: Function, name: str) -> CommentTarget | None:
         scope = self.tables.scope_of[node.lineno, node.col_offset]
-        if scope not in self._parameters:
-            self._parameters[scope] = {
-                number: argument.arg
-                for argument in arguments(node)
-                for number in range(argument.lineno, (argument.end_lineno or argument.lineno) + 1)
-            }
-        name = self._parameters[scope].get(line)
-        if name is None:
+        if not name:
             return None
-        return CommentTarget(
-            scope=scope,
-            name=name,
-            places=(SiteKey(kind="param", scope=scope, position=None, name=name),),
-            statement=placed,
-        )
+        place = SiteKey(kind="param", scope=scope, name=name)
+        return CommentTarget(scope=scope, name=name, places=(place,), statement=placed)
 
-    def _inside(self, placed: PlacedStatement, comment: Comment) -> CommentTarget | None:
-        """The largest expression that ends on the comment's line, or the one whose bracket opens there."""
-        lines = self._index(placed)
-        code = comment.code.rstrip()
-        if code.endswith(_OPENING):
-            column = len(code.encode("utf-8", "surrogatepass")) - 1
-            if comment.line == placed.node.lineno and not placed.compound:
-                return self.statement(placed)
-            found = lines.opening.get((comment.line, column))
-            if found is None:
-                found = lines.starting.get(self._next_code(comment.line))
-            else:
-                found = outermost(found, lines.starting.get(comment.line))
-        else:
-            found = lines.ending.get(comment.line)
-            if found is not None:
-                return self._operand(placed, lines, found, comment.line)
-        return self._expression(placed, found) if found is not None else None
-
-    def _operand(
-        self, placed: PlacedStatement, lines: Lines, found: ScopedExpression, line: int
+    def _first(
+        self, placed: PlacedStatement, loop: tuple[int, ...], readings: Iterable[ast.expr]
     ) -> CommentTarget | None:
-        """Of `- b  # (k,)` in a long sum: the operand, or what the sum has come to on that line, or the whole sum."""
-        operands = [
-            ScopedExpression(each, found.loop) for each in right_operands(found.node) if self._begins_line(each)
-        ]
-        operands.sort(key=lambda operand: operand.node.lineno != line)
-        whole = lines.whole.get(found.node)
-        readings = [*operands, found, *([whole] if whole is not None else [])]
-        targets = [target for target in (self._expression(placed, each) for each in readings) if target is not None]
-        return _join_targets(targets)
+        """Expressions that one comment may describe, the most natural first."""
+        found = (self._expression(placed, loop, reading) for reading in readings)
+        targets = [target for target in found if target is not None]
+        return _join_readings(targets) if targets else None
 
-    def _begins_line(self, node: ast.expr) -> bool:
-        """Whether nothing but an operator stands in front of an expression on its line."""
-        span = self.source.span(node)
-        return not self.source.lines[span.line - 1][: span.column - 1].strip(_OPERATORS)
-
-    def _expression(self, placed: PlacedStatement, found: ScopedExpression) -> CommentTarget | None:
-        node, loop = found.node, found.loop
-        while isinstance(node, ast.Lambda | ast.Starred):
-            if isinstance(node, ast.Lambda):
-                loop = (*loop, node.lineno)
-                node = node.body
-            else:
-                node = node.value
+    def _expression(self, placed: PlacedStatement, loop: tuple[int, ...], node: ast.expr) -> CommentTarget | None:
+        while isinstance(node, ast.Lambda):
+            loop = (*loop, node.lineno)
+            node = node.body
         if is_no_array(node):
             return None
         scope = self.tables.function_scope(placed.scope)
@@ -328,52 +274,88 @@ class CommentTargets:
             name += "" if end is not None else " ..."
         return name if len(name) <= _NAME_LENGTH else f"{name[: _NAME_LENGTH - 3]}..."
 
-    def _own_end(self, placed: PlacedStatement) -> int:
-        """The last line of a statement, for a compound one that of its header."""
-        if not placed.compound:
-            return placed.header_end
-        if placed.place not in self._ends:
-            self._ends[placed.place] = self._find_end(placed)
-        return self._ends[placed.place]
 
-    def _find_end(self, placed: PlacedStatement) -> int:
-        last = max((n.end_lineno or n.lineno for n in header_nodes(placed.node)), default=placed.node.lineno)
-        for line in range(max(last, placed.node.lineno), placed.header_end + 1):
-            code = self._code(line)
-            if code.endswith(":"):
-                return line
-        return last
-
-    def _code(self, line: int) -> str:
-        """A line without its comment."""
-        comments = self.source.comments
-        text = self.source.lines[line - 1]
-        index = bisect_left(comments, line, key=lambda comment: comment.line)
-        if index < len(comments) and comments[index].line == line:
-            text = text[: comments[index].column]
-        return text.strip()
-
-    def _is_within(self, placed: PlacedStatement, line: int) -> bool:
-        end = self._own_end(placed) if placed.compound else placed.node.end_lineno or placed.node.lineno
-        return line < end
-
-    def _next_code(self, line: int) -> int:
-        """The next line that is neither blank nor a comment."""
-        while line < len(self.source.lines):
-            line += 1
-            text = self.source.lines[line - 1].strip()
-            if text and not text.startswith("#"):
-                return line
-        return line
-
-    def _index(self, placed: PlacedStatement) -> Lines:
-        if placed.place not in self._lines:
-            self._lines[placed.place] = index_lines(roots(placed.node), placed.loop)
-        return self._lines[placed.place]
-
-
-def _join_targets(targets: Sequence[CommentTarget]) -> CommentTarget | None:
+def _join_readings(targets: Sequence[CommentTarget]) -> CommentTarget:
     """The readings of one comment, the most natural first."""
-    if not targets:
-        return None
     return replace(targets[0], places=tuple(dict.fromkeys(place for each in targets for place in each.places)))
+
+
+def _roots(node: ast.stmt) -> list[ast.expr]:
+    """The expressions that a statement evaluates, without those of the statements inside it."""
+    if isinstance(node, ast.With | ast.AsyncWith):
+        return [item.context_expr for item in node.items]
+    found = (getattr(node, name, None) for name in ("value", "test", "iter", "subject", "exc", "msg"))
+    return [root for root in found if isinstance(root, ast.expr)]
+
+
+def _readings_below(owner: Inside) -> Iterator[ast.expr]:
+    """Below a comment on a line of its own: what begins there, and what that line adds to a chain or a sum."""
+    around = owner.enclosing[-1] if owner.enclosing else None
+    if owner.after:
+        first = owner.after[0]
+        yield first
+        parts = [operand for outer, operand in pairwise(owner.after) if _goes_on_below(outer, operand)]
+        yield from parts[-1:]
+        if isinstance(around, ast.BinOp) and around.right is first:
+            yield around
+    elif isinstance(around, ast.Attribute):
+        yield _link(owner.enclosing)
+    elif around is not None:
+        yield around
+
+
+def _goes_on_below(outer: ast.expr, operand: ast.expr) -> bool:
+    """Whether a chain or a sum goes on behind its first operand on a further line."""
+    if isinstance(outer, ast.BinOp):
+        return (operand.end_lineno or 0) < outer.right.lineno
+    return isinstance(outer, ast.Attribute) and operand.end_lineno != outer.end_lineno
+
+
+def _link(enclosing: Sequence[ast.expr]) -> ast.expr:
+    """Of the attribute around a comment the link of the chain: `.sum(0)` on a line of its own."""
+    *outer, link = enclosing
+    while outer:
+        parent = outer.pop()
+        called = isinstance(parent, ast.Call) and parent.func is link
+        taken = isinstance(parent, ast.Subscript) and parent.value is link
+        further = isinstance(parent, ast.Attribute) and parent.end_lineno == link.end_lineno
+        if not (called or taken or further):
+            break
+        link = parent
+    return link
+
+
+def _opened_expression(owner: Inside, opened: ast.expr, line: int) -> ast.expr:
+    """Of `jnp.array([` at the end of a line the whole call, not the list."""
+    if opened not in owner.enclosing:
+        return opened  # brackets around it alone
+    for each in reversed(owner.enclosing):
+        if each.lineno == line:
+            opened = each
+    return opened
+
+
+def _readings_behind(owner: Inside, line: int) -> Iterator[ast.expr]:
+    """Of `- b  # (k,)` in a long sum: the operand, or what the sum has come to on that line, or the whole sum."""
+    if not owner.before:
+        yield from owner.after[:1]  # behind `key=`
+        return
+    ended = whole = owner.before[-1]
+    operands = [operand for operand in _last_operands(ended) if operand.end_lineno == line]
+    yield from sorted(operands, key=lambda operand: operand.lineno != line)
+    yield ended
+    for each in reversed(owner.enclosing):
+        if not (isinstance(each, ast.BinOp) and each.left is whole):
+            break
+        whole = each
+    if whole is not ended:
+        yield whole
+
+
+def _last_operands(node: ast.expr) -> Iterator[ast.expr]:
+    """What stands last in an operation and begins a line there, from the largest on: b * c and c in a - b * c."""
+    while isinstance(node, ast.BinOp | ast.IfExp):
+        before, last = (node.left, node.right) if isinstance(node, ast.BinOp) else (node.test, node.orelse)
+        if (before.end_lineno or 0) < last.lineno:
+            yield last
+        node = last

@@ -47,11 +47,17 @@ class Project:
 
 @dataclass
 class Neighbours:
-    """The aliases that one file imports. `used` collects the files that were looked at on the way."""
+    """The aliases that one file imports.
+
+    `used` collects the files that were looked at on the way, `asked` all that were looked for, and `roots` the folders
+    where imports of a folder's files start: while these are the same, so is the answer.
+    """
 
     project: Project
     path: str
     used: set[str] = field(default_factory=set)
+    requested: set[str] = field(default_factory=set)
+    roots: dict[str, Sequence[str]] = field(default_factory=dict)
     _resolved: dict[tuple[str, ...], Alias | None] = field(default_factory=dict)
 
     def __call__(self, module: str, parts: Sequence[str]) -> Alias | None:
@@ -77,7 +83,9 @@ class Neighbours:
         names = file.names
         first, rest = parts[0], parts[1:]
         if not rest and (own := names.own_alias(first)) is not None:
-            there = replace(own.names, follow=Neighbours(self.project, file.path, self.used))
+            there = replace(
+                own.names, follow=Neighbours(self.project, file.path, self.used, self.requested, self.roots)
+            )
             return replace(own, names=there, origin=os.path.basename(file.path))
         if first in names.imported:
             module, name = names.imported[first]
@@ -93,12 +101,14 @@ class Neighbours:
         name = module.lstrip(".")
         level = len(module) - len(name)
         home = os.path.dirname(path)
-        folders = [home] if level else self.project.roots(home)
-        for folder in folders:
+        if not level:
+            self.roots[home] = self.project.roots(home)
+        for folder in [home] if level else self.roots[home]:
             for _ in range(level - 1):
                 folder = os.path.dirname(folder)  # noqa: PLW2901
             base = os.path.join(folder, *name.split(".")) if name else folder
             for candidate in (f"{base}.py", os.path.join(base, "__init__.py")):
+                self.requested.add(candidate)
                 found = self.project.file(candidate) if candidate != path else None
                 if found is not None:
                     return found

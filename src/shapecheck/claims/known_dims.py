@@ -7,7 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from shapecheck.claims.axis_words import words
-from shapecheck.syntax.scopes import Function, PlacedStatement, Tables, arguments, dotted_name, targets
+from shapecheck.syntax.name_chains import targets
+from shapecheck.syntax.scopes import Function, PlacedStatement, Tables, arguments, dotted_name
 
 _INTEGERS = frozenset({"int", "int | None", "Optional[int]"})
 

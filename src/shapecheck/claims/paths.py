@@ -7,12 +7,14 @@ from one of the two arms. A claim on such a value is about all of them, so that 
 from __future__ import annotations
 
 import ast
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from shapecheck.claims.claim_sites import SiteKey
 from shapecheck.model import Point, Switch
-from shapecheck.syntax.scopes import Function, PlacedStatement, Tables, arguments, dotted_name, target_names, targets
+from shapecheck.syntax.name_chains import targets
+from shapecheck.syntax.scopes import Function, PlacedStatement, Tables, arguments, dotted_name, target_names
 
 _ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
@@ -79,11 +81,16 @@ class PathReader:
             return self._arms_before(statement, place.name)
         return _arms(statement.node, place.name) if isinstance(statement.node, ast.If) else ()
 
+    def _last_statement(self, line: int) -> PlacedStatement | None:
+        """The last statement that starts on or before a line."""
+        place = bisect_right(self._tables.statements, line, key=lambda each: each.node.lineno)
+        return self._tables.statements[place - 1] if place else None
+
     def _of_expression(self, place: SiteKey) -> Sequence[Point]:
         """Those of a variable that is returned by its bare name."""
         if place.kind != "value" or place.position is None:
             return ()
-        statement = self._tables.at_or_before(place.position.line)
+        statement = self._last_statement(place.position.line)
         if statement is None or not isinstance(statement.node, ast.Return):
             return ()
         value = statement.node.value

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from shapecheck.model import Span, Suppression
-from shapecheck.syntax.source_text import Comment
+from shapecheck.syntax.comment_tokens import Comment
 
 _IGNORE = re.compile(
     r"#\s*+shapecheck:\s*+ignore(?P<file>-file)?+(?![\w-])\s*+(?:\[(?P<codes>[\w\s,]*+)\])?+", re.IGNORECASE

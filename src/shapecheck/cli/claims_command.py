@@ -21,7 +21,7 @@ def claims(paths: tuple[Path, ...], output_format: str, config_file: Path | None
     """List the claims in files and folders, as parsed, without importing anything."""
     from shapecheck import files  # noqa: PLC0415  # as in `check`
     from shapecheck.claims import claims_json  # noqa: PLC0415
-    from shapecheck.claims.module_reader import ModuleReader  # noqa: PLC0415
+    from shapecheck.commands.module_reader import ModuleReader  # noqa: PLC0415
 
     require_paths(paths)
     config = load(paths, file=config_file)

@@ -38,11 +38,11 @@ def check(
     if known is not None:
         return known
     # What most runs of a day do not need: they find nothing changed.
-    from shapecheck.claims.module_reader import ModuleReader  # noqa: PLC0415
     from shapecheck.commands.evaluation import EvaluationContext, check_locks, evaluate, report  # noqa: PLC0415
     from shapecheck.commands.module_plans import plan  # noqa: PLC0415
+    from shapecheck.commands.module_reader import ModuleReader  # noqa: PLC0415
 
-    reader = ModuleReader(config, dict(texts.values()))
+    reader = ModuleReader(config, dict(texts.values()), rerun.store if rerun is not None else None)
     modules = {shown: reader.read_file(file, text, shown) for shown, (file, text) in texts.items()}
     plans = [plan(file, modules[shown], config, text if stdin else None) for shown, (file, text) in texts.items()]
     memory = rerun.memory(plans) if rerun is not None else None

@@ -15,8 +15,8 @@ from typing import Any, BinaryIO
 
 from shapecheck import files
 from shapecheck.claims import read_module, read_notebook_context
-from shapecheck.claims.module_reader import ModuleReader
 from shapecheck.commands.module_plans import plan
+from shapecheck.commands.module_reader import ModuleReader
 from shapecheck.config import Config, ConfigError, load
 from shapecheck.model import Claim, Evaluation, Finding, Module
 from shapecheck.report import concise

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 
 from shapecheck.incremental.content_hash import content, may_yield, outline
 from shapecheck.incremental.name_references import Chain, Import, References, imports, references
-from shapecheck.incremental.side_effects import SideEffects, chain_of, target_names
+from shapecheck.incremental.side_effects import SideEffects, target_names
+from shapecheck.syntax.name_chains import name_chain, targets
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _TRY = (ast.Try, ast.TryStar)
@@ -196,16 +197,9 @@ def _bound_by_statement(node: ast.stmt) -> Iterator[str]:
         yield node.name
     elif isinstance(node, (ast.Import, ast.ImportFrom)):
         yield from (name for name, _ in imports(node))
-    elif isinstance(node, ast.Assign):
-        yield from (name for target in node.targets for name in target_names(target) if name)
-    elif isinstance(node, (ast.AnnAssign, ast.AugAssign, ast.For, ast.AsyncFor)):
-        yield from filter(None, target_names(node.target))
-    elif isinstance(node, (ast.With, ast.AsyncWith)):
-        yield from (
-            name for item in node.items if item.optional_vars for name in target_names(item.optional_vars) if name
-        )
     elif sys.version_info >= (3, 12) and isinstance(node, ast.TypeAlias):
         yield node.name.id
+    yield from (name for target in targets(node) for name in target_names(target) if name)
     for inner in _inner(node):
         yield from _bound_by_statement(inner)
 
@@ -252,7 +246,7 @@ def _is_for_scripts(node: ast.stmt) -> bool:
 
 def _is_for_typing(node: ast.stmt) -> bool:
     """`if TYPE_CHECKING:`, whose names stand for types in annotations only."""
-    chain = chain_of(node.test) if isinstance(node, ast.If) and not node.orelse else None
+    chain = name_chain(node.test) if isinstance(node, ast.If) and not node.orelse else None
     return chain is not None and chain[-1] == "TYPE_CHECKING"
 
 

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from shapecheck.syntax.name_chains import split_chain
+
 Chain = tuple[str, ...]
 
 
@@ -114,14 +116,11 @@ def _plain(node: ast.Import | ast.ImportFrom) -> list[ast.alias]:
 
 def _chain(node: ast.AST, found: References) -> list[ast.AST]:
     """Note an attribute chain; what is left to look at is what it starts from, if that is no name."""
-    names: list[str] = []
-    while isinstance(node, ast.Attribute):
-        names.insert(0, node.attr)
-        node = node.value
-    found.blind |= not _BLIND.isdisjoint(names)
-    if not isinstance(node, ast.Name):
-        return [node]
-    _note(found, (node.id, *names))
+    first, attributes = split_chain(node)
+    found.blind |= not _BLIND.isdisjoint(attributes)
+    if not isinstance(first, ast.Name):
+        return [first]
+    _note(found, (first.id, *attributes))
     return []
 
 

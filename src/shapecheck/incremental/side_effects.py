@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from shapecheck.incremental.name_references import Chain, Import, words
+from shapecheck.syntax.name_chains import name_chain, single_targets
 
 # Packages whose functions make values or wrap functions, and keep nothing of what they are given. Those that call
 # functions of the project at once are found out when they do: the worker tells which functions ran on import.
@@ -110,12 +111,12 @@ class SideEffects:
         """The function of the module that gets a rule: `f` in `f.defvjp(forward, backward)`, or under `@f.defjvp`."""
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             given = [*node.value.args, *(k.value for k in node.value.keywords)]
-            chain = chain_of(node.value.func)
+            chain = name_chain(node.value.func)
             if chain is not None and self._is_rule(chain) and all(map(self._pure, given)):
                 return chain[0]
         if isinstance(node, _FUNCTIONS):
             for decorator in node.decorator_list:
-                chain = chain_of(decorator.func if isinstance(decorator, ast.Call) else decorator)
+                chain = name_chain(decorator.func if isinstance(decorator, ast.Call) else decorator)
                 if chain is not None and self._is_rule(chain):
                     return chain[0]
         return None
@@ -137,7 +138,7 @@ class SideEffects:
 
     def _is_observed(self, node: ast.expr) -> bool:
         """Whether it changes a setting of JAX, in a test: what all tests leave of them is compared by itself."""
-        chain = chain_of(node.func) if isinstance(node, ast.Call) else None
+        chain = name_chain(node.func) if isinstance(node, ast.Call) else None
         return self.tests and chain is not None and self.external(chain).startswith("jax.config.")
 
     def _defines(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
@@ -161,7 +162,7 @@ class SideEffects:
         """() for a base class that makes no difference, its chain for one of the project, None for others."""
         if isinstance(node, ast.Subscript):
             return self.known_base(node.value)
-        chain = chain_of(node)
+        chain = name_chain(node)
         if chain is None:
             return None
         full = self.external(chain)
@@ -171,7 +172,7 @@ class SideEffects:
 
     def _assigns(self, node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> bool:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        if isinstance(node, ast.AugAssign) and chain_of(node.target) != ("__all__",):
+        if isinstance(node, ast.AugAssign) and name_chain(node.target) != ("__all__",):
             return False
         if any(
             name in ("__getattr__", "__dir__", "__class__", "") for target in targets for name in target_names(target)
@@ -182,7 +183,7 @@ class SideEffects:
 
     def _decorates(self, node: ast.expr) -> bool:
         call = isinstance(node, ast.Call)
-        chain = chain_of(node.func if isinstance(node, ast.Call) else node)
+        chain = name_chain(node.func if isinstance(node, ast.Call) else node)
         if chain is None:
             return False
         given = [*node.args, *(k.value for k in node.keywords)] if isinstance(node, ast.Call) else []
@@ -199,7 +200,7 @@ class SideEffects:
         return _STATEFUL.isdisjoint(full)
 
     def _external(self, node: ast.expr) -> str:
-        chain = chain_of(node)
+        chain = name_chain(node)
         return self.external(chain) if chain is not None else ""
 
     def _pure(self, node: ast.AST) -> bool:
@@ -219,7 +220,7 @@ class SideEffects:
 
     def _calls(self, node: ast.Call) -> bool:
         function = node.func
-        chain = chain_of(function)
+        chain = name_chain(function)
         if chain is not None:
             return self._is_builtin(chain, _BUILTIN_CALLS) or self._is_pure(chain)
         if not isinstance(function, ast.Attribute) or function.attr in _STATEFUL:
@@ -233,22 +234,9 @@ class SideEffects:
         return len(chain) == 1 and chain[0] in names and chain[0] not in self.defined and chain[0] not in self.imports
 
 
-def chain_of(node: ast.AST) -> Chain | None:
-    """`a.b.c` as ("a", "b", "c")."""
-    names: list[str] = []
-    while isinstance(node, ast.Attribute):
-        names.insert(0, node.attr)
-        node = node.value
-    return (node.id, *names) if isinstance(node, ast.Name) else None
-
-
 def target_names(target: ast.expr) -> list[str]:
     """The names that an assignment to `target` binds; "" stands for a part of something else."""
-    if isinstance(target, ast.Name):
-        return [target.id]
-    if isinstance(target, (ast.Tuple, ast.List)):
-        return [name for element in target.elts for name in target_names(element)]
-    return target_names(target.value) if isinstance(target, ast.Starred) else [""]
+    return [single.id if isinstance(single, ast.Name) else "" for single in single_targets(target)]
 
 
 def _is_plain(node: ast.expr) -> bool:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from shapecheck.claims.module_claims import claims_of
 from shapecheck.model import Module, Problem
 from shapecheck.rewrite.assertions import AssertionRewrite
-from shapecheck.rewrite.concrete import ConcreteFile, RewriteError
+from shapecheck.rewrite.concrete_file import ConcreteFile, RewriteError
 from shapecheck.rewrite.insertion import Insertion, insert
 from shapecheck.rewrite.jaxtyping_checks import JaxtypingChecks
 from shapecheck.rewrite.removal import remove_code

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from shapecheck.model import INSERTED
-from shapecheck.rewrite.concrete import Compound, ConcreteFile, Suite, leading_lines
+from shapecheck.rewrite.concrete_file import Compound, ConcreteFile, Suite, leading_lines
 from shapecheck.rewrite.spots import Spot
 
 LINE = "<line>"

@@ -8,7 +8,7 @@ from typing import TypeVar
 import libcst as cst
 
 from shapecheck.model import INSERTED
-from shapecheck.rewrite.concrete import Compound, ConcreteFile, RewriteError, leading_lines
+from shapecheck.rewrite.concrete_file import Compound, ConcreteFile, RewriteError, leading_lines
 from shapecheck.syntax.inserted_lines import InsertedCode
 
 _Line = TypeVar("_Line", cst.BaseStatement, cst.Decorator)

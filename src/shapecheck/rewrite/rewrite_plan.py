@@ -9,7 +9,7 @@ from shapecheck.claims.annotation_names import Names, read_names
 from shapecheck.model import Claim, Module
 from shapecheck.rewrite.annotation_code import AnnotationCode
 from shapecheck.rewrite.claim_targets import ClaimTargets
-from shapecheck.rewrite.concrete import ConcreteFile
+from shapecheck.rewrite.concrete_file import ConcreteFile
 from shapecheck.rewrite.inserted_imports import NeededImports
 from shapecheck.rewrite.insertion import Insertion
 from shapecheck.rewrite.insertion_points import StatementLayout

@@ -9,7 +9,7 @@ from typing import Literal
 
 import libcst as cst
 
-from shapecheck.rewrite.concrete import ConcreteFile, Suite, leading_lines
+from shapecheck.rewrite.concrete_file import ConcreteFile, Suite, leading_lines
 from shapecheck.rewrite.insertion_points import first_line, is_docstring
 from shapecheck.syntax.scopes import Function
 

@@ -1,1 +1,4 @@
-"""Concrete syntax: the text of a file, its scopes, and what tools have put into it."""
+"""Concrete syntax: comments and what they hang on, and the names that code binds.
+
+libcst is loaded by the modules that need it, and these are imported only for files that ask for it.
+"""

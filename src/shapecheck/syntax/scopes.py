@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from shapecheck.model import Scope, ScopeKind
+from shapecheck.syntax.name_chains import name_chain, single_targets, targets
 from shapecheck.syntax.source_text import position_of
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -40,27 +42,13 @@ class Tables:
     scopes: list[Scope] = field(default_factory=list)
     nodes: list[Function | ast.ClassDef | ast.Module] = field(default_factory=list)
     statements: list[PlacedStatement] = field(default_factory=list)
-    starts: list[int] = field(default_factory=list)
     scope_of: dict[tuple[int, int], int] = field(default_factory=dict)
     assigned: defaultdict[int, dict[str, list[int]]] = field(default_factory=lambda: defaultdict(dict))
 
-    def at_or_before(self, line: int) -> PlacedStatement | None:
-        """The last statement that starts on or before a line."""
-        place = bisect_right(self.starts, line)
-        return self.statements[place - 1] if place else None
-
-    def after(self, line: int) -> PlacedStatement | None:
-        """The first statement that starts behind a line."""
-        place = bisect_right(self.starts, line)
-        return self.statements[place] if place < len(self.statements) else None
-
-    def block_from(self, statement: PlacedStatement) -> Iterator[PlacedStatement]:
-        """The statement and those that follow it in its block."""
-        for other in self.statements[statement.place :]:
-            if other.block == statement.block:
-                yield other
-            elif other.node.col_offset < statement.node.col_offset:
-                return
+    @cached_property
+    def by_node(self) -> dict[ast.stmt, PlacedStatement]:
+        """Where each statement stands."""
+        return {statement.node: statement for statement in self.statements}
 
     def assignments(self, scope: int, name: str) -> Sequence[int]:
         """The places of the statements that assign a variable, or an attribute chain such as `self.w`, in a scope."""
@@ -146,7 +134,6 @@ def _place(tables: Tables, pending: _PendingBody, block: int) -> Iterator[Placed
             node=node, scope=pending.scope, loop=pending.loop, place=place, block=block, header_end=_header_end(node)
         )
         tables.statements.append(placed)
-        tables.starts.append(node.lineno)
         yield placed
 
 
@@ -216,39 +203,15 @@ def _note_assignments(tables: Tables, placed: PlacedStatement) -> None:
                 places.append(placed.place)
 
 
-def targets(node: ast.stmt) -> list[ast.expr]:
-    """The expressions that a statement assigns to."""
-    if isinstance(node, ast.Assign):
-        return node.targets
-    if isinstance(node, ast.AnnAssign | ast.AugAssign | ast.For | ast.AsyncFor):
-        return [node.target]
-    if isinstance(node, ast.With | ast.AsyncWith):
-        return [item.optional_vars for item in node.items if item.optional_vars is not None]
-    return []
-
-
 def target_names(target: ast.expr) -> Iterator[str]:
     """The variables and attribute chains that a target assigns, through tuples and stars."""
-    stack = [target]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, ast.Tuple | ast.List):
-            stack += reversed(node.elts)
-        elif isinstance(node, ast.Starred):
-            stack.append(node.value)
-        elif (name := dotted_name(node)) is not None:
-            yield name
+    return (name for single in single_targets(target) if (name := dotted_name(single)) is not None)
 
 
 def dotted_name(node: ast.expr) -> str | None:
     """The text of a variable or attribute chain, None for anything else."""
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    if not isinstance(node, ast.Name):
-        return None
-    return ".".join([node.id, *reversed(parts)])
+    chain = name_chain(node)
+    return None if chain is None else ".".join(chain)
 
 
 def is_generator(node: Function) -> bool:

@@ -4,35 +4,16 @@ from __future__ import annotations
 
 import ast
 import io
-import re
 import sys
 import tokenize
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from shapecheck.model import Position, Problem, Span
+from shapecheck.syntax.comment_tokens import Comment, find_comments
 
 _CONSEQUENCE = "so nothing in it is checked"
-
-
-@dataclass(frozen=True)
-class Comment:
-    """One comment: `line` from 1, `column` in characters from 0 (that of the `#`), `text` with the `#`.
-
-    `code` is what stands before it on its line; an own-line comment has only white space there.
-    """
-
-    line: int
-    column: int
-    text: str
-    code: str
-
-    @property
-    def own_line(self) -> bool:
-        """Whether the comment has its line for itself."""
-        return not self.code.strip()
 
 
 @dataclass(frozen=True)
@@ -52,7 +33,7 @@ class SourceText:
     @cached_property
     def comments(self) -> tuple[Comment, ...]:
         """Every comment, in order."""
-        return _comments(self)
+        return find_comments(self.text, self.tree)
 
     def characters(self, line: int, column: int) -> int:
         """The column in characters, from 1, of a column in UTF-8 bytes, from 0, as `ast` counts."""
@@ -138,63 +119,3 @@ def _syntax_problem(error: SyntaxError) -> Problem:
         f"Python {ours}, run shapecheck under a newer Python"
     )
     return _note(error.lineno or 1, max(error.offset or 1, 1), message)
-
-
-# In valid Python a `#` outside of a string begins a comment, and where a string ends does not depend on its prefix.
-# The quantifiers are possessive: on hostile input the scan stays linear.
-_STRINGS_AND_COMMENTS = re.compile(
-    r'"""(?:[^"\\]|\\.|"(?!""))*+"""'
-    r"|'''(?:[^'\\]|\\.|'(?!''))*+'''"
-    r'|"(?:[^"\\\n]|\\.)*+"'
-    r"|'(?:[^'\\\n]|\\.)*+'"
-    r"|(#[^\n]*+)",
-    re.DOTALL,
-)
-
-
-def _comments(source: SourceText) -> tuple[Comment, ...]:
-    if "#" not in source.text:
-        return ()
-    starts = _line_starts(source.text)
-    result: list[Comment] = []
-    line = 0
-    for match in _STRINGS_AND_COMMENTS.finditer(source.text):
-        if match.group(1) is None:
-            continue
-        while line < len(starts) and starts[line] <= match.start():
-            line += 1
-        begin = starts[line - 1]
-        result.append(Comment(line, match.start() - begin, match.group(1), source.text[begin : match.start()]))
-    if result and sys.version_info >= (3, 12) and _inside_template(source, result):
-        return _read_comments(source)
-    return tuple(result)
-
-
-def _line_starts(text: str) -> list[int]:
-    starts = [0]
-    found = text.find("\n")
-    while found >= 0:
-        starts.append(found + 1)
-        found = text.find("\n", found + 1)
-    return starts
-
-
-def _inside_template(source: SourceText, comments: Sequence[Comment]) -> bool:
-    """Whether a comment seems to stand inside an f-string, which since Python 3.12 may hold strings of its own."""
-    templates = [n for n in ast.walk(source.tree) if isinstance(n, ast.JoinedStr)] if source.tree is not None else []
-    if not templates:
-        return False
-    lines = {line for node in templates for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
-    return any(comment.line in lines for comment in comments)
-
-
-def _read_comments(source: SourceText) -> tuple[Comment, ...]:
-    result: list[Comment] = []
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(source.text).readline):
-            if token.type == tokenize.COMMENT:
-                row, column = token.start
-                result.append(Comment(row, column, token.string, token.line[:column]))
-    except (tokenize.TokenError, SyntaxError):
-        return tuple(result)
-    return tuple(result)

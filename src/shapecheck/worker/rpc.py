@@ -193,6 +193,12 @@ _CLASSES: dict[str, Any] = {
         model.Reach,
         model.LockCounts,
         model.Report,
+        model.Claim,
+        model.DebugCall,
+        model.Module,
+        model.NearName,
+        model.Problem,
+        model.Suppression,
     )
 }
 _FIELDS = {name: tuple(f.name for f in dataclasses.fields(c)) for name, c in _CLASSES.items()}

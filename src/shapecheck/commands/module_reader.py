@@ -1,0 +1,79 @@
+"""Reads what files claim, with what they import of each other."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+from shapecheck import files, incremental
+from shapecheck.claims import Project, read_module
+from shapecheck.config import Config
+from shapecheck.model import Module
+from shapecheck.worker.rpc import dump, load
+
+
+class ModuleReader:
+    """Reads files of one project; `texts` stand in the place of what lies on the disk (file -> bytes).
+
+    With a `store`, a file whose text and whose aliases in other files are as they were is not read again.
+    """
+
+    def __init__(self, config: Config, texts: Mapping[Path, bytes], store: incremental.Store | None = None) -> None:
+        self._texts = {os.path.abspath(file): data for file, data in texts.items()}
+        self._src = tuple(os.path.abspath(folder) for folder in config.src)
+        self._roots = cache(self._find_roots)
+        self._project = Project(self._read_bytes, self._roots)
+        self._store = store
+
+    def read_file(self, file: Path, data: bytes, shown: str = "") -> Module:
+        """All that a file claims; aliases of types may stand in other files."""
+        path, shown = os.path.abspath(file), shown or files.shown_path(file)
+        slot = f"module {json.dumps([incremental.ourselves(), path, shown, self._src, incremental.content(data)])}"
+        module = self._load_kept_module(slot)
+        if module is not None:
+            return module
+        neighbours = self._project.beside(path)
+        module = read_module(shown, data, neighbours=neighbours)
+        if self._store is not None:
+            state = self._state(neighbours.requested, neighbours.roots)
+            value = {"requested": sorted(neighbours.requested), "roots": sorted(neighbours.roots), "state": state}
+            self._store.put(slot, dump({**value, "module": module}))
+        return module
+
+    def _load_kept_module(self, slot: str) -> Module | None:
+        """What an earlier run has read."""
+        text = self._store.get(slot) if self._store is not None else None
+        if text is None:
+            return None
+        try:
+            value = load(text)
+            same = value["state"] == self._state(value["requested"], value["roots"])
+            return value["module"] if same and isinstance(value["module"], Module) else None
+        except (ValueError, KeyError, TypeError, RecursionError):  # another version's
+            return None
+
+    def _state(self, requested: Sequence[str] | set[str], folders: Mapping[str, object] | Sequence[str]) -> str:
+        """What the aliases of a file depend on: the files that were looked for, and where."""
+        found = [(path, self._project.file(path)) for path in sorted(requested)]
+        contents = [[path, "" if each is None else incremental.content(each.data)] for path, each in found]
+        roots = [[folder, *self._roots(folder)] for folder in sorted(folders)]
+        return hashlib.sha256(json.dumps([contents, roots]).encode()).hexdigest()
+
+    def _read_bytes(self, file: str) -> bytes | None:
+        if file in self._texts:
+            return self._texts[file]
+        try:
+            return Path(file).read_bytes() if os.path.isfile(file) else None
+        except OSError:
+            return None
+
+    def _find_roots(self, folder: str) -> Sequence[str]:
+        """Where the imports of the files in a folder start: at its own package's root, and at the project's."""
+        root = os.path.abspath(files.module_name(Path(folder) / "__init__.py").root)
+        project = files.project_root(Path(folder))
+        whole = [str(project), str(project / "src")] if project is not None else []
+        return list(dict.fromkeys([*self._src, root, folder, *whole]))

@@ -1,0 +1,68 @@
+"""Files as libcst parses them, or the reason why it does not."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+import libcst as cst
+
+from shapecheck.syntax.owners import UnreadableError
+
+_DEEPEST = 300  # expressions inside each other: libcst's time grows with the square of it, and its stack has an end
+_SHORT = 2 * _DEEPEST  # characters: a statement of fewer cannot nest as deeply
+
+
+def parse_concrete(text: str, tree: ast.Module) -> cst.Module:
+    """The concrete syntax of a text with plain line ends, of which `tree` is the abstract one.
+
+    Raises UnreadableError.
+    """
+    if (line := _deeply_nested(text, tree)) is not None:
+        raise UnreadableError(f"the statement on line {line} nests too deeply for libcst")
+    try:
+        return cst.parse_module(text)
+    except cst.ParserSyntaxError as error:
+        raise UnreadableError(f"libcst cannot parse line {error.raw_line}: {error.message}") from error
+    except Exception as error:  # text that is not UTF-8, or a bug of libcst's: 1.9 has one for `async` at a line's end
+        raise UnreadableError(f"libcst cannot parse it ({type(error).__name__}: {error})") from error
+    except BaseException as error:
+        if type(error).__module__ != "pyo3_runtime":
+            raise
+        raise UnreadableError(f"libcst's parser has failed: {error}") from error  # a panic of its Rust code
+
+
+def statement_lists(code: ast.stmt | ast.Module) -> list[Sequence[ast.stmt]]:
+    """The lists of statements inside a statement, in the order of the text; none of them is empty."""
+    if isinstance(code, ast.Match):
+        return [case.body for case in code.cases]
+    handlers = [handler.body for handler in getattr(code, "handlers", ())]
+    found = [getattr(code, "body", ()), *handlers, getattr(code, "orelse", ()), getattr(code, "finalbody", ())]
+    return [statements for statements in found if statements]
+
+
+def _deeply_nested(text: str, tree: ast.Module) -> int | None:
+    """The line of a statement whose expressions nest so deeply that libcst should not see it."""
+    starts = [0]
+    for line in text.split("\n"):
+        starts.append(starts[-1] + len(line) + 1)
+    lists = [tree.body]
+    while lists:
+        for code in lists.pop():
+            inner = statement_lists(code)
+            last = inner[0][0].lineno if inner else code.end_lineno or code.lineno
+            if starts[last] - starts[code.lineno - 1] > _SHORT and _depth(code) > _DEEPEST:
+                return code.lineno
+            lists += inner  # type: ignore[arg-type]
+    return None
+
+
+def _depth(code: ast.stmt) -> int:
+    """How many nodes stand inside each other in a statement, without the statements inside it."""
+    deepest = 0
+    stack: list[tuple[ast.AST, int]] = [(code, 0)]
+    while stack:
+        node, depth = stack.pop()
+        deepest = max(deepest, depth)
+        stack += [(child, depth + 1) for child in ast.iter_child_nodes(node) if not isinstance(child, ast.stmt)]
+    return deepest
