@@ -6,19 +6,21 @@
     python tests/bench/bench_mutants.py report OUT [--label after] [--misses tests no-tests]
 
 `run` takes one package, `name=folder of its checkout`. It copies it below `--out`, and then
-  1. checks the clean copy, with tests and without: which claims are verified, what is reported already;
-  2. runs its tests once under pytest with shapecheck's runtime checks: which tests pass, which lines each of them runs,
-     which claims they contradict already (`--suite FILE...` names test files if all of them take too long: the checker
-     is then given the same ones);
+  1. runs its tests once under pytest with shapecheck's runtime checks: which tests pass, which lines each of them runs,
+     which claims they contradict already (`--suite FILE...` names test files if all of them take too long);
+  2. checks a sample of the files with claims, as they are, with tests and without: which claims are verified, what is
+     reported already. A file is checked alone, with the quickest tests that run all the lines in question between them;
   3. makes mutants, in an order that a seed decides and that takes operators and functions in turn;
-  4. judges one after the other by running the few tests that run its statement, for real: it counts if one of them now
-     ends with a shape error raised from a line of the package, or if a runtime check contradicts a claim that no test
-     contradicted before; what nothing shows is dropped. The checker has no say in this;
-  5. checks each mutant that counts, with tests and without: detected is a new error or warning on the changed
-     statement, on a claim that became false, or where JAX raised; any other new one is "elsewhere". For a package
-     in which one edit concerns hundreds of tests and models, `--narrow` checks the edited file with its tests.
-It ends when `--wanted` mutants count. Everything is kept in `--out` as JSON lines; a run that was interrupted goes on
-where it stopped. `check` gives the mutants that count to another version of the checker; results stand under a label.
+  4. judges one after the other by running the few tests that run its statement, for real, until the first proof: it
+     counts if a test now ends with a shape error raised from a line of the package, or if a runtime check contradicts
+     a claim that no test contradicted before; what nothing shows is dropped. The checker has no say in this;
+  5. checks the file of each mutant that counts, with tests (those of 2, and the proving one) and without: detected is a
+     new error or warning on the changed statement, on a claim that became false, or where JAX raised; any other new
+     one is "elsewhere".
+It ends when `--wanted` mutants count, or after `--seconds`. Everything is kept in `--out` as JSON lines; a run that was
+interrupted goes on where it stopped. `check` gives the mutants that count to another version of the checker; results
+stand under a label. All processes are forked from servers that have imported JAX already (Linux only), for a mutant
+costs little else.
 
 The interpreter of the package (`--python`) needs Python 3.12 or newer, the package's dependencies, pytest, and
 shapecheck or its dependencies (`--checker` is then the folder that it is imported from).
@@ -27,12 +29,16 @@ shapecheck or its dependencies (`--checker` is then the folder that it is import
 from __future__ import annotations
 
 import argparse
+import contextlib
+import dataclasses
 import json
+import os
 import random
+import shlex
 import shutil
 import sys
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -40,11 +46,19 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 from mutation import detection, tables
 from mutation.detection import Checker, CheckerFailedError
-from mutation.judge import CleanTests, Project, is_test, judge, run_tests
+from mutation.fork_server import ForkServer
+from mutation.judge import CleanTests, Project, judge, run_tests
 from mutation.mutants import Mutant, Source
 from mutation.operators import code_mutants
+from mutation.proof import is_test
 from mutation.stale_claims import stale_mutants
 
+MOST_TESTS = 20  # that the checker is given for one file
+BASIC = ("jax", "jax.numpy", "jax.export", "pytest")
+HARMLESS = frozenset(  # libraries that shapecheck treats as any code: others it watches, or they watch shapes
+    {"jax", "jaxlib", "numpy", "scipy", "pytest", "_pytest", "pluggy", "absl", "ml_dtypes", "opt_einsum", "sklearn"}
+    | {"tensorflow_probability", "networkx", "sympy", "numba", "matplotlib", "pandas", "tree", "PIL", "unittest"}
+)
 IGNORED = shutil.ignore_patterns(".git", "__pycache__", ".shapecheck_cache", "*.pyc")
 
 
@@ -60,10 +74,6 @@ class Package:
         """Copy the checkout, unless that was done."""
         if not (home / "clean").is_dir():
             shutil.copytree(checkout, home / "clean", ignore=IGNORED, symlinks=True)
-            if settings["suite"]:  # the checker evaluates the tests that the judge runs, and no others
-                tests = json.dumps(settings["suite"])
-                with (home / "clean" / "pyproject.toml").open("a", encoding="utf-8") as file:
-                    file.write(f"\n[tool.shapecheck]\ntests = {tests}\n")
         home.joinpath("settings.json").write_text(json.dumps(settings, indent=1), "utf-8")
         return cls(home)
 
@@ -97,44 +107,52 @@ class Package:
             file.write(json.dumps(record) + "\n")
 
 
-def clean_checks(package: Package, checker: Checker, label: str, path: str = "") -> dict[str, dict[str, Any]]:
-    """The clean copy's reports by run, the verified claims among them; kept, with the cache, for the mutants.
+def clean_check(
+    package: Package, checker: Checker, label: str, path: str, tests: CleanTests, claims: Sequence[dict[str, Any]]
+) -> dict[str, dict[str, Any]]:
+    """The clean copy's reports of one file by run, the verified claims among them; kept for its mutants.
 
-    They are of the package, or of one file with the tests that run it.
+    Of the tests it is given enough that all lines run which any test runs in functions with claims.
     """
-    name = f"{label}-{path.replace('/', '-')}" if path else label
-    kept = package.home / f"clean-{name}.json"
-    if kept.exists():
-        return dict(json.loads(kept.read_text("utf-8")))
+    for record in package.lines(f"clean-{label}"):
+        if record["path"] == path:
+            return dict(record["reports"])
     project = package.project(f"checked-{label}")
-    if path:
-        tests = CleanTests.of(package.lines("tests")).ran.get(path, {})
-        files = json.dumps(sorted({test.partition("::")[0] for ran in tests.values() for test in ran}))
-        (project.folder / f"{name}.toml").write_text(f"[tool.shapecheck]\ntests = {files}\n", "utf-8")
-    claims = checker.claims(project)
-    reports = {}
+    own = [claim for claim in claims if claim["path"] == path]
+    chosen = tests.covering(path, claimed_lines(package.source(path), own), MOST_TESTS)
+    reports: dict[str, dict[str, Any]] = {}
     for run in tables.RUNS:
-        shutil.rmtree(project.folder / detection.CACHE, ignore_errors=True)
         begin = time.perf_counter()
-        report = check_copy(package, checker, project, name, path, run)
-        seconds = time.perf_counter() - begin
-        shutil.rmtree(package.home / f"cache-{name}-{run}", ignore_errors=True)
-        shutil.copytree(project.folder / detection.CACHE, package.home / f"cache-{name}-{run}")
-        strict = check_copy(package, checker, project, name, path, run, "--strict-comments")
-        verified = detection.verified_claims([c for c in claims if path in ("", c["path"])], report, strict)
-        reports[run] = {**report, "verified": verified, "seconds": seconds}
-        tell(f"clean {path}, {run}: {len(verified)} claims verified, {seconds:.0f} s")
-    kept.write_text(json.dumps(reports), "utf-8")
+        try:
+            report = checker.report(project, path, chosen if run == "tests" else (), strict=True)
+        except CheckerFailedError as error:
+            tell(f"clean {path}, {run}: {error}")
+            report = {"findings": [], "unreached": own, "claims": {"verified": 0}}
+        verified = detection.verified_claims(own, report)
+        seconds = round(time.perf_counter() - begin, 1)
+        reports[run] = {**report, "verified": verified, "seconds": seconds, "tests": chosen if run == "tests" else []}
+        tell(f"clean {path}, {run}: {len(verified)} of {len(own)} claims verified, {len(chosen)} tests, {seconds} s")
+    package.add(f"clean-{label}", {"path": path, "reports": reports})
     return reports
 
 
-def check_copy(
-    package: Package, checker: Checker, project: Project, name: str, path: str, run: str, *extra: str
-) -> dict[str, Any]:
-    """The report over the checker's copy as it is."""
-    if path:
-        extra = ("--config", f"{name}.toml", *extra)
-    return checker.report(project, path or package.settings["package"], tests=run == "tests", extra=extra)
+def claimed_lines(source: Source, claims: Sequence[dict[str, Any]]) -> set[int]:
+    """The lines of all functions that claims belong to, and of the methods of such classes."""
+    scopes = {claim["scope"] for claim in claims}
+    owners = scopes | {scope.rpartition(".")[0] for scope in scopes} - {""}
+    return {
+        line
+        for name, function in source.functions().items()
+        if any(f"{name}.".startswith(f"{owner}.") for owner in owners)
+        for line in range(function.lineno, (function.end_lineno or function.lineno) + 1)
+    }
+
+
+def claimed_files(claims: Sequence[dict[str, Any]], tests: CleanTests, seed: int, most: int) -> list[str]:
+    """A sample of the files with claims that tests run; those of many claims as likely as those of three."""
+    counts = Counter(claim["path"] for claim in claims if not is_test(claim["path"]) and claim["path"] in tests.ran)
+    order = shuffled(sorted(counts), random.Random(seed))  # noqa: S311 - a sample, and no secret
+    return sorted(order, key=lambda path: counts[path] < 3)[:most]
 
 
 def clean_tests(package: Package, seconds: float) -> CleanTests:
@@ -192,10 +210,6 @@ def check_mutant(
 ) -> dict[str, Any]:
     """What the checker says of one mutant that counts, with tests and without."""
     mutant = Mutant.from_json(record["mutant"])
-    narrow = mutant.path if package.settings.get("narrow") else ""
-    name = f"{label}-{narrow.replace('/', '-')}" if narrow else label
-    if narrow:
-        clean = clean_checks(package, checker, label, narrow)
     project = package.project(f"checked-{label}")
     file = project.folder / mutant.path
     source = file.read_bytes().decode("utf-8")
@@ -203,21 +217,23 @@ def check_mutant(
     sources = {p: package.source(p) for p in paths if (package.home / "clean" / p).is_file()}
     right = detection.acceptable(mutant, record["evidence"], sources)
     body = body_of(sources[mutant.path], mutant)
+    proving = [fact["test"] for fact in record["evidence"]]
     checks = {}
     for run in tables.RUNS:
-        detection.restore(package.home / f"cache-{name}-{run}", project.folder)
+        tests = [*dict.fromkeys([*clean[run]["tests"], *proving])] if run == "tests" else []
         begin = time.perf_counter()
         file.write_bytes(mutant.applied(source).encode("utf-8"))
         try:
-            report = check_copy(package, checker, project, name, narrow, run)
+            report = checker.report(project, mutant.path, tests)
         except CheckerFailedError as error:
             checks[run] = {"verdict": "missed", "place": "", "new": [], "said": {"notes": [str(error)]}}
+            checks[run]["verified_before"] = clean[run]["claims"]["verified"]
             continue
         finally:
             file.write_bytes(source.encode("utf-8"))
         new = detection.new_findings(report, clean[run])
         claims = {(c["path"], c["line"]) for c in clean["tests"]["verified"] if c["line"] in body}
-        found, place = detection.verdict(new, right, frozenset(c for c in claims if c[0] == mutant.path))
+        found, place = detection.verdict(new, right, frozenset(claims))
         checks[run] = {
             "verdict": found,
             "place": place,
@@ -231,6 +247,7 @@ def check_mutant(
         "mutant": record["mutant"],
         "evidence": record["evidence"],
         "checks": checks,
+        "verified_without_tests": is_verified_without_tests(record["mutant"], clean),
     }
 
 
@@ -259,48 +276,117 @@ def body_of(source: Source, mutant: Mutant) -> range:
 
 
 def measure(package: Package, arguments: argparse.Namespace) -> None:
-    """Judge mutants until as many count as are wanted; check each that does."""
-    checker = Checker(tool=arguments.tool, budget=arguments.budget, limit=arguments.limit)
-    clean = clean_checks(package, checker, arguments.label)
+    """Judge mutants until as many count as are wanted, or the time is over; check each that does."""
+    end = time.monotonic() + arguments.seconds
     tests = clean_tests(package, arguments.suite_seconds)
-    known = {record["mutant"]["key"]: record for record in package.lines("judged")}
-    order = candidates(package, clean["tests"]["verified"], arguments.seed)
-    tell(f"{len(order)} mutants to choose from, {len(known)} judged before")
-    counted = sum(bool(record["evidence"]) for record in known.values())
-    for mutant in order:
-        if counted >= arguments.wanted:
-            break
-        if mutant.key in known:
-            continue
-        begin = time.perf_counter()
-        body = body_of(package.source(mutant.path), mutant)
-        limits = {"most": arguments.most_tests, "patience": arguments.patience, "limit": arguments.test_limit}
-        record = {"mutant": mutant.as_json(), **judge(package.project("judged"), tests, mutant, body, **limits)}
-        record["seconds"] = round(time.perf_counter() - begin, 1)
-        package.add("judged", record)
-        counted += bool(record["evidence"])
-        kinds = " ".join(sorted({fact["kind"] for fact in record["evidence"]})) or "dropped"
-        tell(f"{counted}/{arguments.wanted} {mutant.key} {mutant.operator}: {kinds} ({record['seconds']} s)")
-        if record["evidence"]:
+    with Servers(package, arguments.tool) as servers:
+        checker = servers.checker(arguments)
+        claims = checker.claims(package.project(f"checked-{arguments.label}"))
+        clean = {}
+        for path in claimed_files(claims, tests, arguments.seed, arguments.files):
+            clean[path] = clean_check(package, checker, arguments.label, path, tests, claims)
+        known = {record["mutant"]["key"]: record for record in package.lines("judged")}
+        verified = [claim for reports in clean.values() for claim in reports["tests"]["verified"]]
+        order = candidates(package, verified, arguments.seed)
+        tell(f"{len(order)} mutants to choose from, {len(known)} judged before")
+        counted = sum(bool(record["evidence"]) for record in known.values())
+        for mutant in order:
+            if counted >= arguments.wanted or time.monotonic() > end:
+                break
+            if mutant.key in known:
+                continue
+            begin = time.perf_counter()
+            body = body_of(package.source(mutant.path), mutant)
+            limits = {"most": arguments.most_tests, "patience": arguments.patience, "limit": arguments.test_limit}
+            record = {"mutant": mutant.as_json(), **judge(servers.judging, tests, mutant, body, **limits)}
+            record["seconds"] = round(time.perf_counter() - begin, 1)
+            package.add("judged", record)
+            counted += bool(record["evidence"])
+            kinds = " ".join(sorted({fact["kind"] for fact in record["evidence"]})) or "dropped"
+            tell(f"{counted}/{arguments.wanted} {mutant.key} {mutant.operator}: {kinds} ({record['seconds']} s)")
             check_one(package, checker, arguments.label, record, clean)
-    for record in package.lines("judged"):  # those that an interrupted run has judged and not checked
-        check_one(package, checker, arguments.label, record, clean)
+        for record in package.lines("judged"):  # those that an interrupted run has judged and not checked
+            check_one(package, checker, arguments.label, record, clean)
 
 
 def check_one(
-    package: Package, checker: Checker, label: str, record: dict[str, Any], clean: dict[str, dict[str, Any]]
+    package: Package,
+    checker: Checker,
+    label: str,
+    record: dict[str, Any],
+    clean: dict[str, dict[str, dict[str, Any]]],
 ) -> None:
     """Check a mutant that counts, unless that was done."""
     name = f"checks-{label}"
-    key = record["mutant"]["key"]
-    if not record["evidence"] or any(each["mutant"]["key"] == key for each in package.lines(name)):
+    key, path = record["mutant"]["key"], record["mutant"]["path"]
+    if path not in clean or not record["evidence"]:
         return
-    result = check_mutant(package, checker, label, record, clean)
+    if any(each["mutant"]["key"] == key for each in package.lines(name)):
+        return
+    result = check_mutant(package, checker, label, record, clean[path])
     package.add(name, result)
-    tell(
-        "  "
-        + ", ".join(f"{run}: {c['verdict']} {c['place']} ({c.get('seconds')} s)" for run, c in result["checks"].items())
-    )
+    checks = [f"{run}: {c['verdict']} {c['place']} ({c.get('seconds')} s)" for run, c in result["checks"].items()]
+    tell(f"  {', '.join(checks)}")
+
+
+def check_again(package: Package, arguments: argparse.Namespace) -> None:
+    """Give the mutants that count to another checker, or to another version of it."""
+    if arguments.checker is not None:
+        package.settings["checker"] = str(Path(arguments.checker).resolve())
+    tests = CleanTests.of(package.lines("tests"))
+    with Servers(package, arguments.tool) as servers:
+        checker = servers.checker(arguments)
+        claims = checker.claims(package.project(f"checked-{arguments.label}"))
+        records = [record for record in package.lines("judged") if record["evidence"]]
+        clean = {}
+        for path in sorted({record["mutant"]["path"] for record in records}):
+            clean[path] = clean_check(package, checker, arguments.label, path, tests, claims)
+        for record in records:
+            check_one(package, checker, arguments.label, record, clean)
+
+
+class Servers:
+    """The fork servers for a package: of its interpreter for the judge and for the checker's worker, of the checker's.
+
+    Use as a context manager. The worker's has imported nothing that it watches or patches on import.
+    """
+
+    def __init__(self, package: Package, tool: str) -> None:
+        self._package, self._tool = package, shlex.split(tool)
+        self._stack = contextlib.ExitStack()
+
+    def __enter__(self) -> Servers:
+        judged = self._package.project("judged")
+        own = {Path(judged.package).name, "mutation", "shapecheck"}
+        collect = ["-m", "pytest", "-q", "--collect-only", "-o", "addopts=", "-p", "no:cacheprovider", *judged.tests]
+        server = self._server(judged.python, judged, BASIC, learn=collect, own=own)
+        modules = [name for name in server.modules if name.partition(".")[0] in HARMLESS]
+        environment = {"JAXTYPING_DISABLE": "1", "PYTHONDONTWRITEBYTECODE": "1"}  # of the worker
+        self._worker = self._server(judged.python, judged, modules, own=own, **environment)
+        self._checking = self._tool
+        if self._tool[1:] == ["-m", "shapecheck"]:
+            smallest = min(judged.folder.glob(f"{judged.package}/**/*.py"), key=lambda file: file.stat().st_size)
+            learn = [*self._tool[1:], "check", str(smallest), "--no-cache", "--no-tests", "--python", judged.python]
+            command = self._server(self._tool[0], judged, (), learn=learn, own={"jax", "jaxlib", "numpy"})
+            self._checking = [command.program, *self._tool[1:]]
+            os.environ["SHAPECHECK_PYTHON"] = command.program  # the judge of runtime checks
+        self.judging = dataclasses.replace(judged, python=server.program)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._stack.close()
+
+    def checker(self, arguments: argparse.Namespace) -> Checker:
+        """The checker, behind its server and its worker's."""
+        return Checker(tool=self._checking, python=self._worker.program, budget=arguments.budget, limit=arguments.limit)
+
+    def _server(
+        self, python: str, project: Project, modules: Sequence[str], *, learn: Sequence[str] = (), own: Any, **more: str
+    ) -> ForkServer:
+        environment = {**project.environment, **more}
+        folder = self._package.home
+        server = ForkServer(python, folder, environment, modules=modules, learn=learn, own=own, project=project.folder)
+        return self._stack.enter_context(server)
 
 
 def tell(text: str) -> None:
@@ -327,8 +413,9 @@ def parse() -> argparse.Namespace:
     run.add_argument("--python", default=sys.executable, help="the package's interpreter")
     run.add_argument("--checker", default="", metavar="FOLDER", help="where its tests import shapecheck from")
     run.add_argument("--pytest-option", action="append", default=[], help="an option for pytest, --pytest-option=-x")
-    run.add_argument("--narrow", action="store_true", help="check the mutated file alone, with the tests that run it")
     run.add_argument("--wanted", type=int, default=40, help="mutants that count (default: 40)")
+    run.add_argument("--seconds", type=float, default=3600, help="after which no other is judged (default: 3600)")
+    run.add_argument("--files", type=int, default=12, help="that are mutated, a sample (default: 12)")
     run.add_argument("--seed", type=int, default=0)
     run.add_argument("--suite-seconds", type=float, default=1800, help="for the clean copy's tests (default: 1800)")
     run.add_argument("--most-tests", type=int, default=6, help="for one mutant (default: 6)")
@@ -359,26 +446,18 @@ def main() -> None:
             "suite": arguments.suite,
             "python": arguments.python,
             "checker": str(Path(arguments.checker).resolve()) if arguments.checker else "",
-            "narrow": arguments.narrow,
             "pytest_options": arguments.pytest_option,
         }
         measure(Package.create(arguments.out / name, Path(folder), settings), arguments)
     elif arguments.command == "check":
-        checker = Checker(tool=arguments.tool, budget=arguments.budget, limit=arguments.limit)
         for package in packages(arguments.out):
-            if arguments.checker is not None:
-                package.settings["checker"] = str(Path(arguments.checker).resolve())
-            clean = clean_checks(package, checker, arguments.label)
-            for record in package.lines("judged"):
-                check_one(package, checker, arguments.label, record, clean)
+            check_again(package, arguments)
     else:
-        results, judged = [], {}
+        results: list[dict[str, Any]] = []
+        judged = {}
         for package in packages(arguments.out):
             judged[package.home.name] = len(package.lines("judged"))
-            for result in package.lines(f"checks-{arguments.label}"):
-                clean = json.loads((package.home / f"clean-{arguments.label}.json").read_text("utf-8"))
-                reached = is_verified_without_tests(result["mutant"], clean)
-                results.append({**result, "verified_without_tests": reached})
+            results += package.lines(f"checks-{arguments.label}")
         print(tables.summary(results, judged, shown=arguments.misses))
 
 

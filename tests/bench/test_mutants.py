@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 from textwrap import dedent
@@ -11,9 +14,11 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 from mutation import detection, tables
-from mutation.judge import CleanTests, Project, evidence, is_shape_error, judge
+from mutation.fork_server import ForkServer
+from mutation.judge import CleanTests, Project, judge
 from mutation.mutants import Mutant, Source
 from mutation.operators import OPERATORS, code_mutants
+from mutation.proof import evidence, is_shape_error
 from mutation.stale_claims import stale_mutants
 
 SRC = Path(__file__).parents[2] / "src"
@@ -163,6 +168,54 @@ def test_tests_of_several_functions_come_before_more_parameters_of_one() -> None
     assert clean.choose("pkg/a.py", range(4, 5), 3, 30) == []
 
 
+def test_the_quickest_tests_that_run_all_lines_are_taken() -> None:
+    seconds = {"t::all": 9.0, "t::half": 1.0, "t::same": 2.0, "t::other": 3.0}
+    ran = {1: ["t::all", "t::half", "t::same"], 2: ["t::all", "t::half"], 3: ["t::all", "t::other"], 4: ["t::all"]}
+    clean = CleanTests(seconds=seconds, ran={"pkg/a.py": ran}, contradicted=frozenset())
+    assert clean.covering("pkg/a.py", {1, 2, 3}, 9) == ["t::half", "t::other"]
+    assert clean.covering("pkg/a.py", {1, 2, 3, 4}, 9) == ["t::half", "t::other", "t::all"]
+    assert clean.covering("pkg/a.py", {1, 2, 3, 4}, 1) == ["t::half"]
+    assert clean.covering("pkg/b.py", {1}, 9) == []
+
+
+def test_a_forked_process_is_as_the_interpreter_would_start_it(tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "own.py").write_text("import sys\nimport colorsys, told\nprint('once')\n")
+    (tmp_path / "project" / "told.py").touch()
+    environment = {**os.environ, "PYTHONPATH": ""}
+    report = "import json, os, sys; loaded = [n for n in ('colorsys', 'told', 'bdb') if n in sys.modules]; "
+    report += (
+        "print(json.dumps([sys.argv, os.getcwd(), os.environ.get('GIVEN'), sys.stdin.read(), loaded])); sys.exit(3)"
+    )
+    with ForkServer(
+        sys.executable,
+        tmp_path,
+        environment,
+        modules=["bdb"],
+        own={"bdb"},
+        learn=["own.py"],
+        project=tmp_path / "project",
+    ) as server:
+        done = subprocess.run(
+            [server.program, "-c", report, "a", "b"],
+            cwd=tmp_path,
+            env={**environment, "GIVEN": "yes"},
+            input="typed",
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 3, done.stderr
+        # What the learnt command imported is there, save the project's own and what is left out.
+        assert json.loads(done.stdout) == [["-c", "a", "b"], str(tmp_path), "yes", "typed", ["colorsys"]]
+        module = subprocess.run(
+            [server.program, "-m", "own"], cwd=tmp_path / "project", capture_output=True, check=False
+        )
+        assert module.stdout == b"once\n", module.stderr
+        with pytest.raises(subprocess.TimeoutExpired):
+            subprocess.run([server.program, "-c", "import time; time.sleep(60)"], timeout=1, check=False)
+
+
 def test_a_mutant_is_judged_by_the_tests_of_its_package(tmp_path: Path) -> None:
     project = tmp_path / "project"
     (project / "pkg").mkdir(parents=True)
@@ -172,10 +225,13 @@ def test_a_mutant_is_judged_by_the_tests_of_its_package(tmp_path: Path) -> None:
     (project / "pkg" / "a.py").write_text(text)
     (project / "test_a.py").write_text(
         "import jax.numpy as jnp\nfrom pkg.a import f\n\n\ndef test_f():\n    f(jnp.ones((3, 4)), jnp.ones((4, 5)))\n"
+        "\n\ndef test_again():\n    test_f()\n"
     )
     where = Project(name="made-up", folder=project, package="pkg", tests=(), python=sys.executable, checker=str(SRC))
-    ran = {"pkg/a.py": {line: ["test_a.py::test_f"] for line in (5, 6, 7)}}
-    clean = CleanTests(seconds={"test_a.py::test_f": 0.1}, ran=ran, contradicted=frozenset())
+    seconds = {"test_a.py::test_f": 0.1, "test_a.py::test_again": 0.2}
+    clean = CleanTests(
+        seconds=seconds, ran={"pkg/a.py": {line: list(seconds) for line in (5, 6, 7)}}, contradicted=frozenset()
+    )
     source = Source("pkg/a.py", text)
     claims: list[dict[str, Any]] = [
         {"path": "pkg/a.py", "line": 6, "column": 25, "notation": "comment", "spec": "b c", "scope": "f"},
@@ -185,6 +241,7 @@ def test_a_mutant_is_judged_by_the_tests_of_its_package(tmp_path: Path) -> None:
     def shown(after: str) -> list[tuple[str, int]]:
         found = judge(where, clean, made[after], range(4, 8), most=2, patience=9, limit=90)
         assert (project / "pkg" / "a.py").read_text() == text
+        assert len(found["outcomes"]) == 1, "it stops at the first proof"
         return [(fact["kind"], fact["line"]) for fact in found["evidence"]]
 
     assert shown("w = y @ x  # shape: (b, c)") == [("raised", 6)]
@@ -221,12 +278,11 @@ def test_what_counts_as_detected(new: list[dict[str, Any]], expected: tuple[str,
 
 def test_claims_that_are_unreached_or_reported_are_not_verified() -> None:
     claims = [{"path": "m.py", "line": line} for line in (1, 2, 3, 4)]
-    report = {
-        "findings": [finding("SC201", 1), finding("SC302", 4, "note")],
+    strict = {
+        "findings": [finding("SC201", 1), finding("SC201", 3), finding("SC302", 4, "note")],
         "unreached": [{"path": "m.py", "line": 2}],
     }
-    strict = {"findings": [finding("SC201", 3)], "unreached": []}
-    assert [claim["line"] for claim in detection.verified_claims(claims, report, strict)] == [4]
+    assert [claim["line"] for claim in detection.verified_claims(claims, strict)] == [4]
 
 
 def test_recall_is_the_share_of_the_detected() -> None:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import shlex
-import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from mutation.judge import Project
 from mutation.mutants import Mutant, Source
 
-CACHE = ".shapecheck_cache"
 REASONS = frozenset({"SC302", "SC303", "SC304"})  # why claims are unreached: notes, and no findings about shapes
 
 
@@ -24,29 +21,44 @@ class CheckerFailedError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Checker:
-    """The command, and what it is given beside paths."""
+    """The command, the interpreter that it evaluates with, and the seconds that it is given."""
 
-    tool: str
+    tool: Sequence[str]
+    python: str
     budget: float
     limit: float
 
-    def report(self, project: Project, path: str, *, tests: bool, extra: Sequence[str] = ()) -> dict[str, Any]:
-        """The JSON report of `check` over the package, or over one file of it."""
-        command = [*shlex.split(self.tool), "check", path, "--output-format", "json", "--budget"]
-        command += [str(self.budget), "--python", project.python, *([] if tests else ["--no-tests"]), *extra]
-        return self._json(command, project)
+    def report(
+        self, project: Project, path: str, tests: Collection[str] = (), *, strict: bool = False
+    ) -> dict[str, Any]:
+        """The JSON report of `check` over one file, with these tests of the suite as if there were no others.
+
+        Nothing is remembered from one run to the next: a mutant concerns all that is evaluated for its file.
+        """
+        command = ["check", path, "--output-format", "json", "--budget", str(self.budget), "--python", self.python]
+        command += ["--jobs", "1", "--no-cache", "--test-timeout", "30"]  # ten seconds of a machine that idles
+        command += ["--strict-comments"] if strict else []
+        if not tests:
+            return self._json([*command, "--no-tests"], project, {})
+        names, config = project.folder.parent / "tests.names", project.folder / "mutation.toml"
+        names.write_text("\n".join(tests), "utf-8")
+        files = json.dumps(sorted({test.partition("::")[0] for test in tests}))
+        config.write_text(f"[tool.shapecheck]\ntests = {files}\n", "utf-8")
+        options = shlex.join(["-p", "mutation.pick_tests", *project.options])
+        chosen = {"PYTEST_ADDOPTS": options, "MUTATION_TESTS": str(names)}
+        return self._json([*command, "--config", config.name], project, chosen)
 
     def claims(self, project: Project) -> list[dict[str, Any]]:
         """All claims of the package, as parsed."""
-        claims = self._json([*shlex.split(self.tool), "claims", project.package, "--output-format", "json"], project)
+        claims = self._json(["claims", project.package, "--output-format", "json"], project, {})
         return list(claims["claims"])
 
-    def _json(self, command: list[str], project: Project) -> dict[str, Any]:
+    def _json(self, arguments: Sequence[str], project: Project, environment: Mapping[str, str]) -> dict[str, Any]:
         try:
             done = subprocess.run(
-                command,
+                [*self.tool, *arguments],
                 cwd=project.folder,
-                env=project.environment,
+                env={**project.environment, **environment},
                 capture_output=True,
                 text=True,
                 timeout=self.limit,
@@ -60,15 +72,13 @@ class Checker:
             raise CheckerFailedError(f"exit {done.returncode}: {done.stderr[-800:]}") from None
 
 
-def verified_claims(
-    claims: Sequence[Mapping[str, Any]], report: Mapping[str, Any], strict: Mapping[str, Any]
-) -> list[dict[str, Any]]:
-    """Claims that are neither unreached nor reported; a tentative one that fails is reported by `strict` only.
+def verified_claims(claims: Sequence[Mapping[str, Any]], strict: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Claims that are neither unreached nor reported, in a report that names tentative ones that fail too (`strict`).
 
     The report names lines, so of a line with several claims one that is not verified speaks for all.
     """
-    failing = {(f["path"], f["line"]) for r in (report, strict) for f in findings(r)}
-    failing |= {(u["path"], u["line"]) for u in report["unreached"]}
+    failing = {(f["path"], f["line"]) for f in findings(strict)}
+    failing |= {(u["path"], u["line"]) for u in strict["unreached"]}
     return [dict(claim) for claim in claims if (claim["path"], claim["line"]) not in failing]
 
 
@@ -137,10 +147,3 @@ def said(report: Mapping[str, Any], clean: Mapping[str, Any], path: str, lines: 
             f"{n['path']}:{n['line']}: {n['code']} {n['message']}"[:400] for n in notes if n["severity"] == "note"
         ][:5],
     }
-
-
-def restore(cache: Path, folder: Path) -> None:
-    """Put the clean run's cache back, for the entries of a mutant have taken the place of some of its own."""
-    shutil.rmtree(folder / CACHE, ignore_errors=True)
-    if cache.is_dir():
-        shutil.copytree(cache, folder / CACHE)

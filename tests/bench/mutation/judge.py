@@ -9,29 +9,24 @@ from __future__ import annotations
 
 import json
 import os
-import re
-import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from mutation.mutants import Mutant
+from mutation.proof import evidence
 
 HERE = Path(__file__).parent
-SHAPES = re.compile(
-    r"shape|dimension|\brank\b|broadcast|\bax[ei]s\b|\bsizes?\b|ndim|einsum|subscript|reshape|concatenat|contract"
-    r"|vmap|transpos|permutation|indices|equal types|carry|must have at least|iterable",
-    re.IGNORECASE,
-)
-ERRORS = frozenset({"TypeError", "ValueError", "IndexError", "EinopsError"})
 CHECKS = ("-p", "shapecheck", "--shapecheck-run", "--shapecheck-on-failure", "warn")
 JAX = {
     "JAX_PLATFORMS": "cpu",
     "JAX_TRACEBACK_FILTERING": "off",  # the frames say whether JAX raised, or the package itself
     "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
     "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+    **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
+    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false --xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true",
 }
 
 
@@ -51,7 +46,7 @@ class Project:
     def environment(self) -> dict[str, str]:
         """That of every process that runs its code."""
         own = [str(self.folder / each) for each in (Path(self.package).parent, ".")]
-        paths = [*dict.fromkeys(own), str(HERE), *([self.checker] if self.checker else [])]
+        paths = [*dict.fromkeys(own), str(HERE.parent), *([self.checker] if self.checker else [])]
         cache = {"JAX_COMPILATION_CACHE_DIR": str(self.folder.parent / "jax-cache")}
         return {**os.environ, **JAX, **cache, "PYTHONPATH": os.pathsep.join(paths)}
 
@@ -79,6 +74,21 @@ class CleanTests:
                         ran.setdefault(file, {}).setdefault(line, []).append(record["test"])
         return cls(seconds=seconds, ran=ran, contradicted=frozenset(contradicted))
 
+    def covering(self, path: str, lines: Collection[int], most: int) -> list[str]:
+        """Tests that run these lines between them, quick ones first: none that adds no line to those before it."""
+        ran = self.ran.get(path, {})
+        by_test: dict[str, set[int]] = {}
+        for line in lines:
+            for test in ran.get(line, ()):
+                by_test.setdefault(test, set()).add(line)
+        chosen: list[str] = []
+        seen: set[int] = set()
+        for test in sorted(by_test, key=lambda t: (self.seconds[t], t)):
+            if len(chosen) < most and not by_test[test] <= seen:
+                chosen.append(test)
+                seen |= by_test[test]
+        return chosen
+
     def choose(self, path: str, lines: range, most: int, patience: float) -> list[str]:
         """Tests that run one of these lines, short ones first, each function once before its parameters."""
         tests = {test for line in lines for test in self.ran.get(path, {}).get(line, ())}
@@ -101,15 +111,27 @@ def _ranked(group: list[str], seconds: Mapping[str, float]) -> list[tuple[tuple[
 
 
 def run_tests(
-    project: Project, tests: Sequence[str], records: Path, *, lines: bool, seconds: float
+    project: Project,
+    tests: Sequence[str],
+    records: Path,
+    *,
+    lines: bool,
+    seconds: float,
+    until: frozenset[tuple[str, int, str]] | None = None,
 ) -> list[dict[str, Any]]:
-    """What pytest shows of these tests under runtime checks; those not reached in time have no record."""
+    """What pytest shows of these tests under runtime checks; those not reached in time have no record.
+
+    With `until`, the claims that tests of the clean copy contradict, it stops at the first proof of a mutant.
+    """
     records.unlink(missing_ok=True)
     command = [project.python, "-m", "pytest", "-q", "-o", "addopts=", "-p", "no:cacheprovider"]
-    command += ["-p", "pytest_evidence", *CHECKS, "-W", "ignore", *project.options, *tests]
+    command += ["-p", "mutation.pytest_evidence", *CHECKS, "-W", "ignore", *project.options, *tests]
     environment = {**project.environment, "MUTATION_EVIDENCE": str(records), "MUTATION_PACKAGE": project.package}
     if lines:
         environment["MUTATION_LINES"] = "1"
+    if until is not None:
+        environment["MUTATION_UNTIL"] = json.dumps(sorted(until))
+        environment["PYTHONDONTWRITEBYTECODE"] = "1"
     try:
         done = subprocess.run(
             command, cwd=project.folder, env=environment, capture_output=True, text=True, timeout=seconds, check=False
@@ -120,41 +142,6 @@ def run_tests(
     if not records.exists():
         return [{"test": "", "outcome": "broken", "contradictions": [], "error": None, "said": said}]
     return [json.loads(line) for line in records.read_text("utf-8").splitlines()]
-
-
-def evidence(
-    records: Sequence[Mapping[str, Any]], package: str, contradicted: frozenset[tuple[str, int, str]]
-) -> list[dict[str, Any]]:
-    """What speaks against a mutant: `raised` and `contradicted`, with place and words, each place once."""
-    shown: dict[tuple[str, str, int], dict[str, Any]] = {}
-    for record in records:
-        for claim in record["contradictions"]:
-            if (claim["path"], claim["line"], claim["code"]) not in contradicted:
-                fact = {"kind": "contradicted", **claim, "test": record["test"]}
-                shown.setdefault(("contradicted", claim["path"], claim["line"]), fact)
-        error = record["error"]
-        if error and is_shape_error(error, package):
-            path, line = error["frames"][-1]
-            fact = {"kind": "raised", "path": path, "line": line, "code": error["type"], "message": error["text"]}
-            callers = dict(error["frames"])  # the innermost line of each file
-            shown.setdefault(("raised", path, line), {**fact, "test": record["test"], "callers": callers})
-    return list(shown.values())
-
-
-def is_shape_error(error: Mapping[str, Any], package: str) -> bool:
-    """Whether JAX, or a library on top of it, complains about shapes, called from a line of the package."""
-    if error["own"] or not error["frames"] or ERRORS.isdisjoint(error["bases"]):
-        return False
-    path = error["frames"][-1][0]
-    inside = package in (".", "") or Path(path).is_relative_to(package)
-    return inside and not is_test(path) and SHAPES.search(error["text"]) is not None
-
-
-def is_test(path: str) -> bool:
-    """Whether a file is a test's, by the names that pytest collects."""
-    parts = Path(path)
-    tests = parts.name.startswith("test_") or parts.stem.endswith(("_test", "_tests")) or parts.name == "conftest.py"
-    return tests or not {"tests", "test", "testing"}.isdisjoint(parts.parts[:-1])
 
 
 def judge(
@@ -168,16 +155,18 @@ def judge(
         return {"tests": [], "evidence": [], "outcomes": []}
     file = project.folder / mutant.path
     source = file.read_bytes().decode("utf-8")
+    for old in (file.parent / "__pycache__").glob(f"{file.stem}.*"):  # an edit within one second keeps the time
+        old.unlink()
     file.write_bytes(mutant.applied(source).encode("utf-8"))
+    records = project.folder.parent / "judged.tmp"
     try:
-        records = run_tests(project, tests, project.folder.parent / "judged.tmp", lines=False, seconds=limit)
+        shown = run_tests(project, tests, records, lines=False, seconds=limit, until=clean.contradicted)
     finally:
         file.write_bytes(source.encode("utf-8"))
-        shutil.rmtree(file.parent / "__pycache__", ignore_errors=True)  # an edit within one second keeps the time
     return {
         "tests": tests,
-        "evidence": evidence(records, project.package, clean.contradicted),
-        "outcomes": [_short(record) for record in records],
+        "evidence": evidence(shown, project.package, clean.contradicted),
+        "outcomes": [_short(record) for record in shown],
     }
 
 

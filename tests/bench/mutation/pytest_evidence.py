@@ -1,8 +1,9 @@
-"""A pytest plugin, loaded by `-p pytest_evidence` in the package's own interpreter: writes down what each test shows.
+"""A pytest plugin, loaded by `-p mutation.pytest_evidence` in the package's own interpreter: what each test shows.
 
 One JSON line a test goes to the file that MUTATION_EVIDENCE names: its outcome, its seconds, the claims that
 shapecheck's runtime checks contradicted in it (they run with `--shapecheck-on-failure warn`, so that a test goes on),
 the error that ended it with the frames of the project, and, with MUTATION_LINES, the lines of the package that it ran.
+It stops at the first proof of a mutant if MUTATION_UNTIL says which contradictions prove nothing.
 Only the standard library and pytest: shapecheck need not be importable for it.
 """
 
@@ -20,8 +21,11 @@ from typing import Any
 
 import pytest
 
+from mutation.proof import evidence
+
 PROJECT = os.path.join(os.path.realpath(os.getcwd()), "")
-PACKAGE = os.path.join(os.path.realpath(os.environ.get("MUTATION_PACKAGE", ".")), "")
+WITHIN = os.environ.get("MUTATION_PACKAGE", ".")
+PACKAGE = os.path.join(os.path.realpath(WITHIN), "")
 _HEADLINE = re.compile(r"(?P<path>[^\n]+?):(?P<line>\d+):\d+: (?P<code>SC\d+) (?P<message>[^\n]*)")
 
 
@@ -57,7 +61,7 @@ class Lines:
         sys.monitoring.restart_events()
 
     def _begin(self, code: CodeType, offset: int) -> Any:
-        if code.co_filename.startswith(PACKAGE):
+        if PACKAGE and code.co_filename.startswith(PACKAGE):  # at the interpreter's end there is none
             sys.monitoring.set_local_events(self._tool, code, sys.monitoring.events.LINE)
         return sys.monitoring.DISABLE
 
@@ -69,8 +73,8 @@ class Lines:
 class Evidence:
     """Writes the record of each test."""
 
-    def __init__(self, path: str, lines: Lines | None) -> None:
-        self._path, self._lines = path, lines
+    def __init__(self, path: str, lines: Lines | None, until: frozenset[tuple[str, int, str]] | None) -> None:
+        self._path, self._lines, self._until = path, lines, until
         self._contradictions = Contradictions()
         logging.getLogger("shapecheck").addHandler(self._contradictions)
         self._error: dict[str, Any] | None = None
@@ -96,6 +100,8 @@ class Evidence:
             record["lines"] = _ranges(self._lines.ran)
         with open(self._path, "a", encoding="utf-8") as file:
             file.write(json.dumps(record) + "\n")
+        if self._until is not None and evidence([record], WITHIN, self._until):
+            item.session.shouldstop = "it is proved"
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, None]:
@@ -140,4 +146,6 @@ def pytest_configure(config: pytest.Config) -> None:
     path = os.environ.get("MUTATION_EVIDENCE")
     if path:
         lines = Lines() if os.environ.get("MUTATION_LINES") else None
-        config.pluginmanager.register(Evidence(path, lines), "mutation-evidence")
+        until = os.environ.get("MUTATION_UNTIL")
+        known = frozenset((path, line, code) for path, line, code in json.loads(until)) if until else None
+        config.pluginmanager.register(Evidence(path, lines, known), "mutation-evidence")
