@@ -46,7 +46,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 from mutation import detection, tables
 from mutation.detection import Checker, CheckerFailedError
-from mutation.fork_server import ForkServer
+from mutation.fork_server import CLOCK, ForkServer
 from mutation.judge import CleanTests, Project, judge, run_tests
 from mutation.mutants import Mutant, Source
 from mutation.operators import code_mutants
@@ -68,6 +68,7 @@ class Package:
     def __init__(self, home: Path) -> None:
         self.home = home
         self.settings: dict[str, Any] = json.loads((home / "settings.json").read_text("utf-8"))
+        self._used: set[str] = set()
 
     @classmethod
     def create(cls, home: Path, checkout: Path, settings: dict[str, Any]) -> Package:
@@ -82,6 +83,9 @@ class Package:
         folder = self.home / use
         if not folder.is_dir():
             shutil.copytree(self.home / "clean", folder, symlinks=True)
+        elif use not in self._used:
+            self._restore(folder)
+        self._used.add(use)
         return Project(
             name=self.home.name,
             folder=folder,
@@ -91,6 +95,13 @@ class Package:
             checker=self.settings["checker"],
             options=tuple(self.settings["pytest_options"]),
         )
+
+    def _restore(self, folder: Path) -> None:
+        """Take out the mutant that a run left in which was killed."""
+        for file in (self.home / "clean" / self.settings["package"]).rglob("*.py"):
+            copy = folder / file.relative_to(self.home / "clean")
+            if copy.read_bytes() != file.read_bytes():
+                shutil.copy(file, copy)
 
     def source(self, path: str) -> Source:
         """A file of the clean copy."""
@@ -124,7 +135,7 @@ def clean_check(
     for run in tables.RUNS:
         begin = time.perf_counter()
         try:
-            report = checker.report(project, path, chosen if run == "tests" else (), strict=True)
+            report = checker.report(project, [path], chosen if run == "tests" else (), strict=True)
         except CheckerFailedError as error:
             tell(f"clean {path}, {run}: {error}")
             report = {"findings": [], "unreached": own, "claims": {"verified": 0}}
@@ -218,27 +229,32 @@ def check_mutant(
     right = detection.acceptable(mutant, record["evidence"], sources)
     body = body_of(sources[mutant.path], mutant)
     proving = [fact["test"] for fact in record["evidence"]]
+    files = [mutant.path, *elsewhere(mutant, record["evidence"])]
     checks = {}
     for run in tables.RUNS:
         tests = [*dict.fromkeys([*clean[run]["tests"], *proving])] if run == "tests" else []
+        before = clean[run]
         begin = time.perf_counter()
-        file.write_bytes(mutant.applied(source).encode("utf-8"))
         try:
-            report = checker.report(project, mutant.path, tests)
+            if files[1:]:
+                plain = checker.report(project, files, tests)
+                before = {**before, "findings": [*before["findings"], *plain["findings"]]}
+            file.write_bytes(mutant.applied(source).encode("utf-8"))
+            report = checker.report(project, files, tests)
         except CheckerFailedError as error:
             checks[run] = {"verdict": "missed", "place": "", "new": [], "said": {"notes": [str(error)]}}
             checks[run]["verified_before"] = clean[run]["claims"]["verified"]
             continue
         finally:
             file.write_bytes(source.encode("utf-8"))
-        new = detection.new_findings(report, clean[run])
+        new = detection.new_findings(report, before)
         claims = {(c["path"], c["line"]) for c in clean["tests"]["verified"] if c["line"] in body}
         found, place = detection.verdict(new, right, frozenset(claims))
         checks[run] = {
             "verdict": found,
             "place": place,
             "new": [f"{f['path']}:{f['line']}: {f['code']} {f['message']}" for f in new][:6],
-            "said": {} if found == "detected" else detection.said(report, clean[run], mutant.path, body),
+            "said": {} if found == "detected" else detection.said(report, before, mutant.path, body),
             "verified_before": clean[run]["claims"]["verified"],
             "seconds": round(time.perf_counter() - begin, 1),
         }
@@ -249,6 +265,13 @@ def check_mutant(
         "checks": checks,
         "verified_without_tests": is_verified_without_tests(record["mutant"], clean),
     }
+
+
+def elsewhere(mutant: Mutant, evidence: Sequence[dict[str, Any]]) -> list[str]:
+    """The files in which alone a mutant shows, if it does not in its own: these are checked with it."""
+    if any(mutant.path in (fact["path"], *fact.get("callers", ())) for fact in evidence):
+        return []
+    return sorted({fact["path"] for fact in evidence})
 
 
 def is_verified_without_tests(mutant: dict[str, Any], clean: dict[str, dict[str, Any]]) -> bool:
@@ -361,7 +384,8 @@ class Servers:
         collect = ["-m", "pytest", "-q", "--collect-only", "-o", "addopts=", "-p", "no:cacheprovider", *judged.tests]
         server = self._server(judged.python, judged, BASIC, learn=collect, own=own)
         modules = [name for name in server.modules if name.partition(".")[0] in HARMLESS]
-        environment = {"JAXTYPING_DISABLE": "1", "PYTHONDONTWRITEBYTECODE": "1"}  # of the worker
+        # Of the worker, whose search ends after so many seconds: a busy machine shall not change verdicts.
+        environment = {"JAXTYPING_DISABLE": "1", "PYTHONDONTWRITEBYTECODE": "1", CLOCK: "cpu"}
         self._worker = self._server(judged.python, judged, modules, own=own, **environment)
         self._checking = self._tool
         if self._tool[1:] == ["-m", "shapecheck"]:

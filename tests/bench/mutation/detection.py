@@ -29,13 +29,13 @@ class Checker:
     limit: float
 
     def report(
-        self, project: Project, path: str, tests: Collection[str] = (), *, strict: bool = False
+        self, project: Project, files: Sequence[str], tests: Collection[str] = (), *, strict: bool = False
     ) -> dict[str, Any]:
-        """The JSON report of `check` over one file, with these tests of the suite as if there were no others.
+        """The JSON report of `check` over files, with these tests of the suite as if there were no others.
 
         Nothing is remembered from one run to the next: a mutant concerns all that is evaluated for its file.
         """
-        command = ["check", path, "--output-format", "json", "--budget", str(self.budget), "--python", self.python]
+        command = ["check", *files, "--output-format", "json", "--budget", str(self.budget), "--python", self.python]
         command += ["--jobs", "1", "--no-cache", "--test-timeout", "30"]  # ten seconds of a machine that idles
         command += ["--strict-comments"] if strict else []
         if not tests:
