@@ -150,7 +150,7 @@ def clean_check(
 def claimed_lines(source: Source, claims: Sequence[dict[str, Any]]) -> set[int]:
     """The lines of all functions that claims belong to, and of the methods of such classes."""
     scopes = {claim["scope"] for claim in claims}
-    owners = scopes | {scope.rpartition(".")[0] for scope in scopes} - {""}
+    owners = {*scopes, *(scope.rpartition(".")[0] for scope in scopes)} - {""}
     return {
         line
         for name, function in source.functions().items()

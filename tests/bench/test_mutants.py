@@ -13,11 +13,13 @@ from typing import Any
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+from bench_mutants import Package, claimed_lines, elsewhere
 from mutation import detection, tables
 from mutation.fork_server import ForkServer
 from mutation.judge import CleanTests, Project, judge
 from mutation.mutants import Mutant, Source
 from mutation.operators import OPERATORS, code_mutants
+from mutation.pick_tests import pytest_collection_modifyitems
 from mutation.proof import evidence, is_shape_error
 from mutation.stale_claims import stale_mutants
 
@@ -283,6 +285,48 @@ def test_claims_that_are_unreached_or_reported_are_not_verified() -> None:
         "unreached": [{"path": "m.py", "line": 2}],
     }
     assert [claim["line"] for claim in detection.verified_claims(claims, strict)] == [4]
+
+
+def test_a_mutant_that_a_killed_run_left_is_taken_out(tmp_path: Path) -> None:
+    for use, text in (("clean", "x = 1\n"), ("judged", "x = 2\n")):
+        (tmp_path / use / "pkg").mkdir(parents=True)
+        (tmp_path / use / "pkg" / "a.py").write_text(text)
+    settings = {"package": "pkg", "suite": [], "python": "", "checker": "", "pytest_options": []}
+    (tmp_path / "settings.json").write_text(json.dumps(settings))
+    package = Package(tmp_path)
+    assert (package.project("judged").folder / "pkg" / "a.py").read_text() == "x = 1\n"
+    assert (package.project("checked").folder / "pkg" / "a.py").read_text() == "x = 1\n"
+
+
+def test_files_in_which_alone_a_mutant_shows_are_checked_too() -> None:
+    mutant = next(iter(code_mutants(Source("pkg/m.py", MADE_UP), ["attend"])))
+    there = {"path": "pkg/other.py", "line": 3, "kind": "raised", "callers": {"pkg/other.py": 3}}
+    through = {**there, "callers": {"pkg/m.py": 8, "pkg/other.py": 3}}
+    own = {"path": "pkg/m.py", "line": 8, "kind": "contradicted"}
+    assert elsewhere(mutant, [there]) == ["pkg/other.py"]
+    assert elsewhere(mutant, [there, through]) == []
+    assert elsewhere(mutant, [there, own]) == []
+
+
+def test_claims_of_a_class_concern_its_methods_and_those_of_a_function_its_own_lines() -> None:
+    text = "class M:\n    a: int\n\n    def f(self):\n        return 1\n\n\n"
+    text += "def g():\n    return 2\n\n\ndef h():\n    return 3\n"
+    claims: list[dict[str, Any]] = [{"scope": "M"}, {"scope": "g"}, {"scope": ""}]
+    assert claimed_lines(Source("m.py", text), claims) == {4, 5, 8, 9}
+
+
+def test_other_tests_than_the_chosen_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = tmp_path / "names"
+    names.write_text("test_a.py::test_f\ntest_a.py::test_g[1]")
+    monkeypatch.setenv("MUTATION_TESTS", str(names))
+
+    class Item:
+        def __init__(self, nodeid: str) -> None:
+            self.nodeid = nodeid
+
+    items: Any = [Item(f"test_a.py::{name}") for name in ("test_f", "test_g[0]", "test_g[1]")]
+    pytest_collection_modifyitems(items)
+    assert [item.nodeid for item in items] == ["test_a.py::test_f", "test_a.py::test_g[1]"]
 
 
 def test_recall_is_the_share_of_the_detected() -> None:
