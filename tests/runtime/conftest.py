@@ -29,7 +29,7 @@ class Near(JudgeClient):
         super().__init__()
         self.server, self.judged = JudgeServer(), 0
 
-    def _ask(self, message: dict[str, Any]) -> Any:
+    def _request(self, message: dict[str, Any]) -> Any:
         from shapecheck.worker.rpc import dump, load
 
         command = load(dump(message))

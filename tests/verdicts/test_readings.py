@@ -15,6 +15,13 @@ from shapecheck.verdicts.judge import judge
 HEAD = "from jaxtyping import Array, Float, Int, PyTree\n"
 
 
+def evaluation_of(*calls: Call) -> Evaluation:
+    """A test that ran to its end."""
+    return Evaluation(
+        target="m:f", origin="test", path="m.py", line=1, mode="sized", status="ok", reason="", calls=calls
+    )
+
+
 def array(*shape: str, dtype: str = "float32", mapped: tuple[str, ...] = ()) -> ArrayValue:
     return ArrayValue(dtype, shape, mapped)
 
@@ -244,8 +251,8 @@ def test_an_integer_may_be_something_else_than_the_axis_that_a_docstring_tells_o
     x, mask = (claim.sites[0] for claim in module.claims)
     named = (NamedSize(name, size, origin),)
     seen = (Observation(x, array("2", "8", "5"), named), Observation(mask, array("2", "8"), named))
-    call = Call("m.py", module.sites[x].scope, 1, None, seen)
-    found = judge({"m.py": module}, [[Evaluation("m:f", "test", "m.py", 1, "sized", "ok", "", (call,))]])
+    call = Call(path="m.py", scope=module.sites[x].scope, number=1, parent=None, observations=seen)
+    found = judge({"m.py": module}, [[evaluation_of(call)]])
     bad = {key: f"bad {false.mismatch.reason}" for key, false in found.bad.items()}
     assert [{**bad, **dict.fromkeys(found.good, "good")}["m.py", index] for index in (0, 1)] == verdicts
 
@@ -330,10 +337,16 @@ def test_a_class_may_describe_one_kind_of_its_instances(shapes, verdict) -> None
     (claim,) = module.claims
     scope = module.sites[claim.sites[0]].scope
     calls = tuple(
-        Call("m.py", scope, number, None, (Observation(claim.sites[0], array(*shape)),))
+        Call(
+            path="m.py",
+            scope=scope,
+            number=number,
+            parent=None,
+            observations=(Observation(claim.sites[0], array(*shape)),),
+        )
         for number, shape in enumerate(shapes)
     )
-    verdicts = judge({"m.py": module}, [[Evaluation("m:f", "test", "m.py", 1, "sized", "ok", "", calls)]])
+    verdicts = judge({"m.py": module}, [[evaluation_of(*calls)]])
     named = {"good": verdicts.good, "bad": verdicts.bad, "unknown": verdicts.unknown}
     assert [name for name, keys in named.items() if ("m.py", 0) in keys] == [verdict]
 

@@ -52,11 +52,15 @@ def instrument(path: str, data: bytes, options: RewriteOptions) -> RewriteResult
     """The file with checks, for what is claimed in it. Raises RewriteError."""
     clean = remove(path, data)
     source, file = _readable(path, clean)
-    outcome = _outcome(claims_of(source), source, file, options, path.rpartition("/")[2])
+    module = claims_of(source)
+    unread = next((c.unread for c in module.claims if c.unread and c.notation == "comment"), "")
+    if unread:
+        raise RewriteError(unread)
+    outcome = _outcome(module, source, file, options, path.rpartition("/")[2])
     result = insert(file, outcome.insertions)
     if result != clean and _without_inserted(path, result) != clean:
         file.verify()
-        raise RewriteError("the inserted lines could not be told apart from others, so that nothing is inserted")
+        raise RewriteError("the inserted lines could not be distinguished from others, so that nothing is inserted")
     return RewriteResult(result, outcome)
 
 

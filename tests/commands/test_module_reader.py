@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from shapecheck.claims import module_reader, read_module
+from shapecheck.claims import read_module
+from shapecheck.commands import module_reader
 from shapecheck.config import load
 from shapecheck.incremental import Store
 from shapecheck.model import Module
 
-FIXTURES = Path(__file__).parents[1] / "fixtures"
+FIXTURES = Path(__file__).parents[2] / "fixtures"
 MODEL = "from types_ import Act\n\ndef f(x: Act):\n    y = x.T  # (t, b)\n    return y\n"
 TYPES = 'from jaxtyping import Array, Float\n\nAct = Float[Array, "b t"]\n'
 
