@@ -12,7 +12,7 @@ from collections.abc import Callable
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, PyTree
 """
 
 CASES = {
@@ -28,6 +28,10 @@ def promised(
     score: Callable[[Float[Array, "d"]], Float[Array, ""]], ~unreached
 ) -> Float[Array, "n"]:
     return jax.vmap(score)(x)
+""",
+    "leaves.py": """
+def product(field: PyTree[Float[Array, "?*field"], "T"], control: PyTree[Float[Array, "?*control"], "T"]): ~unreached
+    return jax.tree.map(lambda a, b: a @ b, field, control) ~SC302
 """,
     "flags.py": """
 def dropped(x: Float[Array, "n d"], train, *, deterministic):

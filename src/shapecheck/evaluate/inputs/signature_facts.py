@@ -15,7 +15,7 @@ import jax
 from shapecheck.evaluate.inputs.runtime_annotations import annotation_of, array_type, is_plain_array
 from shapecheck.evaluate.inputs.size_assignment import free_names
 from shapecheck.evaluate.probes.describe_value import is_array
-from shapecheck.shapes import AnyDims, Bindings, SpecError, match, parse_spec
+from shapecheck.shapes import AnyDims, Bindings, SpecError, VariadicDim, match, parse_spec
 from shapecheck.worker.rpc import ParameterSpec
 
 _LARGEST_DIVISOR = 512
@@ -69,9 +69,14 @@ def specs_of(function: Any, described: Descriptions) -> list[str]:
 
 
 def says_nothing(text: str) -> bool:
-    """Whether a spec is `...` alone: how many axes there are to be is anybody's guess."""
+    """Whether a spec is `...` alone, or `*?b`, which each leaf of a pytree has as it likes.
+
+    How many axes there are to be is anybody's guess then.
+    """
     dims = parse_spec(text).dims
-    return len(dims) == 1 and isinstance(dims[0], AnyDims)
+    if len(dims) != 1:
+        return False
+    return isinstance(dims[0], AnyDims) or (isinstance(dims[0], VariadicDim) and dims[0].per_leaf)
 
 
 def admits_several_ranks(function: Any) -> bool:
