@@ -37,6 +37,24 @@ def raises_other(x: Float[Array, "b d"]) -> Float[Array, "b"]: ~unreached
 """,
         "raises stopped before this line: Speechless",
     ),
+    "odd_integers": (
+        """
+import equinox as eqx
+
+class Coupling(eqx.Module):
+    split: int
+    net: eqx.nn.Linear
+
+    def __init__(self, dim: int, *, key):
+        self.split = dim // 2
+        self.net = eqx.nn.Linear(self.split, dim - self.split, key=key)
+
+    def __call__(self, x: Float[Array, "dim"]) -> Float[Array, "dim"]:
+        first = x[: self.split]  # (dim - split,) ~unreached
+        return jnp.concatenate([first, x[self.split :] + self.net(first)])
+""",
+        "it holds for some integers of its constructor, and fails for others",
+    ),
     "recursion": (
         """
 def helper(x, n):

@@ -25,6 +25,7 @@ HALF_WAY = "evaluation did not come to the end of its function"
 SOME_PATHS = "seen on {seen}: {missing} never ran"
 SOME_INSTANCES = "it holds for some instances of its class, and others have another number of axes"
 SOME_SIZES = "it holds for some sizes and fails for others: for {holds}, but not for {fails}"
+SOME_INTEGERS = "it holds for some integers of its constructor, and fails for others"
 
 _GIVEN = ("test", "example", "config", "script", "run")  # origins of arguments that the user wrote
 _PARTICULAR = ("tie", "size", "rank")  # assumptions under which a claim was not seen for all sizes
@@ -172,7 +173,7 @@ def _verdict(key: ClaimKey, group: Sequence[EvaluationView], verdicts: Verdicts)
         return None
     free = [each for each in group if each.is_free(group)]
     if (fails := [each for each in bad if each in free]) and (holds := [each for each in good if each in free]):
-        verdicts.unknown.setdefault(key, SOME_SIZES.format(holds=_sizes(holds), fails=_sizes(fails)))
+        verdicts.unknown.setdefault(key, _some_sizes(holds, fails))
         return None
     if good:
         best = min(good, key=lambda each: _strength(each.assumptions))
@@ -196,6 +197,11 @@ def _verdict(key: ClaimKey, group: Sequence[EvaluationView], verdicts: Verdicts)
     if bad and not all(any(a.kind == "follows" for a in each.assumptions) for each in bad):
         verdicts.unknown.setdefault(key, MADE_UP)
     return None
+
+
+def _some_sizes(holds: Sequence[EvaluationView], fails: Sequence[EvaluationView]) -> str:
+    one, other = _sizes(holds), _sizes(fails)
+    return SOME_INTEGERS if one == other else SOME_SIZES.format(holds=one, fails=other)
 
 
 def _sizes(seen: Sequence[EvaluationView]) -> str:
