@@ -112,6 +112,19 @@ def test_files_that_cannot_be_read_are_left_alone_and_the_others_done(
     assert {name: Path(name).read_text() for name in broken} == broken
 
 
+def test_a_file_that_libcst_itself_fails_on_is_left_alone_and_the_others_done(
+    model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (
+        "from jaxtyping import Array, Float\n\n\nasync def g(xs):\n    return [x async\n            for x in xs]\n\n\n"
+        'def f(x: Float[Array, "b"]) -> Float[Array, "b"]:\n    return x\n'
+    )
+    Path("b.py").write_text(text)
+    assert main(["instrument", ".", "--write"]) == 2
+    assert "Error: b.py is left alone: libcst cannot parse it (AttributeError" in capsys.readouterr().err
+    assert (model.read_text(), Path("b.py").read_text()) == (SHAPES, text)
+
+
 def test_verbose_lists_what_is_not_checked_and_exclude_holds(capsys: pytest.CaptureFixture[str]) -> None:
     Path("pyproject.toml").write_text('[tool.shapecheck]\nexclude = ["legacy/"]\n')
     Path("legacy").mkdir()

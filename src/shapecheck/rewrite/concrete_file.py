@@ -16,6 +16,8 @@ from functools import cached_property
 import libcst as cst
 
 from shapecheck.rewrite.insertion_points import blocks
+from shapecheck.syntax.owners import UnreadableError
+from shapecheck.syntax.parse_concrete import libcst_failures
 
 Suite = cst.Module | cst.IndentedBlock | cst.SimpleStatementSuite
 Line = cst.SimpleStatementLine | cst.BaseCompoundStatement
@@ -106,9 +108,10 @@ def leading_lines(line: cst.BaseStatement | cst.Decorator) -> Sequence[cst.Empty
 def _parse(data: bytes) -> cst.Module:
     with _deep_recursion():
         try:
-            module = cst.parse_module(data)
-        except cst.ParserSyntaxError as error:
-            raise RewriteError(f"libcst cannot parse it: {error.message}") from error
+            with libcst_failures():
+                module = cst.parse_module(data)
+        except UnreadableError as error:
+            raise RewriteError(str(error)) from error
     # libcst does not take a single carriage return for the end of the last line.
     return module.with_changes(has_trailing_newline=True) if data.endswith(b"\r") else module
 

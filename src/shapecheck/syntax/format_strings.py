@@ -8,6 +8,8 @@ import libcst as cst
 from libcst.metadata import MetadataWrapper, PositionProvider
 
 from shapecheck.model import DebugCall, Edit, Span
+from shapecheck.syntax.owners import UnreadableError
+from shapecheck.syntax.parse_concrete import libcst_failures
 
 # What `jax.debug.print` takes itself.
 _OPTIONS = frozenset({"fmt", "ordered", "partitioned", "skip_format_check", "_use_logging"})
@@ -76,8 +78,9 @@ def _parsed_call(span: Span, lines: Sequence[str]) -> cst.Call | None:
     text[-1] = text[-1][: span.end_column - 1]
     text[0] = text[0][span.column - 1 :]
     try:
-        node = cst.parse_expression("\n".join(text))
-    except cst.ParserSyntaxError:
+        with libcst_failures():
+            node = cst.parse_expression("\n".join(text))
+    except (UnreadableError, RecursionError):  # then there is no fix, and the finding stays
         return None
     return node if isinstance(node, cst.Call) else None
 

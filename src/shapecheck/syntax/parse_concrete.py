@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import libcst as cst
 
@@ -21,9 +22,21 @@ def parse_concrete(text: str, tree: ast.Module) -> cst.Module:
     if (line := _deeply_nested(text, tree)) is not None:
         raise UnreadableError(f"the statement on line {line} nests too deeply for libcst")
     try:
-        return cst.parse_module(text)
+        with libcst_failures():
+            return cst.parse_module(text)
+    except RecursionError as error:
+        raise UnreadableError("it nests too deeply for libcst") from error
+
+
+@contextmanager
+def libcst_failures() -> Iterator[None]:
+    """Whatever libcst's parser raises meanwhile becomes UnreadableError, but for a recursion that its caller limits."""
+    try:
+        yield
     except cst.ParserSyntaxError as error:
         raise UnreadableError(f"libcst cannot parse line {error.raw_line}: {error.message}") from error
+    except RecursionError:
+        raise
     except Exception as error:  # text that is not UTF-8, or a bug of libcst's: 1.9 has one for `async` at a line's end
         raise UnreadableError(f"libcst cannot parse it ({type(error).__name__}: {error})") from error
     except BaseException as error:
@@ -46,14 +59,14 @@ def _deeply_nested(text: str, tree: ast.Module) -> int | None:
     starts = [0]
     for line in text.split("\n"):
         starts.append(starts[-1] + len(line) + 1)
-    lists = [tree.body]
+    lists: list[Sequence[ast.stmt]] = [tree.body]
     while lists:
         for code in lists.pop():
             inner = statement_lists(code)
             last = inner[0][0].lineno if inner else code.end_lineno or code.lineno
             if starts[last] - starts[code.lineno - 1] > _SHORT and _depth(code) > _DEEPEST:
                 return code.lineno
-            lists += inner  # type: ignore[arg-type]
+            lists += inner
     return None
 
 
