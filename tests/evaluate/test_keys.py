@@ -43,7 +43,7 @@ class Plain(eqx.Module):
 """,
     # What an annotation or docstring calls a key may be no random one.
     "no_random_key.py": """
-def attend(query: Float[Array, "q d"], key: Float[Array, "k d"] | None = None) -> Float[Array, "q q"]:  ~unreached
+def attend(query: Float[Array, "q d"], key: Float[Array, "k d"] | None = None) -> Float[Array, "q q"]:
     return query @ query.T
 
 def named(x: Float[Array, "b d"], key: str | None = None) -> Float[Array, "b d"]:
@@ -53,9 +53,9 @@ def in_docstring(x: Float[Array, "b d"], key=None):
     '''Multiply.
 
     Args:
-        key: array of shape (k, d).  ~unreached
+        key: array of shape (k, d).
     '''
-    return x if key is None else x @ key.T  # (b, d)
+    return x if key is None else x @ key.T  # (b, d)  ~SC201
 """,
     # With a key it runs, so that all of it is seen.
     "given.py": """

@@ -15,7 +15,8 @@ from shapecheck.claims.brackets import Bracket
 from shapecheck.claims.claim_sites import SiteKey, Sites
 from shapecheck.claims.comment_text import Segment, read_comment
 from shapecheck.claims.docstring_sections import Item, Line, read_items
-from shapecheck.model import Claim, Selector, Span
+from shapecheck.claims.rank_words import MAY_SAY_RANK, rank_of
+from shapecheck.model import Claim, DescribedRank, Selector, Span
 from shapecheck.shapes import print_spec
 from shapecheck.syntax.scopes import Function, Tables, dotted_name, is_generator, returned_values
 from shapecheck.syntax.source_text import SourceText
@@ -84,13 +85,30 @@ class DocstringReader:
             for claim in self._of_node(scope, node)
         ]
 
+    def ranks(self) -> list[DescribedRank]:
+        """The numbers of axes that docstrings give parameters, of whose shapes they say no more."""
+        return [
+            rank
+            for scope, node in enumerate(self.tables.nodes)
+            if not isinstance(node, ast.Module)
+            for rank in self._ranks_of_node(scope, node)
+        ]
+
+    def _ranks_of_node(self, scope: int, node: Function | ast.ClassDef) -> Iterator[DescribedRank]:
+        docstring = _docstring_matching(MAY_SAY_RANK, node)
+        if docstring is None:
+            return
+        for item in read_items(self._lines(docstring)):
+            axes = rank_of(_join_lines(item.lines).text) if item.kind == "param" else None
+            if axes is not None:
+                places = (self._place(scope, node, item.kind, name) for name in item.names)
+                yield from (DescribedRank(place[0], place[1], axes) for place in places if place is not None)
+
     def _of_node(self, scope: int, node: Function | ast.ClassDef) -> Iterator[Claim]:
-        first = node.body[0]
-        if not isinstance(first, ast.Expr) or not isinstance(first.value, ast.Constant):
+        docstring = _docstring_matching(_MAY_STATE, node)
+        if docstring is None:
             return
-        if not isinstance(first.value.value, str) or not _MAY_STATE.search(first.value.value):
-            return
-        items = read_items(self._lines(first.value))
+        items = read_items(self._lines(docstring))
         returned = sum(item.kind == "return" and item.style == "numpy" for item in items)
         for item in items:
             text = _join_lines(item.lines)
@@ -207,6 +225,14 @@ class _DescribedShape:
     part: str = ""
     apart: bool = False
     result: int | None = None
+
+
+def _docstring_matching(pattern: re.Pattern[str], node: Function | ast.ClassDef) -> ast.Constant | None:
+    first = node.body[0]
+    if not isinstance(first, ast.Expr) or not isinstance(first.value, ast.Constant):
+        return None
+    text = first.value.value
+    return first.value if isinstance(text, str) and pattern.search(text) else None
 
 
 def _join_lines(lines: Sequence[Line]) -> _Description:

@@ -76,7 +76,8 @@ def _read_tree(source: SourceText, around: NotebookContext, neighbours: Neighbou
     known = known_dims(tables, sites.names()) | around.dims
     comments = CommentClaimReader(source, tables, sites, known, annotations.new_group)
     claims += comments.claims()
-    claims += DocstringReader(source, tables, sites, annotations.new_group).claims()
+    docstrings = DocstringReader(source, tables, sites, annotations.new_group)
+    claims += docstrings.claims()
     debug_calls = tuple(DebugCalls(source, tables, sites, names).calls())
     problems: Iterable[Problem] = [*annotations.problems, *comments.problems]
     ordered = tuple(sorted(claims, key=_in_order))
@@ -92,6 +93,7 @@ def _read_tree(source: SourceText, around: NotebookContext, neighbours: Neighbou
         lines=source.lines,
         debug_calls=debug_calls,
         near_names=tuple(near),
+        ranks=tuple(docstrings.ranks()),
         alias_files=tuple(sorted(neighbours.used)) if neighbours is not None else (),
     )
 

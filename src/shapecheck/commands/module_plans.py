@@ -27,8 +27,9 @@ def plan(file: Path, module: Module, config: Config, text: bytes | None = None) 
             parameter=module.sites[s].name,
             spec=claim.spec,
             dtype=claim.dtype,
-            vague=claim.group is not None or bool(claim.readings),
+            vague=bool(claim.readings),
             prose=claim.notation == "docstring",
+            alternative=claim.group is not None,
         )
         for claim in module.claims
         if claim.notation != "annotation" and not claim.select
@@ -45,6 +46,7 @@ def plan(file: Path, module: Module, config: Config, text: bytes | None = None) 
         described=described,
         claimed=tuple(sorted({module.sites[c.sites[0]].scope for c in module.claims if c.sites})),
         names=_names(module),
+        ranks=module.ranks,
         aliases=_aliases(module),
         source="" if text is None else text.decode("latin-1"),
     )

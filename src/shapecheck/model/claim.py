@@ -167,6 +167,15 @@ class NearName:
 
 
 @dataclass(frozen=True)
+class DescribedRank:
+    """How many axes a docstring gives a parameter of the function `scope`, of whose shape it says no more."""
+
+    scope: int
+    parameter: str
+    axes: int
+
+
+@dataclass(frozen=True)
 class DebugCall:
     """A call of `print`, `jax.debug.print` or `jax.debug.breakpoint`: `function`.
 
@@ -191,6 +200,7 @@ class Module:
     lines: tuple[str, ...] = ()  # the source text, for carets and excerpts
     debug_calls: tuple[DebugCall, ...] = ()
     near_names: tuple[NearName, ...] = ()
+    ranks: tuple[DescribedRank, ...] = ()
     alias_files: tuple[str, ...] = ()  # the other files whose aliases its annotations use
     parsed: bool = True  # else there are no claims because nobody could read them: see `problems`
 

@@ -128,6 +128,8 @@ class Evaluation:
     features: tuple[str, ...] = ()  # the free names of feature axes, which a model's integer may be another name of
     rank: int = 1  # the number of axes of variadic dims: a claim has to hold for each
     stages: tuple[Stage, ...] = ()  # where they were asked for
+    case: str = ""  # the shapes that arguments have which may have one of several: a claim has to hold for each
+    refused: str = ""  # the argument whose documented shape the code refuses, for `reason`: here it has another
 
 
 @dataclass(frozen=True, kw_only=True)

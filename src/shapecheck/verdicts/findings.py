@@ -140,6 +140,8 @@ def stops(
     paths = {u.path for u in unreached}
     found: dict[tuple[str, int, str], Finding] = {}
     for run in runs:
+        if any(evaluation.refused for evaluation in run):  # a finding says it
+            continue
         numbers = any(evaluation.mode == "sized" and evaluation.status != "failed" for evaluation in run)
         for evaluation in run:
             failure = evaluation.failure

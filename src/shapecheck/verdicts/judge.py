@@ -123,8 +123,23 @@ class EvaluationView:
         return sum(each.kind == "tie" for each in self.assumptions)
 
 
+def _about_refused(
+    modules: Mapping[str, Module], evaluation: Evaluation, results: Mapping[ClaimKey, Result]
+) -> Mapping[ClaimKey, Result]:
+    """Of a run with another shape than documented for one argument, what it shows of that argument."""
+    if not evaluation.refused:
+        return results
+
+    def is_meant(key: ClaimKey) -> bool:
+        claim = modules[key[0]].claims[key[1]]
+        site = modules[key[0]].sites[claim.sites[0]]
+        return site.kind == "param" and site.name == evaluation.refused
+
+    return {key: result for key, result in results.items() if is_meant(key)}
+
+
 def _entry(modules: Mapping[str, Module], evaluations: Sequence[Evaluation], verdicts: Verdicts) -> None:
-    every = [EvaluationView(evaluation, evaluate(modules, evaluation)) for evaluation in evaluations]
+    every = [EvaluationView(each, _about_refused(modules, each, evaluate(modules, each))) for each in evaluations]
     every = _select_counting(every, verdicts)
     for each in every:
         verdicts.unknown.update({key: result.unknown for key, result in each.results.items() if result.unknown})
@@ -133,16 +148,17 @@ def _entry(modules: Mapping[str, Module], evaluations: Sequence[Evaluation], ver
                 verdicts.paths[key] |= result.paths
                 if each.everywhere():
                     verdicts.general_paths[key] |= result.paths
-    ranks: dict[int, list[EvaluationView]] = {}
+    cases: dict[tuple[int, str], list[EvaluationView]] = {}
     for each in every:
-        ranks.setdefault(each.evaluation.rank, []).append(each)
+        cases.setdefault((each.evaluation.rank, each.evaluation.case), []).append(each)
     good: dict[ClaimKey, bool] = {}
     bad: dict[ClaimKey, Contradiction] = {}
-    for number, group in enumerate(ranks.values()):
+    for number, ((rank, _), group) in enumerate(cases.items()):
+        is_usual = rank == evaluations[0].rank
         for key in dict.fromkeys(key for each in group for key in each.results):
-            if number and not _is_for_each_rank(modules[key[0]].claims[key[1]]):
+            if not is_usual and not _is_for_each_rank(modules[key[0]].claims[key[1]]):
                 continue
-            found = _verdict(key, group, verdicts)
+            found = _verdict(modules, key, group, verdicts)
             if isinstance(found, Contradiction):
                 bad.setdefault(key, found)
             elif found is not None and not number:
@@ -160,7 +176,9 @@ def _is_for_each_rank(claim: Claim) -> bool:
     return claim.notation == "annotation" or parse_spec(claim.spec).rank() is None
 
 
-def _verdict(key: ClaimKey, group: Sequence[EvaluationView], verdicts: Verdicts) -> Contradiction | bool | None:
+def _verdict(
+    modules: Mapping[str, Module], key: ClaimKey, group: Sequence[EvaluationView], verdicts: Verdicts
+) -> Contradiction | bool | None:
     """How a claim ends by the evaluations of one entry: a contradiction; that it holds, everywhere or not; or nothing.
 
     One evaluation in which it holds is enough. If it fails in another, and both rest on what was invented, it holds by
@@ -191,12 +209,24 @@ def _verdict(key: ClaimKey, group: Sequence[EvaluationView], verdicts: Verdicts)
         # What an invention does not bring about is the same for all of them.
         alike = [each for each, other in shown if (other.reason, other.axis) == (mismatch.reason, mismatch.axis)]
         about: Literal["shape", "dim", "dtype"] = "shape"
-        about = "dim" if mismatch.reason == "dim" else "dtype" if mismatch.reason == "dtype" else about
+        is_written = _is_written_size(modules[key[0]], mismatch, alike)
+        about = (
+            "dim" if mismatch.reason == "dim" and not is_written else "dtype" if mismatch.reason == "dtype" else about
+        )
         if proves([each.assumptions for each in alike], about):
             return Contradiction(mismatch, alike[0].evaluation)
     if bad and not all(any(a.kind == "follows" for a in each.assumptions) for each in bad):
         verdicts.unknown.setdefault(key, MADE_UP)
     return None
+
+
+def _is_written_size(module: Module, mismatch: Mismatch, alike: Sequence[EvaluationView]) -> bool:
+    """Whether the axis that does not fit has the size of a dim that claims name: then no invented array brought it."""
+    if mismatch.axis is None or not isinstance(mismatch.value, ArrayValue):
+        return False
+    size = mismatch.value.shape[mismatch.axis] if mismatch.axis < len(mismatch.value.shape) else ""
+    named = {name for claim in module.claims for name in parse_spec(claim.spec).names()}
+    return any((name, size) in each.evaluation.sizes for each in alike for name in named)
 
 
 def _some_sizes(holds: Sequence[EvaluationView], fails: Sequence[EvaluationView]) -> str:
@@ -295,7 +325,7 @@ def _read_results(modules: Mapping[str, Module], evaluation: Evaluation, samples
         reader = CallReader(modules[call.path], call, samples, _outer(readers, call))
         readers[call.number] = reader
         outcomes = read_call(reader)
-        own = _made_of_themselves(reader, evaluation)
+        own = set[int]() if evaluation.refused else _made_of_themselves(reader, evaluation)
         for index in [i for i, m in outcomes.bad.items() if i in own or _is_chance(m, reader, evaluation)]:
             del outcomes.bad[index]
             outcomes.unknown.setdefault(index, MADE_UP)

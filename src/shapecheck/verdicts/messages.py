@@ -174,7 +174,10 @@ def _details(mismatch: Mismatch, evaluation: Evaluation) -> list[str]:
         details.append(f"with {bindings}")
     if evaluation.mode == "sized" and evaluation.sizes:
         details.append(_sizes_text(evaluation))
-    details += _describe_switches(evaluation)
+    if evaluation.refused:
+        details.append(f"as documented it is refused: {evaluation.reason}")
+    else:
+        details += _describe_switches(evaluation)
     where = [f"in stage {mismatch.call.stage}"] if mismatch.call.stage else []
     caller: Frame | None = mismatch.call.caller
     if caller is not None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Union
 
 from shapecheck import model
-from shapecheck.model import FunctionKey, Scope, Site
+from shapecheck.model import DescribedRank, FunctionKey, Scope, Site
 
 # Calls of a function, in different tests, that are evaluated with free sizes until one comes to an end: the worker
 # counts them, and its parent knows by them which tests were the first.
@@ -21,8 +21,9 @@ TRIES = 3
 class ParameterSpec:
     """What a comment or docstring says of a parameter: canonical spec text and a jaxtyping dtype name or "".
 
-    It is `vague` if it names alternatives: then a shape error of a call that it describes proves nothing. `prose` is
-    part of a docstring.
+    It is `vague` if its text can be read in several ways: then a shape error of a call that it describes proves
+    nothing. One of several `alternatives`, of which each will do (`(n,)` or `(n, k)`), has the others beside it once
+    they are looked up. `prose` is part of a docstring.
     """
 
     scope: int
@@ -31,6 +32,8 @@ class ParameterSpec:
     dtype: str
     vague: bool = False
     prose: bool = False
+    alternative: bool = False
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +49,7 @@ class ModulePlan:
     described: tuple[ParameterSpec, ...] = ()
     claimed: tuple[int, ...] = ()  # scopes that have claims
     names: tuple[tuple[int, tuple[str, ...]], ...] = ()  # those that each claim of a scope uses, and tells apart
+    ranks: tuple[DescribedRank, ...] = ()
     aliases: str = ""  # a hash of what its annotations mean, where that stands in other files
     source: str = ""  # text in place of the file's own (its bytes as Latin-1), for an editor's unsaved buffer
 
@@ -152,6 +156,7 @@ _CLASSES: dict[str, Any] = {
     c.__name__: c
     for c in (
         Scope,
+        DescribedRank,
         Site,
         model.Switch,
         model.Position,

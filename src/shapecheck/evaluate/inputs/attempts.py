@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 import jax
 
 from shapecheck.evaluate.inputs.clear_caches import forget
-from shapecheck.evaluate.inputs.failure_reasons import explain, is_own, message_of
+from shapecheck.evaluate.inputs.failure_reasons import explain, is_own, message_of, trace_of
 from shapecheck.evaluate.inputs.mesh_sizes import Multiples, with_multiples
 from shapecheck.evaluate.inputs.size_assignment import SMALLEST, UnknownSizeError
 from shapecheck.evaluate.inputs.trial import BoundCall, CallSpec, Trial, TrialOutcome
@@ -42,6 +42,7 @@ class Attempts:
         self.complete = True
         self._most = call_spec.attempts
         self._guessing = False
+        self._most_guesses, self._guess_seconds = _MOST_GUESSES, _GUESSING
         self._started = time.monotonic()
         self.axes: list[str] = []
         self._multiples: Multiples = ()
@@ -52,7 +53,7 @@ class Attempts:
         # A guess is worth little: what it shows can only confirm.
         most, seconds = self._most, self.seconds
         if self._guessing:
-            most, seconds = min(most, _MOST_GUESSES), min(seconds, _GUESSING)
+            most, seconds = min(most, self._most_guesses), min(seconds, self._guess_seconds)
         if self.tried > most or time.monotonic() > self._started + seconds:
             self.complete = False
         return not self.complete
@@ -60,6 +61,13 @@ class Attempts:
     def allow(self, further: int) -> None:
         """Let so many more attempts be made, and no more."""
         self._most = min(self._most, self.tried + further)
+
+    def extend(self, further: int, seconds: float) -> None:
+        """Begin another search, of so many attempts and seconds, whatever the ones before have used up."""
+        elapsed = time.monotonic() - self._started
+        self._most = self._most_guesses = self.tried + further
+        self.seconds = self._guess_seconds = elapsed + min(seconds, max(self.seconds - elapsed, 0.0))
+        self.complete = True
 
     @contextlib.contextmanager
     def _clear_caches(self) -> Iterator[None]:
@@ -109,7 +117,8 @@ class Attempts:
             failure = explain(error, self.recorder)
             self._message = message_of(error)
             self.recorder.interrupt(error)
-            return TrialOutcome(trial, self.recorder.finish(), bound_call, failure, self.recorder.watch.finish())
+            stages, trace = self.recorder.watch.finish(), trace_of(error, self.recorder)
+            return TrialOutcome(trial, self.recorder.finish(), bound_call, failure, stages, trace)
         return TrialOutcome(trial, self.recorder.finish(), bound_call, None, self.recorder.watch.finish())
 
 

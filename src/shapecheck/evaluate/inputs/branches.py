@@ -24,7 +24,7 @@ from shapecheck.evaluate.inputs.synthesis import SUPPLIED
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.trial import CallSpec, Trial
 from shapecheck.evaluate.probes.recorder import Recorder
-from shapecheck.model import Assumption, Evaluation, Point, Provenance, Scope, Switch
+from shapecheck.model import Assumption, Evaluation, Observation, OtherValue, Point, Provenance, Scope, Switch
 from shapecheck.worker.rpc import EntryPlan, ModulePlan
 
 _SECONDS = 6.0  # for all other paths of one function
@@ -68,14 +68,31 @@ def _text(value: Any) -> str:
 
 
 def missing_paths(plan: ModulePlan, scope: int, runs: Iterable[Evaluation]) -> set[Point | int]:
-    """The paths of a function, and the sites in it by number, that no call came to which went to its end."""
+    """The paths of a function, and the sites in it by number, that no call came to which went to its end.
+
+    A parameter that was only seen as `None` was not seen.
+    """
+    runs = tuple(runs)
     sites = [site for site in plan.sites if site.scope == scope]
+    left_out = _left_out(plan, scope, runs)
     left: set[Point | int] = {point for site in sites for point in site.paths}
-    left |= {site.index for site in sites if site.kind in ("value", "name")}
+    left |= {site.index for site in sites if site.kind in ("value", "name") or site.index in left_out}
     for call in (call for run in runs for call in run.calls):
         if (call.path, call.scope) == (plan.path, scope) and call.complete:
-            left -= {*call.paths, *(observation.site for observation in call.observations)}
+            seen = {each.site for each in call.observations if each.site not in left_out or not _is_none(each)}
+            left -= {*call.paths, *seen}
     return left
+
+
+def _left_out(plan: ModulePlan, scope: int, runs: Iterable[Evaluation]) -> set[int]:
+    """The parameters of a function, by their sites, that were `None` in some call."""
+    parameters = {site.index for site in plan.sites if site.scope == scope and site.kind == "param"}
+    calls = (call for run in runs for call in run.calls if (call.path, call.scope) == (plan.path, scope))
+    return {each.site for call in calls for each in call.observations if each.site in parameters and _is_none(each)}
+
+
+def _is_none(observation: Observation) -> bool:
+    return isinstance(observation.value, OtherValue) and observation.value.type == "NoneType"
 
 
 def evaluate_others(
@@ -98,7 +115,10 @@ def evaluate_others(
     scope = plan.scopes[entry.body[1]]
     left = missing_paths(plan, scope.index, found)
     ends = time.monotonic() + min(seconds, _SECONDS)
-    for setting in _settings(_nearest_first(scope, plan, left), function, owner) if left else ():
+    optional = [plan.sites[each].name for each in sorted(_left_out(plan, scope.index, found)) if each in left]
+    settings = [SwitchValue(name, SUPPLIED) for name in optional[:_MOST]]
+    settings += [each for each in _settings(_nearest_first(scope, plan, left), function, owner) if each not in settings]
+    for setting in settings if left else ():
         if not left or time.monotonic() > ends:
             return
         other = dataclasses.replace(entry, target=f"{entry.target} with {setting}")
@@ -106,7 +126,7 @@ def evaluate_others(
             call_spec = call_specs(setting.init, setting.call_arguments)
             call_spec = dataclasses.replace(call_spec, lasting=(*call_spec.lasting, setting.assumption()))
             search = Search(other, call_spec, recorder, max(ends - time.monotonic(), 1.0))
-            if not left & _seen_by_one(search, call_spec, plan.path, scope.index):
+            if setting.name not in optional and not left & _seen_by_one(search, call_spec, plan.path, scope.index):
                 continue
             runs = search.evaluate()
         except CannotSynthesiseError:

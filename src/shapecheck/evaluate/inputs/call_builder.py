@@ -11,6 +11,8 @@ from typing import Any
 import jax
 
 from shapecheck.evaluate.inputs import abstract_call
+from shapecheck.evaluate.inputs.body_shapes import body_dtypes, body_shapes
+from shapecheck.evaluate.inputs.choices import ArgumentChoices, Choices, Options, shape_key
 from shapecheck.evaluate.inputs.construct_models import Instance, Models
 from shapecheck.evaluate.inputs.entries import is_model, module_class, modules_in, nearest, unwrap
 from shapecheck.evaluate.inputs.init_unbound import inside, is_outside, wrap_unbound
@@ -27,14 +29,16 @@ from shapecheck.evaluate.inputs.signature_facts import (
     constants_of,
     inner_function,
     integers_of,
+    made_specs,
     missing_parameters,
     ranks_of,
     says_nothing,
     specs_of,
     takes_state,
     with_state,
+    written_specs,
 )
-from shapecheck.evaluate.inputs.size_assignment import SizeAssignment
+from shapecheck.evaluate.inputs.size_assignment import SizeAssignment, free_names
 from shapecheck.evaluate.inputs.synthesis import Synthesis
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.ties import ArgumentSpec, CallSignature
@@ -52,7 +56,7 @@ from shapecheck.evaluate.inputs.user_examples import (
 )
 from shapecheck.evaluate.probes.recorder import RecordedPart, Recorder
 from shapecheck.model import Assumption
-from shapecheck.worker.rpc import ConfiguredExample
+from shapecheck.worker.rpc import ConfiguredExample, ParameterSpec
 
 
 class CallBuilder:
@@ -84,7 +88,9 @@ class CallBuilder:
         return self._call(
             described,
             self._method(function),
-            lambda trial: self.models.instance(cls, trial.construction, self._init(init, trial), trial.invention),
+            lambda trial: self.models.instance(
+                cls, trial.construction, self._init(init, trial), trial.invention, trial.choices
+            ),
             statics=given,
         )
 
@@ -250,8 +256,14 @@ class CallBuilder:
         *,
         statics: Mapping[str, Any] = types.MappingProxyType({}),
     ) -> CallSpec:
-        described = self.models.described(function)
-        specs = specs_of(function, described)
+        described = body_dtypes(function, self.models.described(function))
+        body = body_shapes(function, described, self.models.ranks(function))
+        for name in (*statics, *list(inspect.signature(function).parameters)[: instance is not None]):
+            body.pop(name, None)
+        made = made_specs(function, described, body)
+        specs = [*written_specs(function, described), *made]
+        specs += [spec for each in described.values() for spec in each.others]
+        optional = made_specs(function, described, body, default=None)
         vague = any(map(says_nothing, specs)) or admits_several_ranks(function)
         constants = constants_of(function, specs, [d.spec for d in described.values()])
         divisors = code_integers(function)
@@ -262,34 +274,40 @@ class CallBuilder:
                 model, known, construction = instance(trial)
             self._own(known, model)
             first = () if instance is None else (model,)
-            assignment = self._assignment(trial, {**constants, **known, **self.models.pinned}, specs, divisors)
-            synthesis = self._synthesis(assignment, trial.invention)
+            named = [*specs, *optional]
+            assignment = self._assignment(trial, {**constants, **known, **self.models.pinned}, named, divisors)
+            synthesis = self._synthesis(assignment, trial.invention, trial.choices)
             synthesis.integers.chosen.update(known)
             given = {"state": None} if first and takes_state(function, model) else {}
-            args, kwargs = synthesis.arguments(function, described, {**given, **statics}, skip=len(first))
+            args, kwargs = synthesis.arguments(function, described, {**given, **statics}, body, skip=len(first))
             call = functools.partial(self._run_abstractly, invoke, *first, *args, **kwargs)
-            made = [synthesis, *filter(None, [construction])]
+            inventors = [synthesis, *filter(None, [construction])]
             chosen = synthesis.integers.chosen
             return BoundCall(
                 call=call,
                 chosen=assignment.chosen_sizes(),
                 integers={**chosen, **synthesis.made_up, **known},
                 arguments=frozenset(missing_parameters(function, known)) & chosen.keys() - known.keys(),
-                assumptions=_inventions(made, assignment.tied_sizes()),
+                assumptions=_inventions(inventors, assignment.tied_sizes()),
                 shared=assignment.shared_names(construction.assignment) if construction is not None else (),
                 apart=self._apart(),
+                options=sum((each.choices.options for each in inventors), start=Options()),
             )
 
-        written = [ArgumentSpec(d.parameter, d.spec, formal=False) for d in described.values()]
+        written = [ArgumentSpec(d.parameter, s, formal=False) for d in described.values() for s in (d.spec, *d.others)]
         written += [ArgumentSpec("", spec) for spec in specs_of(function, {})]
+        made_names = frozenset(free_names([*made, *optional])) - frozenset(
+            free_names(written_specs(function, described))
+        )
         return CallSpec(
             prepare=prepare,
             relations=instance is None,
-            signature=CallSignature(tuple(written), self.models.claimed(function), function),
-            certain=not any(d.vague for d in described.values()) and not vague,
+            signature=CallSignature(tuple(written), self.models.claimed(function), function, made_names),
+            certain=not any(d.vague for d in described.values()) and not vague and not body,
             constructions=(0,) if instance is None else self.models.constructions,
             ranks=ranks_of(specs),
             varies=True,
+            alternatives=_alternatives(described.values()),
         )
 
     def _init(self, init: Mapping[str, Any] | None, trial: Trial) -> dict[str, Any]:
@@ -308,8 +326,8 @@ class CallBuilder:
     def _apart(self) -> Apart:
         return Apart(frozenset(self.models.made.own or ()), self.models.made.dims)
 
-    def _synthesis(self, assignment: SizeAssignment, invention: int = 0) -> Synthesis:
-        return self.models.synthesis(assignment, self.models.constructions[0], invention)
+    def _synthesis(self, assignment: SizeAssignment, invention: int = 0, choices: Choices = ()) -> Synthesis:
+        return self.models.synthesis(assignment, self.models.constructions[0], invention, ArgumentChoices(choices))
 
     def _assignment(
         self, trial: Trial, known: Mapping[str, int], specs: Sequence[str], divisors: Sequence[int] = ()
@@ -325,6 +343,16 @@ class CallBuilder:
             (*divisors, *known.values()),
             trial.multiples,
         )
+
+
+def _alternatives(described: Collection[ParameterSpec]) -> tuple[Choices, ...]:
+    """The choices of other shapes, for all arguments alike: the second of each that has several, then the third."""
+    several = [each for each in described if each.others]
+    most = max((len(each.others) for each in several), default=0)
+    return tuple(
+        tuple((shape_key(each.parameter), each.others[min(index, len(each.others) - 1)]) for each in several)
+        for index in range(most)
+    )
 
 
 def _inventions(made: Iterable[Synthesis], fixed: Collection[int] = ()) -> tuple[Assumption, ...]:

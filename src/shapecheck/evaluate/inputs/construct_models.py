@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from shapecheck.evaluate.inputs import abstract_call
-from shapecheck.evaluate.inputs.failure_reasons import describe_error, is_own
+from shapecheck.evaluate.inputs.body_shapes import body_shapes
+from shapecheck.evaluate.inputs.choices import ArgumentChoices, Choices
+from shapecheck.evaluate.inputs.failure_reasons import describe_error, is_own, trace_of
 from shapecheck.evaluate.inputs.init_unbound import haiku_class
 from shapecheck.evaluate.inputs.lazy_call import LazyCall
 from shapecheck.evaluate.inputs.made_integers import CONSTRUCTIONS
@@ -20,7 +22,7 @@ from shapecheck.evaluate.inputs.user_examples import ExampleError
 from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.probes.recorder import RecordedPart, Recorder
 
-_Key = tuple[type, int, int, str]
+_Key = tuple[type, int, int, str, Choices]
 Instance = tuple[Any, dict[str, int], Synthesis | None]
 """A model with abstract arrays, the integers known of it, and how its constructor's arguments were made up."""
 
@@ -28,7 +30,8 @@ Instance = tuple[Any, dict[str, int], Synthesis | None]
 class Models:
     """Constructs models, and keeps them. `pinned` are sizes from the configuration, `made` what is made up.
 
-    `described` tells what comments say of parameters and fields, `claimed` which names the claims of a function use,
+    `described` tells what comments say of parameters and fields, `ranks` how many axes docstrings give these at least,
+    `claimed` which names the claims of a function use,
     `subclasses` which classes stand for an abstract one.
     With `build`, models are made by that, with values; else abstractly, without any.
     """
@@ -43,10 +46,12 @@ class Models:
         constructions: tuple[int, ...] = CONSTRUCTIONS,
         build: Callable[[LazyCall], Any] | None = None,
         claimed: Callable[[Any], tuple[frozenset[str], ...]] = lambda function: (),
+        ranks: Callable[[Any], Mapping[str, int]] = lambda function: {},
     ) -> None:
         self.build, self.has_values = build or abstract_call.build, build is not None
         self.pinned, self.described, self.claimed, self.subclasses = pinned, described, claimed, subclasses
         self.made, self.constructions = made or InventedSizes(), constructions
+        self.ranks = ranks
         self.keys = Keys()
         self._recorder = recorder
         self._kept: dict[_Key, tuple[Any, dict[str, int], RecordedPart]] = {}
@@ -54,16 +59,21 @@ class Models:
         self._chosen: dict[int, dict[str, int]] = {}
 
     def instance(
-        self, cls: type, construction: int, init: Mapping[str, Any] | None = None, invention: int = 0
+        self,
+        cls: type,
+        construction: int,
+        init: Mapping[str, Any] | None = None,
+        invention: int = 0,
+        choices: Choices = (),
     ) -> Instance:
         """An abstract instance of `cls`, one of Haiku's yet to be made. What its construction showed is kept."""
         if issubclass(cls, haiku_class() or ()):
-            deferred, synthesis = self.constructor(cls, init or {}, construction, invention)
+            deferred, synthesis = self.constructor(cls, init or {}, construction, invention, choices)
             return deferred, {**synthesis.integers.by_parameter, **only_integers(init or {})}, synthesis
-        key = (cls, construction, invention, repr(init or {}))
+        key = (cls, construction, invention, repr(init or {}), choices)
         if key not in self._kept:
             start = len(self._recorder.calls)
-            model, known = self._construct(cls, init or {}, construction, invention)
+            model, known = self._construct(cls, init or {}, construction, invention, choices)
             self._kept[key] = model, known, self._recorder.since(start)
         else:
             self._recorder.again(self._kept[key][2])
@@ -80,26 +90,33 @@ class Models:
         raise ExampleError(str(problem)) from problem
 
     def constructor(
-        self, cls: type, init: Mapping[str, Any], construction: int, invention: int = 0
+        self, cls: type, init: Mapping[str, Any], construction: int, invention: int = 0, choices: Choices = ()
     ) -> tuple[LazyCall, Synthesis]:
         """A construction that is yet to happen."""
         if inspect.isabstract(cls):
             raise CannotSynthesiseError(f"{cls.__name__} is abstract")
         self.made.chosen.clear()  # of a construction that came to nothing
-        return self.call(cls, init, construction, invention)
+        return self.call(cls, init, construction, invention, choices)
 
     def call(
-        self, function: Any, init: Mapping[str, Any], construction: int, invention: int = 0
+        self, function: Any, init: Mapping[str, Any], construction: int, invention: int = 0, choices: Choices = ()
     ) -> tuple[LazyCall, Synthesis]:
         """A call of what makes a model, a class or a factory, that is yet to happen."""
         sizes = SizeAssignment(
             "sized", self.pinned, specs_of(function, {}), variant=CONSTRUCTOR_VARIANT, made=self.made
         )
-        synthesis = self.synthesis(sizes, construction, invention)
-        args, kwargs = synthesis.arguments(function, {}, init, constructing=True)
+        synthesis = self.synthesis(sizes, construction, invention, ArgumentChoices(choices, "self."))
+        body = body_shapes(function, {}, self.ranks(function))
+        args, kwargs = synthesis.arguments(function, {}, init, body, constructing=True)
         return LazyCall(function, args, kwargs), synthesis
 
-    def synthesis(self, assignment: SizeAssignment, variant: int, invention: int = 0) -> Synthesis:
+    def synthesis(
+        self,
+        assignment: SizeAssignment,
+        variant: int,
+        invention: int = 0,
+        choices: ArgumentChoices | None = None,
+    ) -> Synthesis:
         """What makes arguments under an assignment of sizes."""
         return Synthesis(
             assignment,
@@ -109,6 +126,8 @@ class Models:
             subclasses=self.subclasses,
             described=self.described,
             keys=self.keys,
+            choices=choices,
+            ranks=self.ranks,
         )
 
     def recall(self, construction: int) -> None:
@@ -116,9 +135,9 @@ class Models:
         self.made.chosen = self._chosen.get(construction, self.made.chosen)
 
     def _construct(
-        self, cls: type, init: Mapping[str, Any], construction: int, invention: int = 0
+        self, cls: type, init: Mapping[str, Any], construction: int, invention: int = 0, choices: Choices = ()
     ) -> tuple[Any, dict[str, int]]:
-        deferred, synthesis = self.constructor(cls, init, construction, invention)
+        deferred, synthesis = self.constructor(cls, init, construction, invention, choices)
         try:
             model = self.build(deferred)
         except TimeLimitError:
@@ -127,7 +146,11 @@ class Models:
             if is_own(error) or self._recorder.is_interrupted(error):
                 raise
             text = describe_error(error)
-            raise CannotSynthesiseError(f"constructing {cls.__name__} with made-up arguments raised {text}") from None
-        self._made[cls, construction, invention, repr(init)] = synthesis
+            raise CannotSynthesiseError(
+                f"constructing {cls.__name__} with made-up arguments raised {text}",
+                options=synthesis.choices.options,
+                trace=trace_of(error, self._recorder),
+            ) from None
+        self._made[cls, construction, invention, repr(init), choices] = synthesis
         self._chosen[construction] = dict(self.made.chosen)
         return model, {**synthesis.integers.by_parameter, **integers_of(model), **only_integers(init)}

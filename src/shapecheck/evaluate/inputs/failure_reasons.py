@@ -80,6 +80,8 @@ def explain(error: BaseException, recorder: Recorder) -> Failure:
     users = [(f, line) for f, line in frames if f.f_code.co_filename in recorder.paths]
     kind = _kind(error, frames, recorder.paths)
     message = _needs_values(error, frames, recorder.paths) or _gist(error)
+    if isinstance(error, AssertionError) and users and message == "AssertionError":
+        message = _assertion(*users[-1])
     if not users:
         return Failure(kind=kind, message=message, frame=None)
     frame, line = users[-1]
@@ -92,6 +94,18 @@ def explain(error: BaseException, recorder: Recorder) -> Failure:
         arrays=tuple((name, text(value)) for name, value in arrays),
         fixed=bool(arrays) and all(d.isdigit() for _, value in arrays for d in value.shape),
     )
+
+
+def trace_of(error: BaseException, recorder: Recorder) -> tuple[int, ...]:
+    """The lines of the user's code that an error came through, outermost first."""
+    frames = traceback.walk_tb(error.__traceback__)
+    return tuple(line for frame, line in frames if frame.f_code.co_filename in recorder.paths)
+
+
+def _assertion(frame: FrameType, line: int) -> str:
+    """What a bare `assert` says: its own text."""
+    text = linecache.getline(frame.f_code.co_filename, line).strip()
+    return f"AssertionError: {text}" if text.startswith("assert ") else "AssertionError"
 
 
 def kind_of(error: BaseException) -> str:

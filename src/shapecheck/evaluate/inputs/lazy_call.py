@@ -11,6 +11,8 @@ import jax.numpy as jnp
 
 from shapecheck.evaluate.probes.describe_value import is_array
 
+_FEATURES = 7
+
 
 def promise(value: Any, *args: Any, **kwargs: Any) -> Any:
     """What a callable returns whose annotation says the shape."""
@@ -25,6 +27,14 @@ def activation(x: Any, *args: Any, **kwargs: Any) -> Any:
 def reduction(x: Any, *args: Any, **kwargs: Any) -> Any:
     """What stands in for a callable in another invention: it takes the last axis away."""
     return jnp.sum(x, axis=-1) if is_array(x) and x.ndim else x
+
+
+def embed_numbers(x: Any, *args: Any, **kwargs: Any) -> Any:
+    """What stands in for a callable in one more invention: it gives each number an axis of features."""
+    if not is_array(x):
+        return x
+    kind = x.dtype if jnp.issubdtype(x.dtype, jnp.inexact) else jnp.float32
+    return jnp.repeat(x[..., None], _FEATURES, axis=-1).astype(kind)
 
 
 @dataclasses.dataclass

@@ -43,6 +43,8 @@ _REPEATS = re.compile(r"layers?$|depth$|heads?$|blocks$", re.IGNORECASE)
 _ACTIVATION = re.compile(
     r"^act(_|$)|(^|_)act(_fn|_layer|_func)?$|activation|nonlin|squash|gelu|relu|silu", re.IGNORECASE
 )
+_LOWER = re.compile(r"(^|_)(min|minimum|low|lower|start|begin|left|a_?min)(_|$)|^(min|low|lower)[a-z]", re.IGNORECASE)
+_UPPER = re.compile(r"(^|_)(max|maximum|high|upper|end|stop|right|a_?max)(_|$)|^(max|high|upper)[a-z]", re.IGNORECASE)
 _FLAG = re.compile(
     r"^(is_)?(train|training|decode|decoding|causal|stochastic|debug|verbose"
     r"|(?P<on>deterministic|inference))(_mode)?$|^(use|return|with)_"
@@ -83,6 +85,18 @@ def is_count(name: str) -> bool:
 def may_replace(name: str) -> bool:
     """Whether a default of this name gives way: to a distinct size, or to fewer layers and heads that divide it."""
     return is_size_like(name) or (particular_size(name) in (2, 4) and _REPEATS.search(name) is not None)
+
+
+def is_dtype(name: str) -> bool:
+    """Whether a parameter of this name takes a dtype."""
+    return name == "dtype" or name.endswith("_dtype")
+
+
+def number(name: str) -> float:
+    """A number for a parameter of this name, so that limits are in order."""
+    if _LOWER.search(name):
+        return 0.25
+    return 0.75 if _UPPER.search(name) else 0.5
 
 
 def is_activation(name: str) -> bool:

@@ -95,6 +95,13 @@ def is_plain_array(annotation: Any) -> bool:
     return annotation in (jax.Array, np.ndarray)
 
 
+def holds_plain_array(annotation: Any) -> bool:
+    """Whether an annotation is such a type, or a union with one."""
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        return any(map(is_plain_array, typing.get_args(annotation)))
+    return is_plain_array(annotation)
+
+
 def admits_integer(annotation: Any) -> bool:
     """Whether an integer is among what an annotation admits."""
     return annotation is int or int in typing.get_args(annotation)

@@ -13,17 +13,19 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 
 from shapecheck.evaluate.inputs import loosen_ties
 from shapecheck.evaluate.inputs.attempts import Attempts
+from shapecheck.evaluate.inputs.choices import as_assumption
 from shapecheck.evaluate.inputs.made_integers import ALL_EQUAL
 from shapecheck.evaluate.inputs.namesakes import are_namesakes
+from shapecheck.evaluate.inputs.refused_shapes import RefusedShape, find_refused
+from shapecheck.evaluate.inputs.search_choices import search_choices
 from shapecheck.evaluate.inputs.size_assignment import DIVISIBLE, DIVISIBLE_TOO, SQUARES, Substitution, substitutions
-from shapecheck.evaluate.inputs.suggest_ties import compared_integers, proposals
-from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
+from shapecheck.evaluate.inputs.suggest_ties import compared_integers, fails_elsewhere, proposals
+from shapecheck.evaluate.inputs.synthesise_values import INVENTIONS, CannotSynthesiseError
 from shapecheck.evaluate.inputs.ties import Tie, explain_tie
-from shapecheck.evaluate.inputs.trial import CallSpec, Trial, TrialOutcome
+from shapecheck.evaluate.inputs.trial import CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.model import Assumption, Evaluation
 from shapecheck.worker.rpc import EntryPlan
@@ -37,19 +39,6 @@ _FURTHER = 60  # attempts at ties that nothing explains: they only name what the
 _SEVERAL = 2  # axes of a variadic dim, which then are more than one
 _LEAST_FAILURES = 2  # assignments of different sizes that must fail alike
 _UNVERIFIED = ("template", "compare")  # what is shown as it is: any sizes that go will do
-
-
-@dataclass(frozen=True)
-class SearchResult:
-    """What one construction showed: outcomes that went to their end; or those that did not, all untied.
-
-    `requires` is a tie that nothing explains and under which `tied` went to its end.
-    """
-
-    ok: tuple[TrialOutcome, ...] = ()
-    failed: tuple[TrialOutcome, ...] = ()
-    requires: Assumption | None = None
-    tied: tuple[TrialOutcome, ...] = ()
 
 
 class Search:
@@ -67,6 +56,8 @@ class Search:
         self.attempts = Attempts(call_spec, recorder, seconds, renewed)
         self.shown: TrialOutcome | None = None  # the latest of the evaluations
         self._accuses = entry.origin not in _UNVERIFIED
+        self._alternatives_fail: bool | None = None
+        self._needed: frozenset[str] = frozenset()  # the choices without which the code does not run
 
     def evaluate(self) -> tuple[Evaluation, ...]:
         """All evaluations that say something of the entry: symbolic and sized where both go, else what stopped them.
@@ -79,7 +70,7 @@ class Search:
         first: SearchResult | None = None
         for construction in self.call_spec.constructions:
             try:
-                found = self._try_construction(construction)
+                found = self._try(Trial(mode="sized", construction=construction))
             except CannotSynthesiseError as error:
                 problem = error  # the last construction came the furthest
                 continue
@@ -88,6 +79,9 @@ class Search:
             if found.ok:
                 return tuple(self._result(outcome) for outcome in found.ok)
             first = first or found
+        chosen = self._other_choices(first, problem)
+        if chosen.ok:
+            return tuple(self._result(outcome) for outcome in chosen.ok)
         if first is None:
             if problem is not None:
                 raise problem
@@ -117,8 +111,18 @@ class Search:
         further = self._further(first) if first is not None else None
         return further.tied[0].trial if further is not None and further.tied else None
 
-    def _try_construction(self, construction: int) -> SearchResult:
-        found = self._search_sizes(Trial(mode="sized", construction=construction))
+    def _other_choices(self, first: SearchResult | None, problem: CannotSynthesiseError | None) -> SearchResult:
+        """What evaluates once other choices are made for arguments that nobody describes, if anything does."""
+        if first is not None and (self._shape_error(first) is not None or any(map(_needs_values, first.failed))):
+            return SearchResult()
+        found = search_choices(first.failed if first is not None else (), problem, self.attempts, self._search_sizes)
+        if found is None:
+            return SearchResult()
+        self._needed = found.needed
+        return self._try(found.trial)
+
+    def _try(self, start: Trial) -> SearchResult:
+        found = self._search_sizes(start)
         if not found.ok and not self._accuses:
             further = self._further(found)
             found = SearchResult(ok=further.tied) if further.tied else found
@@ -136,7 +140,7 @@ class Search:
         if any(not outcome.ok for outcome in ranks):  # what is seen is seen for that number of axes
             axes = Assumption("rank", "variadic dims", f"{first.trial.rank} axes", "written")
             symbolic, runs = ([_add_assumption(each, axes) for each in some] for some in (symbolic, runs))
-        others = [outcome for outcome in ranks if outcome.ok]
+        others = [outcome for outcome in (*ranks, *self._alternatives(first.trial)) if outcome.ok]
         return SearchResult(ok=(*symbolic, *runs, *self._named_elsewhere(runs), *others, *self._narrow(first, ranks)))
 
     def _search_sizes(self, start: Trial) -> SearchResult:
@@ -189,10 +193,18 @@ class Search:
                     continue
                 other = self._try_invention(self._as_tied(trial, first))
                 if other is not None and other.ok:
-                    return (other,)
+                    return (other, *self._other_callables(other))
                 if self.attempts.is_exhausted():
                     return ()
         return ()
+
+    def _other_callables(self, second: TrialOutcome) -> tuple[TrialOutcome, ...]:
+        """The runs where callables that were made up do something else again: their results are as made up."""
+        found = second.bound_call.assumptions if second.bound_call is not None else ()
+        if second.trial.invention == 0 or not any(a.value.startswith("a function that") for a in found):
+            return ()
+        more = (dataclasses.replace(second.trial, invention=each) for each in range(2, INVENTIONS))
+        return tuple(each for trial in more if (each := self._try_invention(trial)) is not None and each.ok)
 
     def _try_invention(self, trial: Trial) -> TrialOutcome | None:
         """A run of another invention, for which there may be no model."""
@@ -220,6 +232,14 @@ class Search:
             named = [each for each, size in before.items() if str(size) == text and each in bound_call.integers]
             ties.append((name, str(bound_call.integers[named[0]]) if named else text))
         return dataclasses.replace(trial, substitution=Substitution(tuple(ties)))
+
+    def _alternatives(self, trial: Trial) -> tuple[TrialOutcome, ...]:
+        """The same for arguments that may have other shapes as well: what a claim says holds for each of them."""
+        if trial.choices or self.attempts.is_exhausted():
+            return ()
+        return tuple(
+            self.attempts.run(dataclasses.replace(trial, choices=choices)) for choices in self.call_spec.alternatives
+        )
 
     def _named_elsewhere(self, seen: Sequence[TrialOutcome]) -> tuple[TrialOutcome, ...]:
         """Free names that the class or the code gives a size after all: what holds with that size is not false.
@@ -285,7 +305,7 @@ class Search:
                     return found
                 if self.attempts.is_exhausted():
                     return outcome
-                if found.depth > outcome.depth or (found.depth == outcome.depth and found.place > outcome.place):
+                if self._is_further(found, outcome):
                     outcome = found
                     break
             else:
@@ -302,6 +322,13 @@ class Search:
                 if found.ok or _needs_values(found):
                     return found
         return outcome
+
+    @staticmethod
+    def _is_further(found: TrialOutcome, before: TrialOutcome) -> bool:
+        """Whether a tie leads further: to more values, a later line, or other axes that do not fit on the same line."""
+        if found.depth != before.depth or found.place != before.place:
+            return (found.depth, found.place) > (before.depth, before.place)
+        return fails_elsewhere(found, before)
 
     def _with(self, trial: Trial, tie: Tie) -> TrialOutcome:
         substitution = Substitution((*trial.substitution.ties, tie))
@@ -342,7 +369,16 @@ class Search:
             return None
         if any(o.failure is None or o.failure.kind != "shape" or o.has_guessed_rank() for o in failed):
             return None
-        return failed[0] if len({o.place for o in failed}) == 1 and failed[0].place[0] else None
+        if len({o.place for o in failed}) > 1 or not failed[0].place[0]:
+            return None
+        return failed[0] if self._fails_alike(failed[0]) else None
+
+    def _fails_alike(self, error: TrialOutcome) -> bool:
+        """Whether the other shapes that arguments may have end in shape errors too."""
+        if self._alternatives_fail is None:
+            kinds = {o.failure.kind if o.failure else "" for o in self._alternatives(error.trial)}
+            self._alternatives_fail = kinds <= {"shape"}
+        return self._alternatives_fail
 
     def _errors(self, found: SearchResult) -> tuple[TrialOutcome, ...]:
         """The runs that show a shape error of the code: it stays on its line, whatever the sizes and inventions are."""
@@ -390,10 +426,17 @@ class Search:
                 requires = f"{further.requires.subject} = {further.requires.value}"
             failed = [self._as_error(outcome, requires) for outcome in errors]
             return tuple(self._result(outcome) for outcome in (*failed, *further.tied))
+        refused = find_refused(found.failed, self.call_spec, self.attempts) if self._accuses else None
+        if refused is not None:
+            return (self._result(found.failed[0]), self._result_of_refused(refused, found.failed[0]))
         deepest = max(found.failed, key=lambda outcome: outcome.depth)
         if deepest.failure is not None and deepest.failure.kind == "shape":
             deepest = dataclasses.replace(deepest, failure=dataclasses.replace(deepest.failure, kind="other"))
         return (self._result(deepest),)
+
+    def _result_of_refused(self, refused: RefusedShape, failed: TrialOutcome) -> Evaluation:
+        reason = failed.failure.message if failed.failure is not None else ""
+        return dataclasses.replace(self._result(refused.outcome), refused=refused.parameter, reason=reason)
 
     def _equality(self, error: TrialOutcome) -> str:
         """The two integers of a constructor that have to be equal, as JAX has it, though the claims name both."""
@@ -435,6 +478,7 @@ class Search:
             assumptions=tuple(dict.fromkeys(self._assumptions(outcome))),
             features=tuple(sorted(self.call_spec.signature.features())),
             rank=outcome.trial.rank,
+            case=", ".join(f"{key} {choice}" for key, choice in outcome.trial.choices if key.endswith(" shape")),
             stages=outcome.stages,
         )
 
@@ -444,6 +488,7 @@ class Search:
             return
         yield from outcome.bound_call.assumptions
         yield from (self._explain_tie(tie, outcome) for tie in outcome.trial.substitution.ties)
+        yield from (as_assumption(*each, is_needed=each[0] in self._needed) for each in outcome.trial.choices)
         if outcome.trial.construction == ALL_EQUAL:
             yield Assumption("size", "the constructor's integers", "all equal", "invented")
         for name, factor in outcome.trial.multiples:

@@ -12,7 +12,8 @@ from typing import Any
 
 import jax
 
-from shapecheck.evaluate.inputs.runtime_annotations import annotation_of, array_type, is_plain_array
+from shapecheck.evaluate.inputs.body_shapes import NO_SHAPES, BodyShape
+from shapecheck.evaluate.inputs.runtime_annotations import MISSING, annotation_of, array_type, holds_plain_array
 from shapecheck.evaluate.inputs.size_assignment import free_names
 from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.shapes import AnyDims, Bindings, SpecError, VariadicDim, match, parse_spec
@@ -54,6 +55,11 @@ def ranks_of(specs: Sequence[str]) -> tuple[int, ...]:
 
 
 def specs_of(function: Any, described: Descriptions) -> list[str]:
+    """The spec texts that the parameters' annotations and descriptions hold, and of arrays that have neither."""
+    return [*written_specs(function, described), *made_specs(function, described)]
+
+
+def written_specs(function: Any, described: Descriptions) -> list[str]:
     """The spec texts that the parameters' annotations and descriptions hold."""
     try:
         parameters = inspect.signature(function).parameters
@@ -61,9 +67,28 @@ def specs_of(function: Any, described: Descriptions) -> list[str]:
         return [d.spec for d in described.values()]
     specs = [described[name].spec for name in parameters if name in described]
     for name, parameter in parameters.items():
-        annotation = annotation_of(function, name, parameter.annotation)
-        specs += _annotation_shapes(annotation)
-        if name not in described and parameter.default is parameter.empty and is_plain_array(annotation):
+        specs += _annotation_shapes(annotation_of(function, name, parameter.annotation))
+    return specs
+
+
+def made_specs(
+    function: Any, described: Descriptions, body: Mapping[str, BodyShape] = NO_SHAPES, default: Any = MISSING
+) -> list[str]:
+    """The specs of array parameters that nothing describes: as the body takes them, else any number of axes.
+
+    Of those with this `default` only.
+    """
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return []
+    specs: list[str] = []
+    for name, parameter in parameters.items():
+        if name in described or parameter.default is not default:
+            continue
+        if name in body:
+            specs.append(body[name].spec if body[name].exact else f"*{name}")
+        elif holds_plain_array(annotation_of(function, name, parameter.annotation)):
             specs.append(f"*{name}")
     return specs
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from shapecheck.evaluate.inputs.trial import TrialOutcome
 
 _WORD = re.compile(r"\d+\*[^\W\d]\w*|[^\W\d]\w*|(?<![/.])\d+")
+_NUMBER = re.compile(r"\d+")
 _MOST = 12
 _LARGEST_FIXED = 4096  # larger numbers of a message are no sizes of one axis: products, addresses, bugs' numbers
 
@@ -32,6 +33,24 @@ def proposals(outcome: TrialOutcome) -> list[tuple[str, str]]:
     multiples = [w for w in words if "*" in w and w.partition("*")[2] in free]
     multiples += [f"{factor}*{text}" for w in fixed for text in free for factor in _factors(w, text)]
     return list(dict.fromkeys(_pairs(free, names, sizes, fixed, multiples)))[:_MOST]
+
+
+def fails_elsewhere(outcome: TrialOutcome, before: TrialOutcome) -> bool:
+    """Whether two failures on one line are of different operations: they read otherwise, or name other dims."""
+    texts = [each.failure.message if each.failure is not None else "" for each in (outcome, before)]
+    if _NUMBER.sub("", texts[0]) != _NUMBER.sub("", texts[1]):
+        return True
+    named, earlier = _free_names(outcome), _free_names(before)
+    return bool(named and earlier) and not named & earlier
+
+
+def _free_names(outcome: TrialOutcome) -> set[str]:
+    """The free names whose sizes stand in the message of a failure."""
+    if outcome.failure is None or outcome.bound_call is None:
+        return set()
+    words = set(_WORD.findall(outcome.failure.message))
+    ties = dict(outcome.trial.substitution.ties)
+    return {ties.get(name, name) for name, text in outcome.bound_call.chosen if text in words}
 
 
 def compared_integers(outcome: TrialOutcome) -> Iterator[tuple[str, str]]:

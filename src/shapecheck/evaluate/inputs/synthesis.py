@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Union
 
 from shapecheck.evaluate.inputs import name_hints
+from shapecheck.evaluate.inputs.body_shapes import NO_SHAPES, BodyShape, body_shapes, compared_texts
+from shapecheck.evaluate.inputs.choices import ArgumentChoices
 from shapecheck.evaluate.inputs.lazy_call import LazyCall
 from shapecheck.evaluate.inputs.made_integers import DEFAULTS_KEPT, OVER_NONE, IntegerChoices
 from shapecheck.evaluate.inputs.nested_arguments import cannot, classes_in, default_with, heads, split_nested
@@ -51,12 +53,15 @@ class Synthesis:
         subclasses: Callable[[type], Sequence[type]] = lambda cls: (),
         described: Callable[[type], Mapping[str, ParameterSpec]] = lambda cls: {},
         keys: Keys | None = None,
+        choices: ArgumentChoices | None = None,
+        ranks: Callable[[type], Mapping[str, int]] = lambda cls: {},
     ) -> None:
         self.assignment = assignment
-        self.subclasses, self.described = subclasses, described
+        self.subclasses, self.described, self.ranks = subclasses, described, ranks
         self.integers = IntegerChoices(assignment.made, variant, pinned, invention)
         self.keys = keys or Keys()
-        self.values = ValueSynthesis(assignment, self.integers, self._instance, self.keys)
+        self.choices = choices or ArgumentChoices()
+        self.values = ValueSynthesis(assignment, self.integers, self._instance, self.keys, self.choices)
         self.made_up: dict[str, int] = {}  # sizes inside of modules that nobody gave: `model.width`
         self._building: list[type] = []
 
@@ -65,13 +70,15 @@ class Synthesis:
         function: Callable[..., Any],
         described: Mapping[str, ParameterSpec] = types.MappingProxyType({}),
         given: Mapping[str, Any] = types.MappingProxyType({}),
+        body: Mapping[str, BodyShape] = NO_SHAPES,
         *,
         skip: int = 0,
         constructing: bool = False,
     ) -> tuple[list[Any], dict[str, Any]]:
         """Arguments for `function`: `described` gives spec and dtype of arrays from comments or docstrings.
 
-        Those that are `given` may be arguments of others: `cfg.depth` of `cfg`. Raises CannotSynthesiseError for the
+        Those that are `given` may be arguments of others: `cfg.depth` of `cfg`. What nothing else describes is as the
+        `body` takes it. Raises CannotSynthesiseError for the
         first parameter that nothing explains, ExampleError for a given one that is not there.
         """
         given, inner = split_nested(given)
@@ -96,7 +103,8 @@ class Synthesis:
                 elif parameter.name in inner:
                     value = self._with(function, parameter, inner[parameter.name])
                 else:
-                    value = self._argument(function, parameter, described.get(parameter.name), constructing)
+                    said = described.get(parameter.name, body.get(parameter.name))
+                    value = self._argument(function, parameter, said, constructing)
             except CannotSynthesiseError as error:
                 own = [f"{parameter.name}.{name}" for name in error.parameters] or [parameter.name]
                 problems.append(CannotSynthesiseError(str(error), tuple(own), constructing=constructing))
@@ -147,11 +155,17 @@ class Synthesis:
                 self.assignment.know(name, size)
 
     def _argument(
-        self, function: Any, parameter: inspect.Parameter, described: ParameterSpec | None, constructing: bool
+        self,
+        function: Any,
+        parameter: inspect.Parameter,
+        described: ParameterSpec | BodyShape | None,
+        constructing: bool,
     ) -> Any:
         name, default = parameter.name, parameter.default
         annotation = annotation_of(function, name, parameter.annotation)
         variant = self.integers.variant
+        if default is None and not name_hints.is_key(name) and self.choices.is_given(self.values.place(name)):
+            annotation, default = _without_none(function, parameter), MISSING
         if default is not MISSING:
             if default is None and described is None and name_hints.is_key(name) and admits_key(annotation):
                 self.keys.optional = True
@@ -165,6 +179,10 @@ class Synthesis:
             if not (constructing and variant == OVER_NONE and default is None and admits_integer(annotation)):
                 return MISSING
             return self.integers.choose(name)
+        if annotation is str and (texts := compared_texts(function, name)):
+            return self.choices.text(self.values.place(name), texts)
+        if isinstance(described, BodyShape):
+            return self.values.as_taken(name, described)
         if described is not None and (not is_array_type(annotation) or _is_open(annotation)):
             return self._from_description(annotation, name, described)
         try:
@@ -177,8 +195,12 @@ class Synthesis:
     def _from_description(self, annotation: Any, name: str, described: ParameterSpec) -> Any:
         """The array that a comment or docstring describes, or an instance of a class whose arrays all are like it."""
         found = array_type(annotation)
+        place = self.values.place(name)
+        spec = self.choices.spec(place, described.spec, described.others)
+        dtype = described.dtype or (found.dtype if found is not None else "")
+        dtype = dtype or self.choices.dtype(place, name_hints.array_dtype(name))
         if found is not None:
-            return self.assignment.array(described.spec, described.dtype or found.dtype, name)
+            return self.choices.note(place, self.assignment.array(spec, dtype, name))
         for cls in classes_in(annotation):
             try:
                 with self.values.alike(described):
@@ -186,7 +208,7 @@ class Synthesis:
             except CannotSynthesiseError:
                 # What follows from an array in the place of such an instance proves nothing.
                 self.values.invent("value", name, "an array")
-        return self.assignment.array(described.spec, described.dtype, name)
+        return self.choices.note(place, self.assignment.array(spec, dtype, name))
 
     def _instance(self, cls: type, name: str, given: Mapping[str, Any] = types.MappingProxyType({})) -> Any:
         """An instance of the user's class (a config, a sub-module), its arguments made the same way."""
@@ -203,7 +225,8 @@ class Synthesis:
         before = set(chosen)
         try:
             descriptions = self.described(cls)
-            positional, named = self.arguments(cls, descriptions, given, constructing=True)
+            body = body_shapes(cls, descriptions, self.ranks(cls))
+            positional, named = self.arguments(cls, descriptions, given, body, constructing=True)
             if descriptions:  # a stack of them is called the same: that proves nothing against a claim
                 self.values.invent("value", name, f"one {cls.__name__}")
             if not is_config(cls):

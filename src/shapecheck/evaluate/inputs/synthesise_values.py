@@ -17,7 +17,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from shapecheck.evaluate.inputs import name_hints
-from shapecheck.evaluate.inputs.lazy_call import LazyCall, activation, promise, reduction
+from shapecheck.evaluate.inputs.body_shapes import BodyShape, axis_names
+from shapecheck.evaluate.inputs.choices import NO_OPTIONS, ArgumentChoices, Options, axes_text
+from shapecheck.evaluate.inputs.lazy_call import LazyCall, activation, embed_numbers, promise, reduction
 from shapecheck.evaluate.inputs.made_integers import IntegerChoices
 from shapecheck.evaluate.inputs.random_keys import Keys, key_types
 from shapecheck.evaluate.inputs.runtime_annotations import (
@@ -29,22 +31,33 @@ from shapecheck.evaluate.inputs.runtime_annotations import (
 )
 from shapecheck.evaluate.inputs.size_assignment import SizeAssignment
 from shapecheck.model.assumption import AssumptionKind
+from shapecheck.shapes import parse_spec
 from shapecheck.worker.rpc import ParameterSpec
 
-
-def _axes(count: int) -> str:
-    return f"{count} axis" if count == 1 else f"{count} axes"
+_STAND_INS = (("keeps shapes", activation), ("reduces an axis", reduction), ("adds an axis", embed_numbers))
+INVENTIONS = len(_STAND_INS)
+"""How often what nothing describes can be made up otherwise; from the second time on arrays and integers are alike."""
 
 
 class CannotSynthesiseError(Exception):
     """No value can be made for a parameter; the text says which, and why.
 
     `parameters` are all of that function, `cfg.depth` if it is one of `cfg`; a constructor has them if `constructing`.
+    If it was called and raised, `options` are what could be chosen otherwise, and `trace` how far it came.
     """
 
-    def __init__(self, text: str, parameters: tuple[str, ...] = (), *, constructing: bool = False) -> None:
+    def __init__(
+        self,
+        text: str,
+        parameters: tuple[str, ...] = (),
+        *,
+        constructing: bool = False,
+        options: Options = NO_OPTIONS,
+        trace: tuple[int, ...] = (),
+    ) -> None:
         super().__init__(text)
         self.parameters, self.constructing = parameters, constructing
+        self.options, self.trace = options, trace
 
 
 class ValueSynthesis:
@@ -55,9 +68,15 @@ class ValueSynthesis:
     """
 
     def __init__(
-        self, assignment: SizeAssignment, integers: IntegerChoices, instance: Callable[[type, str], Any], keys: Keys
+        self,
+        assignment: SizeAssignment,
+        integers: IntegerChoices,
+        instance: Callable[[type, str], Any],
+        keys: Keys,
+        choices: ArgumentChoices,
     ) -> None:
         self.assignment, self.integers, self._instance, self.keys = assignment, integers, instance, keys
+        self.choices = choices
         self.inventions: dict[tuple[AssumptionKind, str], str] = {}
         self._leaf: ParameterSpec | None = None
 
@@ -111,9 +130,9 @@ class ValueSynthesis:
         if name_hints.is_activation(name):
             return activation
         # What it does to shapes is made up: what follows from it proves nothing against a claim.
-        reduces = bool(self.integers.invention)
-        self.invent("value", name, "a function that reduces an axis" if reduces else "a function that keeps shapes")
-        return reduction if reduces else activation
+        what, function = _STAND_INS[self.integers.invention]
+        self.invent("value", name, f"a function that {what}")
+        return function
 
     def _plain(self, annotation: Any, name: str) -> Any:
         label = getattr(annotation, "__name__", str(annotation))
@@ -122,7 +141,7 @@ class ValueSynthesis:
         if annotation in (int, np.integer):
             return self.integers.choose(name)
         if annotation is float:
-            return 0.5
+            return name_hints.number(name)
         if isinstance(annotation, type) and issubclass(annotation, enum.Enum):
             return next(iter(annotation))
         if label == "Rngs" and isinstance(annotation, type) and annotation.__module__.startswith("flax."):
@@ -133,6 +152,8 @@ class ValueSynthesis:
             return jnp.float32
         if any(c.__name__ == "PyTree" for c in getattr(annotation, "__mro__", ())):
             return self._pytree(annotation, name)
+        if annotation is str and name.endswith("axis_name"):
+            return "batch"
         if annotation is str:
             raise CannotSynthesiseError(f"`{name}: str` has no default")
         if isinstance(annotation, type) and annotation not in (jax.Array, np.ndarray, object):
@@ -151,6 +172,10 @@ class ValueSynthesis:
             flag = name_hints.flag(name) is not bool(self.integers.invention)
             self.invent("value", name, str(flag))  # `train` may be data
             return flag
+        if name.endswith("axis_name"):
+            return "batch"
+        if name_hints.is_dtype(name):
+            return jnp.float32
         if name_hints.is_count(name) or (constructing and name_hints.is_size_like(name) and len(name) > 1):
             return self.integers.choose(name)
         raise CannotSynthesiseError(f"`{name}` has no annotation, and no comment or docstring describes it")
@@ -164,7 +189,7 @@ class ValueSynthesis:
         except CannotSynthesiseError:
             # Any pytree will do, so one array; but what follows from its shape proves nothing against a claim.
             axes = 1 + bool(self.integers.invention)
-            self.invent("rank", name, _axes(axes))
+            self.invent("rank", name, axes_text(axes))
             return self.assignment.array(" ".join("_" * axes), "Float", name)
 
     def _union(self, members: Sequence[Any], name: str) -> Any:
@@ -187,12 +212,41 @@ class ValueSynthesis:
         """
         if self._leaf is not None:
             return self.assignment.array(self._leaf.spec, self._leaf.dtype, name)
-        axes = self.assignment.variadic_rank + bool(self.integers.invention)
-        if (float in members or int in members) and not self.integers.invention:
+        chosen = self.choices.axes(self.place(name), self.assignment.variadic_rank)
+        if (float in members or int in members) and not self.integers.invention and chosen is None:
             self.invent("rank", name, "a number")
-            return 0.5 if float in members else self.integers.choose(name)
-        self.invent("rank", name, _axes(axes))
-        return self.assignment.array(" ".join(f"{name}{index}" for index in range(axes)), "", name)
+            return name_hints.number(name) if float in members else self.integers.choose(name)
+        return self._of_rank(name, chosen, self.assignment.variadic_rank, "")
+
+    def _of_rank(self, name: str, chosen: int | None, usual: int, dtype: str) -> Any:
+        """An array of the number of axes that was chosen, or else of the usual one, of which nothing says so."""
+        axes = usual + bool(self.integers.invention) if chosen is None else chosen
+        if chosen is None:
+            self.invent("rank", name, axes_text(axes))
+        dtype = dtype or self.choices.dtype(self.place(name), name_hints.array_dtype(name))
+        # What a constructor is given is mostly alike: a mean and a deviation, limits, weights and what they weigh.
+        inside = self.integers.constructs or self.integers.inside
+        spec = axis_names("given" if inside else name, axes)
+        return self.choices.note(self.place(name), self.assignment.array(self._perhaps_square(name, spec), dtype, name))
+
+    def _perhaps_square(self, name: str, spec: str) -> str:
+        """A spec of nobody's sizes, which may all be equal."""
+        dims = spec.split()
+        return self.choices.spec(self.place(name), spec, (" ".join(dims[:1] * len(dims)),) if len(dims) > 1 else ())
+
+    def place(self, name: str) -> str:
+        """An argument's name, behind those of what holds it."""
+        return ".".join([*self.integers.inside, name])
+
+    def as_taken(self, name: str, shape: BodyShape) -> Any:
+        """An array as the body of a function takes it, of which nothing else says the shape."""
+        if shape.exact:
+            dtype = shape.dtype or self.choices.dtype(self.place(name), name_hints.array_dtype(name))
+            array = self.assignment.array(self._perhaps_square(name, shape.spec), dtype, name)
+            return self.choices.note(self.place(name), array)
+        least = len(parse_spec(shape.spec).dims)
+        usual = max(least - 1 + self.assignment.variadic_rank, least)
+        return self._of_rank(name, self.choices.axes(self.place(name), usual, least), usual, shape.dtype)
 
     def _sequence(self, origin: Any, arguments: Sequence[Any], name: str) -> Any:
         if origin is tuple and arguments and Ellipsis not in arguments:

@@ -38,11 +38,15 @@ class ArgumentSpec:
 
 @dataclass(frozen=True)
 class CallSignature:
-    """What is written of a call: its arrays, the names that each claim of its scope uses, and the function itself."""
+    """What is written of a call: its arrays, the names that each claim of its scope uses, and the function itself.
+
+    `made_names` are those that axes of arrays have which nothing describes.
+    """
 
     arrays: tuple[ArgumentSpec, ...] = ()
     claims: tuple[frozenset[str], ...] = ()
     function: Any = None
+    made_names: frozenset[str] = frozenset()
 
     def features(self) -> frozenset[str]:
         """The names of feature axes: the last one of some array, or the channels before two others, and no extent."""
@@ -60,6 +64,10 @@ class CallSignature:
     def uses(self, name: str) -> bool:
         """Whether some claim uses the name."""
         return any(name in names for names in self._all())
+
+    def is_nobodys(self, name: str) -> bool:
+        """Whether a name stands for an axis of which nobody says anything, so that its size may be any other's."""
+        return name in self.made_names and not self.uses(name)
 
     def names_both(self, first: str, second: str) -> bool:
         """Whether the claims of this scope use both names, or names that go for them."""
@@ -96,6 +104,8 @@ class Sizes:
 def explain_tie(tie: Tie, signature: CallSignature, sizes: Sizes) -> Assumption:
     """The tie as an assumption, with what explains it; it is `invented` if nothing does."""
     name, text = tie
+    if signature.is_nobodys(name) or signature.is_nobodys(text):
+        return Assumption("tie", name, text, "alias")
     if text.isdigit():
         return _to_size(name, int(text), signature, sizes)
     if text.isidentifier():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from shapecheck.evaluate.inputs.choices import NO_OPTIONS, Choices, Options
 from shapecheck.evaluate.inputs.mesh_sizes import Multiples
 from shapecheck.evaluate.inputs.size_assignment import Substitution
 from shapecheck.evaluate.inputs.ties import CallSignature, Sizes
@@ -22,7 +23,7 @@ class Trial:
 
     It has `rank` axes for each variadic dim, the constructor's integers by `construction`, and by `invention` what
     nothing describes. The sizes of some free names are `multiples` of those of a mesh. The constructor is given the
-    integers `init`.
+    integers `init`. Of what is made up, `choices` are others than the usual ones.
     """
 
     mode: Mode
@@ -33,6 +34,7 @@ class Trial:
     invention: int = 0
     multiples: Multiples = ()
     init: tuple[tuple[str, int], ...] = ()
+    choices: Choices = ()
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,8 @@ class BoundCall:
 
     `chosen` are the sizes of its free names, `integers` those of its model and its arguments by name, `arguments` the
     names of the latter. `own` are the sizes of arrays that are given and stay. `assumptions` are what was made up;
-    `shared` are ties of free names to the sizes that they had in the constructor.
+    `shared` are ties of free names to the sizes that they had in the constructor, `options` what could be chosen
+    otherwise.
     """
 
     call: Callable[[], None]
@@ -60,6 +63,7 @@ class BoundCall:
     assumptions: tuple[Assumption, ...] = ()
     shared: ChosenSizes = ()
     apart: Apart = Apart()
+    options: Options = NO_OPTIONS
 
     def sizes(self) -> Sizes:
         """All sizes of the trial."""
@@ -77,6 +81,7 @@ class CallSpec:
     `relations` lets free names be tied to each other blindly. The `signature` has what is written of the arguments,
     which explains ties; it is `certain` if each array among them is described by one plain shape, so that a shape error
     is one of the code. Assumptions that hold for each trial are `lasting`.
+    Of arguments that may have one of several shapes, `alternatives` choose the others.
     If it `varies`, another invention has other integers. The search ends after so many `attempts`, or
     `seconds`.
     """
@@ -90,6 +95,7 @@ class CallSpec:
     ranks: tuple[int, ...] = (1,)
     lasting: tuple[Assumption, ...] = ()
     varies: bool = False
+    alternatives: tuple[Choices, ...] = ()
     attempts: int = 240
     seconds: float = 20.0
 
@@ -103,6 +109,7 @@ class TrialOutcome:
     bound_call: BoundCall | None
     failure: Failure | None
     stages: tuple[Stage, ...] = ()
+    trace: tuple[int, ...] = ()  # the lines of the user's code that the failure came through, outermost first
 
     @property
     def ok(self) -> bool:
@@ -129,3 +136,16 @@ class TrialOutcome:
         """Whether nothing says how many axes some array has."""
         found = self.bound_call.assumptions if self.bound_call is not None else ()
         return any(each.provenance == "invented" and each.kind == "rank" for each in found)
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """What one construction showed: outcomes that went to their end; or those that did not, all untied.
+
+    `requires` is a tie that nothing explains and under which `tied` went to its end.
+    """
+
+    ok: tuple[TrialOutcome, ...] = ()
+    failed: tuple[TrialOutcome, ...] = ()
+    requires: Assumption | None = None
+    tied: tuple[TrialOutcome, ...] = ()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from shapecheck.evaluate.inputs import entries
@@ -27,9 +29,20 @@ class ParameterSpecs:
         path, scope = found
         result: dict[str, ParameterSpec] = {}
         for description in self._plans[path].described:
-            if description.scope == scope:
-                result.setdefault(description.parameter, description)
+            if description.scope != scope:
+                continue
+            first = result.setdefault(description.parameter, description)
+            if first.alternative and description is not first:
+                result[description.parameter] = replace(first, others=(*first.others, description.spec))
         return result
+
+    def ranks(self, what: Any) -> Mapping[str, int]:
+        """The numbers of axes that docstrings give the parameters of a function, or of a class's constructor."""
+        found = self.scope_of(inspect.getattr_static(what, "__init__") if isinstance(what, type) else what)
+        if found is None:
+            return {}
+        path, scope = found
+        return {each.parameter: each.axes for each in self._plans[path].ranks if each.scope == scope}
 
     def claimed_names(self, function: Any) -> tuple[frozenset[str], ...]:
         """The names that each claim uses of a function, of those inside of it, and of its class."""

@@ -94,6 +94,7 @@ class WorkerSession:
             self._described,
             self._subclasses,
             claimed=self._described.claimed_names,
+            ranks=self._described.ranks,
         )
         self._builder = CallBuilder(self.recorder, models)
         self._templates = TemplateSession(self.importer, self.recorder, settings, self._described, self._subclasses)

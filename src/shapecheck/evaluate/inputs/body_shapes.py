@@ -1,0 +1,191 @@
+"""The arguments that nothing describes, as the function's own body takes them.
+
+Their numbers of axes are the code's, and the sizes are nobody's: so their axes have names that no claim uses, unless
+the body itself names them (`b, t = x.shape`). What fails for such sizes proves nothing, and they may be tied freely.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from shapecheck.evaluate.inputs.body_facts import Axis, BodyFact, BodyFacts, facts_of
+from shapecheck.evaluate.inputs.name_hints import is_key
+from shapecheck.evaluate.inputs.runtime_annotations import (
+    MISSING,
+    annotation_of,
+    array_type,
+    holds_plain_array,
+    signature_of,
+)
+from shapecheck.shapes import is_variadic, parse_spec
+from shapecheck.worker.rpc import ParameterSpec
+
+_MOST_AXES = 6
+
+
+@dataclass(frozen=True)
+class BodyShape:
+    """How the body takes one parameter: a spec, a jaxtyping dtype name or "".
+
+    It is `exact` if the body admits no other number of axes; else it has these at least.
+    """
+
+    spec: str
+    dtype: str
+    exact: bool
+
+
+_NO_RANKS: Mapping[str, int] = types.MappingProxyType({})
+NO_SHAPES: Mapping[str, BodyShape] = types.MappingProxyType({})
+
+
+def body_shapes(
+    function: Callable[..., Any], described: Mapping[str, ParameterSpec], ranks: Mapping[str, int] = _NO_RANKS
+) -> dict[str, BodyShape]:
+    """The shapes of the parameters that no annotation, comment or docstring describes, as far as the body tells.
+
+    A docstring may give their `ranks`, which count where the body admits any.
+    """
+    annotations = _annotations(function)
+    open_ones = [name for name, each in annotations.items() if name not in described and _is_open(name, each)]
+    if not open_ones:
+        return {}
+    facts = facts_of(function)
+    for name, axes in ranks.items():
+        fact = facts.parameters.get(name)
+        if fact is not None and not fact.ranks and axes >= fact.least:
+            fact.admit((axes,))
+    written = {name: each.spec for name, each in described.items()}
+    written.update((name, found.shape) for name, each in annotations.items() if (found := array_type(each)))
+    return _ParameterShapes(facts, written, open_ones).all()
+
+
+def body_dtypes(function: Callable[..., Any], described: Mapping[str, ParameterSpec]) -> dict[str, ParameterSpec]:
+    """The descriptions, with the kind of number that the body asks for where they leave it open."""
+    if all(each.dtype for each in described.values()):
+        return dict(described)
+    facts = facts_of(function).parameters
+    return {
+        name: replace(each, dtype=each.dtype or (facts[name].dtype if name in facts else ""))
+        for name, each in described.items()
+    }
+
+
+def compared_texts(function: Callable[..., Any], parameter: str) -> tuple[str, ...]:
+    """The texts that the body compares a parameter with."""
+    fact = facts_of(function).parameters.get(parameter)
+    return fact.texts if fact is not None else ()
+
+
+def axis_names(parameter: str, axes: int) -> str:
+    """The names of the axes of an array that nobody describes, as a spec."""
+    return " ".join(f"{parameter}{number}" for number in range(axes))
+
+
+class _ParameterShapes:
+    """The specs of parameters whose axes are named by sets of equal ones."""
+
+    def __init__(self, facts: BodyFacts, written: Mapping[str, str], open_ones: Collection[str]) -> None:
+        self._facts, self._written = facts, written
+        self._open = [name for name in open_ones if name in facts.parameters]
+        self._equal = {name: group for group in facts.equal_shapes for name in group}
+        self._names: dict[Axis, str] = {}
+
+    def all(self) -> dict[str, BodyShape]:
+        found: dict[str, BodyShape] = {}
+        self._name_axes()
+        for name in self._open:
+            shape = self._like_another(name) or self._own(name)
+            if shape is not None:
+                found[name] = shape
+        return found
+
+    def _like_another(self, name: str) -> BodyShape | None:
+        """The shape of a written parameter that this one is said to equal."""
+        dtype = self._facts.parameters[name].dtype
+        for other in sorted(self._equal.get(name, ())):
+            if other in self._written:
+                return BodyShape(self._written[other], dtype, exact=True)
+        return None
+
+    def _own(self, name: str) -> BodyShape | None:
+        fact = self._facts.parameters[name]
+        rank = self._rank(name)
+        if rank is not None:
+            return BodyShape(" ".join(self._axis(name, number) for number in range(rank)), fact.dtype, exact=True)
+        if fact.is_array or fact.dtype:
+            return BodyShape(axis_names(name, max(fact.least, 1)), fact.dtype, exact=False)
+        return None
+
+    def _rank(self, name: str) -> int | None:
+        group = sorted(self._equal.get(name, {name}))
+        for each in (name, *group):
+            found = _first_rank(self._facts.parameters.get(each, BodyFact()))
+            if found is not None:
+                return found
+        return None
+
+    def _axis(self, name: str, number: int) -> str:
+        return self._names.get((name, number), f"{name}{number}")
+
+    def _name_axes(self) -> None:
+        """One name for each set of equal axes: what is written of one of them, else what the body calls one."""
+        sets = [set(axes) for axes in self._facts.equal_axes]
+        for group in dict.fromkeys(self._facts.equal_shapes):
+            ranks = [rank for each in sorted(group) if (rank := self._rank(each)) is not None]
+            sets += [{(each, number) for each in group} for number in range(ranks[0] if ranks else 0)]
+        sets += [{(name, number)} for name, fact in self._facts.parameters.items() for number in fact.names]
+        for axes in _merge(sets):
+            names = [self._written_axis(axis) for axis in sorted(axes)]
+            names += [self._facts.parameters[name].names.get(number, "") for name, number in sorted(axes)]
+            first, number = min(axes)
+            self._names.update(dict.fromkeys(axes, next(filter(None, names), f"{first}{number}")))
+
+    def _written_axis(self, axis: Axis) -> str:
+        name, number = axis
+        dims = parse_spec(self._written[name]).dims if name in self._written else ()
+        if number >= len(dims) or any(map(is_variadic, dims)):
+            return ""
+        return str(dims[number])
+
+
+def _first_rank(fact: BodyFact) -> int | None:
+    admitted = [rank for rank in fact.ranks if rank >= fact.least]
+    return admitted[0] if admitted and admitted[0] <= _MOST_AXES else None
+
+
+def _merge(sets: list[set[Axis]]) -> list[set[Axis]]:
+    """Sets that share an axis are one."""
+    merged: list[set[Axis]] = []
+    for axes in sets:
+        touching = [each for each in merged if each & axes]
+        merged = [each for each in merged if not each & axes]
+        merged.append(axes.union(*touching))
+    return merged
+
+
+def _annotations(function: Any) -> dict[str, Any]:
+    try:
+        parameters = signature_of(function).parameters
+    except (TypeError, ValueError):
+        return {}
+    return {
+        name: annotation_of(function, name, each.annotation)
+        for name, each in parameters.items()
+        if each.kind not in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        and each.default in (MISSING, None)
+    }
+
+
+def _is_open(name: str, annotation: Any) -> bool:
+    """Whether a parameter may be an array of which its annotation says no shape."""
+    if is_key(name):
+        return False
+    if annotation in (MISSING, Any, None) or holds_plain_array(annotation):
+        return True
+    found = array_type(annotation)
+    return found is not None and found.shape.strip() == "..."

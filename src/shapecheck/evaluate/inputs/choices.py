@@ -1,0 +1,122 @@
+"""What can be chosen otherwise of arguments that are made up: a number of axes, a kind of number, `None` or a value.
+
+Nothing says how many axes an array has that nobody describes, nor whether an argument that may be left out can be.
+Where the first choice does not evaluate, the search takes others. A choice is text: `2 axes`, `int32`, `given`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from shapecheck.model import Assumption
+from shapecheck.model.assumption import AssumptionKind
+
+Choices = tuple[tuple[str, str], ...]
+"""Arguments, by place and kind, and what was chosen for each: `("self.logits value", "given")`."""
+
+GIVEN: Final = "given"
+DTYPES: Final[Mapping[str, str]] = {"float32": "Float", "int32": "Int", "bool": "Bool"}
+_MOST_AXES = 4
+_WORD = re.compile(r"[^\W\d]\w*")
+_NUMBER = re.compile(r"\d+")
+
+
+@dataclass(frozen=True)
+class Options:
+    """What could be chosen for each argument instead, by place and kind; and by place the sizes of the arrays made."""
+
+    others: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    sizes: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def __add__(self, more: Options) -> Options:
+        return Options({**self.others, **more.others}, {**self.sizes, **more.sizes})
+
+    def named_in(self, text: str, arrays: Collection[str]) -> list[str]:
+        """The keys of what a failure names: by its words, by the arrays on its line, by sizes in its text first."""
+        words, numbers = set(_WORD.findall(text)), set(_NUMBER.findall(text))
+
+        def order(key: str) -> int:
+            place = key.partition(" ")[0]
+            if numbers & self.sizes.get(place, frozenset()):
+                return 0
+            name = place.rpartition(".")[2]
+            return 1 if name in words or name in arrays else 2
+
+        return sorted(self.others, key=order)
+
+
+NO_OPTIONS: Final = Options()
+
+
+class ArgumentChoices:
+    """The choices of one making of arguments, and in `options` what could be chosen instead.
+
+    Arguments of a constructor have their names behind `self.`, those of a configuration behind its own name.
+    """
+
+    def __init__(self, chosen: Choices = (), prefix: str = "") -> None:
+        self.prefix = prefix
+        self._others: dict[str, tuple[str, ...]] = {}
+        self._sizes: dict[str, frozenset[str]] = {}
+        self._chosen = dict(chosen)
+
+    @property
+    def options(self) -> Options:
+        """What could be chosen otherwise, until now."""
+        return Options(self._others, self._sizes)
+
+    def note(self, place: str, array: Any) -> Any:
+        """An array that was made for a place."""
+        self._sizes[f"{self.prefix}{place}"] = frozenset(map(str, array.shape))
+        return array
+
+    def is_given(self, place: str) -> bool:
+        """Whether an argument that may be left out is given."""
+        return self._choose(f"{place} value", "left out", (GIVEN,)) == GIVEN
+
+    def axes(self, place: str, usual: int, least: int = 0) -> int | None:
+        """The number of axes chosen for an array that needs so many at `least`; None leaves it at the usual one."""
+        options = tuple(axes_text(number) for number in range(least, _MOST_AXES + 1) if number != usual)
+        chosen = self._choose(f"{place} rank", "", options)
+        return int(chosen.split()[0]) if chosen else None
+
+    def dtype(self, place: str, usual: str) -> str:
+        """The dtype chosen for an array of which nothing says it, as one of jaxtyping's; "" for the `usual` one."""
+        return DTYPES.get(self._choose(f"{place} dtype", "", tuple(each for each in DTYPES if each != usual)), "")
+
+    def spec(self, place: str, written: str, others: tuple[str, ...]) -> str:
+        """One of the shapes that are written of an array."""
+        return self._choose(shape_key(place), written, others)
+
+    def text(self, place: str, texts: tuple[str, ...]) -> str:
+        """One of the texts that the code knows."""
+        return self._choose(f"{place} text", texts[0], texts[1:])
+
+    def _choose(self, key: str, usual: str, options: tuple[str, ...]) -> str:
+        key = f"{self.prefix}{key}"
+        if key in self._chosen:
+            return self._chosen[key]
+        if options:
+            self._others[key] = options
+        return usual
+
+
+def shape_key(place: str) -> str:
+    """The key of the choice among several shapes of an argument."""
+    return f"{place} shape"
+
+
+def axes_text(count: int) -> str:
+    """`1 axis`, `2 axes`."""
+    return f"{count} axis" if count == 1 else f"{count} axes"
+
+
+def as_assumption(key: str, choice: str, *, is_needed: bool) -> Assumption:
+    """A choice as an assumption: the code's own where it runs with no other, or where the source says that it may."""
+    place, _, what = key.rpartition(" ")
+    kinds: Mapping[str, AssumptionKind] = {"rank": "rank", "shape": "value", "dtype": "dtype"}
+    is_written = is_needed or what in ("value", "shape", "text")
+    return Assumption(kinds.get(what, "value"), place, choice, "written" if is_written else "invented")

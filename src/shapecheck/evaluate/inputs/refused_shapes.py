@@ -1,0 +1,75 @@
+"""Documented shapes that the code refuses: it runs only with another number or order of axes.
+
+A function whose arguments all are as its docstring says, and which raises at the same check of its own whatever the
+sizes are, is given another shape for one argument of that check. If it then runs to its end the docstring is wrong.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from shapecheck.evaluate.inputs.attempts import Attempts
+from shapecheck.evaluate.inputs.choices import shape_key
+from shapecheck.evaluate.inputs.ties import ArgumentSpec
+from shapecheck.evaluate.inputs.trial import CallSpec, Trial, TrialOutcome
+from shapecheck.shapes import is_variadic, parse_spec
+
+_ATTEMPTS = 24
+_SECONDS = 2.0
+_MOST_AXES = 4
+
+
+@dataclass(frozen=True)
+class RefusedShape:
+    """The parameter whose documented shape is refused, and a run to the end with another one."""
+
+    parameter: str
+    outcome: TrialOutcome
+
+
+def find_refused(failed: Sequence[TrialOutcome], call_spec: CallSpec, attempts: Attempts) -> RefusedShape | None:
+    """The one argument that the code refuses as it is documented; None if there is no such argument, or several.
+
+    `failed` are runs with all arguments as written, which differ in sizes. The code itself checks an argument: what
+    JAX raises for one is a shape error of the code.
+    """
+    failure = failed[0].failure
+    if failure is None or not call_spec.certain or len({each.place for each in failed}) > 1 or not failed[0].place[0]:
+        return None
+    if any(each.failure is None or each.failure.kind != "other" or each.has_invented() for each in failed):
+        return None
+    arrays = call_spec.signature.arrays
+    annotated = {each.parameter for each in arrays if each.formal}
+    checked = {name for name, _ in failure.arrays} - annotated
+    documented = {each.parameter: each for each in reversed(arrays) if each.parameter in checked}
+    attempts.extend(_ATTEMPTS, _SECONDS)
+    start = Trial(mode="sized", construction=failed[0].trial.construction)
+    found: list[RefusedShape] = []
+    for name, argument in documented.items():
+        for spec in _other_shapes(argument):
+            if attempts.is_exhausted():
+                return None
+            outcome = attempts.run(dataclasses.replace(start, choices=((shape_key(name), spec),)))
+            if outcome.ok:
+                found.append(RefusedShape(name, outcome))
+                break
+    return found[0] if len(found) == 1 else None
+
+
+def _other_shapes(argument: ArgumentSpec) -> Iterator[str]:
+    """The axes the other way round, and other numbers of axes."""
+    dims = [str(dim) for dim in parse_spec(argument.spec).dims]
+    if any(map(is_variadic, parse_spec(argument.spec).dims)):
+        return
+    if len(dims) > 1:
+        yield " ".join(reversed(dims))
+    for axes in sorted(range(_MOST_AXES + 1), key=lambda axes: abs(axes - len(dims))):
+        if axes < len(dims):
+            yield " ".join(dims[len(dims) - axes :])
+            yield " ".join(dims[:axes])
+        elif axes > len(dims):
+            more = [f"{argument.parameter}{number}" for number in range(axes - len(dims))]
+            yield " ".join([*more, *dims])
+            yield " ".join([*dims, *more])

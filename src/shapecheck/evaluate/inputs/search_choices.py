@@ -1,0 +1,133 @@
+"""Other choices for arguments that nobody describes, one after the other, as long as that leads further.
+
+How many axes an argument has, what kind of number it holds, whether what may be left out is given: a guess of these
+that is wrong ends in an error, often one that the code raises itself. What comes further with another choice keeps it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from shapecheck.evaluate.inputs.attempts import Attempts
+from shapecheck.evaluate.inputs.choices import NO_OPTIONS, Choices, Options
+from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
+from shapecheck.evaluate.inputs.trial import SearchResult, Trial, TrialOutcome
+
+_ATTEMPTS = 60
+_SECONDS = 3.0
+_MOST_CHANGES = 4
+
+Progress = tuple[bool, int, tuple[int, ...]]
+"""Whether the call was begun, the values that were observed, and the lines that it ended on, outermost first."""
+
+
+@dataclass(frozen=True)
+class ChoicesFound:
+    """A trial that evaluates, and which of its choices are `needed`: with the others that were tried it does not."""
+
+    trial: Trial
+    needed: frozenset[str]
+
+
+@dataclass(frozen=True)
+class _Step:
+    """How far a trial came, what it said, and what could be chosen instead."""
+
+    trial: Trial
+    progress: Progress
+    message: str
+    options: Options
+    arrays: tuple[str, ...] = ()
+
+
+def search_choices(
+    failed: Sequence[TrialOutcome],
+    problem: CannotSynthesiseError | None,
+    attempts: Attempts,
+    search_sizes: Callable[[Trial], SearchResult],
+) -> ChoicesFound | None:
+    """The choices under which an entry evaluates, where it did not with the usual ones; None if there are none.
+
+    `failed` are its runs until now, or `problem` is what its construction raised.
+    """
+    start = max(map(_step, failed), key=lambda step: step.progress) if failed else None
+    if start is None and problem is not None and problem.options:
+        start = _step_of_refusal(Trial(mode="sized"), problem)
+    if start is None or not start.options:
+        return None
+    attempts.extend(_ATTEMPTS, _SECONDS)
+    best = dataclasses.replace(start, trial=Trial(mode="sized", construction=start.trial.construction))
+    for _ in range(_MOST_CHANGES):
+        further = None
+        for trial in _changed_trials(best):
+            if attempts.is_exhausted():
+                return None
+            step = _attempt(trial, attempts)
+            if step is None or step.progress > best.progress:
+                found = _with_sizes(trial, search_sizes)
+                if found is None or found.ok:
+                    return ChoicesFound(trial, _needed_ranks(trial, best, attempts)) if found is not None else None
+                further = max([*map(_step, found.failed), *filter(None, [step])], key=lambda each: each.progress)
+                further = dataclasses.replace(further, trial=trial)
+                break
+        if further is None:
+            return None
+        best = further
+    return None
+
+
+def _attempt(trial: Trial, attempts: Attempts) -> _Step | None:
+    """How far one trial comes; None if to its end."""
+    try:
+        outcome = attempts.run(trial)
+    except CannotSynthesiseError as error:
+        return _step_of_refusal(trial, error)
+    return None if outcome.ok else _step(outcome)
+
+
+def _with_sizes(trial: Trial, search_sizes: Callable[[Trial], SearchResult]) -> SearchResult | None:
+    try:
+        return search_sizes(trial)
+    except CannotSynthesiseError:
+        return None
+
+
+def _step(outcome: TrialOutcome) -> _Step:
+    failure = outcome.failure
+    return _Step(
+        outcome.trial,
+        (True, outcome.depth, outcome.trace),
+        failure.message if failure is not None else "",
+        outcome.bound_call.options if outcome.bound_call is not None else NO_OPTIONS,
+        tuple(name for name, _ in failure.arrays) if failure is not None else (),
+    )
+
+
+def _step_of_refusal(trial: Trial, error: CannotSynthesiseError) -> _Step:
+    return _Step(trial, (False, 0, error.trace), str(error), error.options)
+
+
+def _changed_trials(step: _Step) -> Iterator[Trial]:
+    """The trial with one more choice, first of arguments that the failure names."""
+    chosen = dict(step.trial.choices)
+    for key in step.options.named_in(step.message, step.arrays):
+        for option in step.options.others[key] if key not in chosen else ():
+            yield dataclasses.replace(step.trial, choices=(*step.trial.choices, (key, option)))
+
+
+def _needed_ranks(trial: Trial, before: _Step, attempts: Attempts) -> frozenset[str]:
+    """The choices of a number of axes in whose place no other does: then it is the code's own."""
+    found: set[str] = set()
+    for key, choice in trial.choices:
+        others = [each for each in before.options.others.get(key, ()) if each != choice]
+        if key.endswith(" rank") and others and not any(_runs_with(trial, key, each, attempts) for each in others):
+            found.add(key)
+    return frozenset(found)
+
+
+def _runs_with(trial: Trial, key: str, other: str, attempts: Attempts) -> bool:
+    """Whether a trial evaluates with another choice; so it may, where no attempt is left to see it."""
+    choices: Choices = tuple((each, other if each == key else choice) for each, choice in trial.choices)
+    return attempts.is_exhausted() or _attempt(dataclasses.replace(trial, choices=choices), attempts) is None

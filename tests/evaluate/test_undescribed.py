@@ -1,0 +1,213 @@
+"""Arguments that nothing describes: as the body takes them, as words have it, or else as the code runs with them."""
+
+from __future__ import annotations
+
+import pytest
+
+HEAD = """
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jaxtyping import Float
+
+"""
+
+CASES = {
+    # The code says how many axes there are.
+    "unpack.py": """
+def split(x: Array):
+    b, t, c = x.shape
+    heads = x.reshape(b, t, 4, -1).swapaxes(1, 2)  # (b, 4, t, d)
+    return heads.mean(2)  # (b, t, d)  ~SC201
+""",
+    "checks.py": """
+def assert_rank(arrays, ranks):
+    for array, rank in zip(arrays, ranks):
+        if array.ndim != rank:
+            raise AssertionError(f"rank {array.ndim}, not {rank}")
+
+def loss(logits: Array, labels: Array) -> Float[Array, "b"]:
+    assert_rank([logits, labels], [2, 1])
+    return jnp.take_along_axis(jax.nn.log_softmax(logits), labels[:, None], axis=-1)[:, 0]
+
+def wrong(logits: Array) -> Float[Array, "b"]: ~SC203
+    if logits.ndim != 3:
+        raise ValueError("three axes, please")
+    return logits.sum(-1)
+
+def either(x):
+    assert x.ndim in (1, 2)
+    total = x.sum()  # ()
+    return total + x.max(-1, keepdims=True)  # shape: ()  ~SC201
+
+def several(a: Array, b: Array):
+    if a.shape != b.shape:
+        raise ValueError("alike, please")
+    assert a.ndim == 2
+    return (a * b).sum(-1)  # shape: (n,)
+""",
+    "operations.py": """
+def scores(q: Array, k: Array):
+    s = jnp.einsum("bqd,bkd->bqk", q, k)  # shape: (b, q, k)
+    return s.max(-1)  # shape: (b, q, k)  ~SC201
+
+def turned(x: Array):
+    return x.transpose(0, 2, 1)  # shape: (a, b, c)
+
+def outer(x: Array, y: Array):
+    assert y.ndim == 1
+    return x[:, None] + y[None, :]  # shape: (n, m)
+""",
+    # Sizes of such arrays are nobody's: they fit each other where the code needs it.
+    "fit.py": """
+def affine(x: Float[Array, "b d"], w: Array, bias: Array):
+    assert w.ndim == 2 and bias.ndim == 1
+    y = x @ w + bias  # (b, k)
+    return y.sum(0)  # (b,)  ~SC201
+
+def alike(x: Array, y: Array) -> Float[Array, ""]:
+    return jnp.sum(x * y)
+""",
+    # So do words of a docstring.
+    "words.py": """
+def spline(x: Array, knots: Array) -> Float[Array, ""]:
+    '''Evaluate a spline.
+
+    Args:
+        x: a scalar (0-dimensional array), where to evaluate it.
+        knots: array of shape `(n,)`.
+    '''
+    return jnp.sum(jnp.where(x < knots, 1.0, 0.0))
+
+def quadratic(a: Array, v: Array) -> Float[Array, ""]: ~SC203
+    '''A quadratic form.
+
+    Args:
+        a: a symmetric matrix.
+        v: a vector.
+    '''
+    return a @ v
+""",
+    # None is legal, and something has to be given.
+    "given.py": """
+class Bernoulli(eqx.Module):
+    logits: Array | None
+    probs: Array | None
+
+    def __init__(self, logits: Array | None = None, probs: Array | None = None):
+        if (logits is None) == (probs is None):
+            raise ValueError("one of logits and probs, please")
+        self.logits, self.probs = logits, probs
+
+    def mean(self, weights: Float[Array, "n k"]) -> Float[Array, "k"]:
+        return weights.sum(0)
+
+    def sums(self, weights: Float[Array, "n k"]) -> Float[Array, "k"]: ~SC203
+        return weights.sum(1)
+
+class Normal(eqx.Module):
+    loc: Array
+    scale: Array
+
+    def __init__(self, loc: Array, scale: Array):
+        self.loc, self.scale = loc, loc * 0 + scale
+
+    def log_prob(self, x: Float[Array, "n k"]) -> Float[Array, "n"]:
+        jnp.square(self.loc / self.scale)
+        return x.sum(-1)
+
+class Linear(eqx.Module):
+    matrix: Array
+
+    def __init__(self, matrix: Array):
+        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+            raise ValueError(f"square, please, and not {matrix.shape}")
+        self.matrix = matrix
+
+    def scaled(self, x: Float[Array, "n k"]) -> Float[Array, "k"]: ~SC203
+        return x.sum(-1)
+
+class Range(eqx.Module):
+    low: float
+
+    def __init__(self, range_min: float, range_max: float, mode: str):
+        if range_min >= range_max:
+            raise ValueError("in order, please")
+        if mode == "open":
+            self.low = range_min
+        elif mode == "closed":
+            self.low = range_max
+        else:
+            raise ValueError(mode)
+
+    def cut(self, x: Float[Array, "n k"]) -> Float[Array, "n"]: ~SC203
+        return x.sum(0)
+""",
+    # Of several shapes that an argument may have each is tried.
+    "alternatives.py": """
+def solve(a: Array, b: Array) -> Array:
+    '''Solve.
+
+    Args:
+        a: matrix of shape `(m, n)`.
+        b: vector of shape `(m,)`, or matrix of shape `(m, k)`.
+
+    Returns:
+        vector of shape `(n,)`, or matrix of shape `(n, k)`.
+    '''
+    return a.T @ b
+
+def solve_wrong(a: Array, b: Array) -> Array:
+    '''Solve.
+
+    Args:
+        a: matrix of shape `(m, n)`.
+        b: vector of shape `(m,)`, or matrix of shape `(m, k)`.
+
+    Returns:
+        vector of shape `(n,)`, or matrix of shape `(m, k)`.  ~SC207
+    '''
+    return a.T @ b
+
+def never(a: Array, b: Array) -> Array:
+    '''Solve.
+
+    Args:
+        a: matrix of shape `(m, n)`.  ~unreached
+        b: vector of shape `(m,)`, or matrix of shape `(m, k)`.  ~unreached
+    '''
+    return a @ b  ~SC305
+""",
+    # What the code refuses as it is documented, and takes otherwise.
+    "refused.py": """
+def rewards(features: Array):
+    '''Differences.
+
+    Args:
+        features: array of shape `(d,)`.  ~SC207
+    '''
+    assert features.ndim == 2
+    return features[1:] - features[:-1]
+
+def values(x: Array, n: int):
+    '''It is the number that is refused.
+
+    Args:
+        x: array of shape `(d,)`.  ~unreached
+    '''
+    if x.ndim == 1 and n > 3:
+        raise ValueError("no more than three")  ~SC302
+    return x * n
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(check_folder):
+    return check_folder({name: HEAD + text for name, text in CASES.items()})
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_nothing_describes_is_as_the_code_takes_it(folder, name: str) -> None:
+    assert folder.cases[name].as_marked()
