@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 HEAD = """
+from collections.abc import Callable
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -178,6 +179,67 @@ def never(a: Array, b: Array) -> Array:
         b: vector of shape `(m,)`, or matrix of shape `(m, k)`.  ~unreached
     '''
     return a @ b  ~SC305
+""",
+    # What is left out is given, together with what one test asks of both.
+    "optional.py": """
+def interpolate(
+    f: Float[Array, "n m"], sx: Float[Array, "s"] | None = None, sy: Float[Array, "s"] | None = None
+) -> Float[Array, "n s"]: ~SC203
+    if sx is not None and sy is not None:
+        return (f[:, :1] * sx * sy).T
+    return f
+
+def mask(x: Float[Array, "b d"], keep: Float[Array, "b"] | None = None) -> Float[Array, "b d"]:
+    return x if keep is None else x * keep[:, None]
+
+class Settings(eqx.Module):
+    causal: bool = False
+
+class Block(eqx.Module):
+    settings: Settings
+
+    def __call__(self, x: Float[Array, "t d"]) -> Float[Array, "t d"]:
+        y = x
+        if self.settings.causal:
+            y = x.T  # (t, d)  ~SC201
+            y = y.T
+        return y
+""",
+    # A tuple of arrays is as it is described, and as it is unpacked.
+    "tuples.py": """
+class Cell(eqx.Module):
+    w: Float[Array, "h i"]
+
+    def __call__(self, x: Float[Array, "i"], state):
+        '''One step.
+
+        Args:
+            state: a 2-tuple of arrays, each of shape `(h,)`.
+        '''
+        h, c = state
+        h = jnp.tanh(self.w @ x + h) * c  # (h,)
+        return h[None]  # (h,)  ~SC201
+""",
+    # With sizes of nobody's a shape error is one of the code where nothing that may be chosen mends it.
+    "persistent.py": """
+def knots(x: Array, left: Array, right: Array) -> Array:
+    '''Join.
+
+    Args:
+        x: a scalar.
+        left: array of shape `(n,)`.  ~unreached
+        right: array of shape `(n,)`.  ~unreached
+    '''
+    both = jnp.stack([left, right], axis=2)  ~SC301
+    return both * x
+
+def joined(a: Array, b: Array) -> Float[Array, "..."]: ~unreached
+    assert a.ndim == 2 and b.ndim == 1
+    return jnp.concatenate([a, b])  ~SC301
+
+def iterate(f: Callable, low: Array, high: Array) -> Float[Array, ""]: ~unreached
+    assert low.ndim == 1 and high.ndim == 1
+    return jax.lax.while_loop(lambda c: f(c) > 0, lambda c: c, low - high).sum()  ~SC302
 """,
     # What the code refuses as it is documented, and takes otherwise.
     "refused.py": """

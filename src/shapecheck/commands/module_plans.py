@@ -30,9 +30,10 @@ def plan(file: Path, module: Module, config: Config, text: bytes | None = None) 
             vague=bool(claim.readings),
             prose=claim.notation == "docstring",
             alternative=claim.group is not None,
+            leaves=bool(claim.select),
         )
         for claim in module.claims
-        if claim.notation != "annotation" and not claim.select
+        if claim.notation != "annotation" and claim.select in ((), ("leaves",))
         for s in claim.sites[:1]
         if module.sites[s].kind in ("param", "field")
     )

@@ -23,7 +23,7 @@ class ParameterSpec:
 
     It is `vague` if its text can be read in several ways: then a shape error of a call that it describes proves
     nothing. One of several `alternatives`, of which each will do (`(n,)` or `(n, k)`), has the others beside it once
-    they are looked up. `prose` is part of a docstring.
+    they are looked up. With `leaves` it is each array of a tuple. `prose` is part of a docstring.
     """
 
     scope: int
@@ -34,6 +34,7 @@ class ParameterSpec:
     prose: bool = False
     alternative: bool = False
     others: tuple[str, ...] = ()
+    leaves: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -62,12 +62,21 @@ class Attempts:
         """Let so many more attempts be made, and no more."""
         self._most = min(self._most, self.tried + further)
 
-    def extend(self, further: int, seconds: float) -> None:
-        """Begin another search, of so many attempts and seconds, whatever the ones before have used up."""
-        elapsed = time.monotonic() - self._started
-        self._most = self._most_guesses = self.tried + further
+    @contextlib.contextmanager
+    def apart(self, attempts: int, seconds: float) -> Iterator[None]:
+        """Another search, of so many attempts and seconds, which the ones around it are not charged for."""
+        before = self._most, self._most_guesses, self.seconds, self._guess_seconds, self.complete, self.tried
+        started = time.monotonic()
+        elapsed = started - self._started
+        self._most = self._most_guesses = self.tried + attempts
         self.seconds = self._guess_seconds = elapsed + min(seconds, max(self.seconds - elapsed, 0.0))
         self.complete = True
+        try:
+            yield
+        finally:
+            self._most, self._most_guesses, self.seconds, self._guess_seconds, self.complete, tried = before
+            self._most, self._most_guesses = self._most + self.tried - tried, self._most_guesses + self.tried - tried
+            self._started += time.monotonic() - started
 
     @contextlib.contextmanager
     def _clear_caches(self) -> Iterator[None]:

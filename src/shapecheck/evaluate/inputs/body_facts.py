@@ -50,7 +50,7 @@ class BodyFact:
 
     `ranks` are the numbers of axes that it admits, the first one first, none if it says nothing; `least` is what it
     needs at least. `names` are those that it gives to axes, `dtype` is one of jaxtyping's, or "". `texts` are those
-    that it compares the parameter with.
+    that it compares the parameter with, `parts` the number of variables that it unpacks it into.
     """
 
     ranks: tuple[int, ...] = ()
@@ -59,6 +59,7 @@ class BodyFact:
     dtype: str = ""
     is_array: bool = False
     texts: tuple[str, ...] = ()
+    parts: int = 0
 
     def admit(self, ranks: Sequence[int]) -> None:
         """Only these numbers of axes; those that contradict what is known say nothing."""
@@ -337,8 +338,10 @@ class _Reader:
                 self._facts[name].names.setdefault(number, dim.id)
 
     def _assignment(self, statement: ast.Assign) -> None:
-        """`b, t, *rest = x.shape`."""
+        """`b, t, *rest = x.shape`, `h, c = state`."""
         target, shaped = statement.targets[0], self._shape_of(statement.value)
+        if (whole := self._fact(statement.value)) is not None and isinstance(target, (ast.Tuple, ast.List)):
+            whole.parts = len(target.elts)
         if shaped is None or not isinstance(target, (ast.Tuple, ast.List)):
             return
         fact = self._facts[shaped]

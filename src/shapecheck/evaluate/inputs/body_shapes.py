@@ -81,6 +81,12 @@ def compared_texts(function: Callable[..., Any], parameter: str) -> tuple[str, .
     return fact.texts if fact is not None else ()
 
 
+def unpacked_parts(function: Callable[..., Any], parameter: str) -> int:
+    """The number of variables that the body unpacks a parameter into; 0 if it does not."""
+    fact = facts_of(function).parameters.get(parameter)
+    return fact.parts if fact is not None else 0
+
+
 def axis_names(parameter: str, axes: int) -> str:
     """The names of the axes of an array that nobody describes, as a spec."""
     return " ".join(f"{parameter}{number}" for number in range(axes))

@@ -29,6 +29,7 @@ from shapecheck.worker.rpc import EntryPlan, ModulePlan
 
 _SECONDS = 6.0  # for all other paths of one function
 _MOST = 8  # values of switches that are tried
+_MOST_TOGETHER = 2
 
 Statics = Mapping[str, Any]
 NO_STATICS: Statics = types.MappingProxyType({})
@@ -57,6 +58,11 @@ class SwitchValue:
 
     def __str__(self) -> str:
         return f"{self.name} given" if self.value is SUPPLIED else f"{self.name}={_text(self.value)}"
+
+    @property
+    def is_only_given(self) -> bool:
+        """Whether an argument is given to be seen itself, and not for the path that a branch takes then."""
+        return self.value is SUPPLIED and self.provenance == "invented"
 
     def assumption(self) -> Assumption:
         """That it is so."""
@@ -115,18 +121,24 @@ def evaluate_others(
     scope = plan.scopes[entry.body[1]]
     left = missing_paths(plan, scope.index, found)
     ends = time.monotonic() + min(seconds, _SECONDS)
-    optional = [plan.sites[each].name for each in sorted(_left_out(plan, scope.index, found)) if each in left]
-    settings = [SwitchValue(name, SUPPLIED) for name in optional[:_MOST]]
-    settings += [each for each in _settings(_nearest_first(scope, plan, left), function, owner) if each not in settings]
+    left_out = _left_out(plan, scope.index, found)
+    optional = [plan.sites[each].name for each in sorted(left_out) if each in left]
+    switches = _nearest_first(scope, plan, left)
+    settings = [*_settings(switches, function, owner)]
+    # Whether one of these may be given alone nothing says: what follows may confirm a claim.
+    settings += [(SwitchValue(name, SUPPLIED, "invented"),) for name in optional[:_MOST]]
     for setting in settings if left else ():
         if not left or time.monotonic() > ends:
             return
-        other = dataclasses.replace(entry, target=f"{entry.target} with {setting}")
+        other = dataclasses.replace(entry, target=f"{entry.target} with {', '.join(map(str, setting))}")
         try:
-            call_spec = call_specs(setting.init, setting.call_arguments)
-            call_spec = dataclasses.replace(call_spec, lasting=(*call_spec.lasting, setting.assumption()))
+            init = {name: value for each in setting for name, value in each.init.items()}
+            call_spec = call_specs(init, {n: value for each in setting for n, value in each.call_arguments.items()})
+            lasting = (*call_spec.lasting, *(each.assumption() for each in setting))
+            call_spec = dataclasses.replace(call_spec, lasting=lasting)
             search = Search(other, call_spec, recorder, max(ends - time.monotonic(), 1.0))
-            if setting.name not in optional and not left & _seen_by_one(search, call_spec, plan.path, scope.index):
+            wanted = left if setting[0].is_only_given else left - left_out
+            if not wanted & _seen_by_one(search, call_spec, plan.path, scope.index):
                 continue
             runs = search.evaluate()
         except CannotSynthesiseError:
@@ -170,24 +182,38 @@ def _nearest_first(scope: Scope, plan: ModulePlan, left: set[Point | int]) -> li
     return sorted(scope.switches, key=distance)
 
 
-def _settings(switches: Sequence[Switch], function: Any, owner: type | None) -> list[SwitchValue]:
-    """The other values of the switches that a function's branches test, as far as their types tell them."""
-    found: list[SwitchValue] = []
-    for switch in switches:
-        name, texts = switch.name, switch.texts
-        head, _, rest = name.partition(".")
-        if head == "self":
-            holder: Any = owner
-        elif rest:
-            holder = next(iter(classes_in(_parameter(function, head)[0])), None)
-        else:
-            holder, rest = function, name
-        if holder is not None and "." not in rest:
-            annotation, default = _parameter(holder, rest)
-            found += [SwitchValue(name, value) for value in _others(annotation, default, rest, texts)]
-            if isinstance(default, str) and default in texts and not _choices(annotation):
-                found.append(SwitchValue(name, "another", "invented"))  # what is no text that it is compared with
-    return found[:_MOST]
+def _settings(switches: Sequence[Switch], function: Any, owner: type | None) -> list[tuple[SwitchValue, ...]]:
+    """The other values of the switches that a function's branches test, as far as their types tell them.
+
+    First one after the other, then together those that one line tests: `if x is not None and y is not None`.
+    """
+    found = {switch.name: _values_of(switch, function, owner) for switch in switches}
+    single = [(value,) for values in found.values() for value in values]
+    lines = dict.fromkeys(line for switch in switches for line in switch.lines)
+    together = [tuple(found[s.name][0] for s in switches if line in s.lines and found[s.name]) for line in lines]
+    return [*single[:_MOST], *(each for each in together if len(each) > 1)][: _MOST + _MOST_TOGETHER]
+
+
+def _values_of(switch: Switch, function: Any, owner: type | None) -> list[SwitchValue]:
+    name, texts = switch.name, switch.texts
+    holder, rest = _holder(name, function, owner)
+    if holder is None:
+        return []
+    annotation, default = _parameter(holder, rest)
+    found = [SwitchValue(name, value) for value in _others(annotation, default, rest, texts)]
+    if isinstance(default, str) and default in texts and not _choices(annotation):
+        found.append(SwitchValue(name, "another", "invented"))  # what is no text that it is compared with
+    return found
+
+
+def _holder(name: str, function: Any, owner: type | None) -> tuple[Any, str]:
+    """What takes the argument that a switch is, and its name there: `self.config.causal` is of the config's class."""
+    head, *rest = name.split(".")
+    holder: Any = owner if head == "self" else function
+    *inner, last = rest if head == "self" and rest else [head, *rest]
+    for each in inner:
+        holder = next(iter(classes_in(_parameter(holder, each)[0])), None) if holder is not None else None
+    return holder, last
 
 
 def _parameter(function: Any, name: str) -> tuple[Any, Any]:

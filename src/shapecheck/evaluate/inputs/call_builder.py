@@ -264,7 +264,7 @@ class CallBuilder:
         specs = [*written_specs(function, described), *made]
         specs += [spec for each in described.values() for spec in each.others]
         optional = made_specs(function, described, body, default=None)
-        vague = any(map(says_nothing, specs)) or admits_several_ranks(function)
+        vague = any(each.vague for each in described.values()) or admits_several_ranks(function)
         constants = constants_of(function, specs, [d.spec for d in described.values()])
         divisors = code_integers(function)
 
@@ -303,7 +303,8 @@ class CallBuilder:
             prepare=prepare,
             relations=instance is None,
             signature=CallSignature(tuple(written), self.models.claimed(function), function, made_names),
-            certain=not any(d.vague for d in described.values()) and not vague and not body,
+            certain=not vague,
+            open_ranks=bool(made) or any(map(says_nothing, specs)),
             constructions=(0,) if instance is None else self.models.constructions,
             ranks=ranks_of(specs),
             varies=True,

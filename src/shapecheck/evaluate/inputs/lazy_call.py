@@ -24,6 +24,13 @@ def activation(x: Any, *args: Any, **kwargs: Any) -> Any:
     return jnp.tanh(x) if is_array(x) and jnp.issubdtype(x.dtype, jnp.inexact) else x
 
 
+def initialise(*args: Any, **kwargs: Any) -> Any:
+    """What stands in for an initialiser: zeros of the shape that is among its arguments."""
+    given = [*args, *kwargs.values()]
+    shape = next((each for each in given if isinstance(each, (tuple, list))), ())
+    return jnp.zeros(tuple(shape))
+
+
 def reduction(x: Any, *args: Any, **kwargs: Any) -> Any:
     """What stands in for a callable in another invention: it takes the last axis away."""
     return jnp.sum(x, axis=-1) if is_array(x) and x.ndim else x

@@ -45,6 +45,7 @@ _ACTIVATION = re.compile(
 )
 _LOWER = re.compile(r"(^|_)(min|minimum|low|lower|start|begin|left|a_?min)(_|$)|^(min|low|lower)[a-z]", re.IGNORECASE)
 _UPPER = re.compile(r"(^|_)(max|maximum|high|upper|end|stop|right|a_?max)(_|$)|^(max|high|upper)[a-z]", re.IGNORECASE)
+_INITIALIZER = re.compile(r"(^|_)init(iali[sz]er)?(_fn)?$|^init(iali[sz]er)?_", re.IGNORECASE)
 _FLAG = re.compile(
     r"^(is_)?(train|training|decode|decoding|causal|stochastic|debug|verbose"
     r"|(?P<on>deterministic|inference))(_mode)?$|^(use|return|with)_"
@@ -97,6 +98,11 @@ def number(name: str) -> float:
     if _LOWER.search(name):
         return 0.25
     return 0.75 if _UPPER.search(name) else 0.5
+
+
+def is_initializer(name: str) -> bool:
+    """Whether a callable of this name makes an array of a shape that it is given."""
+    return _INITIALIZER.search(name) is not None
 
 
 def is_activation(name: str) -> bool:

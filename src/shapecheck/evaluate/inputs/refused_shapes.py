@@ -19,6 +19,7 @@ from shapecheck.shapes import is_variadic, parse_spec
 _ATTEMPTS = 24
 _SECONDS = 2.0
 _MOST_AXES = 4
+_MOST_NAMES = 6
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,9 @@ def find_refused(failed: Sequence[TrialOutcome], call_spec: CallSpec, attempts: 
     JAX raises for one is a shape error of the code.
     """
     failure = failed[0].failure
-    if failure is None or not call_spec.certain or len({each.place for each in failed}) > 1 or not failed[0].place[0]:
+    if failure is None or call_spec.open_ranks or not call_spec.certain:
+        return None
+    if len({each.place for each in failed}) > 1 or not failed[0].place[0]:
         return None
     if any(each.failure is None or each.failure.kind != "other" or each.has_invented() for each in failed):
         return None
@@ -44,22 +47,29 @@ def find_refused(failed: Sequence[TrialOutcome], call_spec: CallSpec, attempts: 
     annotated = {each.parameter for each in arrays if each.formal}
     checked = {name for name, _ in failure.arrays} - annotated
     documented = {each.parameter: each for each in reversed(arrays) if each.parameter in checked}
-    attempts.extend(_ATTEMPTS, _SECONDS)
+    names = [name for each in arrays for name in parse_spec(each.spec).free_names()][:_MOST_NAMES]
     start = Trial(mode="sized", construction=failed[0].trial.construction)
-    found: list[RefusedShape] = []
-    for name, argument in documented.items():
-        for spec in _other_shapes(argument):
-            if attempts.is_exhausted():
-                return None
-            outcome = attempts.run(dataclasses.replace(start, choices=((shape_key(name), spec),)))
-            if outcome.ok:
-                found.append(RefusedShape(name, outcome))
-                break
+    with attempts.apart(_ATTEMPTS, _SECONDS):
+        runs = {name: _run_otherwise(start, each, names, attempts) for name, each in documented.items()}
+    found = [RefusedShape(name, outcome) for name, outcome in runs.items() if outcome is not None]
     return found[0] if len(found) == 1 else None
 
 
-def _other_shapes(argument: ArgumentSpec) -> Iterator[str]:
-    """The axes the other way round, and other numbers of axes."""
+def _run_otherwise(
+    start: Trial, argument: ArgumentSpec, names: Sequence[str], attempts: Attempts
+) -> TrialOutcome | None:
+    """The first run to the end with another shape for an argument."""
+    for spec in _other_shapes(argument, names):
+        if attempts.is_exhausted():
+            return None
+        outcome = attempts.run(dataclasses.replace(start, choices=((shape_key(argument.parameter), spec),)))
+        if outcome.ok:
+            return outcome
+    return None
+
+
+def _other_shapes(argument: ArgumentSpec, names: Sequence[str]) -> Iterator[str]:
+    """The axes the other way round, and other numbers of axes: new ones, or those that other arguments have."""
     dims = [str(dim) for dim in parse_spec(argument.spec).dims]
     if any(map(is_variadic, parse_spec(argument.spec).dims)):
         return
@@ -73,3 +83,5 @@ def _other_shapes(argument: ArgumentSpec) -> Iterator[str]:
             more = [f"{argument.parameter}{number}" for number in range(axes - len(dims))]
             yield " ".join([*more, *dims])
             yield " ".join([*dims, *more])
+            for name in dict.fromkeys(names) if len(more) == 1 else ():
+                yield from (" ".join([name, *dims]), " ".join([*dims, name])) if name not in dims else ()

@@ -56,6 +56,7 @@ class Search:
         self.attempts = Attempts(call_spec, recorder, seconds, renewed)
         self.shown: TrialOutcome | None = None  # the latest of the evaluations
         self._accuses = entry.origin not in _UNVERIFIED
+        self._persists = False  # a shape error, whatever is chosen for arguments that nobody describes
         self._alternatives_fail: bool | None = None
         self._needed: frozenset[str] = frozenset()  # the choices without which the code does not run
 
@@ -115,10 +116,11 @@ class Search:
         """What evaluates once other choices are made for arguments that nobody describes, if anything does."""
         if first is not None and (self._shape_error(first) is not None or any(map(_needs_values, first.failed))):
             return SearchResult()
-        found = search_choices(first.failed if first is not None else (), problem, self.attempts, self._search_sizes)
-        if found is None:
+        failed = first.failed if first is not None else ()
+        found = search_choices(failed, problem, self.attempts, self._search_sizes)
+        self._needed, self._persists = found.needed, found.persists
+        if found.trial is None:
             return SearchResult()
-        self._needed = found.needed
         return self._try(found.trial)
 
     def _try(self, start: Trial) -> SearchResult:
@@ -163,7 +165,8 @@ class Search:
         deepest = max(failed, key=lambda outcome: outcome.depth)
         if not _has_free_names(deepest):
             return SearchResult(failed=tuple(failed))
-        tied = self._search_ties(deepest, self._is_explained)
+        deepest = self._with_fields(deepest)
+        tied = deepest if deepest.ok else self._search_ties(deepest, self._is_explained)
         if tied.ok:
             return SearchResult(ok=self._loosen(tied))
         if _needs_values(tied):
@@ -173,6 +176,16 @@ class Search:
         # Explained ties have led further: what fails there is what fails.
         again = (self.attempts.run(dataclasses.replace(tied.trial, variant=variant)) for variant in (0, 1, 2))
         return SearchResult(failed=tuple(outcome for outcome in again if not outcome.ok) or (tied,))
+
+    def _with_fields(self, deepest: TrialOutcome) -> TrialOutcome:
+        """The run where all names that the class's own arrays have too have the sizes of these, if it comes further."""
+        shared = deepest.bound_call.shared if deepest.bound_call is not None else ()
+        ties = dict(deepest.trial.substitution.ties)
+        new = tuple((name, size) for name, size in shared if name not in ties)
+        if not new:
+            return deepest
+        found = self.attempts.run(dataclasses.replace(deepest.trial, substitution=Substitution((*ties.items(), *new))))
+        return found if found.ok or self._is_further(found, deepest) else deepest
 
     def _symbolic(self, sized: TrialOutcome) -> Iterator[TrialOutcome]:
         """The same with symbols. That JAX cannot go on with them is no matter where numbers do."""
@@ -298,7 +311,7 @@ class Search:
         first = outcome
         for _ in range(_MOST_TIES):
             for tie in proposals(outcome):
-                if not admits(tie, outcome):
+                if tie[0] in dict(outcome.trial.substitution.ties) or not admits(tie, outcome):
                     continue
                 found = self._with(outcome.trial, tie)
                 if found.ok or _needs_values(found):
@@ -369,6 +382,8 @@ class Search:
             return None
         if any(o.failure is None or o.failure.kind != "shape" or o.has_guessed_rank() for o in failed):
             return None
+        if self.call_spec.open_ranks and (not self._persists or any(o.has_made_values() for o in failed)):
+            return None
         if len({o.place for o in failed}) > 1 or not failed[0].place[0]:
             return None
         return failed[0] if self._fails_alike(failed[0]) else None
@@ -418,6 +433,8 @@ class Search:
             return (self._result(found.failed[0]),)
         errors = self._errors(found)
         further = self._further(found) if errors else found
+        if further.tied and self.call_spec.open_ranks:  # nobody says that these sizes differ
+            errors = ()
         if further.tied and further.requires is None:  # sizes under some limit, and no tie
             return tuple(self._result(outcome) for outcome in (*further.tied, *self._again(further.tied)))
         if errors and (further.requires is not None or self.entry.origin != "seen"):

@@ -15,20 +15,25 @@ from shapecheck.evaluate.inputs.choices import NO_OPTIONS, Choices, Options
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.trial import SearchResult, Trial, TrialOutcome
 
-_ATTEMPTS = 60
-_SECONDS = 3.0
+_ATTEMPTS = 48
+_SECONDS = 2.0
 _MOST_CHANGES = 4
 
+Place = tuple[str, int]
 Progress = tuple[bool, int, tuple[int, ...]]
 """Whether the call was begun, the values that were observed, and the lines that it ended on, outermost first."""
 
 
 @dataclass(frozen=True)
 class ChoicesFound:
-    """A trial that evaluates, and which of its choices are `needed`: with the others that were tried it does not."""
+    """A trial that evaluates, and which of its choices are `needed`: with the others that were tried it does not.
 
-    trial: Trial
-    needed: frozenset[str]
+    If there is none, the shape error of the first runs `persists` where each of the others ends on the same line.
+    """
+
+    trial: Trial | None = None
+    needed: frozenset[str] = frozenset()
+    persists: bool = False
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,7 @@ class _Step:
     message: str
     options: Options
     arrays: tuple[str, ...] = ()
+    shape_error: Place | None = None
 
 
 def search_choices(
@@ -47,35 +53,43 @@ def search_choices(
     problem: CannotSynthesiseError | None,
     attempts: Attempts,
     search_sizes: Callable[[Trial], SearchResult],
-) -> ChoicesFound | None:
-    """The choices under which an entry evaluates, where it did not with the usual ones; None if there are none.
+) -> ChoicesFound:
+    """The choices under which an entry evaluates, where it did not with the usual ones, if there are any.
 
     `failed` are its runs until now, or `problem` is what its construction raised.
     """
     start = max(map(_step, failed), key=lambda step: step.progress) if failed else None
-    if start is None and problem is not None and problem.options:
+    if start is None and problem is not None:
         start = _step_of_refusal(Trial(mode="sized"), problem)
-    if start is None or not start.options:
-        return None
-    attempts.extend(_ATTEMPTS, _SECONDS)
+    if start is None:
+        return ChoicesFound()
+    with attempts.apart(_ATTEMPTS, _SECONDS):
+        return _search_from(start, attempts, search_sizes)
+
+
+def _search_from(start: _Step, attempts: Attempts, search_sizes: Callable[[Trial], SearchResult]) -> ChoicesFound:
     best = dataclasses.replace(start, trial=Trial(mode="sized", construction=start.trial.construction))
+    persists = start.shape_error is not None
     for _ in range(_MOST_CHANGES):
         further = None
         for trial in _changed_trials(best):
             if attempts.is_exhausted():
-                return None
+                return ChoicesFound()
             step = _attempt(trial, attempts)
+            persists &= step is not None and step.shape_error == start.shape_error
             if step is None or step.progress > best.progress:
                 found = _with_sizes(trial, search_sizes)
-                if found is None or found.ok:
-                    return ChoicesFound(trial, _needed_ranks(trial, best, attempts)) if found is not None else None
+                if found is None:
+                    return ChoicesFound()
+                if found.ok:
+                    return ChoicesFound(trial, _needed_ranks(trial, best, attempts))
                 further = max([*map(_step, found.failed), *filter(None, [step])], key=lambda each: each.progress)
                 further = dataclasses.replace(further, trial=trial)
                 break
         if further is None:
-            return None
+            break
         best = further
-    return None
+    return ChoicesFound(persists=persists)
 
 
 def _attempt(trial: Trial, attempts: Attempts) -> _Step | None:
@@ -102,6 +116,7 @@ def _step(outcome: TrialOutcome) -> _Step:
         failure.message if failure is not None else "",
         outcome.bound_call.options if outcome.bound_call is not None else NO_OPTIONS,
         tuple(name for name, _ in failure.arrays) if failure is not None else (),
+        outcome.place if failure is not None and failure.kind == "shape" and outcome.place[0] else None,
     )
 
 

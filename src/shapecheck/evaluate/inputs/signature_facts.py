@@ -13,6 +13,7 @@ from typing import Any
 import jax
 
 from shapecheck.evaluate.inputs.body_shapes import NO_SHAPES, BodyShape
+from shapecheck.evaluate.inputs.name_hints import is_key
 from shapecheck.evaluate.inputs.runtime_annotations import MISSING, annotation_of, array_type, holds_plain_array
 from shapecheck.evaluate.inputs.size_assignment import free_names
 from shapecheck.evaluate.probes.describe_value import is_array
@@ -84,7 +85,7 @@ def made_specs(
         return []
     specs: list[str] = []
     for name, parameter in parameters.items():
-        if name in described or parameter.default is not default:
+        if name in described or parameter.default is not default or is_key(name):
             continue
         if name in body:
             specs.append(body[name].spec if body[name].exact else f"*{name}")

@@ -159,8 +159,8 @@ class SizeAssignment:
         self._given_sizes.add(size)
 
     def shared_names(self, constructor: SizeAssignment) -> tuple[tuple[str, str], ...]:
-        """The free names that arrays given to the constructor have too, with the sizes that they had there."""
-        used = ((n, constructor.used.get(n)) for n in self.free if n not in self.known)
+        """The names that arrays given to the constructor have too, with the sizes that they had there."""
+        used = ((n, constructor.used.get(n)) for n in (*self.free, *self.ties) if n not in self.known)
         return tuple((n, str(size)) for n, size in used if type(size) is int)
 
     def tied_sizes(self) -> set[int]:

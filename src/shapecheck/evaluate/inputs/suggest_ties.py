@@ -50,7 +50,8 @@ def _free_names(outcome: TrialOutcome) -> set[str]:
         return set()
     words = set(_WORD.findall(outcome.failure.message))
     ties = dict(outcome.trial.substitution.ties)
-    return {ties.get(name, name) for name, text in outcome.bound_call.chosen if text in words}
+    found = [name for name, text in outcome.bound_call.chosen if text in words or ties.get(name) in words]
+    return {*found, *(ties[name] for name in found if name in ties)}
 
 
 def compared_integers(outcome: TrialOutcome) -> Iterator[tuple[str, str]]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Union
 
 from shapecheck.evaluate.inputs import name_hints
-from shapecheck.evaluate.inputs.body_shapes import NO_SHAPES, BodyShape, body_shapes, compared_texts
+from shapecheck.evaluate.inputs.body_shapes import NO_SHAPES, BodyShape, body_shapes, compared_texts, unpacked_parts
 from shapecheck.evaluate.inputs.choices import ArgumentChoices
 from shapecheck.evaluate.inputs.lazy_call import LazyCall
 from shapecheck.evaluate.inputs.made_integers import DEFAULTS_KEPT, OVER_NONE, IntegerChoices
@@ -184,7 +184,11 @@ class Synthesis:
         if isinstance(described, BodyShape):
             return self.values.as_taken(name, described)
         if described is not None and (not is_array_type(annotation) or _is_open(annotation)):
-            return self._from_description(annotation, name, described)
+            if not described.leaves:
+                return self._from_description(annotation, name, described)
+            if annotation in (MISSING, Any, tuple):
+                parts = unpacked_parts(function, name) or 2
+                return tuple(self._from_description(MISSING, name, described) for _ in range(parts))
         try:
             return self.values.value(annotation, name, constructing=constructing)
         except CannotSynthesiseError:

@@ -19,7 +19,7 @@ import numpy as np
 from shapecheck.evaluate.inputs import name_hints
 from shapecheck.evaluate.inputs.body_shapes import BodyShape, axis_names
 from shapecheck.evaluate.inputs.choices import NO_OPTIONS, ArgumentChoices, Options, axes_text
-from shapecheck.evaluate.inputs.lazy_call import LazyCall, activation, embed_numbers, promise, reduction
+from shapecheck.evaluate.inputs.lazy_call import LazyCall, activation, embed_numbers, initialise, promise, reduction
 from shapecheck.evaluate.inputs.made_integers import IntegerChoices
 from shapecheck.evaluate.inputs.random_keys import Keys, key_types
 from shapecheck.evaluate.inputs.runtime_annotations import (
@@ -129,6 +129,8 @@ class ValueSynthesis:
                 pass
         if name_hints.is_activation(name):
             return activation
+        if name_hints.is_initializer(name):
+            return initialise
         # What it does to shapes is made up: what follows from it proves nothing against a claim.
         what, function = _STAND_INS[self.integers.invention]
         self.invent("value", name, f"a function that {what}")
@@ -194,7 +196,7 @@ class ValueSynthesis:
 
     def _union(self, members: Sequence[Any], name: str) -> Any:
         if any(is_plain_array(m) for m in members):
-            return self._plain_array(members, name)
+            return self.key(MISSING, name) if name_hints.is_key(name) else self._plain_array(members, name)
         if type(None) in members and not any(is_array_type(m) for m in members):
             return None
         problem: CannotSynthesiseError | None = None

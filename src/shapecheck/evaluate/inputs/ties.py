@@ -88,13 +88,15 @@ class CallSignature:
 class Sizes:
     """The sizes of one trial: those `chosen` for free names, and integers by name, of models and of the call itself.
 
-    `own` are the sizes of arrays that were given with the call, and stay.
+    `own` are the sizes of arrays that were given with the call, and stay; `fields` those that free names had in the
+    arrays of the constructor.
     """
 
     chosen: Mapping[str, str]
     integers: Mapping[str, int] = field(default_factory=dict)
     arguments: frozenset[str] = frozenset()
     own: frozenset[int] = frozenset()
+    fields: Mapping[str, str] = field(default_factory=dict)
 
     def names_of(self, size: int) -> list[str]:
         """The integers of this size."""
@@ -120,6 +122,8 @@ def explain_tie(tie: Tie, signature: CallSignature, sizes: Sizes) -> Assumption:
 
 
 def _to_size(name: str, size: int, signature: CallSignature, sizes: Sizes) -> Assumption:
+    if sizes.fields.get(name) == str(size):
+        return Assumption("tie", name, f"the {name} of its fields", "namesake")
     named = sizes.names_of(size)
     argument = next((each for each in named if each in sizes.arguments and not is_of_models(each)), None)
     if argument is not None and not signature.uses(argument):

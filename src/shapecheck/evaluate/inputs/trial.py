@@ -67,7 +67,7 @@ class BoundCall:
 
     def sizes(self) -> Sizes:
         """All sizes of the trial."""
-        return Sizes(dict(self.chosen), self.integers, self.arguments, self.own)
+        return Sizes(dict(self.chosen), self.integers, self.arguments, self.own, dict(self.shared))
 
     def tie_candidates(self) -> tuple[int, ...]:
         """The sizes that a free name may be tied to."""
@@ -79,17 +79,17 @@ class CallSpec:
     """How an entry is run under a trial, and what the search may vary.
 
     `relations` lets free names be tied to each other blindly. The `signature` has what is written of the arguments,
-    which explains ties; it is `certain` if each array among them is described by one plain shape, so that a shape error
-    is one of the code. Assumptions that hold for each trial are `lasting`.
-    Of arguments that may have one of several shapes, `alternatives` choose the others.
-    If it `varies`, another invention has other integers. The search ends after so many `attempts`, or
-    `seconds`.
+    which explains ties; it is `certain` if no array among them may have several shapes, so that a shape error is one of
+    the code. With `open_ranks`, for some array nobody says how many axes it has, or which sizes. Assumptions that hold
+    for each trial are `lasting`. Of arguments that may have one of several shapes, `alternatives` choose the others.
+    If it `varies`, another invention has other integers. The search ends after so many `attempts`, or `seconds`.
     """
 
     prepare: Callable[[Trial], BoundCall]
     relations: bool = False
     signature: CallSignature = field(default_factory=CallSignature)
     certain: bool = True
+    open_ranks: bool = False
     symbolic: bool = True
     constructions: tuple[int, ...] = (0,)
     ranks: tuple[int, ...] = (1,)
@@ -131,6 +131,11 @@ class TrialOutcome:
         """Whether something that no one describes was made up, so that another invention may show something else."""
         found = self.bound_call.assumptions if self.bound_call is not None else ()
         return any(each.provenance == "invented" and each.kind not in ("dtype", "follows") for each in found)
+
+    def has_made_values(self) -> bool:
+        """Whether a callable, a flag or an instance was made up."""
+        found = self.bound_call.assumptions if self.bound_call is not None else ()
+        return any(each.provenance == "invented" and each.kind == "value" for each in found)
 
     def has_guessed_rank(self) -> bool:
         """Whether nothing says how many axes some array has."""
