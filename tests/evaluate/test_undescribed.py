@@ -252,6 +252,17 @@ def rewards(features: Array):
     assert features.ndim == 2
     return features[1:] - features[:-1]
 
+def differences(x: Array, y: Array, scale: float):
+    '''Differences.
+
+    Args:
+        x: array of shape `(m, n)`.  ~unreached
+        y: array of shape `(n,)`.  ~unreached
+    '''
+    if y.ndim != x.ndim:
+        raise ValueError("alike, please")  ~SC302
+    return (x.sum() - y.sum()) * scale
+
 def values(x: Array, n: int):
     '''It is the number that is refused.
 
@@ -259,7 +270,7 @@ def values(x: Array, n: int):
         x: array of shape `(d,)`.  ~unreached
     '''
     if x.ndim == 1 and n > 3:
-        raise ValueError("no more than three")  ~SC302
+        raise ValueError(f"no more than three of {x.shape}")  ~SC302
     return x * n
 """,
 }

@@ -7,10 +7,12 @@ sizes are, is given another shape for one argument of that check. If it then run
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from shapecheck.evaluate.inputs.attempts import Attempts
+from shapecheck.evaluate.inputs.body_facts import names_of_check
 from shapecheck.evaluate.inputs.choices import shape_key
 from shapecheck.evaluate.inputs.ties import ArgumentSpec
 from shapecheck.evaluate.inputs.trial import CallSpec, Trial, TrialOutcome
@@ -44,6 +46,8 @@ def find_refused(failed: Sequence[TrialOutcome], call_spec: CallSpec, attempts: 
     if any(each.failure is None or each.failure.kind != "other" or each.has_invented() for each in failed):
         return None
     arrays = call_spec.signature.arrays
+    if not _checks_arrays_alone(call_spec, failed[0].place[1]):
+        return None
     annotated = {each.parameter for each in arrays if each.formal}
     checked = {name for name, _ in failure.arrays} - annotated
     documented = {each.parameter: each for each in reversed(arrays) if each.parameter in checked}
@@ -53,6 +57,17 @@ def find_refused(failed: Sequence[TrialOutcome], call_spec: CallSpec, attempts: 
         runs = {name: _run_otherwise(start, each, names, attempts) for name, each in documented.items()}
     found = [RefusedShape(name, outcome) for name, outcome in runs.items() if outcome is not None]
     return found[0] if len(found) == 1 else None
+
+
+def _checks_arrays_alone(call_spec: CallSpec, line: int) -> bool:
+    """Whether what raises on a line is decided by documented arguments: `if x.ndim == 1 and n > 3` is not."""
+    function = call_spec.signature.function
+    names = names_of_check(function, line)
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if names is None or code is None:
+        return False
+    documented = {each.parameter for each in call_spec.signature.arrays if not each.formal}
+    return not (names & set(code.co_varnames)) - documented
 
 
 def _run_otherwise(

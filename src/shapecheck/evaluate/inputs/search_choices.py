@@ -15,8 +15,8 @@ from shapecheck.evaluate.inputs.choices import NO_OPTIONS, Choices, Options
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.trial import SearchResult, Trial, TrialOutcome
 
-_ATTEMPTS = 48
-_SECONDS = 2.0
+_ATTEMPTS = 40
+_SECONDS = 1.5
 _MOST_CHANGES = 4
 
 Place = tuple[str, int]
