@@ -32,6 +32,7 @@ ORDER = (
     "worker.rpc",
     "evaluate.limits",
     "evaluate.global_state",
+    "evaluate.process_damage",
     "evaluate.jax_internals",
     "evaluate.probes",
     "evaluate.inputs",

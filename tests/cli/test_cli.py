@@ -358,6 +358,24 @@ def test_our_own_bug_asks_to_be_reported(error: Exception, pipeline: Pipeline, c
     assert f"This is a bug in shapecheck {shapecheck.__version__}" in err
 
 
+def test_a_bug_that_the_run_outlived_is_shown_after_the_findings(pipeline: Pipeline, capsys: Capture) -> None:
+    bugs = tuple(f"RuntimeError: number {number}\n" for number in range(5))
+    pipeline.result = replace(WRONG, bugs=bugs)
+    assert main(["pkg", "--exit-zero"]) == 2
+    out, err = capsys.readouterr()
+    assert "SC201" in out
+    assert "number 2" in err
+    assert "number 3" not in err
+    order = ["1 mismatched", "number 0", "(2 more like these) This is a bug in shapecheck"]
+    assert [err.index(text) for text in order] == sorted(err.index(text) for text in order)
+
+
+def test_what_cannot_be_read_is_named(pipeline: Pipeline, capsys: Capture) -> None:
+    pipeline.result = replace(PASS, unread=(("pkg/closed", "cannot be read: Permission denied"),))
+    assert main(["pkg", "-q"]) == 0
+    assert capsys.readouterr().err == "Not checked: pkg/closed: cannot be read: Permission denied\n"
+
+
 def test_an_interrupt_is_not_a_traceback(pipeline: Pipeline, capsys: Capture) -> None:
     pipeline.result = KeyboardInterrupt()
     assert main(["pkg", "--output-file", "out.txt"]) == 130

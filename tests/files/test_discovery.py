@@ -144,3 +144,32 @@ def test_exclude_is_relative_to_the_configurations_folder(tmp_path: Path) -> Non
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
     assert discover([tmp_path / "pkg"], ["pkg/legacy/"], tmp_path) == [tmp_path / "pkg" / "new.py"]
+
+
+def _unread(paths):
+    unread = {}
+    found = discover(paths, unread=unread)
+    return [path.name for path in found], {Path(path).name: reason for path, reason in unread.items()}
+
+
+def test_links_that_lead_to_themselves_are_passed_over(make):
+    root = make("a.py", "pkg/b.py")
+    links = {"one": "two", "two": "one", "self.py": "self.py", "pkg/up": "..", "gone.py": "nowhere"}
+    for name, target in links.items():
+        (root / name).symlink_to(target)
+    found, unread = _unread([root])
+    assert found == ["a.py", "b.py"]
+    assert unread == {"self.py": "cannot be read: Too many levels of symbolic links"}
+
+
+def test_a_folder_that_cannot_be_read_is_noted(make, monkeypatch):
+    root = make("a.py", "closed/b.py", "open/c.py")
+    scandir = os.scandir
+
+    def refuse(folder):
+        if str(folder).endswith("closed"):
+            raise PermissionError(13, "Permission denied")
+        return scandir(folder)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    assert _unread([root]) == (["a.py", "c.py"], {"closed": "cannot be read: Permission denied"})

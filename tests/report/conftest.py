@@ -107,6 +107,7 @@ def sample() -> Report:
         ),
         functions=Reach(total=90, reached=70, claimed=30, claimed_reached=20, annotated=12, annotated_reached=10),
         resting=(AssumedClaim("pkg/attn.py", 5, "(b, t)", (Assumption("tie", "embed", "d_model", "alias"),)),),
+        unread=(("pkg/closed.py", "cannot be read: Permission denied"),),
         loose=(UnreachedClaim("pkg/attn.py", 7, "nothing else binds width"),),
         unreached=(
             UnreachedClaim("pkg/b.py", 9, "pkg.b could not be imported: No module named 'flax'"),

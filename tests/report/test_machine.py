@@ -117,6 +117,7 @@ SCHEMA = exact(
         annotated=COUNT,
         annotated_reached=COUNT,
     ),
+    unread={"type": "array", "items": exact(path=TEXT, reason=TEXT)},
     loose={"type": "array", "items": exact(path=TEXT, line=PLACE, reason=TEXT)},
     lock={
         "anyOf": [{"type": "null"}, exact(path=TEXT, templates=COUNT, stages=COUNT, differences=COUNT, failed=COUNT)]

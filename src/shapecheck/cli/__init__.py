@@ -12,7 +12,7 @@ from typing import cast
 import click
 
 from shapecheck import __version__
-from shapecheck.cli.terminal import CLEAN, FAILED, INTERRUPTED, say
+from shapecheck.cli.terminal import CLEAN, FAILED, INTERRUPTED, say, say_bugs
 from shapecheck.config import ConfigError
 from shapecheck.verdicts import baseline
 
@@ -44,9 +44,7 @@ def main(args: Sequence[str] | None = None) -> int:
         say("\nInterrupted.\n")
         return INTERRUPTED
     except Exception:  # the last resort: our own bug must neither look like findings nor like a clean run
-        python = ".".join(str(number) for number in sys.version_info[:3])
-        say(traceback.format_exc())
-        say(f"\nThis is a bug in shapecheck {__version__} (Python {python}). Please report it with the text above.\n")
+        say_bugs([traceback.format_exc()])
         return FAILED
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from shapecheck.cli.config_options import config_flags, config_options
-from shapecheck.cli.terminal import CLEAN, FAILED, FINDINGS, deliver, require_paths, say, use_color
+from shapecheck.cli.terminal import CLEAN, FAILED, FINDINGS, deliver, require_paths, say, say_bugs, use_color
 from shapecheck.config import Config, load
 from shapecheck.model import Report
 from shapecheck.report import FORMATS, progress, statistics, summary
@@ -69,7 +69,7 @@ def check(paths: tuple[Path, ...], **options: Any) -> int:
         say(done)
     if options["verbose"]:
         say(_story(config, report))
-    if update and config.baseline is not None and not report.broken:
+    if update and config.baseline is not None and not (report.broken or report.bugs):
         from shapecheck.verdicts import baseline  # noqa: PLC0415  # as above
 
         count = baseline.write(report.findings, dict(report.sources), config.baseline)
@@ -78,7 +78,9 @@ def check(paths: tuple[Path, ...], **options: Any) -> int:
     _print_report(report, config, options, stdin)
     for text in report.broken:  # last, where it is seen
         say(f"Error: {text}\n")
-    if report.broken:
+    if report.bugs:
+        say_bugs(report.bugs)
+    if report.broken or report.bugs:
         return FAILED
     return CLEAN if options["exit_zero"] else _exit_code(report, config)
 

@@ -27,11 +27,16 @@ def claims(paths: tuple[Path, ...], output_format: str, config_file: Path | None
     config = load(paths, file=config_file)
     modules = []
     reader = ModuleReader(config, {})
-    for file in files.discover(paths, config.exclude, config.root, named_too=config.force_exclude):
+    unread: files.UnreadPaths = {}
+    for file in files.discover(paths, config.exclude, config.root, named_too=config.force_exclude, unread=unread):
         try:
             modules.append(reader.read_file(file, file.read_bytes()))
         except OSError as error:
-            raise ConfigError(f"{files.shown_path(file)}: cannot be read: {error.strerror}") from error
+            unread[files.shown_path(file)] = files.read_failure(error)
+    if unread and not modules:
+        raise ConfigError("\n".join(f"{path}: {reason}" for path, reason in sorted(unread.items())))
+    for path, reason in sorted(unread.items()):
+        say(f"Not read: {path}: {reason}\n")
     if output_format == "json":
         deliver(json.dumps(claims_json(modules), indent=2) + "\n", None)
     else:

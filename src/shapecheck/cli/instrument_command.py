@@ -118,8 +118,10 @@ def instrument(
         from shapecheck import files  # noqa: PLC0415  # as above
 
         colored = use_color(color, sys.stdout)
-        for file in files.discover(paths, config.exclude, config.root, named_too=config.force_exclude):
+        unread: files.UnreadPaths = {}
+        for file in files.discover(paths, config.exclude, config.root, named_too=config.force_exclude, unread=unread):
             _file(file, files.shown_path(file), options, tally, write=write, colored=colored)
+        tally.failed += [f"{path}: {reason}" for path, reason in sorted(unread.items())]
     if not quiet:
         say(_summary(tally, options, write=write or Path("-") in paths, verbose=verbose))
     for text in tally.failed:

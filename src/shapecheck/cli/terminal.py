@@ -11,9 +11,11 @@ from typing import TextIO
 
 import click
 
+from shapecheck import __version__
 from shapecheck.files.atomic_write import write_text
 
 CLEAN, FINDINGS, FAILED, INTERRUPTED = 0, 1, 2, 130
+_MOST_BUGS = 3  # tracebacks that are shown: where there are many, they tell the same
 
 
 def require_paths(paths: Sequence[Path]) -> None:
@@ -59,3 +61,13 @@ def deliver(text: str, file: Path | None) -> None:
 def say(text: str) -> None:
     """Write to stderr."""
     click.echo(text, nl=False, err=True, color=True)
+
+
+def say_bugs(tracebacks: Sequence[str]) -> None:
+    """Show bugs of ours, and ask for a report: they must look neither like findings nor like a clean run."""
+    for text in tracebacks[:_MOST_BUGS]:
+        say(f"\n{text}")
+    more = len(tracebacks) - _MOST_BUGS
+    also = f"({more} more like {'this' if more == 1 else 'these'}) " if more > 0 else ""
+    python = ".".join(str(number) for number in sys.version_info[:3])
+    say(f"\n{also}This is a bug in shapecheck {__version__} (Python {python}). Please report it with the text above.\n")

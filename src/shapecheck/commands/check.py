@@ -30,11 +30,12 @@ def check(
     Raises ConfigError for what the user must put right first: no usable interpreter. Wrong examples are reported in
     the report, beside what the others showed.
     """
-    texts = _texts(paths, config, stdin)
+    unread: files.UnreadPaths = {}
+    texts = _texts(paths, config, stdin, unread)
     tests = _tests(config, [file for file, _ in texts.values()]) if stdin is None else ()
     lock = lock_file(config, paths[0]) if config.lock and stdin is None and paths else None
     rerun = Rerun(config, paths, texts, tests, lock) if config.cache and stdin is None else None
-    known = rerun.report() if rerun is not None else None
+    known = rerun.report() if rerun is not None and not unread else None
     if known is not None:
         return known
     # What most runs of a day do not need: they find nothing changed.
@@ -49,8 +50,8 @@ def check(
     around = EvaluationContext([file for file, _ in texts.values()], tests, memory, progress, echo)
     evaluated = evaluate(plans, modules, config, around)
     kept = check_locks(lock, paths, config, progress)
-    found = report(modules, evaluated, kept, config)
-    if rerun is not None and memory is not None:
+    found = report(modules, evaluated, kept, config, tuple(sorted(unread.items())))
+    if rerun is not None and memory is not None and not unread:
         alias_files = {os.path.realpath(file) for module in modules.values() for file in module.alias_files}
         if kept is None:
             rerun.keep(found, memory, found.python, alias_files)
@@ -63,17 +64,20 @@ def _tests(config: Config, checked: Sequence[Path]) -> Sequence[Path]:
     return config.tests if config.tests is not None else files.find_tests(checked)
 
 
-def _texts(paths: Sequence[Path], config: Config, stdin: tuple[str, bytes] | None) -> Mapping[str, tuple[Path, bytes]]:
-    """Shown path -> the file and its bytes."""
+def _texts(
+    paths: Sequence[Path], config: Config, stdin: tuple[str, bytes] | None, unread: files.UnreadPaths
+) -> Mapping[str, tuple[Path, bytes]]:
+    """Shown path -> the file and its bytes; raises ConfigError if not one of those that were found can be read."""
     if stdin is not None:
         file = Path(stdin[0]).absolute()
         return {files.shown_path(file): (file, stdin[1])}
-    found = files.discover(paths, config.exclude, config.root, named_too=config.force_exclude)
-    return {files.shown_path(file): (file, _bytes(file)) for file in found}
-
-
-def _bytes(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except OSError as error:
-        raise ConfigError(f"{files.shown_path(file)}: cannot be read: {error.strerror}") from error
+    found = files.discover(paths, config.exclude, config.root, named_too=config.force_exclude, unread=unread)
+    texts: dict[str, tuple[Path, bytes]] = {}
+    for file in found:
+        try:
+            texts[files.shown_path(file)] = (file, file.read_bytes())
+        except OSError as error:
+            unread[files.shown_path(file)] = files.read_failure(error)
+    if unread and not texts:
+        raise ConfigError("\n".join(f"{path}: {reason}" for path, reason in sorted(unread.items())))
+    return texts

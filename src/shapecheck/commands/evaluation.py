@@ -114,8 +114,14 @@ def check_locks(
     return lock_check.check(lock, kept, config, progress) if kept else None
 
 
-def report(modules: Mapping[str, Module], evaluated: RunResult, locked: LockCheck | None, config: Config) -> Report:
-    """What claims and observations come to."""
+def report(
+    modules: Mapping[str, Module],
+    evaluated: RunResult,
+    locked: LockCheck | None,
+    config: Config,
+    unread: tuple[tuple[str, str], ...] = (),
+) -> Report:
+    """What claims and observations come to; `unread` are files and folders that cannot be read, and why."""
     verdicts = judge(modules, evaluated.runs)
     sure = reports.reportable(modules, verdicts, config.strict_comments)
     troubles = _troubles(modules, evaluated.troubles)
@@ -154,7 +160,13 @@ def report(modules: Mapping[str, Module], evaluated: RunResult, locked: LockChec
         tests=evaluated.tests,
         cut=evaluated.cut,
         functions=_reach(modules, evaluated),
-        broken=(*dict.fromkeys(_broken(evaluated)), *(locked.broken if locked is not None else ())),
+        broken=(
+            *dict.fromkeys(_broken(evaluated)),
+            *(locked.broken if locked is not None else ()),
+            *evaluated.failures,
+        ),
+        bugs=tuple(evaluated.bugs),
+        unread=unread,
         resting=counted.resting,
         loose=counted.loose,
         lock=locked.counts if locked is not None else None,

@@ -27,19 +27,31 @@ class ModuleName(NamedTuple):
     dotted: str
 
 
+UnreadPaths = dict[str, str]
+"""Files and folders that cannot be read, as reports show them, and why."""
+
+
 def discover(
-    paths: Sequence[Path], exclude: Sequence[str] = (), root: Path | None = None, *, named_too: bool = False
+    paths: Sequence[Path],
+    exclude: Sequence[str] = (),
+    root: Path | None = None,
+    *,
+    named_too: bool = False,
+    unread: UnreadPaths | None = None,
 ) -> list[Path]:
     """The Python files under `paths`, sorted, each once.
 
     A folder is walked for `*.py`, leaving out hidden folders, those in `SKIPPED`, what a .gitignore leaves out, and
     what matches `exclude` (patterns as in a .gitignore, relative to `root`, the configuration's folder, or to the
     folder that is walked). A file that is named is always taken, unless `exclude` shall hold for `named_too`.
+
+    What cannot be looked at is passed over, and noted in `unread`.
     """
     excluded = _patterns(exclude)
     found: dict[str, Path] = {}
     for path in paths:
-        files = _Walk(path, excluded, root or Path.cwd()).files() if path.is_dir() else (path,)
+        walk = _Walk(path, excluded, root or Path.cwd(), {} if unread is None else unread)
+        files = walk.files() if path.is_dir() else (path,)
         for file in files:
             if named_too and excluded.match_file(os.path.relpath(file, root or Path.cwd()).replace(os.sep, "/")):
                 continue
@@ -47,6 +59,11 @@ def discover(
             if real not in found or os.path.islink(found[real]):  # its own name, rather than that of a link to it
                 found[real] = file
     return sorted(found.values())
+
+
+def read_failure(error: OSError) -> str:
+    """Why something cannot be read, in words."""
+    return f"cannot be read: {error.strerror or error}"
 
 
 def shown_path(file: Path) -> str:
@@ -71,8 +88,9 @@ class _IgnorePatterns(NamedTuple):
 class _Walk:
     """One walk of one folder."""
 
-    def __init__(self, top: Path, excluded: GitIgnoreSpec, root: Path) -> None:
+    def __init__(self, top: Path, excluded: GitIgnoreSpec, root: Path, unread: UnreadPaths) -> None:
         self.top = top
+        self.unread = unread
         self.root = root
         self.excluded = excluded
         self.absolute = os.path.abspath(top)  # without following symbolic links
@@ -93,13 +111,20 @@ class _Walk:
         ignored = [*ignored, *_gitignore(absolute)]
         try:
             entries = sorted(os.scandir(absolute), key=lambda entry: entry.name)
-        except OSError:  # a folder that may not be read, or that went away
+        except OSError as error:  # a folder that may not be read, or that went away
+            self._note(absolute, error)
             return
         for entry in entries:
-            is_folder = entry.is_dir()
+            try:
+                is_folder = entry.is_dir()
+                is_file = not is_folder and entry.is_file()
+            except OSError as error:  # a symbolic link that leads to itself
+                if entry.name.endswith(".py"):
+                    self._note(entry.path, error)
+                continue
             if is_folder and (entry.name in SKIPPED or entry.name.startswith(".")):
                 continue
-            if not is_folder and not (entry.name.endswith(".py") and entry.is_file()):
+            if not is_folder and not (entry.name.endswith(".py") and is_file):
                 continue
             if _is_ignored(ignored, entry.path, folder=is_folder) or self._is_excluded(entry.path, folder=is_folder):
                 continue
@@ -107,6 +132,9 @@ class _Walk:
                 yield from self._walk(folder / entry.name, entry.path, ignored)
             else:
                 yield folder / entry.name
+
+    def _note(self, path: str, error: OSError) -> None:
+        self.unread[shown_path(Path(path))] = read_failure(error)
 
     def _is_excluded(self, path: str, *, folder: bool) -> bool:
         end = "/" if folder else ""

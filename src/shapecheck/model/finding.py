@@ -163,6 +163,8 @@ class Report:
     cut: int = 0  # entries that the budget left out
     functions: Reach = Reach()
     broken: tuple[str, ...] = ()  # examples that are wrong by themselves, and what to change
+    unread: tuple[tuple[str, str], ...] = ()  # files and folders that cannot be read, and why
+    bugs: tuple[str, ...] = ()  # tracebacks of our own bugs, where the run went on
     resting: tuple[AssumedClaim, ...] = ()  # the verified claims that rest on assumptions
     loose: tuple[UnreachedClaim, ...] = ()  # the claims that hold loosely, and the names that nothing binds
     lock: LockCounts | None = None  # None: there is none for what was checked

@@ -22,6 +22,7 @@ def render(report: Report, *, color: bool = False) -> str:
         "verified": [asdict(each) for each in report.verified],
         "assumptions": [asdict(each) for each in report.resting],
         "loose": [asdict(each) for each in report.loose],
+        "unread": [{"path": path, "reason": reason} for path, reason in report.unread],
         "lock": None if report.lock is None else asdict(report.lock),
     }
     return json.dumps(document, indent=2) + "\n"

@@ -71,7 +71,12 @@ class EntryPhase:
         for plan in sorted(to_import, key=lambda each: is_test_file(each.path)):
             if plan.file not in conduct.culprits and not self._import(worker, plan):
                 return False
-        entries = worker.ask("list_entries", conduct.timeout)
+        try:
+            entries = worker.ask("list_entries", conduct.timeout)
+        except WorkerEndedError as error:
+            if not self._blame(error):
+                raise
+            return False
         imported = worker.ask("import_facts", conduct.timeout)
         with conduct.lock:
             if self.entries is None:
@@ -80,6 +85,23 @@ class EntryPhase:
                 self.entries = tuple(entries)
                 conduct.total = max(conduct.total, conduct.steps + len(self.entries))
         return True
+
+    def _blame(self, error: WorkerEndedError) -> bool:
+        """Leave out the module that ended the worker, if there is one that was not left out before."""
+        with self.conduct.lock:
+            before = len(self.conduct.culprits)
+            self.conduct.blame(error.executing, None, error.reason)
+            return len(self.conduct.culprits) > before
+
+    def give_up(self, reason: str) -> None:
+        """Nothing else can be evaluated: what is left was not, for this reason."""
+        for plan in self.conduct.plans:
+            if plan.path in self.conduct.to_import and plan.path not in self.loaded:
+                self._note_loaded(plan, {"error": reason, "kind": "cut"})
+        for index, entry in enumerate(self.entries or ()):
+            if index >= self.accepted and index not in self.results:
+                self.conduct.result.cut += 1
+                self._accept(index, (_failed_evaluation(entry, reason),))
 
     def _import(self, worker: Worker, plan: ModulePlan) -> bool:
         """Import a module, if there is time for it; false if that ended the worker."""

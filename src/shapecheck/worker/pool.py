@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import traceback
 from collections.abc import Callable, Iterator
 from typing import Protocol, TypeVar
 
-from shapecheck.worker.worker_client import Worker, WorkerEndedError, WorkerError
+from shapecheck.worker.run_state import RunState
+from shapecheck.worker.worker_client import BUG, Worker, WorkerEndedError, WorkerError
 
 _PATIENCE = 2  # processes that may end while they are made ready, before that is taken for a rule
 
@@ -71,8 +73,9 @@ class Spare:
 class WorkerPool:
     """At most `jobs` workers, the first in the caller's own thread. Nothing outlives `run_phase`, however it ends."""
 
-    def __init__(self, start: Callable[[], Worker], jobs: int, worthwhile: int, lock: threading.Lock) -> None:
-        self._start, self.jobs, self.worthwhile, self.lock = start, jobs, worthwhile, lock
+    def __init__(self, start: Callable[[], Worker], jobs: int, worthwhile: int, conduct: RunState) -> None:
+        self._start, self.jobs, self.worthwhile = start, jobs, worthwhile
+        self.conduct, self.lock = conduct, conduct.lock
         self._workers: set[Worker] = set()
         self._threads: list[threading.Thread] = []
         self._error: BaseException | None = None
@@ -127,6 +130,13 @@ class WorkerPool:
                 if not self._stop:
                     with self.lock:
                         phase.on_worker_end(task, error)
+                return False
+            except WorkerError:
+                raise
+            except Exception:  # a bug of ours, in what becomes of one answer
+                with self.lock:
+                    self.conduct.note_bug(traceback.format_exc())
+                    phase.on_worker_end(task, WorkerEndedError(BUG, "", "", repeats=False))
                 return False
         return True
 

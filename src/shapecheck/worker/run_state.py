@@ -37,6 +37,8 @@ class RunResult:
     tests: TestCounts | None = None
     touched: set[FunctionKey] = field(default_factory=set)  # (path, scope) of all functions that ran
     cut: int = 0  # entries that the budget left out
+    bugs: list[str] = field(default_factory=list)  # tracebacks of ours, each once
+    failures: list[str] = field(default_factory=list)  # why there was no worker any more
 
 
 @dataclass(kw_only=True)
@@ -67,6 +69,13 @@ class RunState:
             self.memory.files.loaded.update(files["loaded"])
             self.memory.files.ran.update(files["ran"])
             self.memory.files.sites = tuple(sorted({*self.memory.files.sites, *files["sites"]}))
+
+    def note_bug(self, text: str) -> None:
+        """Keep the traceback of a bug of ours: the run goes on, and its results are not kept for the next one."""
+        if text not in self.result.bugs:
+            self.result.bugs.append(text)
+        if self.memory is not None:
+            self.memory.lasting = False
 
     def blame(self, path: str, fallback: ModulePlan | None, reason: str) -> None:
         """Leave out the file whose body was running when a process ended."""

@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from shapecheck.worker.entry_phase import EntryPhase, Scopes
 from shapecheck.worker.pool import Spare, WorkerPool
@@ -54,6 +54,7 @@ class Supervisor:
         self.cwd, self.echo, self.tests = cwd, echo, tests
         self._interpreters: Sequence[str] = ()
         self._spare = Spare()
+        self._has_worked = False
         show: Progress = progress or (lambda label, done, total: None)
         self.conduct = RunState(
             plans=plans,
@@ -92,8 +93,8 @@ class Supervisor:
             tested.update(scope for one in phase.results.values() for scope in one.touched)
             result.tests = phase.counts()
         entries = EntryPhase(conduct, started + self.limits.budget, general, tested, result.runs)
-        if not entries.settle():
-            self._worker_pool(entries, self._spare.take() or self._first_working())
+        if not entries.settle() and not self._evaluate_phase(entries, self._spare):
+            entries.give_up("it could not be evaluated: the error is shown at the end")
         result.python = self.python
         modules = [entries.modules[p.path] for p in self.plans if p.path in entries.modules]
         result.runs = [*modules, *result.runs, *entries.runs]
@@ -110,16 +111,29 @@ class Supervisor:
             phase = TestPhase(self.conduct, paths, scratch, self.limits.test, deadline)
             settled = phase.settle()
             while not settled:
-                first = self._first_working()
-                if self.limits.jobs > 1:
-                    # Tests change JAX's settings, so that others need a process of their own: it can start meanwhile.
-                    self._spare.prepare(self._start)
-                self._worker_pool(phase, first)
-                settled = phase.resettle()
+                settled = not self._evaluate_phase(phase) or phase.resettle()
         return phase
 
-    def _worker_pool(self, phase: Any, first: Worker) -> None:
-        WorkerPool(self._start, self.limits.jobs, _WORTHWHILE, self.conduct.lock).run_phase(phase, first)
+    def _evaluate_phase(self, phase: Any, spare: Spare | None = None) -> bool:
+        """Have all tasks of a phase done; false if there is no worker any more that could.
+
+        Raises WorkerError if there never was one: then nothing of the user's code is the reason, nor a bug of ours.
+        """
+        result = self.conduct.result
+        try:
+            first = (spare.take() if spare is not None else None) or self._first_working()
+            self._has_worked = True
+            if spare is None and self.limits.jobs > 1:
+                # Tests change JAX's settings, so that others need a process of their own: it can start meanwhile.
+                self._spare.prepare(self._start)
+            WorkerPool(self._start, self.limits.jobs, _WORTHWHILE, self.conduct).run_phase(phase, first)
+        except WorkerError as error:
+            if not result.bugs:
+                if not self._has_worked:
+                    raise
+                result.failures.append(str(error))
+            return False
+        return True
 
     def _first_working(self) -> Worker:
         problem: WorkerError | None = None
@@ -134,10 +148,26 @@ class Supervisor:
         raise problem or WorkerError("there is no interpreter to evaluate with")
 
     def _start(self) -> Worker:
-        culprits = dict(self.conduct.culprits)
+        if (worker := self._start_once(last=False)) is not None:
+            return worker
+        return cast(Worker, self._start_once(last=True))
+
+    def _start_once(self, *, last: bool) -> Worker | None:
+        """A worker; None if it has met a bug of ours while it started, which it may not meet a second time."""
+        culprits, bugs = dict(self.conduct.culprits), len(self.conduct.result.bugs)
         try:
-            return Worker(self.python, self.plans, self.settings, culprits, cwd=self.cwd, echo=self.echo)
+            return Worker(
+                self.python,
+                self.plans,
+                self.settings,
+                culprits,
+                cwd=self.cwd,
+                echo=self.echo,
+                on_bug=self.conduct.note_bug,
+            )
         except WorkerEndedError as error:
+            if len(self.conduct.result.bugs) > bugs and not last:
+                return None
             remedy = "Name a Python that has JAX with --python, or give it more memory with --memory."
             text = f"{self.python} ended while it started ({error.reason}). {remedy}\n{error.tail}"
             raise WorkerError(text.rstrip()) from None

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -21,6 +21,8 @@ from shapecheck.worker.spawn import Process, Start, kill_group, spawn_process
 _GRACE = 5.0  # seconds past its time limit that the worker has to end the user's code by itself
 _START_LIMIT = 120.0
 _TAIL = 40  # lines of the worker's stderr that are kept
+BUG = "met a bug in shapecheck, which is shown at the end"
+"""Why a worker ended that had a bug of ours."""
 _OWN_SIGNALS = (signal.SIGSEGV, signal.SIGABRT, signal.SIGFPE, signal.SIGILL)  # which nobody else sends
 
 
@@ -41,7 +43,10 @@ class WorkerEndedError(Exception):
 
 
 class Worker:
-    """One worker process. Use as a context manager: whatever happens, its process group is gone afterwards."""
+    """One worker process. Use as a context manager: whatever happens, its process group is gone afterwards.
+
+    A bug of ours in it ends it as well. Its traceback goes to `on_bug`; where there is none, it raises RuntimeError.
+    """
 
     def __init__(
         self,
@@ -53,9 +58,11 @@ class Worker:
         cwd: Path,
         echo: bool = False,
         start: Start | None = None,
+        on_bug: Callable[[str], None] | None = None,
     ) -> None:
         self.python = python
         self._echo = echo
+        self._on_bug = on_bug
         self._executing = ""
         self._tail: deque[str] = deque(maxlen=_TAIL)
         self._lines: queue.Queue[bytes | None] = queue.Queue()
@@ -136,8 +143,17 @@ class Worker:
                 self.close()
                 raise WorkerError(f"{self.python}: {message['reason']}. Name an interpreter with --python.")
             elif event == "bug":
+                if message["ends"]:
+                    self.close()
+                text = f"the worker failed:\n{message['text']}"
+                if self._on_bug is None:
+                    raise RuntimeError(text)
+                self._on_bug(text)
+                if message["ends"]:
+                    raise WorkerEndedError(BUG, self._executing, self._text(), repeats=False)
+            elif event == "damaged":
                 self.close()
-                raise RuntimeError(f"the worker failed:\n{message['text']}")
+                raise WorkerEndedError(str(message["reason"]), self._executing, self._text())
             else:
                 return message
 

@@ -244,7 +244,10 @@ def evaluate(dim: Any, size: Callable[[str], Any]) -> Any:
     if isinstance(dim, NamedDim):
         return size(dim.name)
     if isinstance(dim, SymbolicDim):
-        return _compute(dim.expression, size)
+        try:
+            return _compute(dim.expression, size)
+        except ArithmeticError as error:  # `n%0`
+            raise UnknownSizeError(f"{dim} cannot be computed: {error}") from None
     raise UnknownSizeError(f"{dim} is not one axis")
 
 

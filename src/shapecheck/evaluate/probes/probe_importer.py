@@ -17,6 +17,7 @@ from shapecheck.evaluate.probes.ast_probes import HANDLE, instrument
 from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.tolerate_concrete import STEP, Steps, with_steps
+from shapecheck.evaluate.process_damage import ProcessDamage
 from shapecheck.model import FunctionKey
 from shapecheck.worker.rpc import ModulePlan
 
@@ -39,12 +40,14 @@ class PlanImporter(importlib.abc.MetaPathFinder):
         culprits: Mapping[str, str],
         announce: Callable[[str], None],
         global_state: GlobalState,
+        damage: ProcessDamage,
     ) -> None:
         self.plans: dict[str, ModulePlan] = {p.file: p for p in plans}
         self.recorder = recorder
         self.culprits = culprits
         self.announce = announce
         self.global_state = global_state
+        self.damage = damage
         self.loaded: dict[str, ModuleType] = {}  # by file
         self.executing: list[str] = []
         self.aside: dict[str, dict[str, ModuleType]] = {}
@@ -184,6 +187,7 @@ class PlanLoader(importlib.machinery.SourceFileLoader):
         importer.announce(self.plan.path)
         recorder = importer.recorder
         before, recorder.touched = recorder.touched, set()
+        fit = importer.damage.values()
         try:
             with importer.global_state.let_changes_last():
                 super().exec_module(module)
@@ -191,6 +195,7 @@ class PlanLoader(importlib.machinery.SourceFileLoader):
             importer.loaded.pop(self.plan.file, None)
             raise
         finally:
+            importer.damage.verify(fit)
             disable_typecheckers.stand_aside_where_loaded()
             # What the import ran, all evaluations depend on, and not just the one that happened to import it.
             importer.ran |= {(path, scope) for path, scope in recorder.touched if scope}

@@ -27,7 +27,14 @@ if TYPE_CHECKING:
 class TestSession:
     """The tests of one worker. pytest is the user's own, and imported only if there are tests."""
 
-    def __init__(self, importer: PlanImporter, recorder: Recorder, generaliser: Generaliser) -> None:
+    def __init__(
+        self,
+        importer: PlanImporter,
+        recorder: Recorder,
+        generaliser: Generaliser,
+        note_bug: Callable[[BaseException], None],
+    ) -> None:
+        self._note_bug = note_bug
         self.importer, self.recorder, self.generaliser = importer, recorder, generaliser
         self.steps = Steps(recorder, kind_of)
         self.items: dict[str, pytest.Item] = {}
@@ -71,7 +78,9 @@ class TestSession:
 
         try:
             only = None if part is None else part.files
-            collected = collect_tests.collect(tests, scratch, limits, only, self.importer.global_state, ready)
+            collected = collect_tests.collect(
+                tests, scratch, limits, only, self.importer.global_state, ready, self._note_bug
+            )
         except collect_tests.CollectionError as error:
             return {"error": str(error)}
         finally:

@@ -26,23 +26,44 @@ def main() -> None:
         replies.write(dump(message).encode() + b"\n")
         replies.flush()
 
-    _limit_memory(plan["settings"].get("memory", 0))
-
     def serve(end: str = "") -> None:
         """Answer commands, until the one that is named `end`."""
         while (command := inbox.get())["op"] != end:
             try:
-                answer = _serve(session, command)
-            except Exception:  # our own bug: the parent shows it as one
-                send({"event": "bug", "text": traceback.format_exc()})
-                os._exit(1)
-            send({"result": answer})
+                send({"result": _answer(session, command)})
+            except Exception:
+                end_with_bug()
 
-    session = _start(plan, send, serve)
-    if session is None:
-        return
-    send({"event": "hello", **session.versions()})
+    def end_with_bug() -> None:
+        send({"event": "bug", "text": _traceback(), "ends": True})  # the parent shows it, and starts another worker
+        os._exit(1)
+
+    try:
+        _limit_memory(plan["settings"].get("memory", 0))
+        session = _start(plan, send, serve)
+        if session is None:
+            return
+        send({"event": "hello", **session.versions()})
+    except Exception:
+        end_with_bug()
     serve()
+
+
+def _answer(session: Any, command: dict[str, Any]) -> Any:
+    """The answer to a command; does not return if user code has broken what we stand on."""
+    before = session.damage.values()
+    try:
+        answer = _serve(session, command)
+    finally:
+        session.damage.verify(before)
+    return answer
+
+
+def _traceback() -> str:
+    try:
+        return traceback.format_exc()
+    except Exception as error:  # no memory for it, say
+        return f"{type(error).__name__} while the traceback was written\n"
 
 
 def _serve(session: Any, command: dict[str, Any]) -> Any:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import os
 import platform
 import sys
 import time
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -31,6 +33,7 @@ from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.probes import disable_typecheckers
 from shapecheck.evaluate.probes.probe_importer import CulpritImportError, PlanImporter
 from shapecheck.evaluate.probes.recorder import Recorder, Watch
+from shapecheck.evaluate.process_damage import ProcessDamage
 from shapecheck.evaluate.session import standard_streams
 from shapecheck.evaluate.session.comparison_session import ComparisonSession
 from shapecheck.evaluate.session.parameter_specs import ParameterSpecs
@@ -43,6 +46,7 @@ from shapecheck.evaluate.suites.jax_settings import changed_settings
 from shapecheck.evaluate.suites.jax_settings import settings as settings_now
 from shapecheck.evaluate.suites.run_script import run_script
 from shapecheck.model import ComparedRuns, Evaluation, Failure, FunctionKey
+from shapecheck.shapes import SpecError
 from shapecheck.worker.rpc import ConfiguredExample, EntryPlan, ModulePlan, TestFiles, TestLimits, TestResult
 
 _OLDEST_JAX = (0, 5)
@@ -70,6 +74,7 @@ class WorkerSession:
         disable_typecheckers.stand_aside()
         self.recorder = Recorder({p.file: p.path for p in plans})
         self.global_state = GlobalState()
+        self.damage = ProcessDamage(send)
         self.plans = {p.path: p for p in plans}
         self.importer = PlanImporter(
             plans,
@@ -77,6 +82,7 @@ class WorkerSession:
             culprits,
             lambda path: send({"event": "executing", "path": path}),
             self.global_state,
+            self.damage,
         )
         self._send, self._serve = send, serve
         self._before = settings_now()
@@ -84,7 +90,7 @@ class WorkerSession:
         self._generaliser = Generaliser(
             self.importer, self.recorder, self._described, settings.get("sizes", {}), self._described.claimed_names
         )
-        self._suite = TestSession(self.importer, self.recorder, self._generaliser)
+        self._suite = TestSession(self.importer, self.recorder, self._generaliser, self._note_bug)
         self.settings = settings
         self.entries: dict[str, EntryPlan] = {}
         self.classes: dict[str, type] = {}
@@ -112,7 +118,6 @@ class WorkerSession:
     def load_module(self, path: str) -> dict[str, Any]:
         """Import one planned file. What its body observed (module-level claims) comes back as an evaluation."""
         plan = self.plans[path]
-        cwd = os.getcwd()
         self.recorder.begin()
         try:
             self.importer.load(plan)
@@ -124,8 +129,8 @@ class WorkerSession:
             line = line_in(error, plan.file)
             return {"error": describe_error(error), "kind": "import", "line": line}
         finally:
-            if os.getcwd() != cwd:
-                os.chdir(cwd)
+            with contextlib.suppress(OSError):  # a folder that the user's code has removed
+                os.chdir(self.importer.cwd)
             standard_streams.renew()
         calls = self.recorder.finish()
         if not any(c.observations for c in calls):
@@ -145,9 +150,11 @@ class WorkerSession:
             plan = self.importer.plans.get(file)
             if plan is None:  # a test
                 continue
+            self._send({"event": "executing", "path": plan.path})  # looking at it may run the user's code
             examples += entries.examples(plan, module)
             models += entries.models(plan, module)
             functions += entries.functions(plan, module)
+        self._send({"event": "executing", "path": ""})
         ordered = [entry for entry, _ in entries.not_parts(models)]
         self.classes = {entry.key: cls for entry, cls in models}
         modelled = {(e.path, f"{e.target.partition(':')[2]}.__call__") for e in ordered}
@@ -213,6 +220,11 @@ class WorkerSession:
         """Compare two models that were collected, here and elsewhere; or an error that the user can mend."""
         return self._comparisons.compare(**sides)
 
+    def _note_bug(self, error: BaseException) -> None:
+        """Tell the parent of a bug of ours that pytest has caught."""
+        text = "".join(traceback.format_exception(error))
+        self._send({"event": "bug", "text": text, "ends": False})
+
     def _evaluate_entry(self, entry: EntryPlan, seconds: float) -> tuple[Evaluation, ...]:
         plan = self.plans.get(entry.path)
         if plan is not None:
@@ -228,7 +240,7 @@ class WorkerSession:
                     found = with_keys(self._builder.models.keys, lambda left: search(left).evaluate(), seconds)
                 others = self._by_other_paths(entry, call_spec, found, started + seconds - time.monotonic())
             return (*found, *apart, *others)
-        except (CannotSynthesiseError, UnknownSizeError) as error:
+        except (CannotSynthesiseError, UnknownSizeError, SpecError) as error:  # jaxtyping takes more than we evaluate
             return (self._failed_evaluation(entry, str(error)),)
         except ExampleError as error:
             return (self._failed_evaluation(entry, f"example: {error}"),)

@@ -18,9 +18,12 @@ import pytest
 
 from shapecheck.evaluate.global_state import GlobalState
 from shapecheck.evaluate.inputs.entries import code_of
-from shapecheck.evaluate.inputs.failure_reasons import describe_error
+from shapecheck.evaluate.inputs.failure_reasons import describe_error, is_own
 from shapecheck.evaluate.limits import TimeLimitError, time_limit
+from shapecheck.evaluate.probes.probe_importer import CulpritImportError
 from shapecheck.worker.rpc import TestLimits, TestPlan
+
+NoteBug = Callable[[BaseException], None]
 
 # What plugins that are installed must leave undone: another process, a report, a clock or an order of their own.
 _QUIET: Mapping[str, Sequence[str]] = {
@@ -66,17 +69,19 @@ def collect(
     only: Collection[str] | None,
     global_state: GlobalState,
     serve: Serve,
+    note_bug: NoteBug,
 ) -> CollectionResult:
     """Collect the tests under `paths`, then `serve` them, and what went wrong with files, from inside pytest's run.
 
     `scratch` is a folder for what pytest writes; `only` are the files to collect, absolute, None for all of them.
-    Raises CollectionError.
+    What pytest catches and is a bug of ours goes to `note_bug`. Raises CollectionError.
     """
-    plugin = _CollectionPlugin(serve, limits, only, global_state)
+    plugin = _CollectionPlugin(serve, limits, only, global_state, note_bug)
     os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = os.path.join(scratch, "hypothesis")
     try:
         status = pytest.main([*_arguments(scratch), *paths], plugins=[plugin])
     except (Exception, SystemExit, KeyboardInterrupt) as error:  # of a plugin, a conftest file, or a closed stream
+        plugin.note_own(error)
         if not plugin.served:
             raise CollectionError(f"pytest failed: {describe_error(error)}") from None
         return plugin.collection()
@@ -90,8 +95,14 @@ class _CollectionPlugin:
     """Takes the place of pytest's own loop over the tests."""
 
     def __init__(
-        self, serve: Serve, limits: TestLimits, only: Collection[str] | None, global_state: GlobalState
+        self,
+        serve: Serve,
+        limits: TestLimits,
+        only: Collection[str] | None,
+        global_state: GlobalState,
+        note_bug: NoteBug,
     ) -> None:
+        self._note_bug = note_bug
         self._serve, self._only, self._global_state = serve, only, global_state
         self._each, self._end = limits.file, time.monotonic() + limits.collecting
         self._late: list[str] = []
@@ -103,6 +114,20 @@ class _CollectionPlugin:
         late = f"{self._late[0]}{f' and {len(self._late) - 1} more' if self._late[1:] else ''}" if self._late else ""
         problems = [f"{late}: not collected, for the time for the whole run was over (--budget)"] if late else []
         return CollectionResult((*self.problems, *problems), not late)
+
+    def note_own(self, error: BaseException) -> None:
+        """Tell of an error if it is ours."""
+        if is_own(error) and not isinstance(error, (CulpritImportError, TimeLimitError)):
+            self._note_bug(error)
+
+    def pytest_exception_interact(self, call: pytest.CallInfo[Any]) -> None:
+        """Look at what pytest takes for an error of a file of tests."""
+        if call.excinfo is not None:
+            self.note_own(call.excinfo.value)
+
+    def pytest_internalerror(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Look at what pytest takes for an error of its own."""
+        self.note_own(excinfo.value)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:

@@ -19,6 +19,7 @@ from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.model import Evaluation, FunctionKey
+from shapecheck.shapes import SpecError
 from shapecheck.worker.rpc import TRIES, EntryPlan, ModulePlan, ParameterSpec
 
 
@@ -127,7 +128,7 @@ class Generaliser:
         )
         try:
             results = Search(entry, call_spec, self.recorder).evaluate()
-        except (UnknownSizeError, TimeLimitError):
+        except (UnknownSizeError, SpecError, TimeLimitError):
             return ()
         # That a dim has the size of a parameter of the model's is no limit: models have numbers.
         own = set(map(str, call.own_sizes()))

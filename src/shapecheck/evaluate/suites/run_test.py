@@ -149,7 +149,7 @@ def _phase(item: Any, when: Any, **more: Any) -> list[BaseException]:
     item.ihook.pytest_runtest_makereport(item=item, call=call)
     if call.excinfo is None:
         return []
-    if isinstance(call.excinfo.value, TimeLimitError):  # unittest caught it
+    if isinstance(call.excinfo.value, TimeLimitError) or is_own(call.excinfo.value):  # whoever caught it
         raise call.excinfo.value
     return [call.excinfo.value]
 

@@ -1,0 +1,129 @@
+"""What user code must leave as it is in the worker's process, because the worker itself runs on it.
+
+Python lets any module replace `open`, or take `os` out of `sys.modules`, for the whole process. Nothing that the worker
+does from there on can be trusted, neither for that module nor for those that come after it.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import importlib
+import inspect
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import jax
+
+DAMAGED = 78
+"""The exit status of a process that cannot go on."""
+
+# Names that people replace for their own ends, and that the worker does without.
+_FREE = frozenset({"breakpoint", "copyright", "credits", "exit", "help", "input", "license", "print", "quit"})
+_PROCESSES = ("abort", "exec", "fork", "kill", "popen", "posix_spawn", "register_at_fork", "spawn", "system", "wait")
+_STREAMS = (0, 1, 2)
+_LOWEST_RECURSION = 500  # frames: JAX and the worker need that many
+
+
+class _NeededName(NamedTuple):
+    """A name that the worker uses, in its module's namespace, and as people write it."""
+
+    namespace: dict[str, Any]
+    name: str
+    written: str
+
+
+class ProcessDamage:
+    """Ends the process after code that has broken what the worker needs, and tells the parent what that was.
+
+    All that this class uses once user code has run was taken before, so that it works without the builtins too.
+    """
+
+    def __init__(self, send: Callable[[Mapping[str, Any]], None]) -> None:
+        self._send = send
+        self._names = [
+            *_functions(builtins, "builtins"),
+            *_functions(os, "os"),
+            *_functions(os.path, "os.path"),
+            *_functions(inspect, "inspect"),
+            *_functions(json, "json"),
+            *(_NeededName(vars(module), name, f"{module.__name__}.{name}") for module, name in _SINGLE),
+            *(each for each in _functions(jax.tree_util, "jax.tree_util") if each.name.startswith("tree_")),
+        ]
+        modules = ("builtins", "importlib", "inspect", "jax", "jax.numpy", "json", "numpy", "os", "shapecheck", "sys")
+        self._modules = [(name, sys.modules[name]) for name in modules if name in sys.modules]
+        self._loaded, self._sys = sys.modules, vars(sys)
+        self._exit, self._fstat, self._zip = os._exit, os.fstat, zip
+        self._recursion_limit, self._set_recursion_limit = sys.getrecursionlimit, sys.setrecursionlimit
+
+    def values(self) -> list[Any]:
+        """What stands under each name now, before user code runs."""
+        return [each.namespace.get(each.name) for each in self._names]
+
+    def verify(self, before: list[Any]) -> None:
+        """Return if the process is fit to go on; else put back what can be, tell the parent, and end."""
+        reason = self._mend(before)
+        if reason:
+            self._send({"event": "damaged", "reason": reason})
+            self._exit(DAMAGED)
+
+    def _mend(self, before: list[Any]) -> str:
+        """What was broken, in words; nothing if nothing was."""
+        reason = ""
+        for each, value in self._zip(self._names, before):
+            if each.namespace.get(each.name) is not value:
+                each.namespace[each.name] = value
+                reason = reason or f"replaced {each.written} for the whole process, which the checker needs as well"
+        if self._sys.get("modules") is not self._loaded:
+            self._sys["modules"] = self._loaded
+            reason = reason or "replaced sys.modules"
+        for name, module in self._modules:
+            if self._loaded.get(name) is not module:
+                self._loaded[name] = module
+                reason = reason or f"took {name} out of sys.modules, or put another module there"
+        if self._recursion_limit() < _LOWEST_RECURSION:
+            self._set_recursion_limit(1000)
+            reason = reason or f"lowered Python's recursion limit below {_LOWEST_RECURSION}"
+        return reason or self._closed_stream()
+
+    def _closed_stream(self) -> str:
+        for descriptor in _STREAMS:
+            try:
+                self._fstat(descriptor)
+            except OSError:
+                return f"closed the file descriptor {descriptor}, a standard stream of the process"
+        return ""
+
+
+_SINGLE: tuple[tuple[ModuleType, str], ...] = (
+    (builtins, "__build_class__"),
+    (builtins, "__import__"),
+    (functools, "lru_cache"),
+    (functools, "partial"),
+    (functools, "wraps"),
+    (importlib, "import_module"),
+    (jax, "ShapeDtypeStruct"),
+    (jax, "eval_shape"),
+    (jax, "make_jaxpr"),
+    (sys, "_getframe"),
+    (sys, "exc_info"),
+    (sys, "meta_path"),
+    (time, "monotonic"),
+)
+
+
+def _functions(module: ModuleType, name: str) -> list[_NeededName]:
+    """The public functions and classes of a module."""
+    return [
+        _NeededName(vars(module), key, f"{name}.{key}")
+        for key, value in vars(module).items()
+        if callable(value)
+        and (module is builtins or not isinstance(value, type))
+        and key not in _FREE
+        and not key.startswith(("_", *_PROCESSES))
+    ]

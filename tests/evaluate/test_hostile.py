@@ -1,0 +1,135 @@
+"""Modules that break what the worker stands on: their claims are unreached, all others are judged as without them."""
+
+from __future__ import annotations
+
+import pytest
+
+CLAIMS = """
+from jaxtyping import Array, Float
+
+def bad(x: Float[Array, "b d"]) -> Float[Array, "b d"]:{mark}
+    return x.T
+
+def good(x: Float[Array, "b d"]) -> Float[Array, "d b"]:{quiet}
+    return x.T
+
+"""
+
+MARKS = ((" ~unreached", " ~unreached"), (" ~SC203", ""))
+
+# What a module does, and how the reason of its claims begins.
+DAMAGE = {
+    "builtin": ("import builtins\nbuiltins.open = None\n", "replaced builtins.open"),
+    "builtin_gone": ("import builtins\nvars(builtins).pop('len')\n", "replaced builtins.len"),
+    "all_of_os": (
+        """
+import os
+def broken(*args, **kwargs): raise ValueError
+for name in list(vars(os)):
+    if callable(getattr(os, name)): setattr(os, name, broken)
+""",
+        "replaced os.",
+    ),
+    "inspect": ("import inspect\ninspect.signature = lambda *a, **k: 3\n", "replaced inspect.signature"),
+    "jax": ("import jax\njax.eval_shape = lambda *a, **k: 3\n", "replaced jax.eval_shape"),
+    "then_raises": ("import json\njson.dumps = None\nraise ValueError\n", "replaced json.dumps"),
+    "streams": ("import os\nfor number in range(3): os.close(number)\n", "closed the file descriptor 0"),
+    "all_descriptors": ("import os\nos.closerange(0, 200)\n", "ended the process with exit status"),
+    "modules": ("import sys\nsys.modules.clear()\n", "took builtins out of sys.modules"),
+    "recursion": ("import sys\nsys.setrecursionlimit(120)\n", "lowered Python's recursion limit"),
+    "swallows": (
+        "import builtins\ntry:\n    builtins.isinstance = lambda *a: True\nexcept Exception: pass\n",
+        "replaced builtins.isinstance",
+    ),
+}
+# What looks like it and is none.
+HARMLESS = {
+    "prints": "import builtins\nbefore = print\nbuiltins.print = lambda *a, **k: before(*a, **k)\n",
+    "adds": "import builtins, jax\nbuiltins.profile = lambda f: f\njax.tree_map = jax.tree_util.tree_map\n",
+    "folder_gone": "import os, tempfile\nplace = tempfile.mkdtemp()\nos.chdir(place)\nos.rmdir(place)\n",
+    "puts_back": "import builtins\nbefore, builtins.open = open, None\nbuiltins.open = before\n",
+    "no_streams": "import sys\nsys.stdout = sys.stderr = sys.stdin = None\n",
+    "more_recursion": "import sys\nsys.setrecursionlimit(5000)\n",
+}
+WHEN_CALLED = """
+def hostile(x: Float[Array, "b d"]) -> Float[Array, "d b"]: ~unreached
+    import builtins
+    builtins.len = None
+    return x.T
+"""
+# jaxtyping takes what is in braces for any Python; what is no attribute, number or len() of one is not evaluated.
+BRACES = """
+from jaxtyping import Array, Float
+
+class Sized:
+    def __init__(self, n: int = 3):
+        self.sizes = {"n": n}
+        self.n = n
+
+    def unread(self, x: Float[Array, '{self.sizes["n"]} d']) -> Float[Array, "{self.n} d"]: ~unreached
+        return x
+
+    def read(self, x: Float[Array, "{self.n} d"]) -> Float[Array, "d {self.n}"]:
+        return x.T
+
+def zero(x: Float[Array, "{n%0} d"], n: int) -> Float[Array, "d"]: ~unreached
+    return x[0]
+
+def formatted(x: Float[Array, "{n!r:>{n}} d"], n: int) -> Float[Array, "d"]: ~unreached
+    return x[0]
+
+def bad(x: Float[Array, "b d"]) -> Float[Array, "b d"]: ~SC203
+    return x.T
+"""
+MALFORMED = [f'def f{n}(x: Float[Array, "{text} d"]): return x\n' for n, text in enumerate(["{", "{}", "{1 +}", "}{"])]
+
+
+@pytest.fixture(scope="module")
+def folder(check_folder):
+    unreached, judged = (CLAIMS.format(mark=mark, quiet=quiet) for mark, quiet in MARKS)
+    return check_folder(
+        {
+            **{f"{name}.py": unreached + text for name, (text, _) in DAMAGE.items()},
+            **{f"harmless_{name}.py": judged + text for name, text in HARMLESS.items()},
+            "when_called.py": judged + WHEN_CALLED,
+            "a_first.py": judged,
+            "z_last.py": judged,
+            "braces.py": BRACES,
+            "malformed.py": BRACES.split("class", maxsplit=1)[0] + "".join(MALFORMED),
+        }
+    )
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_what_the_worker_needs_is_told_when_it_is_broken(folder, name):
+    checked = folder.cases[f"{name}.py"]
+    lines = [line for line, code in checked.actual if code == "unreached"]
+    assert lines == [line for line, code in checked.expected]
+    reasons = {each.reason for each in folder.report.unreached if each.path == f"{name}.py"}
+    assert all(f"the import stopped the worker: {DAMAGE[name][1]}" in reason for reason in reasons), reasons
+
+
+@pytest.mark.parametrize("name", [*(f"harmless_{name}" for name in HARMLESS), "when_called", "a_first", "z_last"])
+def test_all_others_are_judged_as_without_them(folder, name):
+    checked = folder.cases[f"{name}.py"]
+    assert [each for each in checked.actual if each[1] != "SC304"] == checked.expected, checked.details
+    assert not folder.report.bugs
+
+
+def test_code_that_breaks_it_when_it_is_called_is_named(folder):
+    notes = [each.message for each in folder.cases["when_called.py"].findings if each.code == "SC304"]
+    assert len(notes) == 1
+    assert "when_called:hostile" in notes[0]
+    assert "builtins.len" in notes[0]
+
+
+def test_braces_that_are_not_evaluated_leave_their_entry_unreached_with_the_reason(folder):
+    checked = folder.cases["braces.py"]
+    assert checked.actual == checked.expected, checked.details
+    reasons = [each.reason for each in folder.report.unreached if each.path == "braces.py"]
+    assert sum("in braces only attributes" in reason for reason in reasons) >= 2
+    assert sum("{n%0} cannot be computed" in reason for reason in reasons) >= 1
+
+
+def test_malformed_braces_are_findings(folder):
+    assert [each.code for each in folder.cases["malformed.py"].findings] == ["SC101"] * len(MALFORMED)
