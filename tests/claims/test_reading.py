@@ -37,7 +37,7 @@ UNREADABLE = {
     "an unknown encoding": (b"# coding: no-such-thing\n", "cannot be decoded"),
     "a wrong byte": (b"y = '\xff'\n", "cannot be decoded"),
     "a codec that is no encoding": (b"# coding: hex\n6b\n", "cannot be decoded"),
-    "a syntax error": (b"x = 1\ny = = 2\n", "run shapecheck under a newer Python"),
+    "a syntax error": (b"x = 1\ny = = 2\n", "invalid syntax"),
     "a null byte": (b"x = 1\0\n", "cannot"),
     "deep nesting": (b"x = " + b"-" * 20000 + b"1\n", "too deeply"),
 }
@@ -53,11 +53,32 @@ def test_readable(data):
     assert line[claim.span.column - 1 : claim.span.end_column - 1] == "(b, t)"
 
 
+@pytest.mark.parametrize(
+    ("line", "version"),
+    [
+        ("type Batch = int =", (3, 12)),
+        ("def f[T](x: T -> T: pass", (3, 12)),
+        ("except ValueError, TypeError:", (3, 14)),
+        ("x = t'{y'", (3, 14)),
+        ("lazy import jax", (3, 15)),
+        ("x = = 1", (9, 0)),
+        ("print 'n'", (9, 0)),
+        ("def f(x:", (9, 0)),
+        ("except:", (9, 0)),
+    ],
+)
+def test_newer_syntax_is_thought_of_only_where_it_may_be_one(line, version):
+    (problem,) = read_module("m.py", line.encode()).problems
+    hint = f"if this is the syntax of Python {version[0]}.{version[1]}, run it under that"
+    assert (hint in problem.message) == (sys.version_info < version < (9, 0))
+    assert ("shapecheck runs under" in problem.message) == (hint in problem.message)
+
+
 @pytest.mark.parametrize(("data", "message"), UNREADABLE.values(), ids=UNREADABLE)
 def test_unreadable(data, message):
     module = read_module("m.py", data)
     (problem,) = module.problems
-    assert problem.code == ""
+    assert problem.code == "SC104"
     assert message in problem.message
     assert module.claims == ()
     assert [scope.kind for scope in module.scopes] == ["module"]

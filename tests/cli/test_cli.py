@@ -644,5 +644,8 @@ def test_control_c_leaves_no_worker_behind(group: bool, tmp_path: Path) -> None:
 def test_a_file_that_is_no_python_is_no_silent_pass(tmp_path: Path) -> None:
     (tmp_path / "new.py").write_text("def f(:\n")
     code, out, error = real(tmp_path, "new.py", "--select", "SC201")
-    assert (code, out, error) == (0, "", "1 file could not be parsed: nothing in it was checked or counted (SC303).\n")
-    assert real(tmp_path, "new.py", "--fail-on-unreached")[0] == 1
+    assert (code, out, error) == (0, "", "1 file could not be parsed: nothing in it was checked or counted (SC104).\n")
+    assert real(tmp_path, "new.py", "--select", "SC201", "--fail-on-unreached")[0] == 1
+    code, out, _ = real(tmp_path, "new.py")
+    assert code == 1
+    assert out.startswith("new.py:1:7: SC104 this file cannot be parsed, so nothing in it is checked: invalid syntax\n")

@@ -50,7 +50,7 @@ def test_no_claims_at_all() -> None:
 
 
 def test_files_that_nobody_can_parse_do_not_count_as_free_of_claims() -> None:
-    unparsed = "1 file could not be parsed: nothing in it was checked or counted (SC303).\n"
+    unparsed = "1 file could not be parsed: nothing in it was checked or counted (SC104).\n"
     assert summary.render(replace(EMPTY, files=1, unparsed=1)) == unparsed
     assert summary.render(replace(EMPTY, files=3, unparsed=1)) == f"No shape claims found in 2 files.\n{unparsed}"
     assert summary.render(replace(PASS, files=3, unparsed=1), quiet=True) == unparsed

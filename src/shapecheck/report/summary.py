@@ -148,7 +148,7 @@ def _warning_lines(report: Report) -> Iterator[tuple[Part, ...]]:
     if report.unparsed:
         them = "it" if report.unparsed == 1 else "them"
         text = f"{_count(report.unparsed, 'file')} could not be parsed"
-        yield ((f"{text}: nothing in {them} was checked or counted (SC303).", "error"),)
+        yield ((f"{text}: nothing in {them} was checked or counted (SC104).", "error"),)
     for path, reason in report.unread:
         yield ((f"Not checked: {visible(path)}: {visible(reason)}", "warning"),)
     if not nothing_verified(report):

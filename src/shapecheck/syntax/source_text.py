@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import re
 import sys
 import tokenize
 import warnings
@@ -87,7 +88,7 @@ def parse_text(path: str, text: str) -> SourceText:
             warnings.simplefilter("ignore")  # of invalid escapes in other people's strings
             return SourceText(path, text, ast.parse(text))
     except SyntaxError as error:
-        return SourceText(path, text, None, _syntax_problem(error))
+        return SourceText(path, text, None, _syntax_problem(error, text))
     except ValueError as error:  # null bytes
         return SourceText(path, text, None, _note(1, 1, f"this file cannot be parsed, {_CONSEQUENCE}: {error}"))
     except (RecursionError, MemoryError):
@@ -109,13 +110,27 @@ def _decode(data: bytes) -> str:
 
 
 def _note(line: int, column: int, message: str) -> Problem:
-    return Problem("", Span(line, column, line, column + 1), message)
+    return Problem("SC104", Span(line, column, line, column + 1), message)
 
 
-def _syntax_problem(error: SyntaxError) -> Problem:
-    ours = f"{sys.version_info.major}.{sys.version_info.minor}"
-    message = (
-        f"Python {ours} cannot parse this file, {_CONSEQUENCE}: {error.msg}. If its syntax is newer than "
-        f"Python {ours}, run shapecheck under a newer Python"
-    )
-    return _note(error.lineno or 1, max(error.offset or 1, 1), message)
+def _syntax_problem(error: SyntaxError, text: str) -> Problem:
+    line = error.lineno or 1
+    said = f"this file cannot be parsed, {_CONSEQUENCE}: {error.msg}"
+    lines = text.split("\n")
+    written = lines[line - 1] if line <= len(lines) else ""
+    newer = [version for version, syntax in _NEWER_SYNTAX if sys.version_info < version and syntax.search(written)]
+    if newer:
+        ours, theirs = (f"Python {major}.{minor}" for major, minor in (sys.version_info[:2], newer[0]))
+        said += f" (shapecheck runs under {ours}; if this is the syntax of {theirs}, run it under that)"
+    return _note(line, max(error.offset or 1, 1), said)
+
+
+# What a line may hold that older versions of Python cannot parse, by the version that brought it.
+_NEWER_SYNTAX = (
+    ((3, 12), re.compile(r"^\s*type\s+\w+\s*(\[.*\]\s*)?=")),
+    ((3, 12), re.compile(r"^\s*(?:(?:async\s+)?def|class)\s+\w+\s*\[")),
+    ((3, 12), re.compile(r"\b[fF][rR]?['\"]|\b[rR][fF]['\"]")),  # quotes and backslashes inside of the braces
+    ((3, 14), re.compile(r"\b[tT][rR]?['\"]|\b[rR][tT]['\"]")),
+    ((3, 14), re.compile(r"^\s*except\*?\s+[^(:]+,[^:]*:")),
+    ((3, 15), re.compile(r"^\s*lazy\s+(?:import|from)\b")),
+)
