@@ -87,7 +87,7 @@ def test_unreadable(data, message):
 def test_a_syntax_error_is_where_python_says(read):
     (problem,) = read_module("m.py", b"x = 1\ny = = 2\n").problems
     assert (problem.span.line, problem.span.column) == (2, 5)
-    assert f"{sys.version_info.major}.{sys.version_info.minor}" in problem.message
+    assert problem.message == "this file cannot be parsed, so nothing in it is checked: invalid syntax"
 
 
 @pytest.mark.parametrize("data", [b"", b"\n", b"#", b"# (b, t)", b"\x0c", b"pass"])

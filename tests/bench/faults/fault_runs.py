@@ -167,7 +167,7 @@ def fault_runs(folder: Path) -> Iterator[FaultRuns]:
 
 def _files() -> dict[str, str]:
     return {
-        "pyproject.toml": "[tool.shapecheck]\ncache = false\njobs = 1\n",
+        "pyproject.toml": "[tool.shapecheck]\ncache = false\njobs = 1\nbudget = 600\ntimeout = 300\n",
         "first.py": _FUNCTIONS,
         "model.py": _MODEL,
         "second.py": _FUNCTIONS,
