@@ -68,6 +68,29 @@ class ComparedModels:
         """The first stage that gives something else, as far inside as it was given the same."""
         return _first(self.stages, _below(self.stages), None)
 
+    def slight(self, stage: ComparedStage) -> ComparedStage | None:
+        """The stage before another from which on the two differ, but by less than the tolerance; None if there is none.
+
+        It may be inside of that other stage, before the first that differs by more.
+        """
+        place = self.stages.index(stage)
+        inner = self.inside(stage) if not stage.inexact else None
+        end = self.stages.index(inner) if inner is not None else place
+        around = set(self._around(end))
+        start = place + 1 if inner is not None else 0
+        earlier = [(at, self.stages[at]) for at in range(start, end) if at not in around and self.stages[at].absolute]
+        begins = [(at, each) for at, each in earlier if each.inputs and not each.inexact]
+        whole = {self.stages[at].parent for at, _ in begins}
+        innermost = [each for at, each in begins if at not in whole] or [each for _, each in earlier]
+        return innermost[0] if innermost else None
+
+    def _around(self, place: int) -> list[int]:
+        """The places of a stage and of those that it is inside of."""
+        found = [place]
+        while (above := self.stages[found[-1]].parent) is not None:
+            found.append(above)
+        return found
+
     def inside(self, stage: ComparedStage) -> ComparedStage | None:
         """The first stage inside of another that gives something else."""
         return next((each for each in self.parts(stage) if not each.equal), None)
@@ -115,6 +138,7 @@ def plain(stage: ComparedStage) -> dict[str, Any]:
         "outputs_that_differ": list(map(_part, stage.parts)),
         "arranged": stage.arranged,
         "inputs_agree": stage.inputs,
+        "inputs_differ_within_tolerance_by": stage.inexact,
         "inputs_that_differ": list(map(_part, stage.arguments)),
         "parameters_agree": stage.parameters,
         "parameters_that_differ": list(map(_part, stage.held)),

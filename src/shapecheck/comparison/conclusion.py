@@ -45,7 +45,28 @@ def _cause(comparison: ComparedModels, stage: ComparedStage) -> str:
     if not comparison.parts(stage) and (text := _parameters(stage)):
         return f"{agree}, and {text}."
     both = f"Its inputs and its parameters agree{which}" if stage.parameters else agree
+    if slight := _slight(comparison, stage, both):
+        return slight
     return f"{both}, so the cause lies in its own code{_before(comparison, stage)}.{_hint(comparison, stage)}"
+
+
+def _slight(comparison: ComparedModels, stage: ComparedStage, agree: str) -> str:
+    """What is to be said where differences under the tolerance come before, which may be the cause; else nothing."""
+    first = comparison.slight(stage)
+    if not stage.inexact and first is None:
+        return ""
+    begin = f", first in {run_name(first)} (by up to {first.absolute:.3g})" if first is not None else ""
+    if not stage.inexact:
+        return (
+            f"{agree}. Inside of it, differences under the tolerance come before what differs{begin}: they may be the "
+            f"cause, or its own code{_before(comparison, stage)}. A smaller --rtol tells.{_hint(comparison, stage)}"
+        )
+    amount = f", and what it gives by up to {stage.absolute:.3g}" if stage.absolute is not None else ""
+    return (
+        f"{agree} within the tolerance, but differ by up to {stage.inexact:.3g}{amount}. Such differences come before "
+        f"it{begin}, and may be the cause; else it lies in its own code. A smaller --rtol tells."
+        f"{_hint(comparison, stage)}"
+    )
 
 
 def _parameters(stage: ComparedStage) -> str:

@@ -114,7 +114,8 @@ class ComparedStage:
     write the same. Arrays that do not stand as in `b` are `arranged`, in words. Stages that are `empty` give none.
 
     Of `inputs` and `parameters` it is said whether they agree, None where that cannot be known; `arguments` are the
-    inputs that do not, or that only one has. They agree in any layout; parameters that are `rearranged` have the same
+    inputs that do not, or that only one has. Inputs that agree may still be `inexact`: that is by how much they differ
+    at most, within the tolerance. They agree in any layout; parameters that are `rearranged` have the same
     numbers in another order, those that are `untransposed` in the same, though their frameworks lay them out in
     different ways, which their shapes do not tell; `held` are those that are not the same, where names tell them.
 
@@ -138,6 +139,7 @@ class ComparedStage:
     parts: tuple[ArrayMismatch, ...] = ()
     arranged: str = ""
     inputs: bool | None = None
+    inexact: float = 0.0
     arguments: tuple[ArrayMismatch, ...] = ()
     parameters: bool | None = None
     layout: str = ""

@@ -70,6 +70,7 @@ class _StageComparison:
             close=False,
             empty=not (a.outputs or b.outputs),
             inputs=inputs,
+            inexact=self._inexact(a.inputs, b.inputs) if inputs else 0.0,
             arguments=arguments,
             parameters=own,
             rearranged=rearranged,
@@ -168,6 +169,12 @@ class _StageComparison:
                 return False, (*others, *besides)
             rest.remove(other)
         return None, (*others, *besides)
+
+    def _inexact(self, a: Sequence[Tensor], b: Sequence[Tensor]) -> float:
+        """The greatest difference of inputs that agree."""
+        pairs = [(x, y) for x, y in nearest(a, b, self.values.alike).pairs if x.digest != y.digest]
+        found = (self.values.compare_layouts(x, y) for x, y in pairs)
+        return max((each.difference.absolute for each in found if each is not None), default=0.0)
 
     def _is_cut_anew(self, a: Tensor, b: Tensor) -> bool:
         return a.shape != b.shape and self.values.have_same_numbers([a], [b])
