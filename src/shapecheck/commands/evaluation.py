@@ -46,9 +46,9 @@ def evaluate(
     config: Config,
     around: EvaluationContext,
 ) -> RunResult:
-    """Nothing is imported where nothing is claimed."""
-    to_import = [p.path for p in plans if _worth_importing(modules[p.path])]
-    if not any(m.claims for m in modules.values()):
+    """Nothing is imported where nothing is claimed, nor printed that JAX may trace."""
+    to_import = [p.path for p in plans if _worth_importing(modules[p.path], p)]
+    if not any(modules[p.path].claims or p.claimed for p in plans):
         return RunResult()
     examples = tuple(
         ConfiguredExample(
@@ -93,12 +93,14 @@ _NEVER_IMPORTED = ("__main__.py", "setup.py", "conftest.py")
 _MORE_TIME = "There was no time for it: --budget SECONDS allows more."
 
 
-def _worth_importing(module: Module) -> bool:
-    """Files with claims, and those with examples; others only as these import them."""
+def _worth_importing(module: Module, plan: ModulePlan) -> bool:
+    """Files with claims, with prints of what JAX may trace, or with examples; others only as these import them."""
     name = module.path.rpartition("/")[2]
     if name in _NEVER_IMPORTED:
         return False
-    return bool(module.claims) or any("shapecheck" in line and "example" in line for line in module.lines)
+    return bool(module.claims or plan.claimed) or any(
+        "shapecheck" in line and "example" in line for line in module.lines
+    )
 
 
 def check_locks(
@@ -122,14 +124,15 @@ def report(
     unread: tuple[tuple[str, str], ...] = (),
 ) -> Report:
     """What claims and observations come to; `unread` are files and folders that cannot be read, and why."""
-    verdicts = judge(modules, evaluated.runs)
+    runs = reports.runs_for_claims(evaluated.runs)
+    verdicts = judge(modules, runs)
     sure = reports.reportable(modules, verdicts, config.strict_comments)
     troubles = _troubles(modules, evaluated.troubles)
-    reasons = Reasons(modules, evaluated.runs, troubles, verdicts)
+    reasons = Reasons(modules, runs, troubles, verdicts)
     counted = reports.tally(modules, verdicts, sure, reasons)
     summary, unreached = counted.summary, counted.unreached
     findings = reports.findings(modules, evaluated.runs, verdicts, sure)
-    findings += reports.stops(modules, evaluated.runs, unreached)
+    findings += reports.stops(modules, runs, unreached)
     findings += _trouble_findings(modules, evaluated.troubles)
     findings += locked.findings if locked is not None else []
     outcome = suppress.apply(findings, list(modules.values()), config, unreached)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
+from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 
 from shapecheck import files
 from shapecheck.config import Config
 from shapecheck.model import Module
 from shapecheck.shapes import parse_spec
-from shapecheck.worker.rpc import ModulePlan, ParameterSpec
+from shapecheck.verdicts.suppress import may_show
+from shapecheck.worker.rpc import UNSAID, ModulePlan, ParameterSpec
 
 
 def plan(file: Path, module: Module, config: Config, text: bytes | None = None) -> ModulePlan:
@@ -37,6 +40,10 @@ def plan(file: Path, module: Module, config: Config, text: bytes | None = None) 
         for s in claim.sites[:1]
         if module.sites[s].kind in ("param", "field")
     )
+    printing = debugging_scopes(module, config)
+    described += tuple(
+        _parameters_without_words(module, printing, {(each.scope, each.parameter) for each in described})
+    )
     return ModulePlan(
         file=os.path.realpath(file),
         path=module.path,
@@ -45,12 +52,62 @@ def plan(file: Path, module: Module, config: Config, text: bytes | None = None) 
         scopes=module.scopes,
         sites=module.sites,
         described=described,
-        claimed=tuple(sorted({module.sites[c.sites[0]].scope for c in module.claims if c.sites})),
+        claimed=tuple(sorted({module.sites[c.sites[0]].scope for c in module.claims if c.sites} | printing)),
         names=_names(module),
         ranks=module.ranks,
         aliases=_aliases(module),
         source="" if text is None else text.decode("latin-1"),
     )
+
+
+_TRACING = re.compile(r"\b(?:jit|scan|while_loop|fori_loop|cond|switch|checkpoint|remat|shard_map|pmap|defvjp)\b")
+_ORDERED = re.compile(r"\bordered\s*=\s*True\b")
+
+
+def debugging_scopes(module: Module, config: Config) -> set[int]:
+    """The functions that print what JAX may trace, or ask for an order, if any finding of that is wanted.
+
+    Who prints to find a bug has rarely written claims. What a module prints outside of functions is never traced.
+    """
+    if not any(_TRACING.search(line) or _ORDERED.search(line) for line in module.lines):
+        return set()
+    wanted = {"print": "SC403", "jax.debug.print": "SC401"}
+    found = {
+        module.sites[site].scope
+        for call in module.debug_calls
+        if call.function in wanted and may_show(wanted[call.function], config)
+        for site, _ in call.shown
+    }
+    if may_show("SC404", config):
+        ordered = [number for number, line in enumerate(module.lines, 1) if _ORDERED.search(line)]
+        # Who maps a function may be any in its file.
+        found |= {scope.index for scope in module.scopes} if ordered else set()
+    functions = {_outermost(module, index) for index in found}
+    # A function with claims is evaluated for these, as far as they say what it takes.
+    claiming = {_outermost(module, module.sites[site].scope) for claim in module.claims for site in claim.sites}
+    return {index for index in functions - claiming if index is not None}
+
+
+def _outermost(module: Module, index: int) -> int | None:
+    """The function that no other function is around, among those around a scope and itself."""
+    found: int | None = None
+    current: int | None = index
+    while current is not None:
+        found = current if module.scopes[current].kind == "function" else found
+        current = module.scopes[current].parent
+    return found
+
+
+def _parameters_without_words(
+    module: Module, scopes: Iterable[int], known: Container[tuple[int, str]]
+) -> Iterator[ParameterSpec]:
+    """That the parameters of these functions of which nothing is said may be arrays, of any number of axes."""
+    for index in sorted(scopes):
+        scope = module.scopes[index]
+        in_class = scope.parent is not None and module.scopes[scope.parent].kind == "class"
+        for name in scope.parameters[in_class:]:
+            if (index, name) not in known:
+                yield ParameterSpec(scope=index, parameter=name, spec=UNSAID, dtype="", vague=True)
 
 
 def _names(module: Module) -> tuple[tuple[int, tuple[str, ...]], ...]:

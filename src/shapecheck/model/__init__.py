@@ -53,6 +53,7 @@ from shapecheck.model.finding import (
     VerifiedClaim,
 )
 from shapecheck.model.observation import (
+    PRINTING,
     ArrayValue,
     Call,
     Evaluation,
@@ -69,6 +70,7 @@ from shapecheck.model.observation import (
 
 __all__ = [
     "INSERTED",
+    "PRINTING",
     "ROUNDING",
     "ArrayMismatch",
     "ArrayValue",

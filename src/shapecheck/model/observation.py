@@ -109,12 +109,16 @@ class Failure:
     )
 
 
+PRINTING = "print"
+"""The origin of what is evaluated for what it prints alone, with arguments that are a guess."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
     """What one run of one entry showed. `status`: "ok", "stopped" (observations before the stop count), "failed"."""
 
     target: str
-    origin: str  # "test", "seen" in one; "example", "config", "script"; "model", "function", "module"
+    origin: str  # "test", "seen" in one; "example", "config", "script"; "model", "function", "module"; PRINTING
     path: str
     line: int
     mode: Mode

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from shapecheck.model import (
+    PRINTING,
     AssumedClaim,
     Claim,
     Evaluation,
@@ -68,9 +69,14 @@ def findings(
     for module in modules.values():
         found += [_problem(module, p.code, p.span, p.message) for p in module.problems if p.code]
         found += near_misses(module)
-    found += _shape_errors(modules, runs, verdicts, sure)
+    found += _shape_errors(modules, runs_for_claims(runs), verdicts, sure)
     found += debug_findings(modules, runs)
     return found
+
+
+def runs_for_claims(runs: Sequence[Sequence[Evaluation]]) -> list[Sequence[Evaluation]]:
+    """The runs that may show something of claims: not those for what is printed, whose arguments are a guess."""
+    return [run for run in runs if not any(evaluation.origin == PRINTING for evaluation in run)]
 
 
 def _is_first_of_union(claim: Claim, groups: set[tuple[str, int]]) -> bool:

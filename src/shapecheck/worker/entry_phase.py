@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from shapecheck.model import Evaluation, FunctionKey, Point, is_test_file
+from shapecheck.model import PRINTING, Evaluation, FunctionKey, Point, is_test_file
 from shapecheck.worker.result_cache import EntryRecord
 from shapecheck.worker.rpc import EntryPlan, ModulePlan
 from shapecheck.worker.run_state import RunState, Trouble
@@ -228,14 +228,15 @@ class EntryPhase:
                 found = tuple(e for e in found if e.status == "ok" or e.origin == "seen")
             if entry.origin in ("model", "function") and entry.body in self.covered:
                 found = tuple(filter(self._shows_more, found))
-            self._see(found)
+            if entry.origin != PRINTING:
+                self._see(found)
             # Scripts and models come with functions that they called, evaluated again.
             self.runs += [tuple(same) for _, same in itertools.groupby(found, key=lambda each: each.target)]
             for evaluation in found:
                 scopes = {(call.path, call.scope) for call in evaluation.calls}
                 if evaluation.origin == "script":  # which has sizes of its own, as a test has
                     self.tested |= scopes
-                elif evaluation.status != "failed":
+                elif evaluation.status != "failed" and evaluation.origin != PRINTING:
                     self.covered |= scopes
 
     def _shows_more(self, evaluation: Evaluation) -> bool:

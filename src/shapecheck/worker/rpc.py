@@ -16,6 +16,9 @@ from shapecheck.model import DescribedRank, FunctionKey, Scope, Site
 # counts them, and its parent knows by them which tests were the first.
 TRIES = 3
 
+# What a parameter is described as of which nobody says anything: an array, unless its annotation says otherwise.
+UNSAID = "..."
+
 
 @dataclass(frozen=True, kw_only=True)
 class ParameterSpec:

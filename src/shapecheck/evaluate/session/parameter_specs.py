@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from shapecheck.evaluate.inputs.signature_facts import Descriptions
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.model import FunctionKey
-from shapecheck.worker.rpc import ModulePlan, ParameterSpec
+from shapecheck.worker.rpc import UNSAID, ModulePlan, ParameterSpec
 
 
 class ParameterSpecs:
@@ -27,9 +27,11 @@ class ParameterSpecs:
         if found is None:
             return {}
         path, scope = found
+        annotated = _annotated(what)
         result: dict[str, ParameterSpec] = {}
         for description in self._plans[path].described:
-            if description.scope != scope:
+            unsaid = description.spec == UNSAID and description.vague and description.parameter in annotated
+            if description.scope != scope or unsaid:
                 continue
             first = result.setdefault(description.parameter, description)
             if first.alternative and description is not first:
@@ -80,3 +82,12 @@ class ParameterSpecs:
             if scope.kind == kind and scope.qualname.replace(".<locals>", "") == name:
                 return path, scope.index
         return None
+
+
+def _annotated(function: Any) -> Collection[str]:
+    """The names of the parameters that have an annotation."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError, NameError):
+        return ()
+    return {each.name for each in parameters if each.annotation is not each.empty}

@@ -45,9 +45,9 @@ from shapecheck.evaluate.suites.generalise import Generaliser
 from shapecheck.evaluate.suites.jax_settings import changed_settings
 from shapecheck.evaluate.suites.jax_settings import settings as settings_now
 from shapecheck.evaluate.suites.run_script import run_script
-from shapecheck.model import ComparedRuns, Evaluation, Failure, FunctionKey
+from shapecheck.model import PRINTING, ComparedRuns, Evaluation, Failure, FunctionKey
 from shapecheck.shapes import SpecError
-from shapecheck.worker.rpc import ConfiguredExample, EntryPlan, ModulePlan, TestFiles, TestLimits, TestResult
+from shapecheck.worker.rpc import UNSAID, ConfiguredExample, EntryPlan, ModulePlan, TestFiles, TestLimits, TestResult
 
 _OLDEST_JAX = (0, 5)
 
@@ -157,11 +157,27 @@ class WorkerSession:
         self._send({"event": "executing", "path": ""})
         ordered = [entry for entry, _ in entries.not_parts(models)]
         self.classes = {entry.key: cls for entry, cls in models}
+        functions, printing = self._apart_from_printing(functions)
         modelled = {(e.path, f"{e.target.partition(':')[2]}.__call__") for e in ordered}
         functions = [f for f in functions if (f.path, f.target.partition(":")[2]) not in modelled]
-        result = tuple(map(self._with_body, (*self._example_entries(), *examples, *ordered, *functions)))
+        result = tuple(map(self._with_body, (*self._example_entries(), *examples, *ordered, *functions, *printing)))
         self.entries = {e.key: e for e in result}
         return result
+
+    def _apart_from_printing(self, functions: Sequence[EntryPlan]) -> tuple[list[EntryPlan], list[EntryPlan]]:
+        """The functions with claims, and those that are only evaluated for what they print.
+
+        Their arguments are anybody's guess, so that they show nothing of claims, of their own or of others.
+        """
+        unsaid = {
+            (plan.path, each.scope)
+            for plan in self.plans.values()
+            for each in plan.described
+            if each.spec == UNSAID and each.vague
+        }
+        printing = [each for each in functions if (each.path, each.scope) in unsaid]
+        rest = [each for each in functions if (each.path, each.scope) not in unsaid]
+        return rest, [replace(each, origin=PRINTING) for each in printing]
 
     def collect_tests(
         self, tests: Sequence[str], scratch: str, limits: TestLimits, part: TestFiles | None = None
@@ -238,6 +254,8 @@ class WorkerSession:
                 search = functools.partial(Search, entry, call_spec, self.recorder)
                 with self._generaliser.coincidences(entry.body) as apart:
                     found = with_keys(self._builder.models.keys, lambda left: search(left).evaluate(), seconds)
+                if entry.origin == PRINTING:
+                    return tuple(found)
                 others = self._by_other_paths(entry, call_spec, found, started + seconds - time.monotonic())
             return (*found, *apart, *others)
         except (CannotSynthesiseError, UnknownSizeError, SpecError) as error:  # jaxtyping takes more than we evaluate
