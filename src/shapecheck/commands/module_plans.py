@@ -41,9 +41,7 @@ def plan(file: Path, module: Module, config: Config, text: bytes | None = None) 
         if module.sites[s].kind in ("param", "field")
     )
     printing = debugging_scopes(module, config)
-    described += tuple(
-        _parameters_without_words(module, printing, {(each.scope, each.parameter) for each in described})
-    )
+    described += tuple(_guesses(module, printing, {(each.scope, each.parameter) for each in described}))
     return ModulePlan(
         file=os.path.realpath(file),
         path=module.path,
@@ -98,9 +96,7 @@ def _outermost(module: Module, index: int) -> int | None:
     return found
 
 
-def _parameters_without_words(
-    module: Module, scopes: Iterable[int], known: Container[tuple[int, str]]
-) -> Iterator[ParameterSpec]:
+def _guesses(module: Module, scopes: Iterable[int], known: Container[tuple[int, str]]) -> Iterator[ParameterSpec]:
     """That the parameters of these functions of which nothing is said may be arrays, of any number of axes."""
     for index in sorted(scopes):
         scope = module.scopes[index]

@@ -27,7 +27,7 @@ class ParameterSpecs:
         if found is None:
             return {}
         path, scope = found
-        annotated = _annotated(what)
+        annotated = _annotation_names(what)
         result: dict[str, ParameterSpec] = {}
         for description in self._plans[path].described:
             unsaid = description.spec == UNSAID and description.vague and description.parameter in annotated
@@ -84,7 +84,7 @@ class ParameterSpecs:
         return None
 
 
-def _annotated(function: Any) -> Collection[str]:
+def _annotation_names(function: Any) -> Collection[str]:
     """The names of the parameters that have an annotation."""
     try:
         parameters = inspect.signature(function).parameters.values()
