@@ -11,6 +11,7 @@ from pathlib import Path
 
 from shapecheck.config import ConfigError
 from shapecheck.files import atomic_write
+from shapecheck.files.notebook_source import read_notebook, split_cell_path, with_cells
 from shapecheck.files.unified_diff import unified_diff
 from shapecheck.model import Edit, Finding, Report, Span
 
@@ -37,8 +38,29 @@ def fixes(report: Report, stdin: bytes | None = None) -> Iterator[FixedFile]:
         if finding.fix:
             found.setdefault(finding.path, []).append(finding)
     sources: Mapping[str, Sequence[str]] = dict(report.sources)
+    yield from _notebooks(found, sources)
     for path, findings in found.items():
-        yield _fix_file(path, stdin if stdin is not None else _read_file(path), sources[path], findings)
+        if not split_cell_path(path)[1]:
+            yield _fix_file(path, stdin if stdin is not None else _read_file(path), sources[path], findings)
+
+
+def _notebooks(found: Mapping[str, Sequence[Finding]], sources: Mapping[str, Sequence[str]]) -> Iterator[FixedFile]:
+    """The notebooks among the files, which stay the JSON that they are but for the cells that are fixed."""
+    cells: dict[str, dict[int, FixedFile]] = {}
+    for path, findings in found.items():
+        file, number = split_cell_path(path)
+        if number:
+            text = "\n".join(sources[path])
+            cells.setdefault(file, {})[number] = _fix_file(path, text.encode(), sources[path], findings)
+    for file, fixed in cells.items():
+        before = _read_file(file)
+        same = {number: cell.text for number, cell in enumerate(read_notebook(before).cells, 1)}
+        if any(same.get(number) != each.before.decode() for number, each in fixed.items()):
+            raise ConfigError(f"{file}: is no longer what was checked, so nothing is fixed in it; check it again")
+        after = with_cells(before, {number: each.after.decode() for number, each in fixed.items()})
+        if after is None:
+            raise ConfigError(f"{file}: is not written as Jupyter writes notebooks, so nothing is fixed in it")
+        yield FixedFile(file, before, after, tuple(finding for each in fixed.values() for finding in each.findings))
 
 
 def write(fixed: FixedFile) -> None:

@@ -9,6 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from shapecheck.files.notebook_source import SUFFIX
+
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
@@ -37,6 +39,7 @@ def discover(
     root: Path | None = None,
     *,
     named_too: bool = False,
+    notebooks: bool = False,
     unread: UnreadPaths | None = None,
 ) -> list[Path]:
     """The Python files under `paths`, sorted, each once.
@@ -45,12 +48,13 @@ def discover(
     what matches `exclude` (patterns as in a .gitignore, relative to `root`, the configuration's folder, or to the
     folder that is walked). A file that is named is always taken, unless `exclude` shall hold for `named_too`.
 
-    What cannot be looked at is passed over, and noted in `unread`.
+    With `notebooks`, those are found too. What cannot be looked at is passed over, and noted in `unread`.
     """
     excluded = _patterns(exclude)
     found: dict[str, Path] = {}
     for path in paths:
-        walk = _Walk(path, excluded, root or Path.cwd(), {} if unread is None else unread)
+        suffixes = (".py", SUFFIX) if notebooks else (".py",)
+        walk = _Walk(path, excluded, root or Path.cwd(), suffixes, {} if unread is None else unread)
         files = walk.files() if path.is_dir() else (path,)
         for file in files:
             if named_too and excluded.match_file(os.path.relpath(file, root or Path.cwd()).replace(os.sep, "/")):
@@ -88,8 +92,11 @@ class _IgnorePatterns(NamedTuple):
 class _Walk:
     """One walk of one folder."""
 
-    def __init__(self, top: Path, excluded: GitIgnoreSpec, root: Path, unread: UnreadPaths) -> None:
+    def __init__(
+        self, top: Path, excluded: GitIgnoreSpec, root: Path, suffixes: tuple[str, ...], unread: UnreadPaths
+    ) -> None:
         self.top = top
+        self.suffixes = suffixes
         self.unread = unread
         self.root = root
         self.excluded = excluded
@@ -119,12 +126,12 @@ class _Walk:
                 is_folder = entry.is_dir()
                 is_file = not is_folder and entry.is_file()
             except OSError as error:  # a symbolic link that leads to itself
-                if entry.name.endswith(".py"):
+                if entry.name.endswith(self.suffixes):
                     self._note(entry.path, error)
                 continue
             if is_folder and (entry.name in SKIPPED or entry.name.startswith(".")):
                 continue
-            if not is_folder and not (entry.name.endswith(".py") and is_file):
+            if not is_folder and not (entry.name.endswith(self.suffixes) and is_file):
                 continue
             if _is_ignored(ignored, entry.path, folder=is_folder) or self._is_excluded(entry.path, folder=is_folder):
                 continue

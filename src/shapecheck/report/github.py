@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shapecheck.files.notebook_source import split_cell_path
 from shapecheck.model import Finding, Report
 from shapecheck.rules import RULES
 
@@ -15,7 +16,8 @@ def render(report: Report, *, color: bool = False) -> str:
 
 def _command(finding: Finding) -> str:
     span = finding.span
-    properties = {"file": finding.path, "line": str(span.line), "endLine": str(span.end_line)}
+    # GitHub shows what stands in a notebook's cell at the file: it knows no cells.
+    properties = {"file": split_cell_path(finding.path)[0], "line": str(span.line), "endLine": str(span.end_line)}
     if span.line == span.end_line:  # GitHub takes columns on one line only
         properties |= {"col": str(span.column), "endColumn": str(span.end_column)}
     properties["title"] = f"{finding.code} {RULES[finding.code].name}"

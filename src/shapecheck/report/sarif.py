@@ -7,6 +7,7 @@ from pathlib import PurePath
 from urllib.parse import quote
 
 from shapecheck import __version__
+from shapecheck.files.notebook_source import split_cell_path
 from shapecheck.model import Finding, Report, Span
 from shapecheck.rules import RULES, Rule
 from shapecheck.verdicts.finding_identity import hash_findings
@@ -67,7 +68,7 @@ def _result(finding: Finding, mark: str) -> dict[str, object]:
         ],
         "partialFingerprints": {"shapecheck/v1": mark},
     }
-    if finding.fix:
+    if finding.fix and not split_cell_path(finding.path)[1]:  # whose lines are not those of the file
         replacements = [
             {"deletedRegion": _region(edit.span), "insertedContent": {"text": edit.replacement}} for edit in finding.fix
         ]
@@ -91,7 +92,7 @@ def _plain(text: str) -> str:
 
 
 def _location(path: str) -> dict[str, str]:
-    pure = PurePath(path)
+    pure = PurePath(split_cell_path(path)[0])
     # a name that is not UTF-8 came in with surrogates, and goes out as the bytes that it is
     uri = quote(pure.as_posix().encode("utf-8", "surrogateescape"))
     if pure.is_absolute():

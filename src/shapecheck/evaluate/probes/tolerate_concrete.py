@@ -56,6 +56,10 @@ _OUTCOMES = frozenset(
 )
 
 
+BUG = "bug"
+"""The kind of an error of our own, which is no test's."""
+
+
 class Steps:
     """The handle that a test module knows as `__shapecheck_step__`."""
 
@@ -86,7 +90,7 @@ class Steps:
             # What was expected did not come: pytest's own Failed is no Exception.
             expecting = bool(self._expecting) and self._expecting[-1]
             return expecting and (type(error).__name__ == "Failed" or self._asks_for_values(error))
-        if not isinstance(error, Exception):
+        if not isinstance(error, Exception) or self._kind_of(error) == BUG:
             return False
         # Other errors of an assertion come from looking into what is abstract; but shapes are what we are after.
         return self._asks_for_values(error) or (kind == "assert" and self._kind_of(error) != "shape")

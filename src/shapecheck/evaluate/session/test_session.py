@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import jax
 
 from shapecheck.evaluate.global_state import CONFIGURATIONS, write
-from shapecheck.evaluate.inputs.failure_reasons import kind_of
+from shapecheck.evaluate.inputs.failure_reasons import is_own, kind_of
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.recorder import Recorder
-from shapecheck.evaluate.probes.tolerate_concrete import Steps
+from shapecheck.evaluate.probes.tolerate_concrete import BUG, Steps
 from shapecheck.evaluate.suites.generalise import Generaliser
 from shapecheck.evaluate.suites.read_only_disk import read_only
 from shapecheck.evaluate.suites.scratch_folder import playground
@@ -36,7 +36,7 @@ class TestSession:
     ) -> None:
         self._note_bug = note_bug
         self.importer, self.recorder, self.generaliser = importer, recorder, generaliser
-        self.steps = Steps(recorder, kind_of)
+        self.steps = Steps(recorder, lambda error: BUG if is_own(error) else kind_of(error))
         self.items: dict[str, pytest.Item] = {}
         self.plans: dict[str, TestPlan] = {}
         self.playground = self.scratch = self.home = ""
