@@ -149,6 +149,9 @@ def read_names(statements: Iterable[PlacedStatement], class_bodies: frozenset[in
             _note_import_from(names, node)
         elif placed.scope == 0 or placed.scope in class_bodies:
             _note_alias(names, node, assigned)
+        for parameter in getattr(node, "type_params", ()):  # `def f[T: Float[Array, "n"]](x: T)`
+            bound = getattr(parameter, "bound", None) or ast.Constant(None)
+            _note_value(names, parameter.name, bound, assigned)
     for name, values in assigned.items():
         if len(values) > 1:  # nobody can tell which one an annotation sees
             names.aliases.pop(name, None)
@@ -190,12 +193,15 @@ def _note_alias(names: Names, node: ast.stmt, assigned: dict[str, list[ast.expr]
         target, value = node.target, node.value
     elif sys.version_info >= (3, 12) and isinstance(node, ast.TypeAlias):
         target, value = node.name, node.value
-    if not isinstance(target, ast.Name) or value is None:
-        return
-    assigned.setdefault(target.id, []).append(value)
+    if isinstance(target, ast.Name) and value is not None:
+        _note_value(names, target.id, value, assigned)
+
+
+def _note_value(names: Names, name: str, value: ast.expr, assigned: dict[str, list[ast.expr]]) -> None:
+    assigned.setdefault(name, []).append(value)
     if isinstance(value, ast.Constant):
         if isinstance(value.value, str | int):
-            names.constants[target.id] = value.value
-            names.aliases[target.id] = value  # `Img = "Float[Array, 'h w']"`
+            names.constants[name] = value.value
+            names.aliases[name] = value  # `Img = "Float[Array, 'h w']"`
     elif isinstance(value, ast.Subscript | ast.BinOp | ast.Name | ast.Attribute):
-        names.aliases[target.id] = value
+        names.aliases[name] = value

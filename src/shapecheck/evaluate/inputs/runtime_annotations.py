@@ -64,6 +64,37 @@ def own_annotations(cls: type) -> Mapping[str, Any]:
 
 
 def _resolve(raw: Any, module: Mapping[str, Any], members: Mapping[str, Any]) -> Any:
+    return _without_aliases(_evaluate_text(raw, module, members), _DEEPEST)
+
+
+_ALIAS: Any = getattr(typing, "TypeAliasType", ())  # since Python 3.12
+_DEEPEST = 16  # aliases of aliases: they may also stand for themselves
+
+
+def _without_aliases(annotation: Any, deepest: int) -> Any:
+    """What aliases of the form `type Batch = ...` stand for, in tuples and unions too; left out if nobody can tell."""
+    if not _ALIAS:
+        return annotation
+    if not deepest:
+        return MISSING
+    if isinstance(annotation, _ALIAS):
+        try:
+            return _without_aliases(annotation.__value__, deepest - 1)
+        except NameError:  # it is evaluated only now
+            return MISSING
+    arguments = typing.get_args(annotation)
+    if isinstance(typing.get_origin(annotation), _ALIAS):  # its parameters stay what they are: they have no shape
+        return _without_aliases(typing.get_origin(annotation), deepest - 1)
+    inner = tuple(_without_aliases(each, deepest - 1) for each in arguments)
+    if all(one is other for one, other in zip(inner, arguments, strict=True)) or MISSING in inner:
+        return annotation
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        return typing.Union[inner]  # noqa: UP007 - of a tuple
+    origin = typing.get_origin(annotation)
+    return types.GenericAlias(origin, inner) if isinstance(origin, type) else annotation
+
+
+def _evaluate_text(raw: Any, module: Mapping[str, Any], members: Mapping[str, Any]) -> Any:
     if not isinstance(raw, (str, typing.ForwardRef)):
         return raw
     holder = types.SimpleNamespace(__annotations__={"it": raw})
@@ -72,7 +103,7 @@ def _resolve(raw: Any, module: Mapping[str, Any], members: Mapping[str, Any]) ->
     except NameError:
         hidden = typing_names(str(module.get("__name__", "")))
         if hidden and not hidden.keys() <= module.keys():
-            return _resolve(raw, {**hidden, **module}, members)
+            return _evaluate_text(raw, {**hidden, **module}, members)
         return MISSING
     except (TypeError, SyntaxError, AttributeError):
         return MISSING
