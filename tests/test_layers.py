@@ -31,6 +31,7 @@ ORDER = (
     "comparison",
     "worker.rpc",
     "evaluate.limits",
+    "evaluate.scratch_folders",
     "evaluate.global_state",
     "evaluate.process_damage",
     "evaluate.jax_internals",

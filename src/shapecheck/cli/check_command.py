@@ -11,7 +11,17 @@ from typing import Any
 import click
 
 from shapecheck.cli.config_options import config_flags, config_options
-from shapecheck.cli.terminal import CLEAN, FAILED, FINDINGS, deliver, require_paths, say, say_bugs, use_color
+from shapecheck.cli.terminal import (
+    CLEAN,
+    FAILED,
+    FINDINGS,
+    deliver,
+    require_paths,
+    say,
+    say_bugs,
+    stop_on_signals,
+    use_color,
+)
 from shapecheck.config import Config, load
 from shapecheck.model import Report
 from shapecheck.report import FORMATS, progress, statistics, summary
@@ -90,7 +100,7 @@ def _run_check(
 ) -> Report:
     from shapecheck.commands import check  # noqa: PLC0415  # --help and --version shall not wait for it
 
-    with progress.Bar(sys.stderr) as bar:
+    with progress.Bar(sys.stderr) as bar, stop_on_signals():
         files = () if stdin is not None else paths
         return check.check(files, config, progress=bar, stdin=stdin, echo=options["verbose"])
 

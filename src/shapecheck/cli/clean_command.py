@@ -15,10 +15,17 @@ from shapecheck.config import load
 @click.argument("paths", nargs=-1, metavar="[PATH...]", type=click.Path(path_type=Path))
 @click.option("--config", "config_file", type=click.Path(path_type=Path), help="Read this file, not a pyproject.toml.")
 def clean(paths: tuple[Path, ...], config_file: Path | None) -> int:
-    """Remove the cache of the project that PATH (else the working directory) belongs to."""
+    """Remove the cache of the project that PATH (else the working directory) belongs to.
+
+    Temporary folders of runs that were killed go with it.
+    """
+    from shapecheck.evaluate.scratch_folders import sweep  # noqa: PLC0415  # as in `check`
     from shapecheck.incremental import rerun  # noqa: PLC0415  # as in `check`
 
     require_paths(paths)
     folder = load(paths, file=config_file).root / rerun.FOLDER
+    number = sweep()
+    if number:
+        say(f"Removed {number} temporary folder{'s' * (number != 1)} of runs that were killed\n")
     say(f"Removed {folder}\n" if incremental.clean(folder) else f"There is no cache in {folder}\n")
     return CLEAN

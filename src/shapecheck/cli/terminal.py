@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
 
@@ -16,6 +19,26 @@ from shapecheck.files.atomic_write import write_text
 
 CLEAN, FINDINGS, FAILED, INTERRUPTED = 0, 1, 2, 130
 _MOST_BUGS = 3  # tracebacks that are shown: where there are many, they tell the same
+
+
+@contextlib.contextmanager
+def stop_on_signals() -> Iterator[None]:
+    """Let a signal that asks the process to end raise SystemExit in the body, so that nothing is left behind."""
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    if threading.current_thread() is not threading.main_thread():
+        numbers = []
+    taken = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+
+    def stop(number: int, frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    for number in taken:
+        signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number in taken:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def require_paths(paths: Sequence[Path]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from shapecheck.commands.git_revision import at_revision
 from shapecheck.commands.template import TargetRequest, plan_target, start_worker, worker_errors_as_config
 from shapecheck.comparison import Comparison
 from shapecheck.config import Config, ConfigError
+from shapecheck.evaluate.scratch_folders import scratch_folder
 from shapecheck.model import Tolerance
 from shapecheck.worker.worker_client import Worker
 
@@ -63,7 +63,7 @@ def compare(request: CompareRequest, config: Config) -> tuple[Comparison, tuple[
     What was made up for the first is given to the second; but if that has inputs of its own, or alone tells what it
     takes, those are given to both. What stages give is in files, which are gone afterwards.
     """
-    with tempfile.TemporaryDirectory(prefix="shapecheck-") as folder, contextlib.ExitStack() as stack:
+    with scratch_folder() as folder, contextlib.ExitStack() as stack:
         files = str(Path(folder, "a")), str(Path(folder, "b"))
         with _start_worker(request.a, {}, config) as (worker, side):
             one = _collect_runs(worker, side, {}, request, config, *files)

@@ -6,13 +6,13 @@ import contextlib
 import io
 import subprocess
 import tarfile
-import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from shapecheck.commands.template import TargetRequest
 from shapecheck.config import ConfigError
+from shapecheck.evaluate.scratch_folders import scratch_folder
 
 
 @contextlib.contextmanager
@@ -32,7 +32,7 @@ def at_revision(request: TargetRequest) -> Iterator[TargetRequest]:
         raise ConfigError(f"{request.target}: git knows no revision {revision!r}") from None
     archive = _git(top, "archive", "--format=tar", f"{revision}^{{tree}}")
     inside = request.folder.resolve().relative_to(top.resolve())
-    with tempfile.TemporaryDirectory(prefix="shapecheck-") as name:
+    with scratch_folder() as name:
         with tarfile.open(fileobj=io.BytesIO(archive)) as packed:
             packed.extractall(name, filter="tar")
         folder = Path(name).resolve() / inside

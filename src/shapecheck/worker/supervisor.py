@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from shapecheck.evaluate.scratch_folders import scratch_folder, sweep
 from shapecheck.worker.entry_phase import EntryPhase, Scopes
 from shapecheck.worker.pool import Spare, WorkerPool
 from shapecheck.worker.result_cache import CachedCollection, ResultCache
@@ -106,7 +106,8 @@ class Supervisor:
         return result
 
     def _run_tests(self, deadline: float) -> TestPhase:
-        with tempfile.TemporaryDirectory(prefix="shapecheck-", ignore_cleanup_errors=True) as scratch:
+        sweep()
+        with scratch_folder() as scratch:
             paths = [os.fspath(path) for path in self.tests]
             phase = TestPhase(self.conduct, paths, scratch, self.limits.test, deadline)
             settled = phase.settle()

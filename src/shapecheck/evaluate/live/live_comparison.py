@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -17,6 +16,7 @@ from shapecheck.evaluate.frameworks import ALL, named_scopes
 from shapecheck.evaluate.inputs.entries import is_model, unwrap
 from shapecheck.evaluate.inputs.signature_facts import bind_arguments
 from shapecheck.evaluate.live.live_template import one_at_a_time, title
+from shapecheck.evaluate.scratch_folders import scratch_folder
 from shapecheck.evaluate.stages.stage_recorder import StageRecorder
 from shapecheck.model import ComparedRuns, Tolerance
 
@@ -32,7 +32,7 @@ def compare(
     tolerance: Tolerance,
 ) -> ComparedRuns:
     """Call both, as they are, and compare their stages. Raises ValueError for what cannot be compared."""
-    with tempfile.TemporaryDirectory(prefix="shapecheck-") as folder:
+    with scratch_folder() as folder:
         one, other = (_collect_runs(m, args, kwargs, os.path.join(folder, n)) for n, m in (("a", a), ("b", b)))
         return compare_runs(one, other, rules, tolerance)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
@@ -21,6 +20,7 @@ from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.tolerate_concrete import STEP, Steps, with_steps
+from shapecheck.evaluate.scratch_folders import scratch_folder
 from shapecheck.evaluate.suites.read_only_disk import read_only
 from shapecheck.evaluate.suites.scratch_folder import playground
 from shapecheck.model import Evaluation, Failure
@@ -88,7 +88,7 @@ def _main(plan: ModulePlan, recorder: Recorder, steps: Steps) -> Callable[[], No
 
 def _run_guarded(run: Callable[[], None], argv: Sequence[str], limit: float) -> BaseException | None:
     home, before = os.getcwd(), (sys.argv, list(sys.path))
-    with tempfile.TemporaryDirectory(prefix="shapecheck-", ignore_cleanup_errors=True) as folder:
+    with scratch_folder() as folder:
         try:
             os.chdir(playground(home, os.path.join(folder, "here")))
             sys.argv = list(argv)
