@@ -173,3 +173,10 @@ def test_a_folder_that_cannot_be_read_is_noted(make, monkeypatch):
 
     monkeypatch.setattr(os, "scandir", refuse)
     assert _unread([root]) == (["a.py", "c.py"], {"closed": "cannot be read: Permission denied"})
+
+
+@pytest.mark.parametrize("mark", ["pyvenv.cfg", "conda-meta/history"])
+def test_environments_are_passed_over_whatever_they_are_called_unless_named(make, mark):
+    root = make("a.py", f"envs/jax/{mark}", "envs/jax/lib/python3.12/code.py", "envs/other/b.py")
+    assert _found([root], root) == ["a.py", "envs/other/b.py"]
+    assert _found([root / "envs" / "jax"], root) == ["envs/jax/lib/python3.12/code.py"]

@@ -129,8 +129,8 @@ class ConfigReader:
         size = self._check_type(f"sizes.{name}", value, int)
         if not name.isidentifier():
             raise self._error(f"sizes.{name}: {name!r} is no name of a dim")
-        if size < 0:
-            raise self._error(f"sizes.{name}: expected a size of 0 or more, got {size}")
+        if size < 1:
+            raise self._error(f"sizes.{name}: expected a size of 1 or more, got {size}")
         return size
 
     def _positive(self, key: str, value: object) -> float:

@@ -19,6 +19,7 @@ SKIPPED = frozenset({"__pycache__", "venv", "node_modules", "build", "dist", "si
 
 _PROJECT_FILES = ("pyproject.toml", "setup.cfg", "setup.py", ".git")
 _TEST_FILES = ("pytest.ini", ".pytest.ini", "pytest.toml", "tox.ini")
+_ENVIRONMENTS = ("pyvenv.cfg", "conda-meta")
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 
 
@@ -44,8 +45,8 @@ def discover(
 ) -> list[Path]:
     """The Python files under `paths`, sorted, each once.
 
-    A folder is walked for `*.py`, leaving out hidden folders, those in `SKIPPED`, what a .gitignore leaves out, and
-    what matches `exclude` (patterns as in a .gitignore, relative to `root`, the configuration's folder, or to the
+    A folder is walked for `*.py`, leaving out hidden folders, those in `SKIPPED`, environments, what a .gitignore
+    leaves out, and what matches `exclude` (patterns as in a .gitignore, relative to `root`, the configuration's folder, or to the
     folder that is walked). A file that is named is always taken, unless `exclude` shall hold for `named_too`.
 
     With `notebooks`, those are found too. What cannot be looked at is passed over, and noted in `unread`.
@@ -129,7 +130,7 @@ class _Walk:
                 if entry.name.endswith(self.suffixes):
                     self._note(entry.path, error)
                 continue
-            if is_folder and (entry.name in SKIPPED or entry.name.startswith(".")):
+            if is_folder and (entry.name in SKIPPED or entry.name.startswith(".") or _is_environment(entry.path)):
                 continue
             if not is_folder and not (entry.name.endswith(self.suffixes) and is_file):
                 continue
@@ -147,6 +148,11 @@ class _Walk:
         end = "/" if folder else ""
         names = (os.path.relpath(path, self.absolute), os.path.relpath(path, self.root))
         return any(self.excluded.match_file(name.replace(os.sep, "/") + end) for name in names)
+
+
+def _is_environment(folder: str) -> bool:
+    """Whether a folder is a virtual environment, or one of conda's, whatever it is called."""
+    return any(os.path.exists(os.path.join(folder, mark)) for mark in _ENVIRONMENTS)
 
 
 def _gitignore(folder: str) -> list[_IgnorePatterns]:
