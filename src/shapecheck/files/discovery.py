@@ -46,8 +46,9 @@ def discover(
     """The Python files under `paths`, sorted, each once.
 
     A folder is walked for `*.py`, leaving out hidden folders, those in `SKIPPED`, environments, what a .gitignore
-    leaves out, and what matches `exclude` (patterns as in a .gitignore, relative to `root`, the configuration's folder, or to the
-    folder that is walked). A file that is named is always taken, unless `exclude` shall hold for `named_too`.
+    leaves out, and what matches `exclude` (patterns as in a .gitignore, relative to `root`, the configuration's
+    folder, or to the folder that is walked). A file that is named is always taken, unless `exclude` shall hold for
+    `named_too`.
 
     With `notebooks`, those are found too. What cannot be looked at is passed over, and noted in `unread`.
     """
