@@ -145,9 +145,8 @@ def innermost(value: Any) -> Any:
 
 
 def is_jit_wrapper(value: Any, *, is_method: bool) -> bool:
-    """Whether a value is what `jax.jit`, or Equinox's `filter_jit`, makes of a function.
+    """Whether a value is what `jax.jit` makes of a function.
 
     Not a method under `jax.jit` itself: what `self` holds may be static there.
     """
-    kind = type(value).__name__
-    return kind == "_JitWrapper" or (kind == "PjitFunction" and not is_method)
+    return type(value).__name__ == "PjitFunction" and not is_method

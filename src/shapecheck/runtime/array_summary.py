@@ -9,8 +9,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from shapecheck.evaluate.framework_protocol import is_state
 from shapecheck.evaluate.probes.describe_value import dtype_name, is_array
-from shapecheck.evaluate.stages.value_taps import is_state
 from shapecheck.model import ArrayValue
 from shapecheck.templates import format_value
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
+from shapecheck.evaluate.framework_protocol import framework_of_module, module_names
 from shapecheck.evaluate.probes.recorder import OpenCall
 from shapecheck.model import Site
 from shapecheck.runtime import import_hook
@@ -80,7 +81,7 @@ class CheckSession:
             self._frameworks.enter_context(putting_off())
         if "ops" in self.options.numerics and "jax" in sys.modules:  # else its variables say so
             self._frameworks.enter_context(_debug_nans(nan_only=self.options.nan_only))
-        for name in sorted(import_hook.FRAMEWORKS & sys.modules.keys()):
+        for name in sorted(module_names() & sys.modules.keys()):
             self._enter(name)
 
     def ignore_imports(self) -> None:
@@ -160,6 +161,4 @@ class CheckSession:
         if not self.watches or name in self._entered:
             return
         self._entered.add(name)
-        from shapecheck.evaluate import frameworks  # noqa: PLC0415 - it imports JAX
-
-        self._frameworks.enter_context(frameworks.BY_MODULE[name](self._watch))
+        self._frameworks.enter_context(framework_of_module(name).record_stages(self._watch))

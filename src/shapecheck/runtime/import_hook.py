@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import CodeType, ModuleType
 from typing import Any, cast
 
+from shapecheck.evaluate.framework_protocol import module_names
 from shapecheck.evaluate.probes.ast_probes import HANDLE, instrument
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.runtime import watched_names
@@ -26,7 +27,6 @@ from shapecheck.worker.rpc import ModulePlan, as_shown
 
 Watch = Callable[[str, int, Any], Any]
 
-FRAMEWORKS = frozenset({"equinox", "flax.nnx", "flax.linen", "haiku"})
 _PYTEST = "_pytest.assertion.rewrite"
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 _STANDARD = os.path.join(os.path.realpath(os.path.dirname(os.__file__)), "")
@@ -217,7 +217,7 @@ class Finder(importlib.abc.MetaPathFinder):
     def _spec_with_probes(self, spec: importlib.machinery.ModuleSpec, fullname: str) -> importlib.machinery.ModuleSpec:
         loader, file = spec.loader, spec.origin
         if isinstance(loader, importlib.machinery.SourceFileLoader) and file is not None:
-            if fullname in FRAMEWORKS:
+            if fullname in module_names():
                 spec.loader = _AnnouncingLoader(fullname, file, self._loaded)
             elif self.probing.is_own(file, fullname):
                 spec.loader = OwnFileLoader(fullname, file, self.probing, loader)

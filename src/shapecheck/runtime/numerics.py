@@ -12,7 +12,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from shapecheck.evaluate.stages.value_taps import Arrays, Sink, is_inexact, is_state
+from shapecheck.evaluate.framework_protocol import is_state
+from shapecheck.evaluate.stages.value_taps import Arrays, Sink, is_inexact
 from shapecheck.runtime.nonfinite_policy import HandleNonFinite, ValuePlace
 from shapecheck.syntax.intended_nonfinite import INFINITY
 

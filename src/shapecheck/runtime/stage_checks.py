@@ -12,10 +12,11 @@ from typing import Any
 
 import jax
 
+from shapecheck.evaluate.framework_protocol import has_identity
 from shapecheck.evaluate.probes.recorder import OpenCall
 from shapecheck.evaluate.stages import stage_records
 from shapecheck.evaluate.stages.stage_records import OpenStage
-from shapecheck.evaluate.stages.value_taps import arrays_in, has_identity, tap, tap_gradient
+from shapecheck.evaluate.stages.value_taps import arrays_in, tap, tap_gradient
 from shapecheck.model import Site, Stage
 from shapecheck.runtime import numerics, stage_log
 from shapecheck.runtime.array_summary import short

@@ -16,6 +16,7 @@ from typing import Any
 
 import jax
 
+from shapecheck.evaluate.framework_protocol import loaded_frameworks, packages
 from shapecheck.evaluate.inputs.size_assignment import UnknownSizeError
 from shapecheck.evaluate.jax_internals import is_machinery
 from shapecheck.evaluate.limits import ReadOnlyError, TimeLimitError
@@ -23,7 +24,7 @@ from shapecheck.evaluate.probes.describe_value import describe, is_array
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.model import ArrayValue, Failure
 
-_LIBRARIES = frozenset({"jax", "jaxlib", "numpy", "einops", "opt_einsum", "equinox", "flax", "haiku", "optax"})
+_LIBRARIES = frozenset({"jax", "jaxlib", "numpy", "einops", "opt_einsum", "optax"})
 _SHAPE_WORDS = re.compile(
     r"shape|dimension|broadcast|axis|axes|rank|\bndim\b|size of label|contracting|concatenate|einsum|einops|"
     r"incompatible types for matmul|operand \d|got \d+ and \d+|must (?:be|have) equal|divide evenly|too many indices|"
@@ -164,7 +165,7 @@ def _kind(error: BaseException, frames: list[tuple[FrameType, int]], paths: Mapp
     module = str(raiser.f_globals.get("__name__", "")).split(".", 1)[0]
     if _DEVICES.search(message) or _PLACEMENT.search(message):
         return "other"
-    if module in _LIBRARIES and _SHAPE_WORDS.search(message):
+    if _is_library(module) and _SHAPE_WORDS.search(message):
         return "shape"
     return "other"
 
@@ -233,16 +234,22 @@ def _operation(frames: list[tuple[FrameType, int]], user: FrameType, message: st
         module = str(callee.f_globals.get("__name__", ""))
         if is_machinery(module):
             continue
-        if module.startswith("equinox.nn.") and name == "__call__":
+        layers = tuple(each.layers for each in loaded_frameworks() if each.layers)
+        if module.startswith(layers) and name == "__call__":
             return type(callee.f_locals.get("self")).__name__
         if module.endswith(
             ".array_methods"
         ):  # methods and operators of arrays: `op` and `meth` lead to `_operator_sub`
             name = name.removeprefix("_operator_").removeprefix("_")
             name = _OPERATORS.get(name, name)
-        if module.split(".", 1)[0] in _LIBRARIES and not _WRAPPERS.search(name):
+        if _is_library(module.split(".", 1)[0]) and not _WRAPPERS.search(name):
             return name.removesuffix("_f")  # the wrappers that `jax.vmap` and `jax.value_and_grad` return
     return named.group(1) if named else ""
+
+
+def _is_library(package: str) -> bool:
+    """Whether shapes are what a package computes with: what it raises of them is the user's shape error."""
+    return package in _LIBRARIES or package in packages()
 
 
 def _arrays_on_line(frame: FrameType, line: int) -> Iterator[tuple[str, ArrayValue]]:

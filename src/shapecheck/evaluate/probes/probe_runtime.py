@@ -11,6 +11,7 @@ from typing import Any
 
 import jax
 
+from shapecheck.evaluate.framework_protocol import packages
 from shapecheck.evaluate.probes.constructor_arguments import Construction
 from shapecheck.evaluate.probes.describe_value import describe, is_array, is_size
 from shapecheck.evaluate.probes.recorder import OpenCall, Recorder
@@ -265,7 +266,7 @@ def _is_rebuilt(frame: FrameType | None) -> bool:
         if top in ("jax", "jaxlib"):
             return True
         # Between the constructor and its caller stand our wrapper and the metaclass or generated code.
-        if module != __name__ and top not in ("equinox", "dataclasses", "flax", "chex"):
+        if module != __name__ and top not in ("dataclasses", "chex", *packages()):
             return False
         frame = frame.f_back
     return False

@@ -16,6 +16,7 @@ from typing import Any
 
 import jax
 
+from shapecheck.evaluate.framework_protocol import loaded_frameworks
 from shapecheck.evaluate.jax_internals import (
     begins_trace,
     holds_trace,
@@ -123,6 +124,7 @@ def _is_jitted(frame: FrameType | None) -> bool:
         for inside in () if inspect.isfunction(value) else ("__func__", "func", "method"):
             value = inspect.getattr_static(value, inside, value)
         jitted = jitted or is_jit_wrapper(value, is_method=bool(owners))
+        jitted = jitted or any(each.is_jitted(value) for each in loaded_frameworks())
         if getattr(value, "__code__", None) is frame.f_code:
             return jitted
         value = getattr(value, "__wrapped__", None)

@@ -9,12 +9,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from shapecheck.evaluate import framework_protocol
 from shapecheck.evaluate.compare import comparison_inputs
 from shapecheck.evaluate.compare.array_store import ArrayStore
 from shapecheck.evaluate.compare.collect_stages import StageCollector, TooLargeError
 from shapecheck.evaluate.compare.rename_stages import RenameError
 from shapecheck.evaluate.compare.stage_difference import CollectedRuns, compare_runs
-from shapecheck.evaluate.frameworks import ALL, named_scopes
 from shapecheck.evaluate.inputs import abstract_call
 from shapecheck.evaluate.inputs.attempts import under
 from shapecheck.evaluate.inputs.call_builder import CallBuilder
@@ -34,7 +34,7 @@ from shapecheck.evaluate.probes.recorder import Recorder, Watch
 from shapecheck.evaluate.session.resolve_target import target
 from shapecheck.evaluate.session.target_calls import call_spec
 from shapecheck.evaluate.session.target_errors import describe_refusal
-from shapecheck.evaluate.stages import stage_records
+from shapecheck.evaluate.stages import named_scopes, stage_records
 from shapecheck.evaluate.stages.stage_recorder import StageRecorder
 from shapecheck.model import ComparedRuns, StageRun, Tolerance
 from shapecheck.worker.rpc import ConfiguredExample, EntryPlan
@@ -186,7 +186,7 @@ class _InputRecorder(StageRecorder):
     """Watches a model that computes. What is abstract in its arguments becomes random numbers."""
 
     def __init__(self, show: Callable[[str], str], collecting: StageCollector, seed: int) -> None:
-        super().__init__(ALL, show, runner=collecting.run_stage)
+        super().__init__((framework_protocol.record_stages,), show, runner=collecting.run_stage)
         self._collecting, self._seed = collecting, seed
         self._made: set[int] = set()
         self.given: dict[str, Any] = {}  # what it was called with

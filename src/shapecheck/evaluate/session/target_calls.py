@@ -10,10 +10,10 @@ from typing import Any
 
 import jax
 
-from shapecheck.evaluate.frameworks.multi_transform import wrap_init
+from shapecheck.evaluate.framework_protocol import framework_of, loaded_frameworks, model_classes
 from shapecheck.evaluate.inputs.abstract_call import build
 from shapecheck.evaluate.inputs.call_builder import CallBuilder
-from shapecheck.evaluate.inputs.entries import is_model, model_classes, nnx_class
+from shapecheck.evaluate.inputs.entries import is_model
 from shapecheck.evaluate.inputs.failure_reasons import describe_error, is_own, kind_of
 from shapecheck.evaluate.inputs.nested_arguments import heads
 from shapecheck.evaluate.inputs.runtime_annotations import array_type, is_config
@@ -52,7 +52,8 @@ def call_spec(builder: CallBuilder, target: Any, given: ConfiguredExample, owner
     if is_model(target) or is_model(holder):
         model, method = (target, own or "__call__") if is_model(target) else (holder, target.__func__.__name__)
         _require_method(type(model), method, given.call)
-        changes = isinstance(model, nnx_class() or ()) and not builder.models.has_values
+        framework = framework_of(model)
+        changes = framework is not None and framework.is_mutable and not builder.models.has_values
         model = _abstract(model) if changes else model
         return (
             builder.of_example(replace(given, method=method), model)
@@ -166,7 +167,7 @@ def _abstract(model: Any) -> Any:
 
 
 def is_pair(target: Any) -> bool:
-    """Whether it is what `haiku.transform` and its kin make: `init` and `apply`, functions or several, in a tuple."""
+    """Whether it is what transforms a function: `init` and `apply`, functions or several, in a tuple."""
     return isinstance(target, tuple) and getattr(target, "_fields", ()) == ("init", "apply")
 
 
@@ -178,7 +179,9 @@ def _wrap_apply(pair: Any, init: Any, recorder: Recorder) -> Callable[..., Any]:
     if init:
         raise ExampleError("init is for classes and factories, not for transformed functions")
     if not callable(pair.apply):
-        return wrap_init(pair, recorder.watch)
+        runs = (each.run_template(pair, recorder.watch) for each in loaded_frameworks())
+        if (run := next(filter(None, runs), None)) is not None:
+            return run
     takes = list(inspect.signature(pair.apply).parameters)
     has_state, has_key = takes[:2] == ["params", "state"], "rng" in takes
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from shapecheck.evaluate.frameworks import ALL, named_scopes
+from shapecheck.evaluate import framework_protocol
 from shapecheck.evaluate.inputs.call_builder import CallBuilder
 from shapecheck.evaluate.inputs.construct_models import Models
 from shapecheck.evaluate.inputs.made_integers import DEFAULTS_FIRST
@@ -20,6 +20,7 @@ from shapecheck.evaluate.probes.recorder import Recorder, Watch
 from shapecheck.evaluate.session.resolve_target import NameGoneError, target
 from shapecheck.evaluate.session.target_calls import call_spec, with_batches
 from shapecheck.evaluate.session.target_errors import describe_refusal
+from shapecheck.evaluate.stages import named_scopes
 from shapecheck.evaluate.stages.stage_recorder import StageRecorder
 from shapecheck.model import Evaluation
 from shapecheck.worker.rpc import ConfiguredExample, EntryPlan
@@ -41,7 +42,7 @@ class TemplateSession:
         sizes = settings.get("sizes", {})
         models = Models(recorder, sizes, described, subclasses, self._made, DEFAULTS_FIRST)
         self._builder = CallBuilder(recorder, models)
-        self._stages = StageRecorder(ALL, importer.shown_path)
+        self._stages = StageRecorder((framework_protocol.record_stages,), importer.shown_path)
 
     def evaluate(
         self, given: ConfiguredExample, seconds: float, *, flops: bool

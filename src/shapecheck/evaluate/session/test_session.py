@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 
-from shapecheck.evaluate.global_state import CONFIGURATIONS, write
+from shapecheck.evaluate.global_state import configuration_kinds, write
 from shapecheck.evaluate.inputs.failure_reasons import kind_of
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.recorder import Recorder
@@ -112,7 +112,7 @@ class TestSession:
         calls = self.generaliser.calls()
         stepped = self.steps.count
         # What was called is evaluated again as the test would call it: in its precision, say.
-        write(self.runner.changed, CONFIGURATIONS)
+        write(self.runner.changed, configuration_kinds())
         again = self.generaliser.evaluate()
         touched |= self.recorder.touched
         return TestResult(

@@ -14,6 +14,7 @@ from typing import Any
 
 import jax
 
+from shapecheck.evaluate.framework_protocol import loaded_frameworks
 from shapecheck.evaluate.global_state import GlobalState
 from shapecheck.evaluate.inputs import entries
 from shapecheck.evaluate.inputs.branches import NO_STATICS, Statics, evaluate_others
@@ -294,8 +295,8 @@ class WorkerSession:
             function = function.fget
         if isinstance(function, functools.cached_property):
             function = function.func
-        if type(function).__module__.startswith("equinox.") and owner is not None and not callable(function):
-            function = function.__get__(None, owner)  # before 0.13, methods stand in their class inside a descriptor
+        for framework in loaded_frameworks():
+            function = framework.unwrap_attribute(function, owner)
         if not callable(function):
             kind = type(function).__name__
             function = entries.find_original(function, scope.qualname)

@@ -1,13 +1,12 @@
 """What a factory returns to be called: a function or a model, and what it is called with, parameters first.
 
-Flax's linen and Haiku keep parameters apart from what computes with them: `(model.apply, variables, x)`.
+Some frameworks keep parameters apart from what computes with them: `(model.apply, variables, x)`.
 """
 
 from __future__ import annotations
 
 import inspect
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from shapecheck.evaluate.framework_protocol import framework_of
 from shapecheck.evaluate.inputs import name_hints
 from shapecheck.evaluate.inputs.entries import is_model
 from shapecheck.evaluate.inputs.user_examples import is_switch
@@ -28,15 +28,14 @@ def split_factory_result(
 ) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
     """What computes, the parameters that it has to be given first, and its inputs.
 
-    Sources: https://flax.readthedocs.io/en/stable/api_reference/flax.linen/module.html#flax.linen.Module.bind and
-    https://dm-haiku.readthedocs.io/en/latest/api.html#transformed
+    A transformed function is as https://dm-haiku.readthedocs.io/en/latest/api.html#transformed has it.
     """
     called: Any = made[0]
     args = made[1:]
-    linen: Any = sys.modules.get("flax.linen")
     has_parameters = bool(args) and isinstance(args[0], Mapping)
-    if has_parameters and linen is not None and isinstance(called, linen.Module) and called.scope is None:
-        return called.bind(args[0]), (), args[1:]
+    framework = framework_of(called)
+    if has_parameters and framework is not None and (bound := framework.bind(called, args[0])) is not None:
+        return bound, (), args[1:]
     if has_parameters and getattr(called, "_fields", ()) == ("init", "apply") and callable(called.apply):
         takes = list(inspect.signature(called.apply).parameters)
         first = 2 if takes[:2] == ["params", "state"] else 1

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 
-from shapecheck.evaluate.inputs.entries import module_class, modules_in, nnx_class
+from shapecheck.evaluate.framework_protocol import framework_of, state_index_classes
 from shapecheck.evaluate.probes.describe_value import is_array
 
 
@@ -92,33 +91,18 @@ def is_alike(module: Any, other: Any) -> bool:
 
 
 def is_module(value: Any) -> bool:
-    """Whether `value` is a module of Equinox or of Flax's nnx, which knows its parts."""
-    return isinstance(value, (module_class() or (), nnx_class() or ()))
+    """Whether `value` is a module that knows its parts."""
+    framework = framework_of(value)
+    return framework is not None and framework.has_parts
 
 
 def _parts(root: Any, path: str) -> Iterator[tuple[str, Any]]:
-    equinox, nnx = module_class(), nnx_class()
     if type(root) in (list, tuple, dict):
         pairs = root.items() if isinstance(root, dict) else enumerate(root)
         for key, part in pairs:
             yield from _parts(part, f"{path}[{key!r}]")
-    elif equinox is not None and isinstance(root, equinox):
-        yield from modules_in(root, path, equinox)
-    elif nnx is not None and isinstance(root, nnx):
-        found = [(_join_path(path, steps), part) for steps, part in _graph(root) if isinstance(part, nnx)]
-        yield from sorted(found, key=lambda each: len(each[0]))  # the outer ones first
-
-
-def _graph(root: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    """The nodes of an nnx module, with the steps that lead to them."""
-    nnx: Any = sys.modules["flax.nnx"]
-    yield from nnx.iter_graph(root)
-
-
-def _join_path(path: str, steps: tuple[Any, ...]) -> str:
-    for step in steps:
-        path += f"[{step}]" if isinstance(step, int) else f".{step}"
-    return path.lstrip(".")
+    elif (framework := framework_of(root)) is not None and framework.has_parts:
+        yield from framework.parts(root, path)
 
 
 def parameters(module: Any, whole: Callable[[Any], Any] = lambda tree: tree) -> tuple[int, int]:
@@ -126,17 +110,15 @@ def parameters(module: Any, whole: Callable[[Any], Any] = lambda tree: tree) -> 
 
     `whole` gives the arrays of which those that it holds are slices.
     """
-    nnx: Any = sys.modules.get("flax.nnx")
-    if nnx is not None and isinstance(module, nnx.Module):
-        module = nnx.state(module, nnx.Param)
-    return numbers(whole(module))
+    framework = framework_of(module)
+    return numbers(whole(module if framework is None else framework.parameters(module)))
 
 
 def numbers(tree: Any) -> tuple[int, int]:
     """How many inexact numbers a pytree holds, and their bytes; an array that it holds twice counts once."""
     # The first value of a state, which its index holds, is no parameter.
-    index = getattr(getattr(sys.modules.get("equinox"), "nn", None), "StateIndex", ())
-    found_leaves = jax.tree_util.tree_leaves(tree, is_leaf=lambda value: isinstance(value, index))
+    indices = state_index_classes()
+    found_leaves = jax.tree_util.tree_leaves(tree, is_leaf=lambda value: isinstance(value, indices))
     leaves = {id(leaf): leaf for leaf in found_leaves if is_array(leaf)}
     found = [leaf for leaf in leaves.values() if jax.numpy.issubdtype(leaf.dtype, np.inexact)]
     return sum(leaf.size for leaf in found), sum(leaf.size * leaf.dtype.itemsize for leaf in found)

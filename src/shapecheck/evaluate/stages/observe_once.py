@@ -6,10 +6,11 @@ import contextlib
 import functools
 import sys
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from itertools import chain
 from types import TracebackType
 from typing import Any
 
-from shapecheck.evaluate.inputs.entries import is_plumbing, module_class
+from shapecheck.evaluate.framework_protocol import is_wrapper, pytree_classes
 from shapecheck.evaluate.probes.patch_classes import patch_attribute, subclasses
 from shapecheck.evaluate.probes.recorder import Recorder, Watch
 from shapecheck.evaluate.probes.vmap_axes import VmapFrames, mapped_axes
@@ -17,7 +18,7 @@ from shapecheck.evaluate.stages.stage_memo import StageMemo
 
 
 class RepeatedCalls(Watch):
-    """While it is entered, calls of Equinox modules that repeat earlier ones of the same evaluation run once.
+    """While it is entered, calls of modules that repeat earlier ones of the same evaluation run once.
 
     Two calls are equal only if a claim sees the same in both: also the axes over which JAX maps, be they hidden by
     a `jit` inside, and the sizes that the module's constructor had, though the module may not hold them.
@@ -37,11 +38,11 @@ class RepeatedCalls(Watch):
         self._once.off = self._plain
 
     def __enter__(self) -> RepeatedCalls:
-        base, self._plain = module_class(), False
+        self._plain = False
         with contextlib.ExitStack() as stack:
-            for cls in subclasses(base) if base is not None else ():
+            for cls in chain.from_iterable(map(subclasses, pytree_classes())):
                 call = vars(cls).get("__call__")
-                if call is not None and not getattr(call, "__isabstractmethod__", False) and not is_plumbing(cls):
+                if call is not None and not getattr(call, "__isabstractmethod__", False) and not is_wrapper(cls):
                     stack.enter_context(patch_attribute(cls, "__call__", self._once_each(cls, call)))
             self._entered = stack.pop_all()
         return self

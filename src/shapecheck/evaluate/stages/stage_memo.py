@@ -12,7 +12,6 @@ each time, as the index of a state is, never does.
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -21,6 +20,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from shapecheck.evaluate.framework_protocol import is_state
 from shapecheck.evaluate.inputs.failure_reasons import is_own
 
 Signature = tuple[tuple[tuple[Any, ...], str, bool], ...]
@@ -224,12 +224,6 @@ def _inside(cell: Any) -> Any:
         return cell.cell_contents
     except ValueError:  # not filled yet
         return None
-
-
-def is_state(value: Any) -> bool:
-    """Whether it is a `State` of Equinox's."""
-    equinox: Any = sys.modules.get("equinox")
-    return equinox is not None and isinstance(value, equinox.nn.State)
 
 
 def _has_state(value: Any) -> bool:

@@ -10,7 +10,6 @@ A tap is the identity on arrays, with a function on the host that receives them.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +18,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.custom_batching import custom_vmap
+
+from shapecheck.evaluate.framework_protocol import has_identity, is_state
 
 Arrays = Sequence[Any]  # of JAX, or of NumPy on the host
 
@@ -96,17 +97,6 @@ def _tap_array(array: Any, sink: Sink) -> Any:
 def arrays_in(value: Any) -> list[jax.Array]:
     """The arrays of inexact numbers in a pytree that can be tapped."""
     return [leaf for leaf in jax.tree_util.tree_leaves(value, is_leaf=has_identity) if is_inexact(leaf)]
-
-
-def has_identity(value: Any) -> bool:
-    """Whether it must not be built anew: an object of Flax's nnx, which the program changes in place, or a state."""
-    nnx: Any = sys.modules.get("flax.nnx")
-    return is_state(value) or (nnx is not None and isinstance(value, (nnx.Module, nnx.Variable)))
-
-
-def is_state(value: Any) -> bool:
-    """Whether it is a state of Equinox's, which nobody may look into twice: then it counts as old."""
-    return isinstance(value, getattr(sys.modules.get("equinox.nn"), "State", ()))
 
 
 def _send_concrete(outs: Arrays, ins: Arrays, sink: Sink) -> None:

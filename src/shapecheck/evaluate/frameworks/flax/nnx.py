@@ -7,21 +7,79 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from shapecheck.evaluate.frameworks.field_functions import watching_functions
-from shapecheck.evaluate.inputs.entries import nnx_class
+from shapecheck.evaluate.framework_protocol import Classes
+from shapecheck.evaluate.frameworks.flax import FlaxFramework
 from shapecheck.evaluate.probes.patch_classes import patch_attribute, subclasses
+from shapecheck.evaluate.stages.field_functions import watching_functions
 from shapecheck.evaluate.stages.stage_recorder import StageRecorder
 from shapecheck.evaluate.stages.stage_records import StageStep, arguments, describe_unmapped, short
 
 
+class NnxFramework(FlaxFramework):
+    """Modules are objects of Python, which hold variables and change them when they are called."""
+
+    is_mutable = True
+    has_parts = True
+
+    def identity_classes(self) -> Classes:
+        """Modules and variables."""
+        return self._classes("Module", "Variable")
+
+    def container_classes(self) -> tuple[Classes, Classes]:
+        """`nnx.List` and `nnx.Dict`, where this version of Flax has them."""
+        return self._classes("List"), self._classes("Dict")
+
+    def _classes(self, *names: str) -> Classes:
+        found = (getattr(self.library(), name, None) for name in names)
+        return tuple(each for each in found if each is not None)
+
+    def key_maker(self, annotation: object, name: str) -> type | None:
+        """`nnx.Rngs`, which parameters are annotated with, or named after."""
+        if isinstance(annotation, type) and annotation.__module__.startswith("flax."):
+            return annotation if annotation.__name__ == "Rngs" else None
+        found: type | None = getattr(self.library(), "Rngs", None)
+        return found if name == "rngs" else None
+
+    def parts(self, root: object, path: str) -> Iterable[tuple[str, object]]:
+        """Those among the nodes of its graph."""
+        nnx: Any = self.library()
+        found = [(_join_path(path, steps), part) for steps, part in nnx.iter_graph(root)]
+        modules = [each for each in found if isinstance(each[1], nnx.Module)]
+        return sorted(modules, key=lambda each: len(each[0]))
+
+    def parameters(self, part: object) -> object:
+        """The variables that are a `Param`."""
+        nnx: Any = self.library()
+        return nnx.state(part, nnx.Param)
+
+    def states(self, part: object, value: object) -> Iterable[tuple[str, object]]:
+        """Its other variables, but for keys and what only looks inside."""
+        nnx: Any = self.library()
+        if isinstance(part, nnx.Module):
+            yield "", nnx.state(part, nnx.Not(nnx.Any(nnx.Param, nnx.RngState, nnx.Intermediate)))
+
+    @contextlib.contextmanager
+    def record_stages(self, watch: StageRecorder) -> Iterator[None]:
+        """Calls change what modules hold, so none is left out."""
+        with _record_stages(self, watch):
+            yield
+
+
+FRAMEWORK = NnxFramework("flax.nnx")
+
+
+def _join_path(path: str, steps: tuple[object, ...]) -> str:
+    for step in steps:
+        path += f"[{step}]" if isinstance(step, int) else f".{step}"
+    return path.lstrip(".")
+
+
 @contextlib.contextmanager
-def record_stages(watch: StageRecorder) -> Iterator[None]:
-    """Note the stages of nnx modules in `watch` meanwhile. Calls change what modules hold, so none is left out."""
-    base = nnx_class()
+def _record_stages(framework: NnxFramework, watch: StageRecorder) -> Iterator[None]:
+    base = framework.module_class()
     with contextlib.ExitStack() as stack:
         seen: set[type] = set()
 
@@ -46,7 +104,8 @@ def record_stages(watch: StageRecorder) -> Iterator[None]:
 @contextlib.contextmanager
 def _parameters(watch: StageRecorder) -> Iterator[None]:
     """Meanwhile, a stage that asks one of its parameters for its value gets what the watch gives back."""
-    take, nnx = watch.parameter, sys.modules.get("flax.nnx")
+    nnx: Any
+    take, nnx = watch.parameter, FRAMEWORK.library()
     get = vars(getattr(nnx, "Variable", object)).get("get_value")  # since Flax 0.12
     if take is None or nnx is None or get is None:
         yield
@@ -99,6 +158,6 @@ def _wrap_call(watch: StageRecorder, call: Any) -> Callable[..., Any]:
 
 def _is_sequential(cls: type) -> bool:
     """Whether it is `nnx.Sequential`, or calls its layers as that does."""
-    sequential = getattr(sys.modules.get("flax.nnx"), "Sequential", None)
+    sequential = getattr(FRAMEWORK.library(), "Sequential", None)
     holder = next((each for each in cls.__mro__ if "__call__" in vars(each)), None)
     return sequential is not None and holder is sequential

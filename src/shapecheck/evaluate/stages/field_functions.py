@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
-import sys
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
-from shapecheck.evaluate.frameworks.called_fields import only_called
+from shapecheck.evaluate.framework_protocol import Classes, loaded_frameworks
 from shapecheck.evaluate.probes.describe_value import is_array
+from shapecheck.evaluate.stages.called_fields import only_called
 from shapecheck.evaluate.stages.stage_recorder import StageRecorder
 from shapecheck.evaluate.stages.stage_records import StageStep, arguments, describe_unmapped, function_name
 from shapecheck.model import OtherValue, TreeValue, Value
@@ -114,11 +114,12 @@ def _wrapped_fields(watch: StageRecorder, fields: dict[str, Any], path: str) -> 
 
 
 def _wrap_functions(watch: StageRecorder, value: Any, path: str) -> Any:
-    if type(value) in (list, tuple, *_of_nnx("List")):
+    lists, dicts = _containers()
+    if type(value) in (list, tuple, *lists):
         parts = [_wrap_functions(watch, part, f"{path}[{index}]") for index, part in enumerate(value)]
         made = tuple if type(value) is tuple else list
         return made(parts) if any(a is not b for a, b in zip(parts, value, strict=True)) else value
-    if type(value) in (dict, *_of_nnx("Dict")):
+    if type(value) in (dict, *dicts):
         place = "{}[{!r}]" if type(value) is dict else "{}.{}"
         named = {key: _wrap_functions(watch, part, place.format(path, key)) for key, part in value.items()}
         return named if any(named[key] is not part for key, part in value.items()) else value
@@ -126,14 +127,14 @@ def _wrap_functions(watch: StageRecorder, value: Any, path: str) -> Any:
 
 
 def _may_hold_functions(value: Any) -> bool:
-    return type(value) in (*_CONTAINERS, *_of_nnx("List", "Dict")) or _is_function(value)
+    lists, dicts = _containers()
+    return type(value) in (*_CONTAINERS, *lists, *dicts) or _is_function(value)
 
 
-def _of_nnx(*names: str) -> tuple[type, ...]:
-    """Containers of modules in Flax's nnx, which may hold functions beside them."""
-    nnx: Any = sys.modules.get("flax.nnx")
-    found = (getattr(nnx, name, None) for name in names)
-    return tuple(each for each in found if each is not None)
+def _containers() -> tuple[Classes, Classes]:
+    """The lists and dicts of frameworks, in which modules may hold functions beside others."""
+    found = [each.container_classes() for each in loaded_frameworks()]
+    return tuple(cls for lists, _ in found for cls in lists), tuple(cls for _, dicts in found for cls in dicts)
 
 
 def _is_function(value: Any) -> bool:
