@@ -16,7 +16,7 @@ from shapecheck.commands.check import check
 from shapecheck.config import load
 from shapecheck.incremental import Store
 from shapecheck.model import Report
-from shapecheck.worker import worker_client
+from shapecheck.worker import rpc, worker_client
 
 FILES = {
     "pkg/__init__.py": "",
@@ -373,10 +373,10 @@ def test_only_what_ran_through_the_edited_file_runs_again(project: Path, monkeyp
     asked: list[str] = []
     ask = worker_client.Worker.ask
 
-    def listen(self: worker_client.Worker, operation: str, limit: float, **arguments: object) -> object:
-        if operation in ("run_test", "evaluate"):
-            asked.append(str(arguments["key"]))
-        return ask(self, operation, limit, **arguments)  # type: ignore[arg-type]
+    def listen(self: worker_client.Worker, request: rpc.RequestFor[object], limit: float) -> object:
+        if isinstance(request, rpc.RunTest | rpc.EvaluateEntry):
+            asked.append(request.key)
+        return ask(self, request, limit)
 
     monkeypatch.setattr(worker_client.Worker, "ask", listen)
     first = run()
@@ -407,9 +407,9 @@ def test_what_ended_its_worker_or_took_too_long_is_tried_again_after_an_edit(
     asked: list[str] = []
     ask = worker_client.Worker.ask
 
-    def listen(self: worker_client.Worker, operation: str, limit: float, **arguments: object) -> object:
-        asked.append(str(arguments.get("key")))
-        return ask(self, operation, limit, **arguments)  # type: ignore[arg-type]
+    def listen(self: worker_client.Worker, request: rpc.RequestFor[object], limit: float) -> object:
+        asked.append(str(getattr(request, "key", type(request))))
+        return ask(self, request, limit)
 
     monkeypatch.setattr(worker_client.Worker, "ask", listen)
 
@@ -459,10 +459,10 @@ def test_tests_that_run_again_find_what_the_others_have_set(project: Path, monke
     collected: list[object] = []
     ask = worker_client.Worker.ask
 
-    def listen(self: worker_client.Worker, operation: str, limit: float, **arguments: object) -> object:
-        if operation == "collect_tests":
-            collected.append(arguments["part"])
-        return ask(self, operation, limit, **arguments)  # type: ignore[arg-type]
+    def listen(self: worker_client.Worker, request: rpc.RequestFor[object], limit: float) -> object:
+        if isinstance(request, rpc.CollectTests):
+            collected.append(request.part)
+        return ask(self, request, limit)
 
     monkeypatch.setattr(worker_client.Worker, "ask", listen)
     file.write_text(text.replace("2 * x", "3 * x"))
@@ -499,9 +499,9 @@ def test_what_is_edited_while_it_is_evaluated_is_not_remembered(project: Path, m
     before = file.read_text()
     ask = worker_client.Worker.ask
 
-    def edit(self: worker_client.Worker, operation: str, limit: float, **arguments: object) -> object:
+    def edit(self: worker_client.Worker, request: rpc.RequestFor[object], limit: float) -> object:
         file.write_text(before.replace("(batch, wide)", "(wide, batch, wide)"))
-        return ask(self, operation, limit, **arguments)  # type: ignore[arg-type]
+        return ask(self, request, limit)
 
     kept: list[str] = []
     monkeypatch.setattr(Store, "put", lambda self, slot, text: kept.append(slot))

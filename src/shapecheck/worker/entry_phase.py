@@ -5,14 +5,21 @@ from __future__ import annotations
 import contextlib
 import itertools
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from shapecheck.model import Evaluation, FunctionKey, Point, is_test_file
 from shapecheck.worker.result_cache import EntryRecord
-from shapecheck.worker.rpc import EntryPlan, ModulePlan
+from shapecheck.worker.rpc import (
+    AskImportEffects,
+    EntryPlan,
+    EvaluateEntry,
+    ImportModule,
+    ListEntries,
+    ListFiles,
+    ModulePlan,
+)
 from shapecheck.worker.run_state import RunState, Trouble
-from shapecheck.worker.worker_client import Worker, WorkerEndedError
+from shapecheck.worker.worker_client import RequestTimeoutError, Worker, WorkerEndedError
 
 _USERS = ("example", "config", "script")  # what the user asked for is never cut
 _LEAST = 2.0  # seconds that an entry, or an import, gets which is begun at all
@@ -71,13 +78,13 @@ class EntryPhase:
         for plan in sorted(to_import, key=lambda each: is_test_file(each.path)):
             if plan.file not in conduct.culprits and not self._import(worker, plan):
                 return False
-        entries = worker.ask("list_entries", conduct.timeout)
-        imported = worker.ask("import_facts", conduct.timeout)
+        entries = worker.ask(ListEntries(), conduct.timeout).entries
+        imported = worker.ask(AskImportEffects(), conduct.timeout)
         with conduct.lock:
             if self.entries is None:
                 if conduct.memory is not None:
                     conduct.memory.note_imports("entries", imported)
-                self.entries = tuple(entries)
+                self.entries = entries
                 conduct.total = max(conduct.total, conduct.steps + len(self.entries))
         return True
 
@@ -89,20 +96,25 @@ class EntryPhase:
             with conduct.lock:
                 conduct.step(f"importing {plan.name}")
                 if left <= 0:
-                    self._note_loaded(plan, {"error": _CUT, "kind": "cut"})
+                    self._note_unloaded(plan, "", _CUT)
                     return True
             limit = min(limit, max(left, _LEAST))
         try:
-            answer = worker.ask("load_module", limit, path=plan.path)
+            answer = worker.ask(ImportModule(path=plan.path), limit)
+        except RequestTimeoutError as error:
+            with conduct.lock:
+                self._note_unloaded(plan, *(("", _CUT) if limit < conduct.timeout else ("SC304", error.reason)))
+            return True
         except WorkerEndedError as error:
             with conduct.lock:
                 late = anew and limit < conduct.timeout and time.monotonic() > self.deadline
                 conduct.blame(error.executing or plan.path, plan, _CUT if late else error.reason)
             return False
-        if limit < conduct.timeout and answer.get("kind") == "timeout":
-            answer = {"error": _CUT, "kind": "cut"}
         with conduct.lock:
-            self._note_loaded(plan, answer)
+            if answer.error:
+                self._note_unloaded(plan, "SC303", answer.error, answer.line)
+            else:
+                self._note_loaded(plan, answer.evaluation)
         return True
 
     def count_remaining(self) -> int:
@@ -150,16 +162,17 @@ class EntryPhase:
         """Evaluate one entry."""
         entry = (self.entries or ())[task]
         left = self.conduct.timeout if entry.origin in _USERS else max(self.deadline - time.monotonic(), _LEAST)
-        answer = worker.ask("evaluate", self.conduct.timeout, key=entry.key, seconds=left)
+        try:
+            answer = worker.ask(EvaluateEntry(key=entry.key, seconds=left), self.conduct.timeout)
+        except RequestTimeoutError as error:
+            with self.conduct.lock:
+                self._note_stopped(task, error.reason, repeats=True, touched=error.touched)
+            return
         with self.conduct.lock:
-            if isinstance(answer, Mapping):
-                self._note_stopped(task, str(answer["error"]), repeats=True, touched=answer.get("touched"))
-            else:
-                runs, touched = answer
-                self.conduct.result.touched.update(touched)
-                if self.conduct.memory is not None:
-                    self.conduct.memory.store_entry(entry, (runs, touched, ""))
-                self._accept(task, runs)
+            self.conduct.result.touched.update(answer.touched)
+            if self.conduct.memory is not None:
+                self.conduct.memory.store_entry(entry, (answer.runs, answer.touched, ""))
+            self._accept(task, answer.runs)
 
     def on_worker_end(self, task: int, error: WorkerEndedError) -> None:
         """An entry ended the worker."""
@@ -167,21 +180,20 @@ class EntryPhase:
 
     def finish(self, worker: Worker) -> None:
         """Ask what it had loaded."""
-        with contextlib.suppress(WorkerEndedError):
-            files = worker.ask("files", self.conduct.timeout)
+        with contextlib.suppress(WorkerEndedError, RequestTimeoutError):
+            files = worker.ask(ListFiles(), self.conduct.timeout)
             with self.conduct.lock:
                 self.conduct.saw(files)
 
-    def _note_loaded(self, plan: ModulePlan, answer: Mapping[str, Any]) -> None:
-        if plan.path in self.loaded:
-            return
+    def _note_loaded(self, plan: ModulePlan, evaluation: Evaluation | None) -> None:
+        if plan.path not in self.loaded and evaluation is not None:
+            self.modules[plan.path] = (evaluation,)
         self.loaded.add(plan.path)
-        if "error" in answer:
-            code = {"timeout": "SC304", "cut": ""}.get(str(answer.get("kind")), "SC303")
-            line = int(answer.get("line", 1))
-            self.conduct.result.troubles.append(Trouble(code, plan.path, line, plan.name, str(answer["error"])))
-        elif answer["evaluation"] is not None:
-            self.modules[plan.path] = (answer["evaluation"],)
+
+    def _note_unloaded(self, plan: ModulePlan, code: str, reason: str, line: int = 1) -> None:
+        if plan.path not in self.loaded:
+            self.conduct.result.troubles.append(Trouble(code, plan.path, line, plan.name, reason))
+        self.loaded.add(plan.path)
 
     def _is_needless(self, entry: EntryPlan) -> bool:
         """Whether a more trusted entry has shown all: with free sizes, along each path."""

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Protocol, TypeVar
 
-from shapecheck.worker.worker_client import Worker, WorkerEndedError, WorkerError
+from shapecheck.worker.worker_client import RequestTimeoutError, Worker, WorkerEndedError, WorkerError
 
 _PATIENCE = 2  # processes that may end while they are made ready, before that is taken for a rule
 
@@ -103,7 +103,7 @@ class WorkerPool:
                 try:
                     if not phase.prepare(current):
                         continue
-                except WorkerEndedError as error:  # not by the user's code
+                except (WorkerEndedError, RequestTimeoutError) as error:  # not by the user's code
                     failures += 1
                     if failures > _PATIENCE:
                         raise WorkerError(f"the worker {error.reason} again and again\n{error.tail}") from error

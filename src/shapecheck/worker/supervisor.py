@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from shapecheck.worker.entry_phase import EntryPhase, Scopes
 from shapecheck.worker.pool import Spare, WorkerPool
 from shapecheck.worker.result_cache import CachedCollection, ResultCache
-from shapecheck.worker.rpc import ModulePlan
+from shapecheck.worker.rpc import ModulePlan, WorkerSettings
 from shapecheck.worker.run_state import Progress, RunResult, RunState, Trouble
 from shapecheck.worker.test_phase import TestPhase
 from shapecheck.worker.worker_client import Worker, WorkerEndedError, WorkerError
@@ -41,7 +41,7 @@ class Supervisor:
         self,
         plans: Sequence[ModulePlan],
         to_import: Sequence[str],
-        settings: Mapping[str, Any],
+        settings: WorkerSettings,
         *,
         limits: Limits,
         cwd: Path,

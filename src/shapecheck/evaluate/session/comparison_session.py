@@ -36,8 +36,8 @@ from shapecheck.evaluate.session.target_calls import call_spec
 from shapecheck.evaluate.session.target_errors import describe_refusal
 from shapecheck.evaluate.stages import named_scopes, stage_records
 from shapecheck.evaluate.stages.stage_recorder import StageRecorder
-from shapecheck.model import ComparedRuns, StageRun, Tolerance
-from shapecheck.worker.rpc import ConfiguredExample, EntryPlan
+from shapecheck.model import StageRun, Tolerance
+from shapecheck.worker.rpc import CollectedModel, ComparisonResult, ConfiguredExample, EntryPlan, WorkerSettings
 
 _USERS = (CannotSynthesiseError, UnknownSizeError, ExampleError)
 BuildCall = Callable[[CallBuilder], CallSpec]
@@ -50,7 +50,7 @@ class ComparisonSession:
         self,
         importer: PlanImporter,
         recorder: Recorder,
-        settings: Mapping[str, Any],
+        settings: WorkerSettings,
         described: Callable[[Any], Descriptions],
         subclasses: Callable[[type], Sequence[type]],
     ) -> None:
@@ -59,8 +59,8 @@ class ComparisonSession:
         self._made = InventedSizes()
 
     def collect(
-        self, given: ConfiguredExample, seconds: float, *, batch: str, file: str, other: str, seed: int
-    ) -> dict[str, Any]:
+        self, *, given: ConfiguredExample, seconds: float, batch: str, file: str, other: str, seed: int
+    ) -> CollectedModel:
         """Run what `given` calls, and keep what its stages give in `file`.
 
         Inputs may be those in the file `batch`, if there is one, or be kept in the `other` file.
@@ -91,22 +91,22 @@ class ComparisonSession:
 
             trial, axes = self._trial(build_call, given.call, seconds)
             made = self._run_with_values(build_call, trial, axes, watch, seed)
-            return {
-                "ran": collecting.runs(),
-                "inputs": comparison_inputs.passed_on(watch.given, keeping),
-                "made": dict(made.chosen),
-                "invented": _describe_arguments(watch.invented_arguments()),
-                "given": _describe_arguments(watch.given.items(), made=False),
-                "own": given.borrowed_invented and not watch.was_given(given.borrowed),
-            }
+            return CollectedModel(
+                runs=collecting.runs(),
+                inputs=comparison_inputs.passed_on(watch.given, keeping),
+                made=dict(made.chosen),
+                invented=_describe_arguments(watch.invented_arguments()),
+                given=_describe_arguments(watch.given.items(), made=False),
+                own=given.borrowed_invented and not watch.was_given(given.borrowed),
+            )
         except (*_USERS, TooLargeError) as error:
-            return {
-                **describe_refusal(error, called, owner),
-                "made": dict(self._made.chosen),
-                "places": dict(self._made.places),
-                "invented": _describe_arguments(watch.invented_arguments()),
-                "given": _describe_arguments(watch.given.items(), made=False),
-            }
+            return CollectedModel(
+                refusal=describe_refusal(error, called, owner),
+                made=dict(self._made.chosen),
+                places=dict(self._made.places),
+                invented=_describe_arguments(watch.invented_arguments()),
+                given=_describe_arguments(watch.given.items(), made=False),
+            )
         finally:
             keeping.close()
             self._recorder.watch = Watch()
@@ -119,12 +119,13 @@ class ComparisonSession:
         files: tuple[str, str],
         rules: Mapping[str, str],
         tolerance: Tolerance,
-    ) -> ComparedRuns | dict[str, str]:
+    ) -> ComparisonResult:
         """Compare the runs of two models, whose arrays are in `files`."""
         try:
-            return compare_runs(CollectedRuns(a, files[0]), CollectedRuns(b, files[1]), rules, tolerance)
+            found = compare_runs(CollectedRuns(a, files[0]), CollectedRuns(b, files[1]), rules, tolerance)
         except RenameError as error:
-            return {"error": f"--map {error}"}
+            return ComparisonResult(error=f"--map {error}")
+        return ComparisonResult(found=found)
 
     def _run_with_values(
         self, making: BuildCall, trial: Trial | None, axes: Sequence[str], watch: _InputRecorder, seed: int
@@ -164,8 +165,8 @@ class ComparisonSession:
             return None, ()  # with values it may be otherwise; and else that is reported
 
     def _call_builder(self, build: Callable[[LazyCall], Any] | None = None) -> CallBuilder:
-        self._made = made = InventedSizes(**self._settings.get("made", {}))
-        sizes = self._settings.get("sizes", {})
+        self._made = made = InventedSizes(self._settings.made.get("integers", {}), self._settings.made.get("dims", {}))
+        sizes = self._settings.sizes
         models = Models(self._recorder, sizes, self._described, self._subclasses, made, DEFAULTS_FIRST, build)
         return CallBuilder(self._recorder, models)
 
@@ -176,8 +177,8 @@ class ComparisonSession:
         return f"{type(error).__name__}: {failure.message}{at}{remedy}"
 
 
-def _describe_arguments(arguments: Iterable[tuple[str, Any]], *, made: bool = True) -> list[str]:
-    return list(
+def _describe_arguments(arguments: Iterable[tuple[str, Any]], *, made: bool = True) -> tuple[str, ...]:
+    return tuple(
         filter(None, (comparison_inputs.describe_argument(name, value, made=made) for name, value in arguments))
     )
 

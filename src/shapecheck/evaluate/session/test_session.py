@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import jax
 
@@ -18,7 +18,7 @@ from shapecheck.evaluate.probes.tolerate_concrete import Steps
 from shapecheck.evaluate.suites.generalise import Generaliser
 from shapecheck.evaluate.suites.read_only_disk import read_only
 from shapecheck.evaluate.suites.scratch_folder import playground
-from shapecheck.worker.rpc import TestFiles, TestLimits, TestPlan, TestResult
+from shapecheck.worker.rpc import CollectedTests, ImportEffects, TestFiles, TestLimits, TestPlan, TestResult
 
 if TYPE_CHECKING:
     import pytest
@@ -41,14 +41,14 @@ class TestSession:
         scratch: str,
         limits: TestLimits,
         part: TestFiles | None,
-        serve: Callable[[Mapping[str, Any]], None],
-    ) -> dict[str, Any]:
+        serve: Callable[[CollectedTests], None],
+    ) -> CollectedTests:
         """Collect (only a part), and `serve` from inside pytest's run; else the answer is an error."""
         try:
             from shapecheck.evaluate.suites import collect_tests, jax_settings  # noqa: PLC0415
             from shapecheck.evaluate.suites.run_test import TestRunner  # noqa: PLC0415
         except ImportError as error:
-            return {"error": f"pytest cannot be imported: {error}"}
+            return CollectedTests(error=f"pytest cannot be imported: {error}")
         self.runner = TestRunner(self.recorder, self.steps, limits.test, self.importer.global_state)
         self._activate(tests)
         home = os.getcwd()
@@ -66,24 +66,30 @@ class TestSession:
             self.importer.ran |= {each for each in self.recorder.touched if each[1]}  # in hooks of conftest files
             jax_settings.put_back(part.settings if part is not None else {})
             left = jax_settings.changed_settings(before)
-            found = {"tests": tuple(self.plans.values()), "problems": tuple(problems)}
-            serve({**found, "settings": left, "ran": self.import_functions(), "whole": whole})
+            serve(
+                CollectedTests(
+                    tests=tuple(self.plans.values()),
+                    problems=tuple(problems),
+                    whole=whole,
+                    effects=ImportEffects(ran=self.import_functions(), settings=left),
+                )
+            )
 
         try:
             only = None if part is None else part.files
             collected = collect_tests.collect(tests, scratch, limits, only, self.importer.global_state, ready)
         except collect_tests.CollectionError as error:
-            return {"error": str(error)}
+            return CollectedTests(error=str(error))
         finally:
             os.chdir(home)
-        return {"tests": (), "problems": tuple(collected.problems), "whole": collected.whole}
+        return CollectedTests(problems=tuple(collected.problems), whole=collected.whole)
 
     def import_functions(self) -> tuple[tuple[str, str], ...]:
         """The functions that ran on import, by path and name."""
         scopes = {plan.path: plan.scopes for plan in self.importer.plans.values()}
         return tuple(sorted({(path, scopes[path][scope].qualname) for path, scope in self.importer.ran}))
 
-    def run_test(self, key: str) -> TestResult:
+    def run_test(self, *, key: str) -> TestResult:
         """Run one collected test, in a folder where it can leave what it likes."""
         plan = self.plans.get(key)
         if plan is None:

@@ -7,91 +7,112 @@ import queue
 import sys
 import threading
 import traceback
-from collections.abc import Iterator, Mapping
-from typing import Any, BinaryIO
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, BinaryIO
 
 from shapecheck.evaluate.limits import TimeLimitError, time_limit
 from shapecheck.evaluate.session.standard_streams import keep_pipes
-from shapecheck.worker.rpc import dump, load
+from shapecheck.worker.rpc import (
+    Answer,
+    Bug,
+    Request,
+    Send,
+    Serve,
+    StartRefusal,
+    Startup,
+    TimedOut,
+    TimedRequest,
+    WorkerMessage,
+    dump,
+    load,
+)
+
+if TYPE_CHECKING:
+    from shapecheck.evaluate.session.worker_session import WorkerSession
 
 
 def main() -> None:
     """Serve the parent until it closes the pipe."""
     replies, commands = keep_pipes()
-    inbox: queue.Queue[Any] = queue.Queue()
+    inbox: queue.Queue[object] = queue.Queue()
     threading.Thread(target=_listen, args=(commands, inbox), daemon=True).start()
-    plan = inbox.get()
+    opening = inbox.get()
 
-    def send(message: Mapping[str, Any]) -> None:
+    def send(message: WorkerMessage) -> None:
         replies.write(dump(message).encode() + b"\n")
         replies.flush()
 
-    _limit_memory(plan["settings"].get("memory", 0))
-
-    def serve(end: str = "") -> None:
-        """Answer commands, until the one that is named `end`."""
-        while (command := inbox.get())["op"] != end:
+    def serve(end: type[Request] | None = None) -> None:
+        """Answer calls, until one whose request is of the class `end`."""
+        while True:
+            call = inbox.get()
             try:
-                answer = _serve(session, command)
+                if not isinstance(call, TimedRequest):
+                    raise TypeError(f"the parent sent {call!r}, which is no call")
+                if end is not None and isinstance(call.request, end):
+                    return
+                reply = _reply_to(session, call)
             except Exception:  # our own bug: the parent shows it as one
-                send({"event": "bug", "text": traceback.format_exc()})
+                send(Bug(text=traceback.format_exc()))
                 os._exit(1)
-            send({"result": answer})
+            send(Answer(reply=reply))
 
-    session = _start(plan, send, serve)
-    if session is None:
+    if not isinstance(opening, Startup):
+        send(Bug(text=f"the parent began with {opening!r}"))
         return
-    send({"event": "hello", **session.versions()})
+    _limit_memory(opening.settings.memory)
+    found = _start(opening, send, serve)
+    if isinstance(found, StartRefusal):
+        send(found)
+        return
+    session = found
+    send(session.ready())
     serve()
 
 
-def _serve(session: Any, command: dict[str, Any]) -> Any:
-    operation = command.pop("op")
-    limit = command.pop("limit")
+def _reply_to(session: WorkerSession, call: TimedRequest) -> object:
     try:
-        with time_limit(limit):
-            return getattr(session, operation)(**command)
+        with time_limit(call.limit):
+            return session.answer(call.request)
     except TimeLimitError:
         touched = tuple(sorted(session.recorder.touched))
-        return {"error": f"took longer than {limit:g} s (--timeout)", "kind": "timeout", "touched": touched}
+        return TimedOut(reason=f"took longer than {call.limit:g} s (--timeout)", touched=touched)
 
 
-def _start(plan: Mapping[str, Any], send: Any, serve: Any) -> Any:
+def _start(opening: Startup, send: Send, serve: Serve) -> WorkerSession | StartRefusal:
     """Import JAX (through the hook, in case JAX's friends are what is checked) and open the session."""
     try:
         import jax  # noqa: F401
     except ImportError as error:
-        send({"event": "refused", "reason": f"JAX cannot be imported there ({error})"})
-        return None
+        return StartRefusal(reason=f"JAX cannot be imported there ({error})")
     try:
         from jax import export  # noqa: F401
     except ImportError as error:
         # JAX 0.5.0 needs absl for this, and does not say so in its requirements.
         hint = f"jax.export cannot be imported there ({error}); `pip install absl-py` may be what it lacks"
-        send({"event": "refused", "reason": hint})
-        return None
+        return StartRefusal(reason=hint)
     from shapecheck.evaluate.session.worker_session import TooOldError, WorkerSession
 
     try:
-        return WorkerSession(plan["plans"], plan["settings"], plan["culprits"], send, serve)
+        return WorkerSession(opening, send, serve)
     except TooOldError as error:
-        send({"event": "refused", "reason": str(error)})
-        return None
+        return StartRefusal(reason=str(error))
 
 
-def _listen(commands: BinaryIO, inbox: queue.Queue[Any]) -> None:
+def _listen(commands: BinaryIO, inbox: queue.Queue[object]) -> None:
     for message in _messages(commands):
         inbox.put(message)
     # The parent is gone: nobody wants an answer, whatever the user's code is doing.
     os._exit(0)
 
 
-def _messages(commands: BinaryIO) -> Iterator[Any]:
+def _messages(commands: BinaryIO) -> Iterator[object]:
+    """What the parent sends; in place of what nobody can read, the error that says so."""
     for line in commands:
         try:
             yield load(line)
-        except ValueError:
-            traceback.print_exc()
+        except (ValueError, TypeError) as error:
+            yield error
 
 
 def _limit_memory(gibibytes: float) -> None:
