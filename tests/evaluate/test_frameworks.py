@@ -81,7 +81,7 @@ import contextlib
 import functools
 
 from shapecheck.evaluate.framework_protocol import Framework
-from shapecheck.evaluate.probes.patch_classes import patch_attribute, subclasses
+from shapecheck.evaluate.probes.monkeypatch import patch_attribute, subclasses
 from shapecheck.evaluate.stages.stage_records import StageStep, arguments, describe_unmapped, short
 
 

@@ -8,6 +8,7 @@ it, a claim without the reading that has the mapped axes in front), and nothing 
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -49,6 +50,17 @@ _TRACING = "_src/interpreters/partial_eval.py"
 _JITTING = "_src/pjit.py"
 _CALLING_BACK = "_src/callback.py"  # JAX's own side of a callback: it, too, runs Python
 _PRIVATE = "jax._src."
+CALLBACK_LOGGER = "jax._src.callback"
+"""Where JAX logs what a callback on the host raises."""
+_ARRAY_METHODS = ".array_methods"
+_OPERATORS = {"sub": "subtract", "mul": "multiply", "truediv": "divide"}
+_WRAPPERS = re.compile(
+    r"^_|^<|reraise|result_paths|wrapper|wrapped|deferring|cache_miss|fun$|^meth$|^op$|^inner$|^bind|^call"
+)
+# Its words where it needs a value, or a size, that is not known: the classes of symbolic sizes and of tracers.
+VALUE_WORDS = re.compile(
+    r"_DimExpr|symbolic dim|InconclusiveDimension|dimension expression|Tracer|traced|abstract", re.IGNORECASE
+)
 _MACHINERY = ("jax._src.interpreters.", "jax._src.pjit", "jax._src.linear_util", "jax._src.profiler", "jax._src.core")
 
 
@@ -102,6 +114,18 @@ def calls_back(frame: FrameType) -> bool:
 def is_machinery(module: str) -> bool:
     """Whether a module of this name only carries out what another function of JAX was asked for."""
     return module.startswith(_MACHINERY)
+
+
+def public_name(module: str, function: str) -> str:
+    """What the user called, by which a function of a module of JAX runs; "" if it only passes a call on.
+
+    To methods and operators of arrays `op` and `meth` lead, `x - y` to `_operator_sub`; `jax.vmap` and
+    `jax.value_and_grad` return wrappers `vmap_f` and `value_and_grad_f`.
+    """
+    if module.endswith(_ARRAY_METHODS):
+        function = function.removeprefix("_operator_").removeprefix("_")
+        function = _OPERATORS.get(function, function)
+    return "" if _WRAPPERS.search(function) else function.removesuffix("_f")
 
 
 def is_private(module: str) -> bool:

@@ -73,7 +73,7 @@ class ReloadedFunctions:
             if code.co_name == function.__name__ and _is_same(
                 own or function.__code__, self._plain[code], indented=own is None
             ):
-                function.__code__ = code
+                function.__code__ = code  # monkeypatch: as the reloader itself does it
                 return
 
 

@@ -72,4 +72,4 @@ def _watch_main(session: CheckSession) -> None:
         exec(session.code(source, path_name, names), names)  # noqa: S102 - the program itself
         return names
 
-    runpy.run_path = run_path_with_probes
+    runpy.run_path = run_path_with_probes  # monkeypatch: `multiprocessing` runs the script by it

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from types import FrameType, TracebackType
 from typing import Any, Protocol
 
+from shapecheck.evaluate.jax_internals import CALLBACK_LOGGER
 from shapecheck.runtime.errors import NonFinite
 
 _OURS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
@@ -19,7 +20,7 @@ _OURS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 def no_other_record() -> None:
     """JAX logs whatever a callback raises: of what is reported already, once is enough."""
-    logging.getLogger("jax._src.callback").addFilter(_is_others)
+    logging.getLogger(CALLBACK_LOGGER).addFilter(_is_others)
 
 
 def _is_others(record: logging.LogRecord) -> bool:
@@ -51,6 +52,7 @@ class ErrorReporter:
     def watch(self, *, debug: bool) -> None:
         """Show what nobody catches, in whichever thread; with `debug`, open the debugger there."""
         self._debug = debug
+        # monkeypatch: these are Python's own places for it
         sys.excepthook = self._show
         threading.excepthook = self._show_in_thread
 

@@ -251,7 +251,7 @@ class FirstFinder(list[Any]):
 
 
 def install(finder: Finder) -> None:
-    """Let `finder` find all modules from now on."""
+    """Let `finder` find all modules from now on. The list itself is a monkeypatch: it keeps the finder the first."""
     if isinstance(sys.meta_path, FirstFinder):
         sys.meta_path.insert(0, finder)
     else:
@@ -274,7 +274,7 @@ _compiling = threading.RLock()
 
 @contextlib.contextmanager
 def _compile_as(path: str, tree: ast.Module) -> Iterator[None]:
-    """Meanwhile, who parses the file at `path` gets `tree`: the one thing that all import hooks have in common."""
+    """A monkeypatch: meanwhile, who parses the file at `path` gets `tree`. All import hooks have that in common."""
     compile_ = builtins.compile
     thread = threading.get_ident()
 

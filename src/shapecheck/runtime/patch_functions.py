@@ -49,7 +49,7 @@ class PatchedFunctions:
             self._exchange(codes)
 
     def undo(self) -> None:
-        """Give all functions their own code back."""
+        """Give all functions their own code back: the end of the monkeypatch."""
         for function, code in self._before:
             function.__code__ = code
         for variables, names in reversed(self._names):
@@ -95,7 +95,7 @@ class PatchedFunctions:
             new = codes.get(os.path.realpath(own.co_filename), {}).get((own.co_name, own.co_firstlineno))
             if new is not None and new.co_freevars == own.co_freevars:
                 self._before.append((function, own))
-                function.__code__ = new
+                function.__code__ = new  # monkeypatch: whoever imported the function by its name has it, too
 
 
 def _inside(code: CodeType) -> Iterator[tuple[_Key, CodeType]]:

@@ -11,7 +11,7 @@ from typing import Any
 import jax
 
 from shapecheck.evaluate.framework_protocol import Classes, Framework, is_state
-from shapecheck.evaluate.probes.patch_classes import patch_attribute, subclasses
+from shapecheck.evaluate.probes.monkeypatch import patch_attribute, subclasses
 from shapecheck.evaluate.stages.field_functions import watched_functions
 from shapecheck.evaluate.stages.jax_transforms import fresh_traces
 from shapecheck.evaluate.stages.stage_recorder import StageRecorder
@@ -100,7 +100,7 @@ def _record_stages(framework: EquinoxFramework, watch: StageRecorder) -> Iterato
         seen: set[type] = set()
 
         def change(cls: type) -> None:
-            """Change a class and those that it inherits from: a program defines some while it runs."""
+            """The monkeypatch of a class and those that it inherits from: a program defines some while it runs."""
             for each in cls.__mro__:
                 if each not in seen and issubclass(each, base or ()):
                     seen.add(each)

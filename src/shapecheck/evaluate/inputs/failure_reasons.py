@@ -18,7 +18,7 @@ import jax
 
 from shapecheck.evaluate.framework_protocol import loaded_frameworks, packages
 from shapecheck.evaluate.inputs.size_assignment import UnknownSizeError
-from shapecheck.evaluate.jax_internals import is_machinery
+from shapecheck.evaluate.jax_internals import VALUE_WORDS, is_machinery, public_name
 from shapecheck.evaluate.limits import ReadOnlyError, TimeLimitError
 from shapecheck.evaluate.probes.describe_value import describe, is_array
 from shapecheck.evaluate.probes.recorder import Recorder
@@ -30,9 +30,6 @@ _SHAPE_WORDS = re.compile(
     r"incompatible types for matmul|operand \d|got \d+ and \d+|must (?:be|have) equal|divide evenly|too many indices|"
     r"unpack",
     re.IGNORECASE,
-)
-_VALUE_WORDS = re.compile(
-    r"_DimExpr|symbolic dim|InconclusiveDimension|dimension expression|Tracer|traced|abstract", re.I
 )
 # Devices, and how arrays lie on them: what the machine has, and what arrays that somebody else gives would bring along.
 _DEVICES = re.compile(
@@ -47,13 +44,9 @@ _PLACEMENT = re.compile(
 )
 _TRACER = re.compile(r"\b\w*Tracer\b")
 _TRACED = re.compile(r"traced array with shape (\S+?)\.?(?:\s|$)")
-_WRAPPERS = re.compile(
-    r"^_|^<|reraise|result_paths|wrapper|wrapped|deferring|cache_miss|fun$|^meth$|^op$|^inner$|^bind|^call"
-)
 _ARRAY_LIBRARIES = ("jax", "jaxlib", "numpy")
 _RECURSION = 20  # turns of a function that recurs; others stand in a traceback a few times at most
 _CALLING = frozenset({"invoke", "call", "called", "run", "traced", "force", "under", "initialise"})
-_OPERATORS = {"sub": "subtract", "mul": "multiply", "truediv": "divide"}
 _REMEDIES = {
     "MemoryError": " (--memory sets the limit)",
     "SystemExit": ' (guard what shall not run on import with `if __name__ == "__main__":`)',
@@ -154,7 +147,7 @@ def _kind(error: BaseException, frames: list[tuple[FrameType, int]], paths: Mapp
         return "value"
     if "PRNG key" in message_of(error):  # what is no key has no shape that could be wrong
         return "other"
-    if name in _VALUE_TYPES or (_VALUE_WORDS.search(message) and not _SHAPE_WORDS.search(_first_line(error))):
+    if name in _VALUE_TYPES or (VALUE_WORDS.search(message) and not _SHAPE_WORDS.search(_first_line(error))):
         return "value"
     if not isinstance(error, (TypeError, ValueError, IndexError)) and name != "EinopsError":
         return "other"
@@ -237,13 +230,9 @@ def _operation(frames: list[tuple[FrameType, int]], user: FrameType, message: st
         layers = tuple(each.layers for each in loaded_frameworks() if each.layers)
         if module.startswith(layers) and name == "__call__":
             return type(callee.f_locals.get("self")).__name__
-        if module.endswith(
-            ".array_methods"
-        ):  # methods and operators of arrays: `op` and `meth` lead to `_operator_sub`
-            name = name.removeprefix("_operator_").removeprefix("_")
-            name = _OPERATORS.get(name, name)
-        if _is_library(module.split(".", 1)[0]) and not _WRAPPERS.search(name):
-            return name.removesuffix("_f")  # the wrappers that `jax.vmap` and `jax.value_and_grad` return
+        public = public_name(module, name)
+        if _is_library(module.split(".", 1)[0]) and public:
+            return public
     return named.group(1) if named else ""
 
 

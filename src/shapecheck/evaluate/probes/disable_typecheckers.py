@@ -53,6 +53,7 @@ def _install_no_hook(*args: Any, **kwargs: Any) -> None:
 
 
 def _replace(module: ModuleType, name: str, value: Any) -> None:
+    """A monkeypatch for good: what decorates, or hooks in, while the user's modules are imported, does so no more."""
     setattr(module, name, value)
 
 

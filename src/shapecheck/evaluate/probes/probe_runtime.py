@@ -183,7 +183,7 @@ class ModuleProbe:
                 self._fields(scope, outer, result if name == "__new__" else first, sys._getframe(1))
                 return result
 
-            setattr(cls, name, construct)
+            setattr(cls, name, construct)  # monkeypatch: subclasses, too, construct by it
             self._constants(scope, outer, cls, sys._getframe(1))
             return cls
 

@@ -88,7 +88,7 @@ def watching_functions(watch: StageRecorder, module: Any, known: Collection[str]
     own = vars(module)
     changed = _functions_of(watch, module, known)
     before = {name: own[name] for name in changed}
-    own.update(changed)
+    own.update(changed)  # monkeypatch: the module changes itself, so that no copy of it will do
     try:
         yield
     finally:

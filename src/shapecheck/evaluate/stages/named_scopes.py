@@ -40,7 +40,7 @@ def record_stages(watch: StageRecorder) -> Iterator[None]:
     def named_scope(name: str) -> Any:
         return _RecordedScope(watch, original, name)
 
-    jax.named_scope = named_scope
+    jax.named_scope = named_scope  # monkeypatch: JAX tells nobody of its scopes
     try:
         yield
     finally:

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from shapecheck.evaluate.framework_protocol import is_wrapper, pytree_classes
-from shapecheck.evaluate.probes.patch_classes import patch_attribute, subclasses
+from shapecheck.evaluate.probes.monkeypatch import patch_attribute, subclasses
 from shapecheck.evaluate.probes.recorder import Recorder, Watch
 from shapecheck.evaluate.probes.vmap_axes import VmapFrames, mapped_axes
 from shapecheck.evaluate.stages.stage_memo import StageMemo
@@ -43,6 +43,7 @@ class RepeatedCalls(Watch):
             for cls in chain.from_iterable(map(subclasses, pytree_classes())):
                 call = vars(cls).get("__call__")
                 if call is not None and not getattr(call, "__isabstractmethod__", False) and not is_wrapper(cls):
+                    # monkeypatch: a class has no hook for its calls
                     stack.enter_context(patch_attribute(cls, "__call__", self._once_each(cls, call)))
             self._entered = stack.pop_all()
         return self

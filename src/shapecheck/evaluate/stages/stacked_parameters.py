@@ -57,7 +57,7 @@ class StackedParameters:
             watched = self._is_mine() and callable(f) and xs is not None
             return original(self._body(f, xs) if watched else f, init, xs, *args, **kwargs)
 
-        names = list(_names_of(original))
+        names = list(_names_of(original))  # monkeypatch: inside of the body, nothing tells whose slices there are
         for module, name in names:
             setattr(module, name, scan)
         try:

@@ -17,7 +17,7 @@ import jax
 
 from shapecheck.evaluate.framework_protocol import Function
 from shapecheck.evaluate.frameworks.flax import FlaxFramework
-from shapecheck.evaluate.probes.patch_classes import patch_attribute
+from shapecheck.evaluate.probes.monkeypatch import patch_attribute
 from shapecheck.evaluate.stages.jax_transforms import callers
 from shapecheck.evaluate.stages.model_paths import numbers
 from shapecheck.evaluate.stages.stage_recorder import StageRecorder
@@ -152,6 +152,7 @@ def _parameters(linen: Any, watch: StageRecorder) -> Iterator[None]:
         top = watch.top()
         return take(name, value) if top is not None and top.part is module else value
 
+    # monkeypatch: interceptors are not told of parameters
     with patch_attribute(linen.Module, "param", param_with_tap):
         yield
 

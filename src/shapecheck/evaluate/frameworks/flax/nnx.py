@@ -12,7 +12,7 @@ from typing import Any
 
 from shapecheck.evaluate.framework_protocol import Classes
 from shapecheck.evaluate.frameworks.flax import FlaxFramework
-from shapecheck.evaluate.probes.patch_classes import patch_attribute, subclasses
+from shapecheck.evaluate.probes.monkeypatch import patch_attribute, subclasses
 from shapecheck.evaluate.stages.field_functions import watching_functions
 from shapecheck.evaluate.stages.stage_recorder import StageRecorder
 from shapecheck.evaluate.stages.stage_records import StageStep, arguments, describe_unmapped, short
@@ -84,7 +84,7 @@ def _record_stages(framework: NnxFramework, watch: StageRecorder) -> Iterator[No
         seen: set[type] = set()
 
         def change(cls: type) -> None:
-            """Change a class and those that it inherits from: a program defines some while it runs."""
+            """The monkeypatch of a class and those that it inherits from: a program defines some while it runs."""
             for each in cls.__mro__:
                 if each not in seen and issubclass(each, base or ()):
                     seen.add(each)
@@ -119,6 +119,7 @@ def _parameters(watch: StageRecorder) -> Iterator[None]:
         name = next((name for name, held in vars(top.part).items() if held is self), None)
         return take(name, value) if name is not None else value
 
+    # monkeypatch: Flax has no public way to be told that a variable is read
     with patch_attribute(nnx.Variable, "get_value", getitem_with_tap):
         yield
 
