@@ -93,7 +93,7 @@ def _run_check(
         return check.check(files, config, progress=bar, stdin=stdin, echo=options["verbose"])
 
 
-def _sensible(options: dict[str, Any], stdin: tuple[str, bytes] | None) -> None:
+def _sensible(options: dict[str, object], stdin: tuple[str, bytes] | None) -> None:
     """Refuse combinations that nobody can mean."""
     if options["fix"] and options["diff"]:
         raise click.UsageError("--fix and --diff exclude each other: one writes the changes, the other shows them")

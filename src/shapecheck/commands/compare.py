@@ -7,7 +7,6 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from shapecheck.commands import suggestions
 from shapecheck.commands.git_revision import at_revision
@@ -143,7 +142,7 @@ def _start_worker(
 def _collect_runs(
     worker: Worker,
     side: TargetRequest,
-    borrowed: Mapping[str, Any],
+    borrowed: Mapping[str, object],
     request: CompareRequest,
     config: Config,
     file: str,

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from shapecheck import claims
 from shapecheck.commands import suggestions
@@ -206,10 +205,10 @@ def _file(where: str, folder: Path) -> Path | None:
     return None
 
 
-def _parse_arguments(arguments: Sequence[str]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _parse_arguments(arguments: Sequence[str]) -> tuple[tuple[object, ...], dict[str, object]]:
     """Positional and named arguments: `f32[batch 28 28]`, `3`, `x=f32[8]`, `@batch.npz`."""
-    positional: list[Any] = []
-    named: dict[str, Any] = {}
+    positional: list[object] = []
+    named: dict[str, object] = {}
     for text in arguments:
         name, sign, value = text.partition("=")
         if sign and _NAME.match(name.strip()):
@@ -221,7 +220,7 @@ def _parse_arguments(arguments: Sequence[str]) -> tuple[tuple[Any, ...], dict[st
     return tuple(positional), named
 
 
-def _pairs(texts: Sequence[str]) -> Iterator[tuple[str, Any]]:
+def _pairs(texts: Sequence[str]) -> Iterator[tuple[str, object]]:
     for text in texts:
         for part in _split_arguments(text):
             name, sign, value = part.partition("=")
@@ -235,7 +234,7 @@ def _split_arguments(text: str) -> list[str]:
     return re.split(r",(?=\s*[^\W\d][\w.]*\s*=)", text)
 
 
-def _value(text: str) -> Any:
+def _value(text: str) -> object:
     """A literal of Python, in which shapes may stand without quotes; else the text itself."""
     text = text.strip()
     for literal in (text, _SHAPE.sub(r"'\g<0>'", text)) if text[:1] in ("(", "[", "{") else (text,):

@@ -20,7 +20,7 @@ import numpy as np
 
 from shapecheck.evaluate.framework_protocol import loaded_frameworks, packages
 
-Snapshot = dict[tuple[str, str], Any]
+Snapshot = dict[tuple[str, str], object]
 """Values by kind and name. What is not there has no value: a variable of the environment that is not set."""
 
 
@@ -28,7 +28,7 @@ Snapshot = dict[tuple[str, str], Any]
 class _Kind:
     """Something with named values: `write` sets one, `remove` takes it away."""
 
-    read: Callable[[], Mapping[str, Any]]
+    read: Callable[[], Mapping[str, object]]
     write: Callable[[str, Any], object]
     remove: Callable[[str], object] = lambda name: None
 
@@ -108,33 +108,33 @@ def write(values: Snapshot, kinds: Collection[str] | None = None) -> None:
                 all_kinds[kind].write(name, value)
 
 
-def _jax() -> Mapping[str, Any]:
+def _jax() -> Mapping[str, object]:
     return {n: v for n, v in jax.config.values.items() if isinstance(v, bool | int | float | str | None)}
 
 
-def _jaxtyping_config() -> Any:
+def _jaxtyping_config() -> object:
     return getattr(sys.modules.get("jaxtyping"), "config", None)
 
 
-def _attributes(holder: Callable[[], Any]) -> _Kind:
+def _attributes(holder: Callable[[], object]) -> _Kind:
     return _Kind(lambda: dict(getattr(holder(), "__dict__", {})), lambda name, value: setattr(holder(), name, value))
 
 
-def _folder() -> Mapping[str, Any]:
+def _folder() -> Mapping[str, object]:
     try:
         return {"": os.getcwd()}
     except OSError:  # it was removed
         return {}
 
 
-def _set_filters(name: str, value: Any) -> None:
+def _set_filters(name: str, value: object) -> None:
     filters: Any = warnings.filters  # a list, which its type does not promise
     filters[:] = value
     with warnings.catch_warnings():  # what Python remembers of earlier filters is void when this ends
         pass
 
 
-def _numpy_random() -> Mapping[str, Any]:
+def _numpy_random() -> Mapping[str, object]:
     state = np.random.get_state()
     if not isinstance(state, tuple):  # of another generator, which the user has put there
         return {}

@@ -70,12 +70,12 @@ def transform_in(frame: FrameType) -> JaxFunction | None:
     return known if known is not None and frame.f_code.co_filename.endswith(known.file) else None
 
 
-def mapped_size(frame: FrameType, transform: JaxFunction) -> Any:
+def mapped_size(frame: FrameType, transform: JaxFunction) -> object:
     """The size of the axis that a transformation takes away, None if it tells none."""
     return frame.f_locals.get(transform.size) if transform.size else None
 
 
-def vmap_arguments(frame: FrameType) -> tuple[Any, Any, Any] | None:
+def vmap_arguments(frame: FrameType) -> tuple[Any, Any, object] | None:
     """What `vmap` was given, which runs in a frame: the leaves, the axis of each, and their structure."""
     given, axes, tree = (frame.f_locals.get(name) for name in ("args_flat", "in_axes_flat", "in_tree"))
     return None if given is None or axes is None or tree is None else (given, axes, tree)
@@ -133,18 +133,18 @@ def is_private(module: str) -> bool:
     return module.startswith(_PRIVATE)
 
 
-def trace_of(tracer: Any) -> Any:
+def trace_of(tracer: object) -> object:
     """The trace that a tracer belongs to, None if that is not known."""
     return getattr(tracer, "_trace", None)
 
 
-def mapped_axis(tracer: Any) -> int | None:
+def mapped_axis(tracer: object) -> int | None:
     """The axis that `vmap` has taken away from what a tracer has in hand, None for a tracer of something else."""
     axis = getattr(tracer, "batch_dim", None)
     return axis if isinstance(axis, int) else None
 
 
-def nested_tracers(value: Any) -> Iterator[tuple[Any, Any]]:
+def nested_tracers(value: object) -> Iterator[tuple[object, Any]]:
     """Each tracer of `vmap` and of derivatives, the inner ones first, with what it has in hand: a tracer or an array.
 
     A batching tracer has `val` and `batch_dim`, a differentiation tracer `primal`.
@@ -158,17 +158,17 @@ def nested_tracers(value: Any) -> Iterator[tuple[Any, Any]]:
         value = inner
 
 
-def _is_tracer(value: Any) -> bool:
+def _is_tracer(value: object) -> bool:
     jax = sys.modules.get("jax")  # a running program decides itself when it is loaded
     return jax is not None and isinstance(value, jax.core.Tracer)
 
 
-def innermost(value: Any) -> Any:
+def innermost(value: object) -> object:
     """What all of them have wrapped, `value` itself if it is no such tracer."""
     return next((inner for _, inner in reversed(list(nested_tracers(value)))), value)
 
 
-def is_jit_wrapper(value: Any, *, is_method: bool) -> bool:
+def is_jit_wrapper(value: object, *, is_method: bool) -> bool:
     """Whether a value is what `jax.jit` makes of a function.
 
     Not a method under `jax.jit` itself: what `self` holds may be static there.

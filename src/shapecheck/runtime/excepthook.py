@@ -10,7 +10,7 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator
 from types import FrameType, TracebackType
-from typing import Any, Protocol
+from typing import Protocol
 
 from shapecheck.evaluate.jax_internals import CALLBACK_LOGGER
 from shapecheck.runtime.errors import NonFinite
@@ -88,7 +88,7 @@ class ErrorReporter:
     def _show_in_thread(self, args: threading.ExceptHookArgs) -> None:
         """The debugger is not opened: the program goes on meanwhile, and may read from the same terminal."""
 
-        def show(*error: Any) -> None:
+        def show(*error: object) -> None:
             threading.__excepthook__(threading.ExceptHookArgs((*error, args.thread)))
 
         if args.exc_value is not None:

@@ -50,7 +50,7 @@ class _FreshResults:
     kind: Kind
     files: tuple[str, ...]
     also: str
-    result: Any
+    result: object
 
 
 class ResultCache:
@@ -237,5 +237,5 @@ class ResultCache:
         except (ValueError, KeyError, TypeError, RecursionError):
             return None  # another version's
 
-    def _write(self, slot: str, value: Mapping[str, Any]) -> None:
+    def _write(self, slot: str, value: Mapping[str, object]) -> None:
         self._texts.put(f"{self._name}:{slot}", dump(value))

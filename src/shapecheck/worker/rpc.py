@@ -69,15 +69,15 @@ class ConfiguredExample:
     """A `[[tool.shapecheck.example]]` table: something to call, or a `script` (absolute) with its arguments."""
 
     call: str
-    init: Mapping[str, Any] | None = None
-    args: tuple[Any, ...] = ()
-    kwargs: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    init: Mapping[str, object] | None = None
+    args: tuple[object, ...] = ()
+    kwargs: Mapping[str, object] = dataclasses.field(default_factory=dict)
     method: str = ""
     script: str = ""
     argv: tuple[str, ...] = ()
     read: bool = False  # the arguments are values already, and their texts mean nothing but themselves
     fill: bool = False  # arguments that are left out are made up
-    borrowed: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # arguments of another callable, in order
+    borrowed: Mapping[str, object] = dataclasses.field(default_factory=dict)  # arguments of another callable, in order
     borrowed_invented: bool = False  # those were made up, and step back behind what a factory returns with its model
 
 
@@ -309,7 +309,7 @@ class CollectedModel:
     """
 
     runs: tuple[StageRun, ...] = ()
-    inputs: Mapping[str, Any] | None = None  # plain values, or names of arrays in a file
+    inputs: Mapping[str, object] | None = None  # plain values, or names of arrays in a file
     made: Mapping[str, int] = dataclasses.field(default_factory=dict)
     places: Mapping[str, str] = dataclasses.field(default_factory=dict)
     invented: tuple[str, ...] = ()
@@ -558,7 +558,7 @@ _FIELDS = {name: tuple(f.name for f in dataclasses.fields(c)) for name, c in _CL
 Plain = Union[bool, int, float, str, list[Any], dict[str, Any], None]  # noqa: UP007 - evaluated on Python 3.10
 
 
-def dump(message: Any) -> str:
+def dump(message: object) -> str:
     """One line of JSON for `message`: facts, tuples, mappings and scalars."""
     return json.dumps(to_plain(message), separators=(",", ":"))
 
@@ -568,7 +568,7 @@ def load(line: str | bytes) -> Any:
     return from_plain(json.loads(line))
 
 
-def to_plain(value: Any) -> Plain:
+def to_plain(value: object) -> Plain:
     """Frozen facts become `{"!": class name, "v": field values}`."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
@@ -582,7 +582,7 @@ def to_plain(value: Any) -> Plain:
     return {"!": name, "v": [to_plain(getattr(value, f)) for f in _FIELDS[name]]}
 
 
-def from_plain(value: Plain) -> Any:
+def from_plain(value: Plain) -> object:
     """The inverse of `to_plain`; lists come back as tuples."""
     if isinstance(value, list):
         return tuple(from_plain(v) for v in value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -12,23 +11,23 @@ import numpy as np
 from shapecheck.evaluate.framework_protocol import framework_of, has_identity, is_state, loaded_frameworks
 from shapecheck.evaluate.stages.stage_records import StageStep
 
-NamedValues = list[tuple[str, Any]]
+NamedValues = list[tuple[str, object]]
 
 
-def arrays(value: Any, name: str = "", is_leaf: Callable[[Any], bool] = has_identity) -> NamedValues:
+def arrays(value: object, name: str = "", is_leaf: Callable[[object], bool] = has_identity) -> NamedValues:
     """The arrays of numbers in a value, by name. What may not be looked into is none."""
     found = jax.tree_util.tree_flatten_with_path(value, is_leaf=is_leaf)[0]
     return [(f"{name}{jax.tree_util.keystr(path)}", leaf) for path, leaf in found if is_number(leaf)]
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: object) -> bool:
     """Whether it is an array of numbers or truth values."""
     if not isinstance(value, (jax.Array, np.ndarray, np.generic)):
         return False
     return bool(jnp.issubdtype(value.dtype, np.number) or value.dtype == np.dtype(bool))
 
 
-def input_arrays(step: StageStep, args: Sequence[Any], kwargs: Mapping[str, Any]) -> NamedValues:
+def input_arrays(step: StageStep, args: Sequence[object], kwargs: Mapping[str, object]) -> NamedValues:
     """The arrays that a stage is given, by the names of its parameters, and in their order. States are none."""
     names = [name for name, _ in (*step.input, *step.state)]
     order = {name: place for place, name in enumerate(names)}
@@ -39,13 +38,13 @@ def input_arrays(step: StageStep, args: Sequence[Any], kwargs: Mapping[str, Any]
     return [found for name, value in named for found in arrays(value, name)]
 
 
-def parameters(part: Any) -> NamedValues:
+def parameters(part: object) -> NamedValues:
     """The parameters of a module."""
     framework = framework_of(part)
     return [] if framework is None else arrays(framework.parameters(part), is_leaf=is_state)
 
 
-def states(part: Any, value: Any) -> NamedValues:
+def states(part: object, value: object) -> NamedValues:
     """What a module keeps from one run for the next, beside its parameters: running averages, caches.
 
     Some frameworks hand that on, in `value`; of what is no module, that is all that it has.

@@ -115,7 +115,7 @@ def _record_stages(framework: EquinoxFramework, watch: StageRecorder) -> Iterato
         yield
 
 
-def _changes(watch: StageRecorder, cls: type) -> Iterator[tuple[str, Any]]:
+def _changes(watch: StageRecorder, cls: type) -> Iterator[tuple[str, object]]:
     own = vars(cls)
     call = own.get("__call__")
     if "model_spec" in own:
@@ -128,13 +128,13 @@ def _changes(watch: StageRecorder, cls: type) -> Iterator[tuple[str, Any]]:
         yield "__call__", _retrace_each_time(call)
 
 
-def _wrap_call(watch: StageRecorder, call: Any) -> Callable[..., Any]:
-    def plain(module: Any, /, *args: Any, **kwargs: Any) -> Any:
+def _wrap_call(watch: StageRecorder, call: Any) -> Callable[..., object]:
+    def plain(module: object, /, *args: object, **kwargs: object) -> object:
         module = watched_functions(watch, module)
         watch.note_rebuilt(module)
         return call.__get__(module, type(module))(*args, **kwargs)
 
-    def call_as_stage(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+    def call_as_stage(self: object, /, *args: object, **kwargs: object) -> object:
         top = watch.top()
         if not isinstance(self, FRAMEWORK.module_class() or ()):
             return call(self, *args, **kwargs)
@@ -146,12 +146,12 @@ def _wrap_call(watch: StageRecorder, call: Any) -> Callable[..., Any]:
 
 
 def _wrap_constructor(
-    watch: StageRecorder, construct: Callable[..., Any], change: Callable[[type], None]
-) -> Callable[..., Any]:
+    watch: StageRecorder, construct: Callable[..., object], change: Callable[[type], None]
+) -> Callable[..., object]:
     """The construction of modules, of which equal ones are not run again."""
 
     @functools.wraps(construct)
-    def construct_once(cls: type, /, *args: Any, **kwargs: Any) -> Any:
+    def construct_once(cls: type, /, *args: object, **kwargs: object) -> object:
         change(cls)
         if FRAMEWORK.is_wrapper(cls):
             return construct(cls, *args, **kwargs)
@@ -160,7 +160,9 @@ def _wrap_constructor(
     return construct_once
 
 
-def _step(watch: StageRecorder, module: Any, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> StageStep:
+def _step(
+    watch: StageRecorder, module: object, call: Any, args: tuple[object, ...], kwargs: dict[str, object]
+) -> StageStep:
     cls, label = type(module), watch.expected_label(module)
     name = short(cls)
     given = list(arguments(call, (module, *args), kwargs))[1:]
@@ -186,10 +188,10 @@ def _step(watch: StageRecorder, module: Any, call: Any, args: tuple[Any, ...], k
     )
 
 
-def _retrace_each_time(call: Any) -> Callable[..., Any]:
+def _retrace_each_time(call: Any) -> Callable[..., object]:
     """A jitted function that JAX traces each time: equal stages go through one and the same."""
 
-    def call_anew(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+    def call_anew(self: object, /, *args: object, **kwargs: object) -> object:
         with fresh_traces():
             return call.__get__(self, type(self))(*args, **kwargs)
 

@@ -70,8 +70,7 @@ class HaikuFramework(Framework):
 
     def run_template(self, pair: object, watch: object) -> Function | None:
         """What a `multi_transform` does for its parameters: it runs its template, with the functions as stages."""
-        haiku: Any = self.library()
-        return _wrap_template(haiku, pair, watch)
+        return _wrap_template(self.library(), pair, watch)
 
     def parameters(self, part: object) -> object:
         """Under the names that the outermost transform has for them."""
@@ -134,7 +133,7 @@ class _LiftedTransform:
 def _record_stages(haiku: Any, watch: StageRecorder) -> Iterator[None]:
     lifted: list[_LiftedTransform] = []  # the outer ones first
 
-    def intercept(run: Callable[..., Any], args: Any, kwargs: Any, context: Any) -> Any:
+    def intercept(run: Callable[..., Any], args: Any, kwargs: Any, context: Any) -> object:
         module, method = context.module, context.method_name
         top = watch.top()
         transforms = list(callers(sys._getframe(1), _TRANSFORMS))
@@ -172,12 +171,12 @@ def _record_stages(haiku: Any, watch: StageRecorder) -> Iterator[None]:
         held = numbers(watch.stacks.with_stacks(_outside(module.params_dict(), around)))
         return result
 
-    def parameter_getter(top: OpenStage | None) -> contextlib.AbstractContextManager[Any]:
+    def parameter_getter(top: OpenStage | None) -> contextlib.AbstractContextManager[object]:
         take = watch.parameter
         if take is None or top is not None:
             return contextlib.nullcontext()
         # https://dm-haiku.readthedocs.io/en/latest/api.html#custom-getter
-        getter: contextlib.AbstractContextManager[Any] = haiku.custom_getter(
+        getter: contextlib.AbstractContextManager[object] = haiku.custom_getter(
             lambda get, value, context: take(context.name, get(value))
         )
         return getter
@@ -186,7 +185,7 @@ def _record_stages(haiku: Any, watch: StageRecorder) -> Iterator[None]:
         yield
 
 
-def _transparency(frame: FrameType | None) -> tuple[int, Any]:
+def _transparency(frame: FrameType | None) -> tuple[int, object]:
     """How many layers the `layer_stack` has that lifts its parameters, and its map of their names, if it has one."""
     while frame is not None:
         code = frame.f_code
@@ -199,9 +198,9 @@ def _transparency(frame: FrameType | None) -> tuple[int, Any]:
     return 1, None
 
 
-def _outside(own: Mapping[str, Any], around: Sequence[_LiftedTransform]) -> dict[str, dict[str, Any]]:
+def _outside(own: Mapping[str, object], around: Sequence[_LiftedTransform]) -> dict[str, dict[str, object]]:
     """The parameters of a module as the outermost transform has them: of a `layer_stack` those of all layers."""
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, dict[str, object]] = {}
     for path, value in own.items():
         module, _, name = path.rpartition("/")
         modules = [module]
@@ -220,11 +219,11 @@ def _path(names: Sequence[str]) -> str:
     return "/".join(filter(None, names))
 
 
-def _wrap_template(haiku: Any, pair: Any, watch: Any) -> Callable[..., Any]:
+def _wrap_template(haiku: Any, pair: Any, watch: object) -> Callable[..., object]:
     """What a `multi_transform` does for its parameters: it runs its template, with the apply functions as stages."""
 
-    def run_template(*args: Any, **kwargs: Any) -> Any:
-        def template() -> Any:
+    def run_template(*args: object, **kwargs: object) -> object:
+        def template() -> object:
             with haiku.custom_creator(_zeros):  # what it costs to make parameters is no cost of a stage
                 return pair.init(jax.random.PRNGKey(0), *args, **kwargs)
 
@@ -239,7 +238,7 @@ def _wrap_template(haiku: Any, pair: Any, watch: Any) -> Callable[..., Any]:
     return run_template
 
 
-def _zeros(next_creator: Any, shape: Any, dtype: Any, init: Any, context: Any) -> Any:
+def _zeros(next_creator: object, shape: object, dtype: Any, init: object, context: object) -> object:
     return jax.numpy.zeros(shape, dtype)
 
 
@@ -249,10 +248,10 @@ class _Profile:
 
     watch: StageRecorder
     noted: set[FrameType] = field(default_factory=set)
-    functions: dict[str, Any] = field(default_factory=dict)  # the latest that were made, by name
+    functions: dict[str, object] = field(default_factory=dict)  # the latest that were made, by name
     running: dict[FrameType, OpenStage] = field(default_factory=dict)
 
-    def __call__(self, frame: FrameType, event: str, value: Any) -> None:
+    def __call__(self, frame: FrameType, event: str, value: object) -> None:
         """What Python tells of each call and return."""
         if event == "call":
             names = [name for name, function in self.functions.items() if _runs(function, frame)]
@@ -283,7 +282,7 @@ def _init_frame(frame: FrameType | None) -> FrameType | None:
     return frame if is_it else None
 
 
-def _named_functions(tree: Any) -> Iterator[tuple[str, Any]]:
+def _named_functions(tree: object) -> Iterator[tuple[str, object]]:
     """The functions by their places in the pytree; of a tuple by their own names. Modules are stages anyway."""
     for path, function in jax.tree_util.tree_flatten_with_path(tree)[0]:
         plain = _plain(function)
@@ -293,7 +292,7 @@ def _named_functions(tree: Any) -> Iterator[tuple[str, Any]]:
             yield plain.__name__ if is_number else place, function
 
 
-def _step(key: Any) -> str:
+def _step(key: object) -> str:
     name = getattr(key, "name", getattr(key, "key", None))
     return f".{name}" if isinstance(name, str) else str(key)
 
@@ -306,7 +305,7 @@ def _plain(function: Any) -> Any:
     return function if inspect.isfunction(function) else None
 
 
-def _runs(function: Any, frame: FrameType) -> bool:
+def _runs(function: object, frame: FrameType) -> bool:
     """Whether it is what runs in a frame: the same code, with the same variables around it."""
     plain = _plain(function)
     if plain.__code__ is not frame.f_code:
@@ -315,21 +314,21 @@ def _runs(function: Any, frame: FrameType) -> bool:
     return all(_inside(cell) is frame.f_locals.get(name) for name, cell in cells)
 
 
-def _has_defaults(function: Any, frame: FrameType) -> bool:
+def _has_defaults(function: object, frame: FrameType) -> bool:
     """Whether the parameters that have defaults have these: so functions are distinguished that a loop makes."""
     parameters = inspect.signature(_plain(function)).parameters.values()
     defaults = [(p.name, p.default) for p in parameters if p.default is not inspect.Parameter.empty]
     return all(frame.f_locals.get(name) is default for name, default in defaults)
 
 
-def _inside(cell: Any) -> Any:
+def _inside(cell: Any) -> object:
     try:
         return cell.cell_contents
     except ValueError:  # not filled yet
         return None
 
 
-def _frame_arguments(frame: FrameType) -> Iterator[tuple[str, Any]]:
+def _frame_arguments(frame: FrameType) -> Iterator[tuple[str, object]]:
     """The arguments of the function in a frame that begins to run."""
     names, rest, keywords, values = inspect.getargvalues(frame)
     yield from ((name, values[name]) for name in names)

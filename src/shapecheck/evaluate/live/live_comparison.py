@@ -6,7 +6,6 @@ import contextlib
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
 import jax
 
@@ -25,10 +24,10 @@ __all__ = ["compare", "title"]
 
 
 def compare(
-    a: Callable[..., Any],
-    b: Callable[..., Any],
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any],
+    a: Callable[..., object],
+    b: Callable[..., object],
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
     rules: Mapping[str, str],
     tolerance: Tolerance,
 ) -> ComparedRuns:
@@ -58,7 +57,7 @@ _caches = _Caches()
 
 
 def _collect_runs(
-    model: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], file: str
+    model: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object], file: str
 ) -> CollectedRuns:
     keeping = ArrayStore(file)
     try:

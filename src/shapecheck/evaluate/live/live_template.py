@@ -36,7 +36,7 @@ one_at_a_time = threading.RLock()  # classes are changed meanwhile, for all thre
 
 
 def evaluate(
-    model: Any, args: Sequence[Any], kwargs: Mapping[str, Any], *, flops: bool = False
+    model: object, args: Sequence[object], kwargs: Mapping[str, object], *, flops: bool = False
 ) -> tuple[Evaluation, ...]:
     """Evaluate `model(*args, **kwargs)` abstractly, with its stages, and with `flops` what each costs.
 
@@ -81,7 +81,7 @@ def _cell(file: str) -> str | None:
     return str(named[1]) if named is not None else None
 
 
-def title(model: Any) -> str:
+def title(model: object) -> str:
     """What a target is called."""
     name = getattr(model, "__qualname__", None)
     return name if isinstance(name, str) else type(model).__qualname__

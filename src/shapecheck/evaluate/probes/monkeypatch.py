@@ -37,7 +37,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import Any
 
 
 def subclasses(base: type) -> Iterator[type]:
@@ -52,7 +51,7 @@ def subclasses(base: type) -> Iterator[type]:
 
 
 @contextlib.contextmanager
-def patch_attribute(cls: type, name: str, value: Any) -> Iterator[None]:
+def patch_attribute(cls: type, name: str, value: object) -> Iterator[None]:
     """Meanwhile a class has another attribute in place of its own. Metaclasses that would wrap it are not asked."""
     before = vars(cls)[name]
     type.__setattr__(cls, name, value)

@@ -7,7 +7,6 @@ import itertools
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import FrameType, GeneratorType
-from typing import Any
 
 import jax
 
@@ -86,7 +85,7 @@ class ModuleProbe:
         """Note that a function without sites ran."""
         self.recorder.touched.add((self.path, scope))
 
-    def value(self, opened: OpenCall | None, site: int, value: Any) -> Any:
+    def value(self, opened: OpenCall | None, site: int, value: object) -> object:
         """Observe an expression's value, and pass it on."""
         if opened is not None:
             if isinstance(value, GeneratorType) and value.gi_code.co_name == "<genexpr>":
@@ -99,7 +98,7 @@ class ModuleProbe:
             return self.recorder.listener.on_observation(opened, self.sites[site], value)
         return value
 
-    def observe_text(self, opened: OpenCall | None, site: int, value: Any) -> Any:
+    def observe_text(self, opened: OpenCall | None, site: int, value: object) -> object:
         """Observe what a print is about to make text of, and pass it on."""
         recorder = self.recorder
         if opened is not None and recorder.active and recorder.keeps:
@@ -110,7 +109,7 @@ class ModuleProbe:
                 return FormattedTracer(value)
         return value
 
-    def observe_return(self, opened: OpenCall | None, value: Any) -> Any:
+    def observe_return(self, opened: OpenCall | None, value: object) -> object:
         """Observe what a function returns, and pass it on."""
         if opened is not None:
             site = self.returns[opened.scope]
@@ -146,11 +145,11 @@ class ModuleProbe:
         opened.instead = result
         return True
 
-    def pass_value(self, value: Any, *probes: Any) -> Any:
+    def pass_value(self, value: object, *probes: object) -> object:
         """The value of an expression, behind which probes have done their work."""
         return value
 
-    def replacement(self, opened: OpenCall) -> Any:
+    def replacement(self, opened: OpenCall) -> object:
         """The value that a variable shall have in place of what was observed."""
         value, opened.instead = opened.instead, None
         return value
@@ -168,17 +167,17 @@ class ModuleProbe:
             construction = Construction(variables[owner], (self.path, scope), sizes)
             self.recorder.constructions.note(construction)
 
-    def fields(self, scope: int, outer: OpenCall | None) -> Callable[[Any], Any]:
+    def fields(self, scope: int, outer: OpenCall | None) -> Callable[[object], object]:
         """A class decorator that observes the fields of each instance when its construction ends."""
 
-        def decorate(cls: Any) -> Any:
+        def decorate(cls: object) -> object:
             if not isinstance(cls, type):
                 return cls
             name = "__new__" if issubclass(cls, tuple) else "__init__"
             original = getattr(cls, name)
 
             @functools.wraps(original)
-            def construct(first: Any, *args: Any, **kwargs: Any) -> Any:
+            def construct(first: object, *args: object, **kwargs: object) -> object:
                 result = original(first, *args, **kwargs)
                 self._fields(scope, outer, result if name == "__new__" else first, sys._getframe(1))
                 return result
@@ -189,7 +188,7 @@ class ModuleProbe:
 
         return decorate
 
-    def _fields(self, scope: int, outer: OpenCall | None, instance: Any, frame: FrameType) -> None:
+    def _fields(self, scope: int, outer: OpenCall | None, instance: object, frame: FrameType) -> None:
         if _is_rebuilt(frame):
             return
         opened = self._open(scope, outer)
@@ -224,7 +223,7 @@ class ModuleProbe:
             recorder.calls.append(opened)
         return opened
 
-    def _note(self, opened: OpenCall, site: Site, value: Any, frame: FrameType) -> None:
+    def _note(self, opened: OpenCall, site: Site, value: object, frame: FrameType) -> None:
         if not self.recorder.active:
             return
         names: tuple[NamedSize, ...] = ()
@@ -243,7 +242,7 @@ class ModuleProbe:
 
         return find_once
 
-    def _variables(self, frame: FrameType) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    def _variables(self, frame: FrameType) -> tuple[Mapping[str, object], Mapping[str, object]]:
         """The variables of a frame that claims may mean: its own, and those of the module."""
         if self.mentioned is None:
             return frame.f_locals, frame.f_globals
@@ -251,7 +250,7 @@ class ModuleProbe:
         return shared if frame.f_locals is frame.f_globals else frame.f_locals, shared
 
 
-def _members(instance: Any) -> dict[str, Any]:
+def _members(instance: object) -> dict[str, object]:
     try:
         return dict(vars(instance))
     except TypeError:  # namedtuples and slotted classes have no __dict__

@@ -51,7 +51,7 @@ class ComparisonSession:
         importer: PlanImporter,
         recorder: Recorder,
         settings: WorkerSettings,
-        described: Callable[[Any], Descriptions],
+        described: Callable[[object], Descriptions],
         subclasses: Callable[[type], Sequence[type]],
     ) -> None:
         self._importer, self._recorder, self._settings = importer, recorder, settings
@@ -132,7 +132,7 @@ class ComparisonSession:
     ) -> InventedSizes:
         """Run it with values, and tell which integers were made up. Raises ExampleError for what the code raises."""
 
-        def build(deferred: LazyCall) -> Any:
+        def build(deferred: LazyCall) -> object:
             structs, rebuild = abstract_call.split_arrays(deferred)
             return force(rebuild(comparison_inputs.random(structs, seed)))
 
@@ -164,7 +164,7 @@ class ComparisonSession:
         except _USERS:
             return None, ()  # with values it may be otherwise; and else that is reported
 
-    def _call_builder(self, build: Callable[[LazyCall], Any] | None = None) -> CallBuilder:
+    def _call_builder(self, build: Callable[[LazyCall], object] | None = None) -> CallBuilder:
         self._made = made = InventedSizes(self._settings.made.get("integers", {}), self._settings.made.get("dims", {}))
         sizes = self._settings.sizes
         models = Models(self._recorder, sizes, self._described, self._subclasses, made, DEFAULTS_FIRST, build)
@@ -177,7 +177,7 @@ class ComparisonSession:
         return f"{type(error).__name__}: {failure.message}{at}{remedy}"
 
 
-def _describe_arguments(arguments: Iterable[tuple[str, Any]], *, made: bool = True) -> tuple[str, ...]:
+def _describe_arguments(arguments: Iterable[tuple[str, object]], *, made: bool = True) -> tuple[str, ...]:
     return tuple(
         filter(None, (comparison_inputs.describe_argument(name, value, made=made) for name, value in arguments))
     )
@@ -190,9 +190,9 @@ class _InputRecorder(StageRecorder):
         super().__init__((framework_protocol.record_stages,), show, runner=collecting.run_stage)
         self._collecting, self._seed = collecting, seed
         self._made: set[int] = set()
-        self.given: dict[str, Any] = {}  # what it was called with
+        self.given: dict[str, object] = {}  # what it was called with
 
-    def invented_arguments(self) -> list[tuple[str, Any]]:
+    def invented_arguments(self) -> list[tuple[str, object]]:
         """The arguments that were made up."""
         return [
             (name, value)
@@ -200,34 +200,34 @@ class _InputRecorder(StageRecorder):
             if any(id(leaf) in self._made for leaf in jax.tree_util.tree_leaves(value))
         ]
 
-    def know(self, name: str, model: Any) -> None:
+    def know(self, name: str, model: object) -> None:
         """What is called from outside begins now."""
         if self.top() is None:
             self._collecting.begin()
         super().know(name, model)
 
-    def was_given(self, arguments: Mapping[str, Any]) -> bool:
+    def was_given(self, arguments: Mapping[str, object]) -> bool:
         """Whether one of these arrays is among the arguments."""
         known = set(map(id, jax.tree_util.tree_leaves(arguments)))
         return any(id(leaf) in known for leaf in jax.tree_util.tree_leaves(self.given))
 
-    def evaluate(self, function: Callable[..., Any], *args: Any) -> None:
+    def evaluate(self, function: Callable[..., object], *args: Any) -> None:
         """Call a function with numbers for its abstract arrays."""
         (structs,) = args
         values = comparison_inputs.random(structs, self._seed)
         self._made = set(map(id, values))
         function(values)
 
-    def method(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self, function: Callable[..., object]) -> Callable[..., object]:
         """As it is called, with what it is given in mind."""
         return self._wrap_call(super().method(function), function, 1)
 
-    def function(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def function(self, function: Callable[..., object]) -> Callable[..., object]:
         """As it is called, with what it is given in mind."""
         return self._wrap_call(super().function(function), function, 0)
 
-    def _wrap_call(self, called: Callable[..., Any], function: Any, own: int) -> Callable[..., Any]:
-        def call_and_note(*args: Any, **kwargs: Any) -> Any:
+    def _wrap_call(self, called: Callable[..., object], function: Any, own: int) -> Callable[..., object]:
+        def call_and_note(*args: object, **kwargs: object) -> object:
             self.given = dict(list(stage_records.arguments(function, args, kwargs))[own:])
             return jax.block_until_ready(called(*args, **kwargs))
 

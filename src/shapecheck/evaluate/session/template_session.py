@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from shapecheck.evaluate import framework_protocol
 from shapecheck.evaluate.inputs.call_builder import CallBuilder
@@ -33,7 +32,7 @@ class TemplateSession:
         importer: PlanImporter,
         recorder: Recorder,
         settings: WorkerSettings,
-        described: Callable[[Any], Descriptions],
+        described: Callable[[object], Descriptions],
         subclasses: Callable[[type], Sequence[type]],
     ) -> None:
         self._importer, self._recorder = importer, recorder

@@ -25,7 +25,7 @@ from shapecheck.worker.rpc import ConfiguredExample
 
 def split_factory_result(
     given: ConfiguredExample, made: tuple[Any, ...]
-) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
+) -> tuple[Any, tuple[object, ...], tuple[object, ...]]:
     """What computes, the parameters that it has to be given first, and its inputs.
 
     A transformed function is as https://dm-haiku.readthedocs.io/en/latest/api.html#transformed has it.
@@ -50,7 +50,9 @@ def split_factory_result(
     return called, args[:first], args[first:]
 
 
-def beside(given: ConfiguredExample, called: Any, parameters: Sequence[Any], own: Sequence[Any]) -> ConfiguredExample:
+def beside(
+    given: ConfiguredExample, called: object, parameters: Sequence[object], own: Sequence[object]
+) -> ConfiguredExample:
     """What is given to `called` in place of its `own` inputs, as far as it goes."""
     if given.args or given.kwargs:
         return given
@@ -78,7 +80,7 @@ def _positional(called: Any) -> list[str]:
     return ["" if p.kind is p.VAR_POSITIONAL else p.name for p in by_place]
 
 
-def _parameters(own: Sequence[Any], inputs: int) -> int:
+def _parameters(own: Sequence[object], inputs: int) -> int:
     """How many of the arguments are parameters, states and keys, which stand in front of so many inputs at least."""
     most = max(0, len(own) - inputs)
     return next((place for place in range(most) if is_array(own[place]) and not _is_key(own[place])), most)

@@ -21,7 +21,7 @@ _CONTAINERS = (list, tuple, dict)
 class FieldFunction:
     """A function as its module calls it. It equals the function, is an instance of its class, and is copied as that."""
 
-    def __init__(self, watch: StageRecorder, function: Callable[..., Any], path: str) -> None:
+    def __init__(self, watch: StageRecorder, function: Callable[..., object], path: str) -> None:
         self._watch, self._function, self._path = watch, function, path
         functools.update_wrapper(self, function)
 
@@ -30,7 +30,7 @@ class FieldFunction:
         """What `isinstance` goes by."""
         return type(self._function)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> object:
         """Call it, as a stage if it is given arrays."""
         function, name = self._function, function_name(self._function)
         given = tuple((n, describe_unmapped(value)) for n, value in arguments(function, args, kwargs))
@@ -45,7 +45,7 @@ class FieldFunction:
             kwargs,
         )
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+    def __deepcopy__(self, memo: dict[int, object]) -> object:
         return self._function
 
     def __reduce__(self) -> Any:
@@ -57,15 +57,15 @@ class FieldFunction:
     def __hash__(self) -> int:
         return hash(self._function)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self.__dict__["_function"], name)
 
 
-def _itself(function: Any) -> Any:
+def _itself(function: object) -> object:
     return function
 
 
-def watched_functions(watch: StageRecorder, module: Any) -> Any:
+def watched_functions(watch: StageRecorder, module: object) -> object:
     """The module of the stage that begins, with its functions watched; the same module if it has none.
 
     Only functions with which the module does nothing but call them: JAX and users know some by their identity.
@@ -80,7 +80,7 @@ def watched_functions(watch: StageRecorder, module: Any) -> Any:
 
 
 @contextlib.contextmanager
-def watching_functions(watch: StageRecorder, module: Any, known: Collection[str] = ()) -> Iterator[None]:
+def watching_functions(watch: StageRecorder, module: object, known: Collection[str] = ()) -> Iterator[None]:
     """As `watched_functions`, for a module that may change itself: meanwhile it has other functions.
 
     Those in the `known` fields are only called, whatever its source looks like.
@@ -95,7 +95,7 @@ def watching_functions(watch: StageRecorder, module: Any, known: Collection[str]
         own.update({name: value for name, value in before.items() if own.get(name) is changed[name]})
 
 
-def _functions_of(watch: StageRecorder, module: Any, known: Collection[str] = ()) -> dict[str, Any]:
+def _functions_of(watch: StageRecorder, module: object, known: Collection[str] = ()) -> dict[str, object]:
     """The fields of the stage's module that hold functions, with these watched."""
     stage = watch.top()
     fields = {name: value for name, value in vars(module).items() if _may_hold_functions(value)}
@@ -106,14 +106,14 @@ def _functions_of(watch: StageRecorder, module: Any, known: Collection[str] = ()
     return dict(_wrapped_fields(watch, {name: fields[name] for name in fields if name in called}, stage.path))
 
 
-def _wrapped_fields(watch: StageRecorder, fields: dict[str, Any], path: str) -> Iterator[tuple[str, Any]]:
+def _wrapped_fields(watch: StageRecorder, fields: dict[str, object], path: str) -> Iterator[tuple[str, object]]:
     for name, value in fields.items():
         found = _wrap_functions(watch, value, f"{path}.{name}".lstrip("."))
         if found is not value:
             yield name, found
 
 
-def _wrap_functions(watch: StageRecorder, value: Any, path: str) -> Any:
+def _wrap_functions(watch: StageRecorder, value: Any, path: str) -> object:
     lists, dicts = _containers()
     if type(value) in (list, tuple, *lists):
         parts = [_wrap_functions(watch, part, f"{path}[{index}]") for index, part in enumerate(value)]
@@ -126,7 +126,7 @@ def _wrap_functions(watch: StageRecorder, value: Any, path: str) -> Any:
     return FieldFunction(watch, value, path) if _is_function(value) else value
 
 
-def _may_hold_functions(value: Any) -> bool:
+def _may_hold_functions(value: object) -> bool:
     lists, dicts = _containers()
     return type(value) in (*_CONTAINERS, *lists, *dicts) or _is_function(value)
 

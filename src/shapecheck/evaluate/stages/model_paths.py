@@ -15,20 +15,20 @@ from shapecheck.evaluate.probes.describe_value import is_array
 class ModelPaths:
     """The modules inside `root`, which has the path `path`. A module that stands in two places has the first one's."""
 
-    def __init__(self, root: Any, path: str) -> None:
+    def __init__(self, root: object, path: str) -> None:
         self.places: dict[int, str] = {}
-        self.modules: dict[str, Any] = {}
+        self.modules: dict[str, object] = {}
         for where, module in _parts(root, path):
             if id(module) not in self.places:
                 self.places[id(module)] = where
                 self.modules[where] = module
 
-    def place(self, module: Any) -> str | None:
+    def place(self, module: object) -> str | None:
         """Where this very module lies; None if nowhere."""
         found = self.places.get(id(module))
         return found if found is not None and self.modules[found] is module else None
 
-    def alike(self, module: Any, taken: Mapping[str, int], sizes: Collection[str]) -> tuple[int, int, str] | None:
+    def alike(self, module: object, taken: Mapping[str, int], sizes: Collection[str]) -> tuple[int, int, str] | None:
         """Where a module lies that JAX has rebuilt, as it does on the way through its transformations; less is better.
 
         That is the place of a module of the same structure, or of one that has wrappers in place of some of its arrays,
@@ -39,12 +39,12 @@ class ModelPaths:
         ranks = [(_distance(p, sizes), taken.get(where, 0), where) for where, p in pairs.items() if p is not None]
         return min(ranks, key=lambda rank: rank[:2]) if ranks else None
 
-    def equals(self, module: Any) -> list[str]:
+    def equals(self, module: object) -> list[str]:
         """Where modules lie that differ from `module` in the values of their arrays only."""
         return [where for where, other in self.modules.items() if is_alike(module, other) and _is_as(module, other)]
 
 
-def _is_as(module: Any, other: Any) -> bool:
+def _is_as(module: object, other: object) -> bool:
     """Whether the arrays of two modules that are alike have the same types."""
     pairs = zip(jax.tree_util.tree_leaves(module), jax.tree_util.tree_leaves(other), strict=True)
     return all(
@@ -54,7 +54,7 @@ def _is_as(module: Any, other: Any) -> bool:
     )
 
 
-def _opposite(module: Any, other: Any) -> list[tuple[Any, Any]] | None:
+def _opposite(module: object, other: object) -> list[tuple[object, object]] | None:
     """The leaves of a module with what `other` has in their place; None if it is of another structure.
 
     So is one that holds nothing in the place of an array: the static part of a module that was parted.
@@ -62,8 +62,8 @@ def _opposite(module: Any, other: Any) -> list[tuple[Any, Any]] | None:
     if type(module) is not type(other):
         return None
     try:
-        leaves: list[Any]
-        structure: Any
+        leaves: list[object]
+        structure: Any  # whose class JAX's own types do not name
         leaves, structure = jax.tree_util.tree_flatten(module)
         pairs = list(zip(leaves, structure.flatten_up_to(other), strict=True))
     except Exception:  # static fields may be anything
@@ -79,24 +79,24 @@ def _distance(pairs: Sequence[tuple[Any, Any]], sizes: Collection[str]) -> int:
     return 0 if all(there and own == there[1:] and str(there[0]) in sizes for own, there in shapes) else 2
 
 
-def is_alike(module: Any, other: Any) -> bool:
+def is_alike(module: object, other: object) -> bool:
     """Whether two modules differ in their arrays only. What cannot be compared differs."""
     if type(module) is not type(other):
         return False
     try:
-        own: Any = jax.tree_util.tree_structure(module)
+        own: object = jax.tree_util.tree_structure(module)
         return bool(own == jax.tree_util.tree_structure(other))
     except Exception:  # static fields may be anything
         return False
 
 
-def is_module(value: Any) -> bool:
+def is_module(value: object) -> bool:
     """Whether `value` is a module that knows its parts."""
     framework = framework_of(value)
     return framework is not None and framework.has_parts
 
 
-def _parts(root: Any, path: str) -> Iterator[tuple[str, Any]]:
+def _parts(root: Any, path: str) -> Iterator[tuple[str, object]]:
     if type(root) in (list, tuple, dict):
         pairs = root.items() if isinstance(root, dict) else enumerate(root)
         for key, part in pairs:
@@ -105,7 +105,7 @@ def _parts(root: Any, path: str) -> Iterator[tuple[str, Any]]:
         yield from framework.parts(root, path)
 
 
-def parameters(module: Any, whole: Callable[[Any], Any] = lambda tree: tree) -> tuple[int, int]:
+def parameters(module: object, whole: Callable[[object], object] = lambda tree: tree) -> tuple[int, int]:
     """How many inexact numbers a module holds, and their bytes; an array that it holds twice counts once.
 
     `whole` gives the arrays of which those that it holds are slices.
@@ -114,7 +114,7 @@ def parameters(module: Any, whole: Callable[[Any], Any] = lambda tree: tree) -> 
     return numbers(whole(module if framework is None else framework.parameters(module)))
 
 
-def numbers(tree: Any) -> tuple[int, int]:
+def numbers(tree: object) -> tuple[int, int]:
     """How many inexact numbers a pytree holds, and their bytes; an array that it holds twice counts once."""
     # The first value of a state, which its index holds, is no parameter.
     indices = state_index_classes()

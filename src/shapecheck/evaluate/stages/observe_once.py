@@ -27,7 +27,7 @@ class RepeatedCalls(Watch):
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
         self._surroundings = VmapFrames()
-        self._wrapped: dict[type, tuple[Any, Callable[..., Any]]] = {}
+        self._wrapped: dict[type, tuple[object, Callable[..., object]]] = {}
         self._entered = contextlib.ExitStack()
         self._plain = False
         self.begin()
@@ -59,20 +59,20 @@ class RepeatedCalls(Watch):
         self._plain = self._plain or again
         return again
 
-    def _once_each(self, cls: type, call: Any) -> Callable[..., Any]:
+    def _once_each(self, cls: type, call: object) -> Callable[..., object]:
         known = self._wrapped.get(cls)
         if known is None or known[0] is not call:
             self._wrapped[cls] = known = call, self._wrapper(call)
         return known[1]
 
     def _wrapper(self, call: Any) -> Callable[..., Any]:
-        def plain(module: Any, /, *args: Any, **kwargs: Any) -> Any:
+        def plain(module: object, /, *args: object, **kwargs: object) -> object:
             return call.__get__(module, type(module))(*args, **kwargs)
 
-        def call_once(self_: Any, /, *args: Any, **kwargs: Any) -> Any:
+        def call_once(self_: object, /, *args: object, **kwargs: object) -> object:
             frame = sys._getframe(1)
 
-            def call_key(tracers: Sequence[Any]) -> Hashable:
+            def call_key(tracers: Sequence[object]) -> Hashable:
                 hidden = self._surroundings.hidden_axes(frame)
                 return tuple(map(mapped_axes, tracers)), hidden, self._constructor_sizes(self_)
 
@@ -80,7 +80,7 @@ class RepeatedCalls(Watch):
 
         return functools.wraps(call)(call_once)
 
-    def _constructor_sizes(self, module: Any) -> Hashable:
+    def _constructor_sizes(self, module: object) -> Hashable:
         """The sizes that the constructor of a module had; of one that JAX has rebuilt, what it holds tells them."""
-        found: Sequence[Mapping[str, Any]] = self._recorder.constructions.own(module)
+        found: Sequence[Mapping[str, object]] = self._recorder.constructions.own(module)
         return tuple(tuple((n, v) for n, v in variables.items() if type(v) is int) for variables in found)

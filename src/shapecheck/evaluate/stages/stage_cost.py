@@ -38,7 +38,7 @@ class _PartCost:
     flops: Flops = 0
     inside: dict[tuple[int, int], _PartCost] = field(default_factory=dict)
 
-    def times(self, number: Any) -> _PartCost:
+    def times(self, number: object) -> _PartCost:
         return _PartCost(self.flops * number, {key: part.times(number) for key, part in self.inside.items()})
 
     def of(self, number: int) -> list[_PartCost]:
@@ -64,7 +64,7 @@ class Cost:
         return Cost(found or self.anywhere.get(number, ()), self.anywhere)
 
 
-def cost(jaxpr: Any) -> Cost:
+def cost(jaxpr: object) -> Cost:
     """What a whole evaluation costs: loops as often as they run, of branches the dearest, `while` loops one turn."""
     whole = _count_flops(jaxpr, {})
     anywhere: dict[int, Sequence[_PartCost]] = {}
@@ -113,7 +113,7 @@ def _equation(equation: Any, known: dict[int, _PartCost]) -> _PartCost:
     return whole if isinstance(times, int) and times == 1 else whole.times(times)
 
 
-def _jaxprs(name: str, params: Mapping[str, Any]) -> Iterator[Any]:
+def _jaxprs(name: str, params: Mapping[str, Any]) -> Iterator[object]:
     """Those inside of an equation, whatever its primitive calls them."""
     if name == "custom_linear_solve":  # whose others tell how to solve and to derive it
         params = {"solve": params["jaxprs"].solve}
@@ -123,7 +123,7 @@ def _jaxprs(name: str, params: Mapping[str, Any]) -> Iterator[Any]:
                 yield each
 
 
-def _times(name: str, params: Mapping[str, Any]) -> Any:
+def _times(name: str, params: Mapping[str, object]) -> object:
     """How often what is inside of an equation runs: on how many devices, too."""
     if name == "scan":
         return params["length"]

@@ -15,7 +15,7 @@ class FlaxFramework(Framework):
 
     def configuration(self) -> Mapping[str, object]:
         """Those that stand as properties in the class of the one object."""
-        config: Any = getattr(self.library("flax.configurations"), "config", None)
+        config = getattr(self.library("flax.configurations"), "config", None)
         flags = vars(type(config)).items() if config is not None else ()
         return {name: getattr(config, name) for name, value in flags if isinstance(value, property)}
 

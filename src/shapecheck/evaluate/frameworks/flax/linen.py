@@ -51,12 +51,12 @@ class LinenFramework(FlaxFramework):
         """An unbound module runs it inside of an `init`."""
 
         @functools.wraps(function)
-        def call_unbound(model: Any, /, *args: Any, **kwargs: Any) -> Any:
+        def call_unbound(model: Any, /, *args: object, **kwargs: object) -> object:
             if not self.is_unbound(model):
                 return function(model, *args, **kwargs)
             return model.init_with_output(_keys(), *args, method=run_member, **kwargs)[0]
 
-        def run_member(module: Any, *args: Any, **kwargs: Any) -> Any:
+        def run_member(module: object, *args: object, **kwargs: object) -> object:
             name = getattr(function, "__name__", "")
             own = self.unwrap_attribute(inspect.getattr_static(type(module), name, None))
             if isinstance(own, (property, functools.cached_property)):
@@ -87,16 +87,16 @@ class LinenFramework(FlaxFramework):
 FRAMEWORK = LinenFramework("flax.linen")
 
 
-def _keys() -> dict[str, Any]:
+def _keys() -> dict[str, object]:
     return {name: jax.random.PRNGKey(0) for name in ("params", "dropout")}
 
 
 @contextlib.contextmanager
 def _record_stages(linen: Any, watch: StageRecorder) -> Iterator[None]:
-    wholes: list[dict[str, Any]] = []  # what the models hold that are running: known when they have run
-    outermost: list[dict[str, Any]] = []  # those of them that were not called by others
+    wholes: list[dict[str, object]] = []  # what the models hold that are running: known when they have run
+    outermost: list[dict[str, object]] = []  # those of them that were not called by others
 
-    def intercept(run: Callable[..., Any], args: Any, kwargs: Any, context: Any) -> Any:
+    def intercept(run: Callable[..., object], args: Any, kwargs: Any, context: Any) -> Any:
         module, method = context.module, context.method_name
         top, cls = watch.top(), type(module)
         own = getattr(cls, method, None)  # Flax has methods of its own that stand in no class
@@ -147,7 +147,7 @@ def _parameters(linen: Any, watch: StageRecorder) -> Iterator[None]:
     param = vars(linen.Module)["param"]
 
     @functools.wraps(param)
-    def param_with_tap(module: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+    def param_with_tap(module: object, name: str, *args: object, **kwargs: object) -> object:
         value = param(module, name, *args, **kwargs)
         top = watch.top()
         return take(name, value) if top is not None and top.part is module else value
@@ -158,8 +158,8 @@ def _parameters(linen: Any, watch: StageRecorder) -> Iterator[None]:
 
 
 def _wrap_init(
-    function: Callable[..., Any], watch: StageRecorder, outermost: list[dict[str, Any]]
-) -> Callable[..., Any]:
+    function: Callable[..., object], watch: StageRecorder, outermost: list[dict[str, object]]
+) -> Callable[..., object]:
     """A method of a model, called with parameters that are made for it.
 
     That is the same run, if nobody counts its cost, or wants its values: a run that makes the parameters updates no
@@ -168,7 +168,7 @@ def _wrap_init(
     """
 
     @functools.wraps(function)
-    def call_initialised(model: Any, /, *args: Any, **kwargs: Any) -> Any:
+    def call_initialised(model: Any, /, *args: object, **kwargs: object) -> object:
         if not FRAMEWORK.is_unbound(model):
             return function(model, *args, **kwargs)
         keys = _keys()
@@ -191,7 +191,7 @@ def _is_trial(frame: FrameType) -> bool:
     return next(names, "scan") == "scan_fn"
 
 
-def _parameter_count(variables: Mapping[str, Any], steps: Sequence[str]) -> tuple[int, int]:
+def _parameter_count(variables: Mapping[str, object], steps: Sequence[str]) -> tuple[int, int]:
     """The parameters of the module at the end of these steps, inside of what the whole holds."""
     found: Any = variables.get("params", {})
     for step in steps:

@@ -104,7 +104,6 @@ def _record_stages(framework: NnxFramework, watch: StageRecorder) -> Iterator[No
 @contextlib.contextmanager
 def _parameters(watch: StageRecorder) -> Iterator[None]:
     """Meanwhile, a stage that asks one of its parameters for its value gets what the watch gives back."""
-    nnx: Any
     take, nnx = watch.parameter, FRAMEWORK.library()
     get = vars(getattr(nnx, "Variable", object)).get("get_value")  # since Flax 0.12
     if take is None or nnx is None or get is None:
@@ -112,7 +111,7 @@ def _parameters(watch: StageRecorder) -> Iterator[None]:
         return
 
     @functools.wraps(get)
-    def getitem_with_tap(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def getitem_with_tap(self: object, *args: object, **kwargs: object) -> object:
         value, top = get(self, *args, **kwargs), watch.top()
         if top is None or not isinstance(self, nnx.Param):
             return value
@@ -124,9 +123,9 @@ def _parameters(watch: StageRecorder) -> Iterator[None]:
         yield
 
 
-def _wrap_constructor(construct: Callable[..., Any], change: Callable[[type], None]) -> Callable[..., Any]:
+def _wrap_constructor(construct: Callable[..., object], change: Callable[[type], None]) -> Callable[..., object]:
     @functools.wraps(construct)
-    def change_and_construct(cls: type, /, *args: Any, **kwargs: Any) -> Any:
+    def change_and_construct(cls: type, /, *args: object, **kwargs: object) -> object:
         change(cls)
         return construct(cls, *args, **kwargs)
 
@@ -135,7 +134,7 @@ def _wrap_constructor(construct: Callable[..., Any], change: Callable[[type], No
 
 def _wrap_call(watch: StageRecorder, call: Any) -> Callable[..., Any]:
     @functools.wraps(call)
-    def call_as_stage(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+    def call_as_stage(self: object, /, *args: object, **kwargs: object) -> object:
         top = watch.top()
         if top is not None and top.part is self:  # super().__call__(...)
             return call(self, *args, **kwargs)
@@ -150,7 +149,7 @@ def _wrap_call(watch: StageRecorder, call: Any) -> Callable[..., Any]:
         own = not cls.__module__.startswith("flax.") or _is_sequential(cls)
         return watch.run_stage(step, call_with_functions if own else call, (self, *args), kwargs)
 
-    def call_with_functions(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+    def call_with_functions(self: object, /, *args: object, **kwargs: object) -> object:
         with watching_functions(watch, self, ("layers",) if _is_sequential(type(self)) else ()):
             return call(self, *args, **kwargs)
 
