@@ -82,11 +82,9 @@ class EquinoxFramework(Framework):
                     continue
                 yield jax.tree_util.keystr(path).lstrip("."), kept
 
-    @contextlib.contextmanager
-    def record_stages(self, watch: StageRecorder) -> Iterator[None]:
+    def record_stages(self, watch: StageRecorder) -> contextlib.AbstractContextManager[None]:
         """Note each call of a module, and of functions that modules hold, and the labels of staged models."""
-        with _record_stages(self, watch):
-            yield
+        return _record_stages(self, watch)
 
 
 FRAMEWORK = EquinoxFramework("equinox")

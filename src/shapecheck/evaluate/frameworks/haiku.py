@@ -95,11 +95,9 @@ class HaikuFramework(Framework):
         module: Any = self.library("haiku._src.config")
         return module.get_config() if module is not None else None
 
-    @contextlib.contextmanager
-    def record_stages(self, watch: StageRecorder) -> Iterator[None]:
+    def record_stages(self, watch: StageRecorder) -> contextlib.AbstractContextManager[None]:
         """By its public interceptors."""
-        with _record_stages(self.library(), watch):
-            yield
+        return _record_stages(self.library(), watch)
 
 
 FRAMEWORK = HaikuFramework("haiku")

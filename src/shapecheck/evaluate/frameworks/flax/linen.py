@@ -77,11 +77,9 @@ class LinenFramework(FlaxFramework):
             module: Any = part
             yield "", {kind: kept for kind, kept in module.variables.items() if kind not in _NO_STATE}
 
-    @contextlib.contextmanager
-    def record_stages(self, watch: StageRecorder) -> Iterator[None]:
+    def record_stages(self, watch: StageRecorder) -> contextlib.AbstractContextManager[None]:
         """By its public interceptors."""
-        with _record_stages(self.library(), watch):
-            yield
+        return _record_stages(self.library(), watch)
 
 
 FRAMEWORK = LinenFramework("flax.linen")

@@ -61,11 +61,9 @@ class NnxFramework(FlaxFramework):
         if isinstance(part, nnx.Module):
             yield "", nnx.state(part, nnx.Not(nnx.Any(nnx.Param, nnx.RngState, nnx.Intermediate)))
 
-    @contextlib.contextmanager
-    def record_stages(self, watch: StageRecorder) -> Iterator[None]:
+    def record_stages(self, watch: StageRecorder) -> contextlib.AbstractContextManager[None]:
         """Calls change what modules hold, so none is left out."""
-        with _record_stages(self, watch):
-            yield
+        return _record_stages(self, watch)
 
 
 FRAMEWORK = NnxFramework("flax.nnx")
