@@ -8,7 +8,6 @@ import os
 import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from shapecheck.files.discovery import project_root
 
@@ -64,14 +63,14 @@ def _testpaths(root: Path) -> list[str]:
     return []
 
 
-def _toml(file: Path) -> Mapping[str, Any]:
+def _toml(file: Path) -> Mapping[str, object]:
     try:
         return tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError):
         return {}
 
 
-def _table(table: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+def _table(table: Mapping[str, object], key: str) -> Mapping[str, object]:
     value = table.get(key)
     return value if isinstance(value, dict) else {}
 

@@ -93,7 +93,7 @@ def _is_key(value: Any) -> bool:
     return old or bool(jnp.issubdtype(value.dtype, jax.dtypes.prng_key))
 
 
-def _either(own: Any, other: Any) -> Any:
+def _either(own: Any, other: Any) -> object:
     """What the other model is given; or its own, if that are the same numbers as this model has its axes."""
     if not (is_array(own) and is_array(other)) or own.dtype != other.dtype or own.shape == other.shape:
         return other

@@ -65,7 +65,7 @@ class RepeatedCalls(Watch):
             self._wrapped[cls] = known = call, self._wrapper(call)
         return known[1]
 
-    def _wrapper(self, call: Any) -> Callable[..., Any]:
+    def _wrapper(self, call: Any) -> Callable[..., object]:
         def plain(module: object, /, *args: object, **kwargs: object) -> object:
             return call.__get__(module, type(module))(*args, **kwargs)
 

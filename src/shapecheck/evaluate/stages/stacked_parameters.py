@@ -22,7 +22,7 @@ from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.evaluate.probes.vmap_axes import VmapFrames
 
 _Path = tuple[str, ...]
-_Shape = tuple[Any, ...]
+_Shape = tuple[object, ...]
 _NamedLeaves = Mapping[_Path, Any]
 
 
@@ -34,8 +34,8 @@ class _Turn:
     """
 
     same: _NamedLeaves
-    sliced: Mapping[_Path, tuple[Any, _Shape]]
-    slices: Mapping[int, Any] = field(default_factory=dict)
+    sliced: Mapping[_Path, tuple[object, _Shape]]
+    slices: Mapping[int, object] = field(default_factory=dict)
 
 
 class StackedParameters:
@@ -53,7 +53,7 @@ class StackedParameters:
         original = jax.lax.scan
 
         @functools.wraps(original)
-        def scan(f: Callable[..., Any], init: Any, xs: object = None, *args: Any, **kwargs: Any) -> object:
+        def scan(f: Callable[..., Any], init: object, xs: object = None, *args: Any, **kwargs: Any) -> object:
             watched = self._is_mine() and callable(f) and xs is not None
             return original(self._body(f, xs) if watched else f, init, xs, *args, **kwargs)
 
@@ -144,7 +144,7 @@ def _named_arrays(leaves: _NamedLeaves, there: Mapping[_Path, tuple[object, _Sha
     return {}
 
 
-def _flat(tree: object) -> tuple[dict[_Path, Any], Any]:
+def _flat(tree: object) -> tuple[dict[_Path, Any], object]:
     leaves, structure = jax.tree_util.tree_flatten_with_path(tree)
     return {tuple(map(_step, path)): leaf for path, leaf in leaves}, structure
 
