@@ -43,6 +43,8 @@ TRANSFORMS = (
     JaxFunction(file="control_flow/conditionals.py", function="_cond", label="cond", always=True),
     JaxFunction(file="control_flow/conditionals.py", function="switch", label="switch", always=True),
     JaxFunction(file="_src/ad_checkpoint.py", function="fun_remat", label="checkpoint", always=True),
+    # In JAX 0.10 the flag `jax_remat3` puts this in its place; in 0.12 it runs inside of it, and traces nothing itself.
+    JaxFunction(file="_src/ad_checkpoint.py", function="_remat3", label="checkpoint", always=True),
 )
 _HIGH_LEVEL = "call_hi_primitive"
 _HIGH_LEVEL_NAMES = {"Scan3": "scan"}  # those whose parameters mean what they do in the operation of that name
