@@ -41,9 +41,8 @@ def test_the_installed_wheel_runs_the_first_command_of_the_readme(wheel: Path, t
     programs = tmp_path / "env" / ("Scripts" if os.name == "nt" else "bin")
     installed = pip("--python", str(programs / "python"), "install", "--quiet", str(wheel))
     assert installed.returncode == 0, installed.stderr
-    shown = re.search(
-        r"<!-- quickstart -->\n    \$ shapecheck (.*)\n((?:    .*\n|\n)+)<!--", (ROOT / "README.md").read_text()
-    )
+    readme = (ROOT / "README.md").read_text()
+    shown = re.search(r"<!-- quickstart -->\n    \$ shapecheck (.*)\n((?:    .*\n|\n)+)<!--", readme)
     assert shown is not None
     # The models' environment is the active one: that of these tests, which has JAX, while the new one has not.
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
