@@ -11,16 +11,17 @@ import io
 import re
 import sys
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from shapecheck.claims.module_claims import claims_of
-from shapecheck.model import Module, Problem
+from shapecheck.model import Edit, Module, Problem
 from shapecheck.rewrite.assertions import AssertionRewrite
 from shapecheck.rewrite.insertion import Insertion, insert
 from shapecheck.rewrite.jaxtyping_checks import JaxtypingChecks
 from shapecheck.rewrite.removal import remove_code
+from shapecheck.rewrite.replace_arguments import replace_arguments
 from shapecheck.rewrite.rewrite_plan import FilePlan, RewriteOptions, RewriteOutcome, SkippedClaim
 from shapecheck.rewrite.transform import RewriteError, require_lossless
 from shapecheck.rewrite.value_checks import ValueChecks
@@ -35,6 +36,7 @@ __all__ = [
     "RewriteOutcome",
     "RewriteResult",
     "SkippedClaim",
+    "apply_edits",
     "instrument",
     "readable",
     "remove",
@@ -71,6 +73,13 @@ def _instrument(path: str, data: bytes, options: RewriteOptions) -> RewriteResul
         require_lossless(file)
         raise RewriteError("the inserted lines could not be distinguished from others, so that nothing is inserted")
     return RewriteResult(result, outcome)
+
+
+def apply_edits(path: str, data: bytes, edits: Sequence[Edit]) -> bytes:
+    """The file with the edits of findings in it. Raises RewriteError."""
+    with _failures():
+        _, file = _readable(path, data)
+        return replace_arguments(file, edits)
 
 
 def remove(path: str, data: bytes) -> bytes:
