@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import subprocess
@@ -14,7 +15,7 @@ import pytest
 
 from shapecheck.commands.check import check
 from shapecheck.config import load
-from shapecheck.incremental import Store
+from shapecheck.incremental.cache_store import Store
 from shapecheck.model import Report
 from shapecheck.worker import rpc, worker_client
 
@@ -471,19 +472,52 @@ def test_tests_that_run_again_find_what_the_others_have_set(project: Path, monke
     assert {Path(path).name for path in part.files} == {"test_precise.py", "test_devices.py"}
 
 
-def test_an_unchanged_run_loads_neither_jax_nor_libcst_nor_starts_a_process(project: Path) -> None:
+_LIST_IMPORTS = """
+import json, subprocess, sys
+before = set(sys.modules)
+def refuse(*a, **k): raise SystemExit("a process was started")
+subprocess.Popen.__init__ = refuse
+from shapecheck.cli import main
+status = main(["pkg", "--jobs", "2"])
+print(json.dumps(sorted(set(sys.modules) - before)))
+sys.exit(status)
+"""
+
+
+def test_an_unchanged_run_imports_what_reads_and_prints_a_report_and_starts_no_process(project: Path) -> None:
     run()
-    program = (
-        "import subprocess, sys\n"
-        "def refuse(*a, **k): raise SystemExit('a process was started')\n"
-        "subprocess.Popen.__init__ = refuse\n"
-        "from shapecheck.cli import main\n"
-        "status = main(['pkg', '--jobs', '2'])\n"
-        "assert not {'jax', 'libcst'} & set(sys.modules)\n"
-        "sys.exit(status)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", _LIST_IMPORTS], capture_output=True, text=True, check=False)
     assert (done.returncode, "No problems" in done.stderr) == (0, True), done.stderr
+    loaded = set(json.loads(done.stdout.splitlines()[-1]))
+    assert {name.partition(".")[0] for name in loaded} - sys.stdlib_module_names == {"click", "shapecheck"}
+    ours = [name.split(".")[1:] for name in loaded if name.startswith("shapecheck.")]
+    assert {name[0] for name in ours} == {
+        *("cli", "commands", "config", "files", "incremental", "model", "report", "rules", "verdicts")
+    }
+    parts = {".".join(name) for name in ours if len(name) > 1 and name[0] not in ("cli", "config", "files", "rules")}
+    assert parts == {
+        "commands.check",
+        "commands.lock",
+        "commands.lock.lock_location",
+        "incremental.cache_store",
+        "incremental.content_hash",
+        "incremental.environment_key",
+        "incremental.rerun",
+        "model.assumption",
+        "model.finding",
+        "model.location",
+        "model.plain_facts",
+        "report.concise",
+        "report.full",
+        "report.progress",
+        "report.statistics",
+        "report.summary",
+        "report.terminal_text",
+        "verdicts.baseline",
+        "verdicts.finding_identity",
+    }
+    unused = {"configparser", "difflib", "libcst", "pathspec", "rich", "secrets", "tempfile", "xml"}
+    assert loaded & unused == set()
 
 
 def test_a_damaged_cache_is_as_good_as_none(project: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import sys
 from collections.abc import Sequence
@@ -10,8 +9,6 @@ from pathlib import Path
 from typing import TextIO
 
 import click
-
-from shapecheck.files.atomic_write import write_text
 
 CLEAN, FINDINGS, FAILED, INTERRUPTED = 0, 1, 2, 130
 
@@ -22,6 +19,8 @@ def require_paths(paths: Sequence[Path]) -> None:
     commands = root.command.list_commands(root) if isinstance(root.command, click.Group) else ()
     for path in paths:
         if not path.exists():
+            import difflib  # noqa: PLC0415  # most paths are there
+
             near = difflib.get_close_matches(str(path), commands, n=1)
             hint = f" Did you mean the command {near[0]!r}?" if near else ""
             raise click.UsageError(f"There is no file or folder {str(path)!r}.{hint}")
@@ -43,6 +42,8 @@ def use_color(choice: str, stream: TextIO) -> bool:
 def deliver(text: str, file: Path | None) -> None:
     """Write findings to the file, or to stdout; a reader of stdout who went away is no error."""
     if file is not None:
+        from shapecheck.files.atomic_write import write_text  # noqa: PLC0415  # most runs write to the terminal
+
         try:
             write_text(file, text)
         except OSError as error:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
@@ -44,7 +44,11 @@ TRANSFORMS = (
     JaxFunction(file="control_flow/conditionals.py", function="_cond", label="cond", always=True),
     JaxFunction(file="control_flow/conditionals.py", function="switch", label="switch", always=True),
     JaxFunction(file="_src/ad_checkpoint.py", function="fun_remat", label="checkpoint", always=True),
+    # In JAX 0.10 the flag `jax_remat3` puts this in its place; in 0.12 it runs inside of it, and traces nothing itself.
+    JaxFunction(file="_src/ad_checkpoint.py", function="_remat3", label="checkpoint", always=True),
 )
+_HIGH_LEVEL = "call_hi_primitive"
+_HIGH_LEVEL_NAMES = {"Scan3": "scan"}  # those whose parameters mean what they do in the operation of that name
 _BY_FUNCTION = {each.function: each for each in TRANSFORMS}
 _TRACING = "_src/interpreters/partial_eval.py"
 _JITTING = "_src/pjit.py"
@@ -131,6 +135,27 @@ def public_name(module: str, function: str) -> str:
 def is_private(module: str) -> bool:
     """Whether a module of this name is JAX's own, which its users do not import."""
     return module.startswith(_PRIVATE)
+
+
+def operation_of(equation: Any) -> tuple[str, Mapping[str, Any]]:
+    """The name and the parameters of the operation that an equation carries out.
+
+    An operation on another level than XLA's stands with its parameters in one of the equation. So do since JAX 0.12
+    `scan`, `checkpoint` and functions with derivatives of their own, under the flags `jax_scan3`, `jax_remat3`,
+    `jax_custom_jvp3` and `jax_custom_vjp3`; the latter two hold what was traced, and that the jaxpr.
+    """
+    name, params = equation.primitive.name, equation.params
+    inner = params.get("_prim") if name == _HIGH_LEVEL else None
+    if inner is None:
+        return name, params
+    given = getattr(inner, "params", {})
+    kind = type(inner).__name__
+    return _HIGH_LEVEL_NAMES.get(kind, kind), {key: _traced_jaxpr(value) for key, value in given.items()}
+
+
+def _traced_jaxpr(value: Any) -> Any:
+    inner = getattr(value, "jaxpr", None)
+    return inner if hasattr(inner, "eqns") else value
 
 
 def trace_of(tracer: object) -> object:

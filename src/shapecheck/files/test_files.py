@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import configparser
 import glob
 import os
-import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -64,6 +62,8 @@ def _testpaths(root: Path) -> list[str]:
 
 
 def _toml(file: Path) -> Mapping[str, object]:
+    import tomllib  # noqa: PLC0415  # many projects configure nothing
+
     try:
         return tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError):
@@ -82,6 +82,8 @@ def _strings(value: object) -> list[str]:
 
 
 def _from_ini(file: Path, section: str) -> list[str]:
+    import configparser  # noqa: PLC0415  # likewise
+
     parser = configparser.ConfigParser(interpolation=None, strict=False)
     try:
         parser.read(file, encoding="utf-8")

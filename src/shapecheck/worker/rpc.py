@@ -8,14 +8,14 @@ says that it is answered with, or a `TimedOut`; or, where it knows no such reque
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar, Union, get_args
+from typing import ClassVar, Generic, TypeVar, get_args
 
 from shapecheck import model
 from shapecheck.model import ComparedRuns, DescribedRank, Evaluation, FunctionKey, Scope, Site, StageRun, Tolerance
+from shapecheck.model.plain_facts import PlainFacts
 
 # Calls of a function, in different tests, that are evaluated with free sizes until one comes to an end: the worker
 # counts them, and its parent knows by them which tests were the first.
@@ -467,132 +467,76 @@ def as_shown(text: str) -> str:
 
 
 _VERSION = re.compile("\0[0-9]+")
-_CLASSES: dict[str, Any] = {
-    c.__name__: c
-    for c in (
-        Scope,
-        DescribedRank,
-        Site,
-        model.Switch,
-        model.Position,
-        model.ArrayValue,
-        model.TreeValue,
-        model.OtherValue,
-        model.NamedSize,
-        model.Observation,
-        model.Frame,
-        model.Call,
-        model.Failure,
-        model.Assumption,
-        model.Evaluation,
-        model.Stage,
-        model.Tensor,
-        model.StageRun,
-        model.StageOutput,
-        model.ComparedStage,
-        model.ArrayMismatch,
-        model.ComparedRuns,
-        model.Tolerance,
-        ParameterSpec,
-        ModulePlan,
-        ConfiguredExample,
-        EntryPlan,
-        TestFiles,
-        TestLimits,
-        TestPlan,
-        TestResult,
-        WorkerSettings,
-        Startup,
-        Ready,
-        StartRefusal,
-        ModuleStart,
-        Bug,
-        TimedOut,
-        TimedRequest,
-        Answer,
-        ImportModule,
-        ImportedModule,
-        ListEntries,
-        EntryList,
-        AskImportEffects,
-        ImportEffects,
-        ListFiles,
-        ImportedFiles,
-        CollectTests,
-        CollectedTests,
-        RunTest,
-        EndTests,
-        EvaluateEntry,
-        EntryResults,
-        EvaluateTemplate,
-        TemplateResults,
-        TargetRefusal,
-        AskInventedIntegers,
-        InventedIntegers,
-        CollectModel,
-        CollectedModel,
-        CompareModels,
-        ComparisonResult,
-        model.Span,
-        model.Edit,
-        model.Finding,
-        model.UnreachedClaim,
-        model.AssumedClaim,
-        model.VerifiedClaim,
-        model.Summary,
-        model.EntryResult,
-        model.TestCounts,
-        model.Reach,
-        model.LockCounts,
-        model.Report,
-        model.Claim,
-        model.DebugCall,
-        model.Module,
-        model.NearName,
-        model.Problem,
-        model.Suppression,
-    )
-}
-_FIELDS = {name: tuple(f.name for f in dataclasses.fields(c)) for name, c in _CLASSES.items()}
-
-Plain = Union[bool, int, float, str, list[Any], dict[str, Any], None]  # noqa: UP007 - evaluated on Python 3.10
-
-
-def dump(message: object) -> str:
-    """One line of JSON for `message`: facts, tuples, mappings and scalars."""
-    return json.dumps(to_plain(message), separators=(",", ":"))
-
-
-def load(line: str | bytes) -> Any:
-    """The message of a line; raises ValueError for what is not one."""
-    return from_plain(json.loads(line))
-
-
-def to_plain(value: object) -> Plain:
-    """Frozen facts become `{"!": class name, "v": field values}`."""
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    if isinstance(value, (tuple, list)):
-        return [to_plain(v) for v in value]
-    if isinstance(value, Mapping):
-        return {"!": "", "v": {str(k): to_plain(v) for k, v in value.items()}}
-    name = type(value).__name__
-    if _CLASSES.get(name) is not type(value):
-        raise TypeError(f"{name} does not cross the process boundary")
-    return {"!": name, "v": [to_plain(getattr(value, f)) for f in _FIELDS[name]]}
-
-
-def from_plain(value: Plain) -> object:
-    """The inverse of `to_plain`; lists come back as tuples."""
-    if isinstance(value, list):
-        return tuple(from_plain(v) for v in value)
-    if isinstance(value, dict):
-        name, inner = value["!"], value["v"]
-        if name == "":
-            return {k: from_plain(v) for k, v in inner.items()}
-        try:
-            cls = _CLASSES[name]
-        except KeyError:
-            raise ValueError(f"{name} is no message of this version") from None
-        return cls(**dict(zip(_FIELDS[name], map(from_plain, inner), strict=True)))
-    return value
+_FACTS = PlainFacts(
+    Scope,
+    DescribedRank,
+    Site,
+    model.Switch,
+    model.Position,
+    model.ArrayValue,
+    model.TreeValue,
+    model.OtherValue,
+    model.NamedSize,
+    model.Observation,
+    model.Frame,
+    model.Call,
+    model.Failure,
+    model.Assumption,
+    model.Evaluation,
+    model.Stage,
+    model.Tensor,
+    model.StageRun,
+    model.StageOutput,
+    model.ComparedStage,
+    model.ArrayMismatch,
+    model.ComparedRuns,
+    model.Tolerance,
+    ParameterSpec,
+    ModulePlan,
+    ConfiguredExample,
+    EntryPlan,
+    TestFiles,
+    TestLimits,
+    TestPlan,
+    TestResult,
+    WorkerSettings,
+    Startup,
+    Ready,
+    StartRefusal,
+    ModuleStart,
+    Bug,
+    TimedOut,
+    TimedRequest,
+    Answer,
+    ImportModule,
+    ImportedModule,
+    ListEntries,
+    EntryList,
+    AskImportEffects,
+    ImportEffects,
+    ListFiles,
+    ImportedFiles,
+    CollectTests,
+    CollectedTests,
+    RunTest,
+    EndTests,
+    EvaluateEntry,
+    EntryResults,
+    EvaluateTemplate,
+    TemplateResults,
+    TargetRefusal,
+    AskInventedIntegers,
+    InventedIntegers,
+    CollectModel,
+    CollectedModel,
+    CompareModels,
+    ComparisonResult,
+    model.Span,
+    model.Claim,
+    model.DebugCall,
+    model.Module,
+    model.NearName,
+    model.Problem,
+    model.Suppression,
+)
+dump, load = _FACTS.dump, _FACTS.load

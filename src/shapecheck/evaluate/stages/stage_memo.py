@@ -22,8 +22,10 @@ import numpy as np
 
 from shapecheck.evaluate.framework_protocol import is_state
 from shapecheck.evaluate.inputs.failure_reasons import is_own
+from shapecheck.evaluate.stages.stage_cost import REUSED
 
 Signature = tuple[tuple[tuple[object, ...], str, bool], ...]
+_scope = jax.named_scope  # as it is while nobody watches
 
 
 class ApartError(Exception):
@@ -172,7 +174,7 @@ class StageMemo:
 
             def trace_split(tracers: Sequence[object]) -> Sequence[object]:
                 args, kwargs = given.with_tracers(tracers)
-                with self._quiet():
+                with self._quiet(), _scope(REUSED):
                     result = SplitArguments(function(*args, **kwargs))
                 # What was given comes back itself, and what stands in two places remains one.
                 places = {id(tracer): index for index, tracer in enumerate(tracers)}
