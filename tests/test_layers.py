@@ -32,6 +32,7 @@ ORDER = (
     "worker.rpc",
     "evaluate.limits",
     "evaluate.scratch_folders",
+    "evaluate.framework_protocol",
     "evaluate.global_state",
     "evaluate.process_damage",
     "evaluate.jax_internals",
@@ -96,7 +97,11 @@ def imports(file: Path) -> Iterator[tuple[str, bool]]:
 def test_each_room_has_its_place_in_the_order() -> None:
     assert {module for module in MODULES if not room(module)} == {"shapecheck", "shapecheck.evaluate"}
     folders = {".".join(file.parent.relative_to(PACKAGE).parts) for file in FILES} - {"", "runtime.site"}
-    assert {folder for folder in folders if folder not in ORDER} == {"evaluate", "commands.lock"}
+    assert {folder for folder in folders if folder not in ORDER} == {
+        "evaluate",
+        "evaluate.frameworks.flax",
+        "commands.lock",
+    }
 
 
 @pytest.mark.parametrize("module", [m for m in MODULES if room(m)])

@@ -50,13 +50,13 @@ def example(function: _F) -> _F:
 
 
 def compare(
-    a: Callable[..., Any],
-    b: Callable[..., Any],
-    *args: Any,
+    a: Callable[..., object],
+    b: Callable[..., object],
+    *args: object,
     rtol: float | None = None,
     atol: float | None = None,
     map: Mapping[str, str] | None = None,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> Comparison:
     """Call two models with the same arguments, as they are, jitted or not, and compare their stages one by one.
 
@@ -73,7 +73,7 @@ def compare(
     return Comparison.of(title(a), title(b), compared, tolerance)
 
 
-def template(model: Any, *args: Any, flops: bool | None = None, **kwargs: Any) -> Template:
+def template(model: object, *args: object, flops: bool | None = None, **kwargs: object) -> Template:
     """The stages of `model(*args, **kwargs)` with their shapes; nothing computes.
 
     Arguments may be arrays, `jax.ShapeDtypeStruct`, or jaxtyping types such as `Float[Array, "batch 48"]`, whose names
@@ -164,14 +164,14 @@ def pytest_addoption(parser: Any, pluginmanager: Any) -> None:
     add_options(parser, pluginmanager)
 
 
-def load_ipython_extension(ipython: Any) -> None:
+def load_ipython_extension(ipython: object) -> None:
     """Check the cells that run, and the user's files that are imported, from now on: `%load_ext shapecheck`."""
     from shapecheck.notebooks import extension  # noqa: PLC0415 - not to mark examples only
 
     extension.load(ipython)
 
 
-def unload_ipython_extension(ipython: Any) -> None:
+def unload_ipython_extension(ipython: object) -> None:
     """Check them no more: `%unload_ext shapecheck`."""
     from shapecheck.notebooks import extension  # noqa: PLC0415 - likewise
 

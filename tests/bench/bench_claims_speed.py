@@ -18,7 +18,7 @@ import libcst
 
 from shapecheck.claims import read_module
 from shapecheck.files import discover
-from shapecheck.syntax import comment_owners
+from shapecheck.syntax import concrete_file
 
 ROUNDS = 3
 COMMENT = b"\n_x = _f(_y)  # shape: (b, t)\n"
@@ -38,17 +38,17 @@ def best(work: Callable[[bytes], object], files: Sequence[bytes]) -> float:
 def parsed_files(files: Sequence[bytes]) -> int:
     """How many of the files libcst is asked for."""
     counts = 0
-    original = comment_owners.parse_concrete
+    original = concrete_file.parse_concrete
 
     def counting(*arguments: object) -> object:
         nonlocal counts
         counts += 1
         return original(*arguments)  # type: ignore[arg-type]
 
-    comment_owners.parse_concrete = counting  # type: ignore[assignment]
+    concrete_file.parse_concrete = counting  # type: ignore[assignment]
     for data in files:
         read_module("module.py", data)
-    comment_owners.parse_concrete = original
+    concrete_file.parse_concrete = original
     return counts
 
 

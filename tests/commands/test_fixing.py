@@ -57,8 +57,8 @@ def test_edits_of_one_line_do_not_move_each_other() -> None:
 
 
 def test_of_overlapping_fixes_the_first_counts() -> None:
-    result = fixed(TEXT.encode(), finding(12, 16, "z"), finding(15, 16, "w"))
-    assert result.after == TEXT.replace("x, y", "z").encode()
+    result = fixed(TEXT.encode(), finding(12, 13, "z, z"), finding(12, 13, "w"))
+    assert result.after == TEXT.replace("x, y", "z, z, y").encode()
     assert len(result.findings) == 1
 
 
@@ -66,6 +66,21 @@ def test_of_overlapping_fixes_the_first_counts() -> None:
 def test_a_file_that_has_changed_is_left_alone(data: str) -> None:
     with pytest.raises(ConfigError, match=r"a\.py: is no longer what was checked"):
         fixed(data.encode(), finding(12, 13, "z"))
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (TEXT, "line 2: no argument of a call stands where one is to be replaced"),
+        (TEXT.replace("last", "[a async\n for b in c]"), "libcst cannot parse it"),
+        (TEXT.replace("last", "if a:\n    b\n\f    c"), "line 5: libcst would not give it back as it is"),
+    ],
+    ids=["place", "syntax", "form feed"],
+)
+def test_a_file_in_which_libcst_can_replace_nothing_is_left_alone(text: str, why: str) -> None:
+    result = fixed(text.encode(), finding(12, 16 if text == TEXT else 13, "z"), checked=text)
+    assert (result.after, result.findings) == (text.encode(), ())
+    assert why in result.problem
 
 
 def test_a_diff_is_one_that_patch_takes(tmp_path: Path) -> None:

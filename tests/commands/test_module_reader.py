@@ -11,7 +11,7 @@ import pytest
 from shapecheck.claims import read_module
 from shapecheck.commands import module_reader
 from shapecheck.config import load
-from shapecheck.incremental import Store
+from shapecheck.incremental.cache_store import Store
 from shapecheck.model import Module
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"

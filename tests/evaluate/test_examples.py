@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from shapecheck import claims
-from shapecheck.worker.rpc import ConfiguredExample, ModulePlan
+from shapecheck.worker.rpc import ConfiguredExample, ModulePlan, WorkerSettings
 from shapecheck.worker.supervisor import Limits, Supervisor
 
 HEAD = """
@@ -195,8 +195,8 @@ def reasons(tmp_path_factory):
                 sites=module.sites,
             )
         )
-    tables = [ConfiguredExample(**{"call": name, **table}) for name, (table, _) in WRONG.items()]
-    settings = {"memory": 8, "sizes": {}, "examples": tables, "config_file": "pyproject.toml"}
+    tables = tuple(ConfiguredExample(**{"call": name, **table}) for name, (table, _) in WRONG.items())
+    settings = WorkerSettings(memory=8, examples=tables, config_file="pyproject.toml")
     supervisor = Supervisor(plans, [p.path for p in plans], settings, limits=Limits(), cwd=folder)
     runs = [run[0] for run in supervisor.run([sys.executable]).runs]
     assert {r.status for r in runs if r.origin in ("config", "example")} == {"failed"}

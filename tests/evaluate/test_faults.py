@@ -15,7 +15,7 @@ SCRIPT = Path(__file__).parents[1] / "bench" / "faults" / "fault_runs.py"
 # Functions on each part of a worker's way, and the error that each of them raises: its start, an import, the probes in
 # the user's code, the listing of entries, the search for arguments, the words for a failure, the user's tests.
 FAULTS = {
-    "worker_session.py:versions": "RuntimeError",
+    "worker_session.py:ready": "RuntimeError",
     "probe_importer.py:get_code": "RuntimeError",
     "probe_runtime.py:value": "RecursionError",
     "entries.py:functions": "RuntimeError",

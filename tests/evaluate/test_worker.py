@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from shapecheck.model import Scope
+from shapecheck.worker import rpc
 from shapecheck.worker.fork_server import ForkServers
-from shapecheck.worker.rpc import ModulePlan
+from shapecheck.worker.rpc import EndTests, ImportModule, ListEntries, ModulePlan, WorkerSettings
 from shapecheck.worker.spawn import spawn_process
 from shapecheck.worker.supervisor import Limits, RunResult, Supervisor
 from shapecheck.worker.worker_client import Worker, WorkerError
@@ -35,7 +36,7 @@ def run(folder: Path, files: dict[str, str], *, timeout: float = 20, memory: flo
         file.write_text(text)
         plans.append(plan(file, folder))
     wanted = [p.path for p in plans]
-    settings = {"memory": memory, "sizes": {}, "examples": (), "config_file": ""}
+    settings = WorkerSettings(memory=memory)
     return Supervisor(plans, wanted, settings, limits=Limits(timeout), cwd=folder).run([sys.executable])
 
 
@@ -128,7 +129,7 @@ def test_modules_are_imported_once_and_under_the_users_names(tmp_path: Path) -> 
         )
         for n in files
     ]
-    settings = {"memory": 8, "sizes": {}, "examples": (), "config_file": ""}
+    settings = WorkerSettings(memory=8)
     supervisor = Supervisor(plans, list(files), settings, limits=Limits(20), cwd=tmp_path)
     assert supervisor.run([sys.executable]).troubles == []
 
@@ -151,7 +152,7 @@ def test_two_modules_of_one_name_in_different_folders(tmp_path: Path) -> None:
                     sites=(),
                 )
             )
-    settings = {"memory": 8, "sizes": {}, "examples": (), "config_file": ""}
+    settings = WorkerSettings(memory=8)
     supervisor = Supervisor(plans, [p.path for p in plans], settings, limits=Limits(20), cwd=tmp_path)
     assert supervisor.run([sys.executable]).troubles == []
 
@@ -166,7 +167,7 @@ def test_a_checkout_that_has_the_name_of_its_package_does_not_stand_for_it(tmp_p
         file.write_text(text)
         root = file.parent if name.startswith("examples") else checkout
         plans.append(plan(file, root))
-    settings = {"memory": 8, "sizes": {}, "examples": (), "config_file": ""}
+    settings = WorkerSettings(memory=8)
     supervisor = Supervisor(plans, [p.path for p in plans], settings, limits=Limits(20), cwd=tmp_path)
     assert supervisor.run([sys.executable]).troubles == []
 
@@ -177,11 +178,11 @@ def test_nothing_is_left_behind(forked: bool, tmp_path: Path) -> None:
     loop = f"while true; do echo > {beat}; sleep 0.05; done"
     file = tmp_path / "fork.py"
     file.write_text(f"import subprocess\nCHILD = subprocess.Popen(['sh', '-c', {loop!r}])\n")
-    settings = {"memory": 8, "sizes": {}, "examples": (), "config_file": ""}
+    settings = WorkerSettings(memory=8)
     with ForkServers() as stems:
         start = stems.start if forked else spawn_process
         with Worker(sys.executable, [plan(file, tmp_path)], settings, {}, cwd=tmp_path, start=start) as worker:
-            worker.ask("load_module", 20, path="fork.py")
+            worker.ask(ImportModule(path="fork.py"), 20)
             time.sleep(0.5)
             assert beat.exists()
     beat.unlink(missing_ok=True)
@@ -189,8 +190,20 @@ def test_nothing_is_left_behind(forked: bool, tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == ["fork.py"]
 
 
+def test_a_request_that_the_worker_does_not_know_is_an_error_that_names_it(tmp_path: Path) -> None:
+    worker = Worker(sys.executable, [], WorkerSettings(), {}, cwd=tmp_path)
+    with worker, pytest.raises(RuntimeError, match="no worker answers EndTests"):
+        worker.ask(EndTests(), 20)
+    later = rpc.dump(rpc.TimedRequest(request=EndTests(), limit=20)).replace("EndTests", "Foresee")
+    with Worker(sys.executable, [], WorkerSettings(), {}, cwd=tmp_path) as worker:
+        worker._stdin.write(later.encode() + b"\n")
+        worker._stdin.flush()
+        with pytest.raises(RuntimeError, match="Foresee is no message of this version"):
+            worker._receive(20)
+
+
 def test_an_interpreter_that_cannot_serve_is_refused_in_words(tmp_path: Path) -> None:
-    settings = {"memory": 8, "sizes": {}, "examples": (), "config_file": ""}
+    settings = WorkerSettings(memory=8)
     with pytest.raises(WorkerError, match=r"cannot start .*--python"):
         Worker(str(tmp_path / "no-python"), [], settings, {}, cwd=tmp_path)
     bare = tmp_path / "bare"
@@ -204,8 +217,8 @@ def test_where_a_worker_cannot_be_forked_it_is_started_by_itself(tmp_path: Path)
     python = tmp_path / "python"
     python.write_text(f'#!/bin/sh\n[ -z "$4" ] || exit 1\nexec {sys.executable} "$@"\n')
     python.chmod(0o755)
-    settings = {"memory": 0, "sizes": {}, "examples": (), "config_file": ""}
+    settings = WorkerSettings()
     with ForkServers() as stems, Worker(str(python), [], settings, {}, cwd=tmp_path, start=stems.start) as worker:
-        assert worker.ask("list_entries", 20) == ()
+        assert worker.ask(ListEntries(), 20).entries == ()
     with pytest.raises(WorkerError, match=r"cannot start .*no-python: No such file"), ForkServers() as stems:
         Worker(str(tmp_path / "no-python"), [], settings, {}, cwd=tmp_path, start=stems.start)

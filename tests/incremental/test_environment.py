@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from shapecheck.incremental import environment
+from shapecheck.incremental.environment_key import environment
 
 
 def test_installing_a_package_another_interpreter_and_a_variable_are_noticed(
@@ -26,7 +26,7 @@ def test_installing_a_package_another_interpreter_and_a_variable_are_noticed(
 
 
 def test_our_own_bytecode_makes_no_difference() -> None:
-    program = "from shapecheck.incremental import environment; print(environment('', [])['shapecheck'])"
+    program = "from shapecheck.incremental.environment_key import environment; print(environment('', [])['shapecheck'])"
     told = [
         subprocess.run([sys.executable, *flags, "-c", program], capture_output=True, text=True, check=True).stdout
         for flags in (["-B"], [], ["-B"])

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shapecheck.incremental import content, surface
+from shapecheck.incremental.content_hash import content
+from shapecheck.incremental.module_summary import surface
 
 
 def skeleton(source: bytes) -> str:

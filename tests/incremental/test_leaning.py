@@ -6,7 +6,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from shapecheck.incremental import DependencyGraph, GraphFile, GraphView, surface
+from shapecheck.incremental.dependency_graph import DependencyGraph, GraphFile
+from shapecheck.incremental.graph_view import GraphView
+from shapecheck.incremental.module_summary import surface
 
 FILES = {
     "pkg/__init__": "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import subprocess
@@ -14,9 +15,9 @@ import pytest
 
 from shapecheck.commands.check import check
 from shapecheck.config import load
-from shapecheck.incremental import Store
+from shapecheck.incremental.cache_store import Store
 from shapecheck.model import Report
-from shapecheck.worker import worker_client
+from shapecheck.worker import rpc, worker_client
 
 FILES = {
     "pkg/__init__.py": "",
@@ -373,10 +374,10 @@ def test_only_what_ran_through_the_edited_file_runs_again(project: Path, monkeyp
     asked: list[str] = []
     ask = worker_client.Worker.ask
 
-    def listen(self: worker_client.Worker, operation: str, limit: float, **arguments: object) -> object:
-        if operation in ("run_test", "evaluate"):
-            asked.append(str(arguments["key"]))
-        return ask(self, operation, limit, **arguments)  # type: ignore[arg-type]
+    def listen(self: worker_client.Worker, request: rpc.RequestFor[object], limit: float) -> object:
+        if isinstance(request, rpc.RunTest | rpc.EvaluateEntry):
+            asked.append(request.key)
+        return ask(self, request, limit)
 
     monkeypatch.setattr(worker_client.Worker, "ask", listen)
     first = run()
@@ -407,9 +408,9 @@ def test_what_ended_its_worker_or_took_too_long_is_tried_again_after_an_edit(
     asked: list[str] = []
     ask = worker_client.Worker.ask
 
-    def listen(self: worker_client.Worker, operation: str, limit: float, **arguments: object) -> object:
-        asked.append(str(arguments.get("key")))
-        return ask(self, operation, limit, **arguments)  # type: ignore[arg-type]
+    def listen(self: worker_client.Worker, request: rpc.RequestFor[object], limit: float) -> object:
+        asked.append(str(getattr(request, "key", type(request))))
+        return ask(self, request, limit)
 
     monkeypatch.setattr(worker_client.Worker, "ask", listen)
 
@@ -459,10 +460,10 @@ def test_tests_that_run_again_find_what_the_others_have_set(project: Path, monke
     collected: list[object] = []
     ask = worker_client.Worker.ask
 
-    def listen(self: worker_client.Worker, operation: str, limit: float, **arguments: object) -> object:
-        if operation == "collect_tests":
-            collected.append(arguments["part"])
-        return ask(self, operation, limit, **arguments)  # type: ignore[arg-type]
+    def listen(self: worker_client.Worker, request: rpc.RequestFor[object], limit: float) -> object:
+        if isinstance(request, rpc.CollectTests):
+            collected.append(request.part)
+        return ask(self, request, limit)
 
     monkeypatch.setattr(worker_client.Worker, "ask", listen)
     file.write_text(text.replace("2 * x", "3 * x"))
@@ -471,19 +472,52 @@ def test_tests_that_run_again_find_what_the_others_have_set(project: Path, monke
     assert {Path(path).name for path in part.files} == {"test_precise.py", "test_devices.py"}
 
 
-def test_an_unchanged_run_loads_neither_jax_nor_libcst_nor_starts_a_process(project: Path) -> None:
+_LIST_IMPORTS = """
+import json, subprocess, sys
+before = set(sys.modules)
+def refuse(*a, **k): raise SystemExit("a process was started")
+subprocess.Popen.__init__ = refuse
+from shapecheck.cli import main
+status = main(["pkg", "--jobs", "2"])
+print(json.dumps(sorted(set(sys.modules) - before)))
+sys.exit(status)
+"""
+
+
+def test_an_unchanged_run_imports_what_reads_and_prints_a_report_and_starts_no_process(project: Path) -> None:
     run()
-    program = (
-        "import subprocess, sys\n"
-        "def refuse(*a, **k): raise SystemExit('a process was started')\n"
-        "subprocess.Popen.__init__ = refuse\n"
-        "from shapecheck.cli import main\n"
-        "status = main(['pkg', '--jobs', '2'])\n"
-        "assert not {'jax', 'libcst'} & set(sys.modules)\n"
-        "sys.exit(status)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", _LIST_IMPORTS], capture_output=True, text=True, check=False)
     assert (done.returncode, "No problems" in done.stderr) == (0, True), done.stderr
+    loaded = set(json.loads(done.stdout.splitlines()[-1]))
+    assert {name.partition(".")[0] for name in loaded} - sys.stdlib_module_names == {"click", "shapecheck"}
+    ours = [name.split(".")[1:] for name in loaded if name.startswith("shapecheck.")]
+    assert {name[0] for name in ours} == {
+        *("cli", "commands", "config", "files", "incremental", "model", "report", "rules", "verdicts")
+    }
+    parts = {".".join(name) for name in ours if len(name) > 1 and name[0] not in ("cli", "config", "files", "rules")}
+    assert parts == {
+        "commands.check",
+        "commands.lock",
+        "commands.lock.lock_location",
+        "incremental.cache_store",
+        "incremental.content_hash",
+        "incremental.environment_key",
+        "incremental.rerun",
+        "model.assumption",
+        "model.finding",
+        "model.location",
+        "model.plain_facts",
+        "report.concise",
+        "report.full",
+        "report.progress",
+        "report.statistics",
+        "report.summary",
+        "report.terminal_text",
+        "verdicts.baseline",
+        "verdicts.finding_identity",
+    }
+    unused = {"configparser", "difflib", "libcst", "pathspec", "rich", "secrets", "tempfile", "xml"}
+    assert loaded & unused == set()
 
 
 def test_a_damaged_cache_is_as_good_as_none(project: Path) -> None:
@@ -499,9 +533,9 @@ def test_what_is_edited_while_it_is_evaluated_is_not_remembered(project: Path, m
     before = file.read_text()
     ask = worker_client.Worker.ask
 
-    def edit(self: worker_client.Worker, operation: str, limit: float, **arguments: object) -> object:
+    def edit(self: worker_client.Worker, request: rpc.RequestFor[object], limit: float) -> object:
         file.write_text(before.replace("(batch, wide)", "(wide, batch, wide)"))
-        return ask(self, operation, limit, **arguments)  # type: ignore[arg-type]
+        return ask(self, request, limit)
 
     kept: list[str] = []
     monkeypatch.setattr(Store, "put", lambda self, slot, text: kept.append(slot))

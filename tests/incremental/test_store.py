@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from shapecheck.incremental import Store, clean
 from shapecheck.incremental import cache_store as module
+from shapecheck.incremental.cache_store import Store, clean
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))  # lone surrogates, too: names of files may hold them
 DAY = 86400.0
@@ -219,7 +219,7 @@ def test_an_unreadable_file_is_missing(folder: Path) -> None:
 WRITER = """
 import itertools, os, sys
 from pathlib import Path
-from shapecheck.incremental import Store
+from shapecheck.incremental.cache_store import Store
 store, filler = Store(Path(sys.argv[1])), os.urandom(int(sys.argv[2])).hex()
 for number in itertools.count():
     store.put("slot", f"{number} {filler} {number}")
@@ -230,7 +230,7 @@ for number in itertools.count():
 SHARER = """
 import sys, time
 from pathlib import Path
-from shapecheck.incremental import Store
+from shapecheck.incremental.cache_store import Store
 store, me = Store(Path(sys.argv[1])), sys.argv[2]
 end = time.monotonic() + 0.7
 while time.monotonic() < end:
@@ -319,7 +319,7 @@ def test_a_full_disk_is_met_once(folder: Path, monkeypatch: pytest.MonkeyPatch) 
 FILLED = """
 import resource, sys
 from pathlib import Path
-from shapecheck.incremental import Store
+from shapecheck.incremental.cache_store import Store
 store = Store(Path(sys.argv[1]))
 store.put("slot", "before")
 resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))

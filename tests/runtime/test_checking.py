@@ -302,7 +302,9 @@ def test_a_dtype_that_stands_beside_the_shape_is_told(load: Any) -> None:
 def test_ctrl_c_and_a_fork_leave_no_answer_to_another_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = b"def f(x):\n    y = x.T  # shape: (a, b)\n    return y\n"
     client = JudgeClient()
-    (plan, _) = client.read_file(str(tmp_path / "mine.py"), source) or pytest.fail("it claims something")
+    read = client.read_file(str(tmp_path / "mine.py"), source)
+    assert read is not None  # as it would be if nothing were claimed
+    plan, _ = read
     [site] = [site.index for site in plan.sites if site.kind == "value"]
     [scope] = [index for index, scope in enumerate(plan.scopes) if scope.qualname == "f"]
 

@@ -12,8 +12,8 @@ import pytest
 
 import shapecheck
 from shapecheck.syntax.comment_owners import comment_owners
-from shapecheck.syntax.comment_tokens import find_comments
 from shapecheck.syntax.owners import Inside
+from shapecheck.syntax.source_text import parse_text
 
 EVERYTHING = '''\
 @decorator(1, *a)
@@ -94,10 +94,8 @@ def _with_comments(text: str, own_line: bool) -> str:
 @pytest.mark.parametrize("own_line", [True, False], ids=["own line", "trailing"])
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: source[:30].strip().partition("\n")[0])
 def test_the_nodes_around_a_comment_are_where_it_stands(source, own_line):
-    text = _with_comments(source, own_line)
-    tree = ast.parse(text)
-    comments = find_comments(text, tree)
-    owners = comment_owners(text, tree, comments, set(comments))
+    read = parse_text("module.py", _with_comments(source, own_line))
+    owners = comment_owners(read, read.comments).owners
     inside = [(comment.position, owner) for comment, owner in owners.items() if isinstance(owner, Inside)]
     assert inside
     for position, owner in inside:

@@ -181,6 +181,66 @@ def test_repeated_stages_cost_what_they_cost_if_each_is_evaluated(how: str, monk
         assert len(found) == 1 and found != {0}
 
 
+FLAGS = ("jax_scan3", "jax_remat3", "jax_custom_jvp3", "jax_custom_vjp3")
+
+
+@pytest.fixture
+def high_level() -> Iterator[Callable[[], None]]:
+    """Switches on what JAX is to have instead of its present scan, checkpoint and functions with own derivatives."""
+    there = [flag for flag in FLAGS if hasattr(jax.config, flag)]
+    if not there:
+        pytest.skip(f"JAX {jax.__version__} has none of the flags {', '.join(FLAGS)}")
+    before = {flag: getattr(jax.config, flag) for flag in there}
+
+    def switch_on() -> None:
+        for flag in there:
+            jax.config.update(flag, True)
+
+    yield switch_on
+    for flag, value in before.items():
+        jax.config.update(flag, value)
+
+
+@jax.custom_jvp
+def doubled_sine(x: Array) -> Array:
+    return 2 * jnp.sin(x)
+
+
+@doubled_sine.defjvp
+def _(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
+    return doubled_sine(*primals), 2 * jnp.cos(*primals) * tangents[0]
+
+
+@jax.custom_vjp
+def tripled_sine(x: Array) -> Array:
+    return 3 * jnp.sin(x)
+
+
+tripled_sine.defvjp(lambda x: (tripled_sine(x), x), lambda x, cotangent: (3 * jnp.cos(x) * cotangent,))
+
+
+HIGH_LEVEL: dict[str, Callable[..., Any]] = {
+    "scan": HOW["scan"],
+    "nested scan": lambda block, x: jax.lax.scan(lambda h, _: (HOW["scan"](block, h), None), x, None, length=7)[0],
+    "checkpoint": lambda block, x: eqx.filter_checkpoint(block)(x),
+    "remat": HOW["remat"],
+    "scan of checkpoint": lambda block, x: HOW["scan"](eqx.filter_checkpoint(block), x),
+    "custom_jvp": lambda block, x: doubled_sine(block(x)),
+    "grad of custom_jvp": lambda block, x: jax.grad(lambda y: doubled_sine(block(y)).sum())(x),
+    "custom_vjp": lambda block, x: tripled_sine(block(x)),
+    "grad of custom_vjp": lambda block, x: jax.grad(lambda y: tripled_sine(block(y)).sum())(x),
+}
+
+
+@pytest.mark.parametrize("how", HIGH_LEVEL)
+def test_operations_above_those_of_xla_cost_what_is_inside_of_them(how: str, high_level: Callable[[], None]) -> None:
+    model = eqx.filter_eval_shape(lambda: Deep([Block(linear(4, 4)) for _ in range(3)], HIGH_LEVEL[how]))
+    plain = counted(model, X4)
+    high_level()
+    assert [(each.path, each.flops) for each in counted(model, X4)] == [(each.path, each.flops) for each in plain]
+    assert counted(model, X4) == plain
+
+
 def test_a_stage_that_repeats_another_under_vmap_costs_what_it_is_mapped_over() -> None:
     def how(part: Block, x: Array) -> Array:
         return jax.vmap(part)(jnp.stack([part(part(x)), x, x]))

@@ -182,9 +182,11 @@ def test_a_substate_that_changes_its_shape_is_logged_before_and_after() -> None:
 def test_nobody_who_listens_is_no_work(
     body: Template, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(format_value, "pretty", lambda value: pytest.fail("nobody asked"))
+    formatted: list[object] = []
+    monkeypatch.setattr(format_value, "pretty", lambda value: formatted.append(value) or "")
     with caplog.at_level(logging.WARNING, logger="shapecheck.template"):
         log_records.emit(body)
+    assert formatted == []
 
 
 def test_a_path_that_is_none_comes_with_those_near_to_it(body: Template) -> None:

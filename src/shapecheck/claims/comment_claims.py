@@ -17,7 +17,7 @@ from shapecheck.claims.literal_tuples import has_entries, is_listed, repeats_val
 from shapecheck.model import Claim, Problem, Selector
 from shapecheck.shapes import print_spec
 from shapecheck.syntax.comment_tokens import Comment
-from shapecheck.syntax.owners import Behind, Between, CommentOwner, Inside, UnreadableError
+from shapecheck.syntax.owners import Behind, Between, CommentOwner, Inside, OwnedComments, UnreadableError
 from shapecheck.syntax.scopes import PlacedStatement, Tables
 from shapecheck.syntax.source_text import SourceText, position_of
 
@@ -62,48 +62,58 @@ class CommentClaimReader:
     def claims(self) -> list[Claim]:
         """All claims of comments, in order."""
         lines, self.problems = read_lines(self.source.comments, self.known)
-        try:
-            self._owners = self._read_owners([line.comment for line in lines])
-            self.anchors = CommentTargets(self.source, self.tables, self._owners)
-        except UnreadableError as error:
-            reason = f"the shape comments of this file are not checked: {error}"
-            self.problems = [*self.problems, Problem("", comment_span(lines[0].comment, 0, 1), reason)]
-            return [claim for line in lines for claim in self._unread(line, reason)]
+        owned = self._read_owners([line.comment for line in lines])
+        self._owners = owned.owners
+        self.anchors = CommentTargets(self.source, self.tables, self._owners)
+        claims = list(self._unread_claims(lines, owned.unread))
+        lines = [line for line in lines if line.comment not in owned.unread]
         beside = ((comment, owner) for comment, owner in self._owners.items() if not isinstance(owner, Between))
         self._trailed = {owner.statement for comment, owner in beside if not comment.own_line}
         for line in lines:
             for stated in line.stated:
                 if stated.segment.marked and stated.segment.prose <= _SHORT:
                     self.known.update(stated.segment.names)
-        return [claim for line in lines for draft in self._drafts(line) for claim in self._claims(line.comment, draft)]
+        drafts = ((line.comment, draft) for line in lines for draft in self._drafts(line))
+        return claims + [claim for comment, draft in drafts for claim in self._claims(comment, draft)]
 
-    def _read_owners(self, candidates: Sequence[Comment]) -> Mapping[Comment, CommentOwner]:
+    def _read_owners(self, candidates: Sequence[Comment]) -> OwnedComments:
         """What these comments hang on."""
         if not candidates or self.source.tree is None:
-            return {}
+            return OwnedComments({}, {})
         from shapecheck.syntax.comment_owners import comment_owners  # noqa: PLC0415  # loads libcst
 
-        return comment_owners(self.source.text, self.source.tree, self.source.comments, set(candidates))
+        try:
+            return comment_owners(self.source, candidates)
+        except UnreadableError as error:
+            reason = f"the shape comments of this file are not checked: {error}"
+            return OwnedComments({}, dict.fromkeys(candidates, reason))
 
-    def _unread(self, line: CommentLine, reason: str) -> Iterator[Claim]:
-        """The shapes of a comment of which nobody knows what it hangs on."""
-        for stated in line.stated:
-            for shape in stated.segment.shapes:
-                span = comment_span(line.comment, stated.offset + shape.start, stated.offset + shape.end)
-                spec = print_spec(shape.spec)
-                yield Claim(
-                    path=self.source.path,
-                    span=span,
-                    notation="comment",
-                    text=shape.text,
-                    spec=spec,
-                    dtype=shape.dtype,
-                    target="?",
-                    scope=0,
-                    sites=(),
-                    sure=False,
-                    unread=reason,
-                )
+    def _unread_claims(self, lines: Sequence[CommentLine], unread: Mapping[Comment, str]) -> Iterator[Claim]:
+        """The shapes of comments of which nobody knows what they hang on; each reason is a problem, too."""
+        reported: set[str] = set()
+        for line in lines:
+            reason = unread.get(line.comment, "")
+            if not reason:
+                continue
+            if reason not in reported:
+                reported.add(reason)
+                self.problems.append(Problem("", comment_span(line.comment, 0, 1), reason))
+            for stated in line.stated:
+                for shape in stated.segment.shapes:
+                    span = comment_span(line.comment, stated.offset + shape.start, stated.offset + shape.end)
+                    yield Claim(
+                        path=self.source.path,
+                        span=span,
+                        notation="comment",
+                        text=shape.text,
+                        spec=print_spec(shape.spec),
+                        dtype=shape.dtype,
+                        target="?",
+                        scope=0,
+                        sites=(),
+                        sure=False,
+                        unread=reason,
+                    )
 
     def _drafts(self, line: CommentLine) -> Iterator[_Draft]:
         placed, targets = self._targets(line)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,6 +25,9 @@ from shapecheck.cli.terminal import (
 from shapecheck.config import Config, load
 from shapecheck.model import Report
 from shapecheck.report import FORMATS, progress, statistics, summary
+
+if TYPE_CHECKING:
+    from shapecheck.commands.fix import FixedFile
 
 
 @click.command(short_help="Check files and folders (the default command).")
@@ -105,7 +108,7 @@ def _run_check(
         return check.check(files, config, progress=bar, stdin=stdin, echo=options["verbose"])
 
 
-def _sensible(options: dict[str, Any], stdin: tuple[str, bytes] | None) -> None:
+def _sensible(options: dict[str, object], stdin: tuple[str, bytes] | None) -> None:
     """Refuse combinations that nobody can mean."""
     if options["fix"] and options["diff"]:
         raise click.UsageError("--fix and --diff exclude each other: one writes the changes, the other shows them")
@@ -117,17 +120,25 @@ def _fix(report: Report) -> str:
     """Write all fixes; what to say of it, if there were any."""
     from shapecheck.commands import fix  # noqa: PLC0415  # only who asks for it pays for it
 
-    fixed = list(fix.fixes(report))
+    files = list(fix.fixes(report))
+    fixed = [file for file in files if not file.problem]
     for file in fixed:
         fix.write(file)
     count = sum(len(file.findings) for file in fixed)
-    return f"Fixed {count} finding{'s' * (count != 1)} in {', '.join(file.path for file in fixed)}\n" if fixed else ""
+    done = f"Fixed {count} finding{'s' * (count != 1)} in {', '.join(file.path for file in fixed)}\n" if fixed else ""
+    return _left_alone(files) + done
+
+
+def _left_alone(files: Sequence[FixedFile]) -> str:
+    return "".join(f"{file.path} is left alone: {file.problem}\n" for file in files if file.problem)
 
 
 def _diff(report: Report, stdin: tuple[str, bytes] | None) -> str:
     from shapecheck.commands import fix  # noqa: PLC0415  # as above
 
-    return "".join(map(fix.diff, fix.fixes(report, None if stdin is None else stdin[1])))
+    files = list(fix.fixes(report, None if stdin is None else stdin[1]))
+    say(_left_alone(files))
+    return "".join(map(fix.diff, files))
 
 
 def _print_report(report: Report, config: Config, options: dict[str, Any], stdin: tuple[str, bytes] | None) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from shapecheck import incremental
 from shapecheck.cli.terminal import CLEAN, require_paths, say
 from shapecheck.config import load
 
@@ -21,11 +20,12 @@ def clean(paths: tuple[Path, ...], config_file: Path | None) -> int:
     """
     from shapecheck.evaluate.scratch_folders import sweep  # noqa: PLC0415  # as in `check`
     from shapecheck.incremental import rerun  # noqa: PLC0415  # as in `check`
+    from shapecheck.incremental.cache_store import clean as remove_cache  # noqa: PLC0415
 
     require_paths(paths)
     folder = load(paths, file=config_file).root / rerun.FOLDER
     number = sweep()
     if number:
         say(f"Removed {number} temporary folder{'s' * (number != 1)} of runs that were killed\n")
-    say(f"Removed {folder}\n" if incremental.clean(folder) else f"There is no cache in {folder}\n")
+    say(f"Removed {folder}\n" if remove_cache(folder) else f"There is no cache in {folder}\n")
     return CLEAN

@@ -12,7 +12,7 @@ import click
 from shapecheck.config import Config, Option, interpreter, key_of, options
 from shapecheck.report import FORMATS
 
-_F = TypeVar("_F", bound=Callable[..., Any])
+_F = TypeVar("_F", bound=Callable[..., object])
 
 
 class _Amount(click.FloatRange):
@@ -32,7 +32,7 @@ def config_options(command: _F) -> _F:
     return command
 
 
-def config_flags(given: Mapping[str, Any]) -> dict[str, object]:
+def config_flags(given: Mapping[str, object]) -> dict[str, object]:
     """What the command line says of the fields of `Config`: None for what it leaves open."""
     return {
         name: _flag(declared, given[f"no_{name}" if declared.only_off else name], key_of(name))
@@ -48,7 +48,7 @@ def _names(name: str, declared: Option) -> tuple[str, ...]:
     return (f"--{key}/--no-{key}", name) if declared.kind == "switch" else (f"--{key}", name)
 
 
-def _details(declared: Option, default: Any) -> dict[str, Any]:
+def _details(declared: Option, default: object) -> dict[str, Any]:
     text = declared.help
     if declared.only_off:
         return {"is_flag": True, "help": text}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import os
 import signal
 import sys
@@ -15,7 +14,6 @@ from typing import TextIO
 import click
 
 from shapecheck import __version__
-from shapecheck.files.atomic_write import write_text
 
 CLEAN, FINDINGS, FAILED, INTERRUPTED = 0, 1, 2, 130
 _MOST_BUGS = 3  # tracebacks that are shown: where there are many, they tell the same
@@ -47,6 +45,8 @@ def require_paths(paths: Sequence[Path]) -> None:
     commands = root.command.list_commands(root) if isinstance(root.command, click.Group) else ()
     for path in paths:
         if not path.exists():
+            import difflib  # noqa: PLC0415  # most paths are there
+
             near = difflib.get_close_matches(str(path), commands, n=1)
             hint = f" Did you mean the command {near[0]!r}?" if near else ""
             raise click.UsageError(f"There is no file or folder {str(path)!r}.{hint}")
@@ -68,6 +68,8 @@ def use_color(choice: str, stream: TextIO) -> bool:
 def deliver(text: str, file: Path | None) -> None:
     """Write findings to the file, or to stdout; a reader of stdout who went away is no error."""
     if file is not None:
+        from shapecheck.files.atomic_write import write_text  # noqa: PLC0415  # most runs write to the terminal
+
         try:
             write_text(file, text)
         except OSError as error:

@@ -6,7 +6,6 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from shapecheck.commands import suggestions
 from shapecheck.commands.git_revision import at_revision
@@ -15,6 +14,7 @@ from shapecheck.comparison import Comparison
 from shapecheck.config import Config, ConfigError
 from shapecheck.evaluate.scratch_folders import scratch_folder
 from shapecheck.model import Tolerance
+from shapecheck.worker.rpc import CollectedModel, CollectModel, CompareModels, WorkerSettings
 from shapecheck.worker.worker_client import Worker
 
 
@@ -68,69 +68,69 @@ def compare(request: CompareRequest, config: Config) -> tuple[Comparison, tuple[
         with _start_worker(request.a, {}, config) as (worker, side):
             one = _collect_runs(worker, side, {}, request, config, *files)
         says = bool(request.batch or request.a.args)
-        waits = not says and bool(one.get("missing")) and not one["constructing"]
+        lacks = one.refusal is not None and bool(one.refusal.missing) and not one.refusal.constructing
+        waits = lacks and not says
         if not waits:
             _check(one, request, request.a)
-        made = {"integers": one["made"]} if one["made"] else {}
+        made = {"integers": one.made} if one.made else {}
         worker, side = stack.enter_context(_start_worker(request.b, made, config))
-        passed_on = {} if says or waits else one["inputs"] or {}
+        passed_on = {} if says or waits else one.inputs or {}
         two = _collect_runs(
-            worker, side, passed_on, request, config, *files[::-1], borrowed_invented=bool(one["invented"])
+            worker, side, passed_on, request, config, *files[::-1], borrowed_invented=bool(one.invented)
         )
-        if waits and two.get("missing"):
+        if waits and two.refusal is not None and two.refusal.missing:
             _check(one, request, request.a)
-        _check(two, request, request.b, one["given"])
-        if waits or (two["own"] and two["inputs"]):
-            with _start_worker(request.a, {"integers": two["made"]} if waits and two["made"] else made, config) as (
+        _check(two, request, request.b, one.given)
+        if waits or (two.own and two.inputs):
+            with _start_worker(request.a, {"integers": two.made} if waits and two.made else made, config) as (
                 other,
                 a,
             ):
-                one = _collect_runs(other, a, two["inputs"] or {}, request, config, *files)
-            _check(one, request, request.a, two["given"])
+                one = _collect_runs(other, a, two.inputs or {}, request, config, *files)
+            _check(one, request, request.a, two.given)
         with worker_errors_as_config(request.b.target):
-            found = worker.ask(
-                "compare",
-                config.timeout,
-                a=one["ran"],
-                b=two["ran"],
-                files=files,
-                rules=request.rules,
-                tolerance=request.tolerance,
+            question = CompareModels(
+                a=one.runs, b=two.runs, files=files, rules=request.rules, tolerance=request.tolerance
             )
-    if isinstance(found, Mapping):
-        raise ConfigError(str(found["error"]))
-    sides = tuple(
-        InventedInputs(w.target, ran["made"], ran["invented"]) for w, ran in ((request.a, one), (request.b, two))
-    )
+            answer = worker.ask(question, config.timeout)
+    if answer.found is None:
+        raise ConfigError(answer.error)
+    sides = tuple(InventedInputs(w.target, ran.made, ran.invented) for w, ran in ((request.a, one), (request.b, two)))
     try:
-        return Comparison.of(request.a.target, request.b.target, found, request.tolerance), (sides[0], sides[1])
+        return Comparison.of(request.a.target, request.b.target, answer.found, request.tolerance), (sides[0], sides[1])
     except ValueError as error:
         raise ConfigError(str(error)) from None
 
 
-def _check(answer: Mapping[str, Any], request: CompareRequest, side: TargetRequest, given: Sequence[str] = ()) -> None:
+def _check(answer: CollectedModel, request: CompareRequest, side: TargetRequest, given: Sequence[str] = ()) -> None:
     """Raise UncomparedError for a model that could not be run, `given` in words what the other one takes."""
-    if "error" not in answer:
+    refusal = answer.refusal
+    if refusal is None:
         return
     is_first = side is request.a
-    text, flag = str(answer["error"]), "--init-a" if is_first else "--init-b"
-    if answer["missing"]:
-        kind = {"constructing": answer["constructing"], "factory": answer["factory"]}
-        remedy = suggestions.suggest_for_missing(request.command, answer["missing"], init=flag, **kind)
+    text, flag = refusal.error, "--init-a" if is_first else "--init-b"
+    if refusal.missing:
+        remedy = suggestions.suggest_for_missing(
+            request.command,
+            refusal.missing,
+            constructing=refusal.constructing,
+            factory=refusal.factory,
+            init=flag,
+        )
     elif given:
         remedy = suggestions.other_layout((request.b if is_first else request.a).target, given)
     else:
-        remedy = suggestions.suggest_for_invented(request.command, text, answer["made"], answer["places"], init=flag)
-        if answer["invented"]:
-            remedy = f"{remedy}\nMade-up inputs: {', '.join(answer['invented'])}. --arg, --inputs give others.".lstrip()
+        remedy = suggestions.suggest_for_invented(request.command, text, answer.made, answer.places, init=flag)
+        if answer.invented:
+            remedy = f"{remedy}\nMade-up inputs: {', '.join(answer.invented)}. --arg, --inputs give others.".lstrip()
     raise UncomparedError(f"{side.target}: {text}", remedy)
 
 
 @contextlib.contextmanager
 def _start_worker(
-    side: TargetRequest, made: Mapping[str, Any], config: Config
+    side: TargetRequest, made: Mapping[str, Mapping[str, int]], config: Config
 ) -> Iterator[tuple[Worker, TargetRequest]]:
-    settings: dict[str, Any] = {"memory": config.memory, "sizes": dict(config.sizes), "made": dict(made)}
+    settings = WorkerSettings(memory=config.memory, sizes=dict(config.sizes), made=dict(made))
     with at_revision(side) as there:
         plans, _ = plan_target(there, config)
         with worker_errors_as_config(side.target):
@@ -142,20 +142,18 @@ def _start_worker(
 def _collect_runs(
     worker: Worker,
     side: TargetRequest,
-    borrowed: Mapping[str, Any],
+    borrowed: Mapping[str, object],
     request: CompareRequest,
     config: Config,
     file: str,
     other: str,
     *,
     borrowed_invented: bool = False,
-) -> Mapping[str, Any]:
+) -> CollectedModel:
     _, given = plan_target(side, config)
     batch = str(Path(request.batch).absolute()) if request.batch else ""
     with worker_errors_as_config(side.target):
-        answer: Mapping[str, Any] = worker.ask(
-            "collect",
-            config.timeout,
+        question = CollectModel(
             given=replace(given, borrowed=borrowed, borrowed_invented=borrowed_invented and bool(borrowed)),
             seconds=config.timeout,
             batch=batch,
@@ -163,4 +161,4 @@ def _collect_runs(
             other=other,
             seed=request.seed,
         )
-    return answer
+        return worker.ask(question, config.timeout)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shapecheck import files
 from shapecheck.config import Config, ConfigError
@@ -19,7 +19,7 @@ from shapecheck.verdicts.judge import judge
 from shapecheck.verdicts.messages import line_span
 from shapecheck.verdicts.unreached import Reasons, remedy
 from shapecheck.worker.result_cache import ResultCache
-from shapecheck.worker.rpc import ConfiguredExample, ModulePlan
+from shapecheck.worker.rpc import ConfiguredExample, ModulePlan, WorkerSettings
 from shapecheck.worker.supervisor import Limits, RunResult, Supervisor, Trouble
 from shapecheck.worker.worker_client import WorkerError
 
@@ -56,13 +56,13 @@ def evaluate(
         )
         for e in config.examples
     )
-    settings: dict[str, Any] = {
-        "memory": config.memory,
-        "script_limit": config.test_timeout,
-        "sizes": dict(config.sizes),
-        "examples": examples,
-        "config_file": files.shown_path(config.file) if config.file else "",
-    }
+    settings = WorkerSettings(
+        memory=config.memory,
+        script_limit=config.test_timeout,
+        sizes=dict(config.sizes),
+        examples=examples,
+        config_file=files.shown_path(config.file) if config.file else "",
+    )
     supervisor = Supervisor(
         plans,
         to_import,

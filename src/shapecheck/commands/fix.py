@@ -1,4 +1,4 @@
-"""Fixes put into the source: only the bytes of their edits change, and every file all at once or not at all."""
+"""Fixes put into the source: only what their edits replace changes, and every file all at once or not at all."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ _LINES = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")
 
 @dataclass(frozen=True)
 class FixedFile:
-    """A file before and after; `findings` are those whose fixes are in it."""
+    """A file before and after; `findings` are those whose fixes are in it, or `problem` says why none is."""
 
     path: str
     before: bytes
     after: bytes
     findings: tuple[Finding, ...]
+    problem: str = ""
 
 
 def fixes(report: Report, stdin: bytes | None = None) -> Iterator[FixedFile]:
@@ -85,8 +86,9 @@ def _read_file(path: str) -> bytes:
 
 
 def _fix_file(path: str, data: bytes, checked: Sequence[str], findings: Sequence[Finding]) -> FixedFile:
-    text = _FileText(data)
-    if not text.is_faithful or text.plain() != list(checked):
+    from shapecheck.rewrite import RewriteError, apply_edits  # noqa: PLC0415  # loads libcst
+
+    if _FileText(data).plain() != list(checked):
         raise ConfigError(f"{path}: is no longer what was checked, so nothing is fixed in it; check it again")
     edits: list[Edit] = []
     used: list[Finding] = []
@@ -94,7 +96,10 @@ def _fix_file(path: str, data: bytes, checked: Sequence[str], findings: Sequence
         if not any(_overlap(new.span, old.span) for new in finding.fix for old in edits):
             edits += finding.fix
             used.append(finding)
-    return FixedFile(path, data, text.apply_edits(edits), tuple(used))
+    try:
+        return FixedFile(path, data, apply_edits(path, data, edits), tuple(used))
+    except RewriteError as error:
+        return FixedFile(path, data, data, (), str(error))
 
 
 def _overlap(one: Span, other: Span) -> bool:
@@ -103,28 +108,13 @@ def _overlap(one: Span, other: Span) -> bool:
 
 
 class _FileText:
-    """The bytes of a file as text, from which they can be had again."""
+    """The bytes of a file as text, with its line ends."""
 
     def __init__(self, data: bytes) -> None:
-        self._mark = b"\xef\xbb\xbf" if data.startswith(b"\xef\xbb\xbf") else b""
-        self._encoding = tokenize.detect_encoding(io.BytesIO(data).readline)[0].removesuffix("-sig")
-        text = data[len(self._mark) :].decode(self._encoding)
-        self.is_faithful = self._mark + text.encode(self._encoding) == data
-        self.lines: list[str] = _LINES.findall(text)[:-1]  # the last match is the end
-        self._text = text
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        self._text = data.decode(encoding)
+        self.lines: list[str] = _LINES.findall(self._text)[:-1]  # the last match is the end
 
     def plain(self) -> list[str]:
         """The lines as the checker counts them, without their ends."""
         return self._text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-
-    def apply_edits(self, edits: Sequence[Edit]) -> bytes:
-        """The bytes with the edits in them."""
-        text, starts = self._text, [0]
-        for line in self.lines:
-            starts.append(starts[-1] + len(line))
-        for edit in sorted(edits, key=lambda edit: (edit.span.line, edit.span.column), reverse=True):
-            span = edit.span
-            begin = starts[span.line - 1] + span.column - 1
-            end = starts[span.end_line - 1] + span.end_column - 1
-            text = text[:begin] + edit.replacement + text[end:]
-        return self._mark + text.encode(self._encoding)

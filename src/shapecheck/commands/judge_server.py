@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from shapecheck import files
 from shapecheck.claims import read_module, read_notebook_context
@@ -38,7 +38,7 @@ class JudgeServer:
         self._good: set[tuple[str, int]] = set()
         self._dims: set[str] = set()  # names that the cells of a notebook use as dims
 
-    def read_file(self, file: str, text: str, version: int) -> Mapping[str, Any]:
+    def read_file(self, file: str, text: str, version: int) -> Mapping[str, object]:
         """The plan of a file, and the sites whose annotations can be judged at once; {} if it claims nothing.
 
         `text` has its bytes, as Latin-1. It may have had others before, and what was defined by then knows these.
@@ -49,7 +49,7 @@ class JudgeServer:
         module = ModuleReader(config, {path: data}).read_file(path, data, later(files.shown_path(path), version))
         return self._register(module, config, plan(path, module, config)) if module.claims else {}
 
-    def read_cell(self, name: str, text: str, before: str) -> Mapping[str, Any]:
+    def read_cell(self, name: str, text: str, before: str) -> Mapping[str, object]:
         """The same for a notebook's cell. `before` says, as statements, what it finds there."""
         module = read_module(name, text.encode(), read_notebook_context(before, self._dims))
         if not module.claims:
@@ -63,12 +63,12 @@ class JudgeServer:
             self._configs[path.parent] = load([path])
         return self._configs[path.parent]
 
-    def _register(self, module: Module, config: Config, whole: ModulePlan) -> Mapping[str, Any]:
+    def _register(self, module: Module, config: Config, whole: ModulePlan) -> Mapping[str, object]:
         self._modules[module.path], self._config[module.path] = module, config
         prompt = {site for claim in module.claims if _is_prompt(module, claim) for site in claim.sites}
         return {"plan": whole, "prompt": sorted(prompt)}
 
-    def judge(self, evaluation: Evaluation, over: bool) -> list[dict[str, Any]]:
+    def judge(self, evaluation: Evaluation, over: bool) -> list[dict[str, object]]:
         """The findings of an evaluation's last call. One that is not `over` yet shows of its annotations only.
 
         What a comment means depends on all others of its scope.
@@ -97,7 +97,7 @@ def _is_prompt(module: Module, claim: Claim) -> bool:
     return claim.notation == "annotation" and all(module.sites[s].kind != "field" for s in claim.sites)
 
 
-def _to_message(finding: Finding) -> dict[str, Any]:
+def _to_message(finding: Finding) -> dict[str, object]:
     head = "".join(text for text, _ in concise.headline(finding))
     text = "\n".join([head, *(f"  {as_shown(detail)}" for detail in finding.details)])
     return {"code": finding.code, "path": finding.path, "line": finding.span.line, "text": text}
@@ -117,7 +117,7 @@ def main() -> None:
             _send(answers, {"error": str(error)})
 
 
-def _send(answers: BinaryIO, answer: Any) -> None:
+def _send(answers: BinaryIO, answer: object) -> None:
     try:
         answers.write(rpc.dump(answer).encode() + b"\n")
         answers.flush()

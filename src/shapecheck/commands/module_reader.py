@@ -9,9 +9,12 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from shapecheck import files, incremental
+from shapecheck import files
 from shapecheck.claims import Project, read_module
 from shapecheck.config import Config
+from shapecheck.incremental.cache_store import Store
+from shapecheck.incremental.content_hash import content
+from shapecheck.incremental.environment_key import ourselves
 from shapecheck.model import Module
 from shapecheck.worker.rpc import dump, load
 
@@ -22,7 +25,7 @@ class ModuleReader:
     With a `store`, a file whose text and whose aliases in other files are as they were is not read again.
     """
 
-    def __init__(self, config: Config, texts: Mapping[Path, bytes], store: incremental.Store | None = None) -> None:
+    def __init__(self, config: Config, texts: Mapping[Path, bytes], store: Store | None = None) -> None:
         self._texts = {os.path.abspath(file): data for file, data in texts.items()}
         self._src = tuple(os.path.abspath(folder) for folder in config.src)
         self._roots = cache(self._find_roots)
@@ -32,7 +35,7 @@ class ModuleReader:
     def read_file(self, file: Path, data: bytes, shown: str = "") -> Module:
         """All that a file claims; aliases of types may stand in other files."""
         path, shown = os.path.abspath(file), shown or files.shown_path(file)
-        slot = f"module {json.dumps([incremental.ourselves(), path, shown, self._src, incremental.content(data)])}"
+        slot = f"module {json.dumps([ourselves(), path, shown, self._src, content(data)])}"
         module = self._load_kept_module(slot)
         if module is not None:
             return module
@@ -59,7 +62,7 @@ class ModuleReader:
     def _state(self, requested: Sequence[str] | set[str], folders: Mapping[str, object] | Sequence[str]) -> str:
         """What the aliases of a file depend on: the files that were looked for, and where."""
         found = [(path, self._project.file(path)) for path in sorted(requested)]
-        contents = [[path, "" if each is None else incremental.content(each.data)] for path, each in found]
+        contents = [[path, "" if each is None else content(each.data)] for path, each in found]
         roots = [[folder, *self._roots(folder)] for folder in sorted(folders)]
         return hashlib.sha256(json.dumps([contents, roots]).encode()).hexdigest()
 

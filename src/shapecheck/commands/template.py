@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from shapecheck import claims
 from shapecheck.commands import suggestions
@@ -17,9 +16,16 @@ from shapecheck.commands.module_plans import plan
 from shapecheck.config import Config, ConfigError
 from shapecheck.files import interpreter
 from shapecheck.templates import Template, of_runs
-from shapecheck.worker.rpc import ConfiguredExample, ModulePlan
+from shapecheck.worker.rpc import (
+    AskInventedIntegers,
+    ConfiguredExample,
+    EvaluateTemplate,
+    ListFiles,
+    ModulePlan,
+    WorkerSettings,
+)
 from shapecheck.worker.spawn import Start
-from shapecheck.worker.worker_client import Worker, WorkerEndedError, WorkerError
+from shapecheck.worker.worker_client import RequestTimeoutError, Worker, WorkerEndedError, WorkerError
 
 _SHAPE = re.compile(r"(?<![\w'\"])\w+\[[^\[\]]*\]")
 _NAME = re.compile(r"[^\W\d]\w*\Z")
@@ -91,7 +97,7 @@ def find(request: TargetRequest, config: Config, start: Start | None = None) -> 
     file, is not there.
     """
     plans, given = plan_target(request, config)
-    settings: dict[str, Any] = {"memory": config.memory, "sizes": dict(config.sizes), "made": dict(request.made)}
+    settings = WorkerSettings(memory=config.memory, sizes=dict(config.sizes), made=dict(request.made))
     with worker_errors_as_config(request.target), start_worker(request, plans, settings, config, start) as worker:
         return _request_template(worker, plans, given, config, request)
 
@@ -112,7 +118,7 @@ def worker_errors_as_config(target: str) -> Iterator[None]:
     """Errors of workers meanwhile become ConfigError."""
     try:
         yield
-    except WorkerEndedError as error:
+    except (WorkerEndedError, RequestTimeoutError) as error:
         raise ConfigError(f"{target} {error.reason}\n{error.tail}".rstrip()) from error
     except WorkerError as error:
         raise ConfigError(str(error)) from error
@@ -121,7 +127,7 @@ def worker_errors_as_config(target: str) -> Iterator[None]:
 def start_worker(
     request: TargetRequest,
     plans: Sequence[ModulePlan],
-    settings: Mapping[str, Any],
+    settings: WorkerSettings,
     config: Config,
     start: Start | None = None,
 ) -> Worker:
@@ -152,28 +158,31 @@ def _request_template(
     limit, command = config.timeout, request.command
     if config.python is not None:
         command += ["--python", str(config.python)]
-    answer = worker.ask("template", limit, given=given, seconds=limit, flops=request.flops)
-    made, places = worker.ask("invented_integers", limit)
-    if isinstance(answer, Mapping):
-        text = str(answer["error"])
-        if "gone" in answer:
-            raise TargetGoneError(text)
-        if answer["missing"]:
-            kind = {"constructing": answer["constructing"], "factory": answer["factory"]}
-            remedy = suggestions.suggest_for_missing(command, answer["missing"], **kind)
+    answer = worker.ask(EvaluateTemplate(given=given, seconds=limit, flops=request.flops), limit)
+    invented = worker.ask(AskInventedIntegers(), limit)
+    made, places = invented.integers, invented.places
+    if (refusal := answer.refusal) is not None:
+        if refusal.gone:
+            raise TargetGoneError(refusal.error)
+        if refusal.missing:
+            constructing, factory = refusal.constructing, refusal.factory
+            remedy = suggestions.suggest_for_missing(
+                command, refusal.missing, constructing=constructing, factory=factory
+            )
         else:
-            remedy = suggestions.suggest_for_invented(command, text, made, places)
-        raise UnevaluatedError(text, remedy)
+            remedy = suggestions.suggest_for_invented(command, refusal.error, made, places)
+        raise UnevaluatedError(refusal.error, remedy)
+    runs = answer.runs
     try:
-        template = of_runs(request.target, answer)
+        template = of_runs(request.target, runs)
     except ValueError as error:
-        reason, free = (answer[0].reason, [name for name, _ in answer[0].sizes]) if answer else ("", [])
+        reason, free = (runs[0].reason, [name for name, _ in runs[0].sizes]) if runs else ("", [])
         raise UnevaluatedError(
             str(error), suggestions.suggest_for_invented(command, reason, made, places, free)
         ) from None
-    files = worker.ask("files", limit)
-    loaded = {*files["loaded"], *(p.file for p in plans)}
-    return EvaluatedTemplate(template, made, tuple(sorted(loaded)), worker.python, tuple(files["sites"]))
+    files = worker.ask(ListFiles(), limit)
+    loaded = {*files.loaded, *(p.file for p in plans)}
+    return EvaluatedTemplate(template, made, tuple(sorted(loaded)), worker.python, files.sites)
 
 
 def _plan(file: Path, folder: Path, config: Config) -> ModulePlan:
@@ -196,10 +205,10 @@ def _file(where: str, folder: Path) -> Path | None:
     return None
 
 
-def _parse_arguments(arguments: Sequence[str]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _parse_arguments(arguments: Sequence[str]) -> tuple[tuple[object, ...], dict[str, object]]:
     """Positional and named arguments: `f32[batch 28 28]`, `3`, `x=f32[8]`, `@batch.npz`."""
-    positional: list[Any] = []
-    named: dict[str, Any] = {}
+    positional: list[object] = []
+    named: dict[str, object] = {}
     for text in arguments:
         name, sign, value = text.partition("=")
         if sign and _NAME.match(name.strip()):
@@ -211,7 +220,7 @@ def _parse_arguments(arguments: Sequence[str]) -> tuple[tuple[Any, ...], dict[st
     return tuple(positional), named
 
 
-def _pairs(texts: Sequence[str]) -> Iterator[tuple[str, Any]]:
+def _pairs(texts: Sequence[str]) -> Iterator[tuple[str, object]]:
     for text in texts:
         for part in _split_arguments(text):
             name, sign, value = part.partition("=")
@@ -225,7 +234,7 @@ def _split_arguments(text: str) -> list[str]:
     return re.split(r",(?=\s*[^\W\d][\w.]*\s*=)", text)
 
 
-def _value(text: str) -> Any:
+def _value(text: str) -> object:
     """A literal of Python, in which shapes may stand without quotes; else the text itself."""
     text = text.strip()
     for literal in (text, _SHAPE.sub(r"'\g<0>'", text)) if text[:1] in ("(", "[", "{") else (text,):

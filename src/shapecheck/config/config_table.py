@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -166,6 +165,8 @@ class ConfigReader:
     def _check_keys(self, table: Mapping[str, object], keys: Sequence[str], prefix: str) -> None:
         for key in table:
             if key not in keys:
+                import difflib  # noqa: PLC0415  # most keys are right
+
                 close = difflib.get_close_matches(key.replace("_", "-"), keys, n=1, cutoff=0.0)
                 raise self._error(f"unknown key {prefix + key!r}; did you mean {prefix + close[0]!r}?")
 

@@ -41,7 +41,7 @@ class Option:
     presentation_only: bool = False
 
 
-def option(default: Any, declared: Option) -> Any:
+def option(default: object, declared: Option) -> Any:
     """A field of `Config` with its default; what makes a default anew for each object is given as its type."""
     if isinstance(default, type):
         return field(default_factory=default, metadata={"option": declared})

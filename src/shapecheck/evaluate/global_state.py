@@ -18,7 +18,9 @@ from typing import Any
 import jax
 import numpy as np
 
-Snapshot = dict[tuple[str, str], Any]
+from shapecheck.evaluate.framework_protocol import loaded_frameworks, packages
+
+Snapshot = dict[tuple[str, str], object]
 """Values by kind and name. What is not there has no value: a variable of the environment that is not set."""
 
 
@@ -26,7 +28,7 @@ Snapshot = dict[tuple[str, str], Any]
 class _Kind:
     """Something with named values: `write` sets one, `remove` takes it away."""
 
-    read: Callable[[], Mapping[str, Any]]
+    read: Callable[[], Mapping[str, object]]
     write: Callable[[str, Any], object]
     remove: Callable[[str], object] = lambda name: None
 
@@ -80,7 +82,7 @@ class GlobalState:
 
 def snapshot() -> Snapshot:
     """All that is put back, as it is now."""
-    return {(kind, name): value for kind, each in _KINDS.items() for name, value in each.read().items()}
+    return {(kind, name): value for kind, each in _kinds().items() for name, value in each.read().items()}
 
 
 def differences(before: Snapshot, after: Snapshot) -> Snapshot:
@@ -90,62 +92,49 @@ def differences(before: Snapshot, after: Snapshot) -> Snapshot:
 
 def restore(values: Snapshot) -> None:
     """Set what has other values now, and remove what is not there."""
-    now = snapshot()
+    now, kinds = snapshot(), _kinds()
     for kind, name in now.keys() - values.keys():
         with contextlib.suppress(Exception):
-            _KINDS[kind].remove(name)
+            kinds[kind].remove(name)
     write(differences(now, values))
 
 
 def write(values: Snapshot, kinds: Collection[str] | None = None) -> None:
     """Set these values, perhaps those of some kinds only."""
+    all_kinds = _kinds()
     for (kind, name), value in values.items():
         if kinds is None or kind in kinds:
             with contextlib.suppress(Exception):  # a folder that is gone, a setting that can be made once only
-                _KINDS[kind].write(name, value)
+                all_kinds[kind].write(name, value)
 
 
-def _jax() -> Mapping[str, Any]:
+def _jax() -> Mapping[str, object]:
     return {n: v for n, v in jax.config.values.items() if isinstance(v, bool | int | float | str | None)}
 
 
-def _flax() -> Mapping[str, Any]:
-    config: Any = getattr(sys.modules.get("flax.configurations"), "config", None)
-    flags = vars(type(config)).items() if config is not None else ()
-    return {name: getattr(config, name) for name, value in flags if isinstance(value, property)}
-
-
-def _set_flax(name: str, value: Any) -> None:
-    sys.modules["flax.configurations"].config.update(name, value)
-
-
-def _haiku_config() -> Any:
-    return sys.modules["haiku._src.config"].get_config() if "haiku._src.config" in sys.modules else None
-
-
-def _jaxtyping_config() -> Any:
+def _jaxtyping_config() -> object:
     return getattr(sys.modules.get("jaxtyping"), "config", None)
 
 
-def _attributes(holder: Callable[[], Any]) -> _Kind:
+def _attributes(holder: Callable[[], object]) -> _Kind:
     return _Kind(lambda: dict(getattr(holder(), "__dict__", {})), lambda name, value: setattr(holder(), name, value))
 
 
-def _folder() -> Mapping[str, Any]:
+def _folder() -> Mapping[str, object]:
     try:
         return {"": os.getcwd()}
     except OSError:  # it was removed
         return {}
 
 
-def _set_filters(name: str, value: Any) -> None:
+def _set_filters(name: str, value: object) -> None:
     filters: Any = warnings.filters  # a list, which its type does not promise
     filters[:] = value
     with warnings.catch_warnings():  # what Python remembers of earlier filters is void when this ends
         pass
 
 
-def _numpy_random() -> Mapping[str, Any]:
+def _numpy_random() -> Mapping[str, object]:
     state = np.random.get_state()
     if not isinstance(state, tuple):  # of another generator, which the user has put there
         return {}
@@ -160,8 +149,6 @@ def _set_numpy_random(name: str, value: Any) -> None:
 
 _KINDS: Mapping[str, _Kind] = {
     "jax": _Kind(_jax, jax.config.update),
-    "flax": _Kind(_flax, _set_flax),
-    "haiku": _attributes(_haiku_config),
     "jaxtyping": _attributes(_jaxtyping_config),
     "environ": _Kind(lambda: dict(os.environ), os.environ.__setitem__, os.environ.__delitem__),
     "numpy errors": _Kind(lambda: dict(np.geterr()), lambda name, value: np.seterr(**{name: value})),
@@ -172,5 +159,13 @@ _KINDS: Mapping[str, _Kind] = {
     "arguments": _Kind(lambda: {"": list(sys.argv)}, lambda name, value: sys.argv.__setitem__(slice(None), value)),
     "folder": _Kind(_folder, lambda name, value: os.chdir(value)),
 }
-CONFIGURATIONS = ("jax", "flax", "haiku", "jaxtyping")
-"""The kinds that decide what code computes."""
+
+
+def _kinds() -> Mapping[str, _Kind]:
+    """All kinds, with the settings of the frameworks that are loaded under the names of their packages."""
+    return {**_KINDS, **{each.package: _Kind(each.configuration, each.configure) for each in loaded_frameworks()}}
+
+
+def configuration_kinds() -> frozenset[str]:
+    """The kinds that decide what code computes."""
+    return packages() | {"jax", "jaxtyping"}

@@ -8,8 +8,9 @@ it, a claim without the reading that has the mapped axes in front), and nothing 
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
@@ -43,12 +44,27 @@ TRANSFORMS = (
     JaxFunction(file="control_flow/conditionals.py", function="_cond", label="cond", always=True),
     JaxFunction(file="control_flow/conditionals.py", function="switch", label="switch", always=True),
     JaxFunction(file="_src/ad_checkpoint.py", function="fun_remat", label="checkpoint", always=True),
+    # In JAX 0.10 the flag `jax_remat3` puts this in its place; in 0.12 it runs inside of it, and traces nothing itself.
+    JaxFunction(file="_src/ad_checkpoint.py", function="_remat3", label="checkpoint", always=True),
 )
+_HIGH_LEVEL = "call_hi_primitive"
+_HIGH_LEVEL_NAMES = {"Scan3": "scan"}  # those whose parameters mean what they do in the operation of that name
 _BY_FUNCTION = {each.function: each for each in TRANSFORMS}
 _TRACING = "_src/interpreters/partial_eval.py"
 _JITTING = "_src/pjit.py"
 _CALLING_BACK = "_src/callback.py"  # JAX's own side of a callback: it, too, runs Python
 _PRIVATE = "jax._src."
+CALLBACK_LOGGER = "jax._src.callback"
+"""Where JAX logs what a callback on the host raises."""
+_ARRAY_METHODS = ".array_methods"
+_OPERATORS = {"sub": "subtract", "mul": "multiply", "truediv": "divide"}
+_WRAPPERS = re.compile(
+    r"^_|^<|reraise|result_paths|wrapper|wrapped|deferring|cache_miss|fun$|^meth$|^op$|^inner$|^bind|^call"
+)
+# Its words where it needs a value, or a size, that is not known: the classes of symbolic sizes and of tracers.
+VALUE_WORDS = re.compile(
+    r"_DimExpr|symbolic dim|InconclusiveDimension|dimension expression|Tracer|traced|abstract", re.IGNORECASE
+)
 _MACHINERY = ("jax._src.interpreters.", "jax._src.pjit", "jax._src.linear_util", "jax._src.profiler", "jax._src.core")
 
 
@@ -58,12 +74,12 @@ def transform_in(frame: FrameType) -> JaxFunction | None:
     return known if known is not None and frame.f_code.co_filename.endswith(known.file) else None
 
 
-def mapped_size(frame: FrameType, transform: JaxFunction) -> Any:
+def mapped_size(frame: FrameType, transform: JaxFunction) -> object:
     """The size of the axis that a transformation takes away, None if it tells none."""
     return frame.f_locals.get(transform.size) if transform.size else None
 
 
-def vmap_arguments(frame: FrameType) -> tuple[Any, Any, Any] | None:
+def vmap_arguments(frame: FrameType) -> tuple[Any, Any, object] | None:
     """What `vmap` was given, which runs in a frame: the leaves, the axis of each, and their structure."""
     given, axes, tree = (frame.f_locals.get(name) for name in ("args_flat", "in_axes_flat", "in_tree"))
     return None if given is None or axes is None or tree is None else (given, axes, tree)
@@ -104,23 +120,56 @@ def is_machinery(module: str) -> bool:
     return module.startswith(_MACHINERY)
 
 
+def public_name(module: str, function: str) -> str:
+    """What the user called, by which a function of a module of JAX runs; "" if it only passes a call on.
+
+    To methods and operators of arrays `op` and `meth` lead, `x - y` to `_operator_sub`; `jax.vmap` and
+    `jax.value_and_grad` return wrappers `vmap_f` and `value_and_grad_f`.
+    """
+    if module.endswith(_ARRAY_METHODS):
+        function = function.removeprefix("_operator_").removeprefix("_")
+        function = _OPERATORS.get(function, function)
+    return "" if _WRAPPERS.search(function) else function.removesuffix("_f")
+
+
 def is_private(module: str) -> bool:
     """Whether a module of this name is JAX's own, which its users do not import."""
     return module.startswith(_PRIVATE)
 
 
-def trace_of(tracer: Any) -> Any:
+def operation_of(equation: Any) -> tuple[str, Mapping[str, Any]]:
+    """The name and the parameters of the operation that an equation carries out.
+
+    An operation on another level than XLA's stands with its parameters in one of the equation. So do since JAX 0.12
+    `scan`, `checkpoint` and functions with derivatives of their own, under the flags `jax_scan3`, `jax_remat3`,
+    `jax_custom_jvp3` and `jax_custom_vjp3`; the latter two hold what was traced, and that the jaxpr.
+    """
+    name, params = equation.primitive.name, equation.params
+    inner = params.get("_prim") if name == _HIGH_LEVEL else None
+    if inner is None:
+        return name, params
+    given = getattr(inner, "params", {})
+    kind = type(inner).__name__
+    return _HIGH_LEVEL_NAMES.get(kind, kind), {key: _traced_jaxpr(value) for key, value in given.items()}
+
+
+def _traced_jaxpr(value: Any) -> Any:
+    inner = getattr(value, "jaxpr", None)
+    return inner if hasattr(inner, "eqns") else value
+
+
+def trace_of(tracer: object) -> object:
     """The trace that a tracer belongs to, None if that is not known."""
     return getattr(tracer, "_trace", None)
 
 
-def mapped_axis(tracer: Any) -> int | None:
+def mapped_axis(tracer: object) -> int | None:
     """The axis that `vmap` has taken away from what a tracer has in hand, None for a tracer of something else."""
     axis = getattr(tracer, "batch_dim", None)
     return axis if isinstance(axis, int) else None
 
 
-def nested_tracers(value: Any) -> Iterator[tuple[Any, Any]]:
+def nested_tracers(value: object) -> Iterator[tuple[object, Any]]:
     """Each tracer of `vmap` and of derivatives, the inner ones first, with what it has in hand: a tracer or an array.
 
     A batching tracer has `val` and `batch_dim`, a differentiation tracer `primal`.
@@ -134,20 +183,19 @@ def nested_tracers(value: Any) -> Iterator[tuple[Any, Any]]:
         value = inner
 
 
-def _is_tracer(value: Any) -> bool:
+def _is_tracer(value: object) -> bool:
     jax = sys.modules.get("jax")  # a running program decides itself when it is loaded
     return jax is not None and isinstance(value, jax.core.Tracer)
 
 
-def innermost(value: Any) -> Any:
+def innermost(value: object) -> object:
     """What all of them have wrapped, `value` itself if it is no such tracer."""
     return next((inner for _, inner in reversed(list(nested_tracers(value)))), value)
 
 
-def is_jit_wrapper(value: Any, *, is_method: bool) -> bool:
-    """Whether a value is what `jax.jit`, or Equinox's `filter_jit`, makes of a function.
+def is_jit_wrapper(value: object, *, is_method: bool) -> bool:
+    """Whether a value is what `jax.jit` makes of a function.
 
     Not a method under `jax.jit` itself: what `self` holds may be static there.
     """
-    kind = type(value).__name__
-    return kind == "_JitWrapper" or (kind == "PjitFunction" and not is_method)
+    return type(value).__name__ == "PjitFunction" and not is_method

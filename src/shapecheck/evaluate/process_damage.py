@@ -14,11 +14,12 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any, NamedTuple
 
 import jax
+
+from shapecheck.worker.rpc import DamageNotice, Send
 
 DAMAGED = 78
 """The exit status of a process that cannot go on."""
@@ -44,7 +45,7 @@ class ProcessDamage:
     All that this class uses once user code has run was taken before, so that it works without the builtins too.
     """
 
-    def __init__(self, send: Callable[[Mapping[str, Any]], None]) -> None:
+    def __init__(self, send: Send) -> None:
         self._send = send
         self._names = [
             *_functions(builtins, "builtins"),
@@ -69,8 +70,10 @@ class ProcessDamage:
         """Return if the process is fit to go on; else put back what can be, tell the parent, and end."""
         reason = self._mend(before)
         if reason:
-            self._send({"event": "damaged", "reason": reason})
-            self._exit(DAMAGED)
+            try:
+                self._send(DamageNotice(reason=reason))
+            finally:  # the pipe may be closed as well: then the exit status tells the parent
+                self._exit(DAMAGED)
 
     def _mend(self, before: list[Any]) -> str:
         """What was broken, in words; nothing if nothing was."""

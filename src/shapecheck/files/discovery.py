@@ -52,14 +52,15 @@ def discover(
 
     With `notebooks`, those are found too. What cannot be looked at is passed over, and noted in `unread`.
     """
-    excluded = _patterns(exclude)
+    excluded = _patterns(exclude) if exclude else None  # importing pathspec takes a tenth of a run without changes
     found: dict[str, Path] = {}
     for path in paths:
         suffixes = (".py", SUFFIX) if notebooks else (".py",)
         walk = _Walk(path, excluded, root or Path.cwd(), suffixes, {} if unread is None else unread)
         files = walk.files() if path.is_dir() else (path,)
         for file in files:
-            if named_too and excluded.match_file(os.path.relpath(file, root or Path.cwd()).replace(os.sep, "/")):
+            shown = os.path.relpath(file, root or Path.cwd()).replace(os.sep, "/")
+            if named_too and excluded is not None and excluded.match_file(shown):
                 continue
             real = os.path.realpath(file)
             if real not in found or os.path.islink(found[real]):  # its own name, rather than that of a link to it
@@ -95,7 +96,7 @@ class _Walk:
     """One walk of one folder."""
 
     def __init__(
-        self, top: Path, excluded: GitIgnoreSpec, root: Path, suffixes: tuple[str, ...], unread: UnreadPaths
+        self, top: Path, excluded: GitIgnoreSpec | None, root: Path, suffixes: tuple[str, ...], unread: UnreadPaths
     ) -> None:
         self.top = top
         self.suffixes = suffixes
@@ -146,6 +147,8 @@ class _Walk:
         self.unread[shown_path(Path(path))] = read_failure(error)
 
     def _is_excluded(self, path: str, *, folder: bool) -> bool:
+        if self.excluded is None:
+            return False
         end = "/" if folder else ""
         names = (os.path.relpath(path, self.absolute), os.path.relpath(path, self.root))
         return any(self.excluded.match_file(name.replace(os.sep, "/") + end) for name in names)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import configparser
 import glob
 import os
-import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from shapecheck.files.discovery import project_root
 
@@ -64,14 +61,16 @@ def _testpaths(root: Path) -> list[str]:
     return []
 
 
-def _toml(file: Path) -> Mapping[str, Any]:
+def _toml(file: Path) -> Mapping[str, object]:
+    import tomllib  # noqa: PLC0415  # many projects configure nothing
+
     try:
         return tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError):
         return {}
 
 
-def _table(table: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+def _table(table: Mapping[str, object], key: str) -> Mapping[str, object]:
     value = table.get(key)
     return value if isinstance(value, dict) else {}
 
@@ -83,6 +82,8 @@ def _strings(value: object) -> list[str]:
 
 
 def _from_ini(file: Path, section: str) -> list[str]:
+    import configparser  # noqa: PLC0415  # likewise
+
     parser = configparser.ConfigParser(interpolation=None, strict=False)
     try:
         parser.read(file, encoding="utf-8")

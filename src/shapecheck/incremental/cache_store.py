@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import secrets
 import stat
 import time
 import zlib
@@ -185,7 +184,7 @@ def _read_regular(path: Path, start: bytes) -> bytes | None:
 
 def _write(path: Path, data: bytes) -> None:
     """Replace the file all at once. Nothing is flushed to the disk: if power fails, the checksum tells."""
-    temporary = path.parent / f"{secrets.token_hex(16)}.shapecheck.tmp"
+    temporary = path.parent / f"{os.urandom(16).hex()}.shapecheck.tmp"
     try:
         # not `tempfile`, whose files nobody else may read: a checkout can be shared
         with open(os.open(temporary, _CREATE, 0o666), "wb") as stream:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -32,5 +32,15 @@ def _time(path: str) -> str:
 @cache
 def ourselves() -> str:
     """The newest file of this package, and how many there are: what tells one version of it from another."""
-    times = [file.stat().st_mtime_ns for file in Path(__file__).parents[1].rglob("*.py")]
+    times = list(_modified_ns(str(Path(__file__).parents[1])))
     return f"{max(times)} {len(times)}"
+
+
+def _modified_ns(folder: str) -> Iterator[int]:
+    """When each Python file was written. Every run asks, and `Path.rglob` takes three times as long."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(".py"):
+                yield entry.stat().st_mtime_ns
+            elif entry.is_dir():
+                yield from _modified_ns(entry.path)

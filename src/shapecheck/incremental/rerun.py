@@ -7,19 +7,40 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from shapecheck import incremental
 from shapecheck.config import Config, options
-from shapecheck.model import Report, is_test_file
-from shapecheck.worker.cache_keys import KnownFile
-from shapecheck.worker.result_cache import ResultCache
-from shapecheck.worker.rpc import ModulePlan, dump, load
+from shapecheck.incremental.cache_store import Store
+from shapecheck.incremental.content_hash import content
+from shapecheck.incremental.environment_key import environment, ourselves
+from shapecheck.model import assumption, finding, is_test_file, location
+from shapecheck.model.finding import Report
+from shapecheck.model.plain_facts import PlainFacts
+
+if TYPE_CHECKING:
+    from shapecheck.worker.result_cache import ResultCache
+    from shapecheck.worker.rpc import ModulePlan
 
 FOLDER = ".shapecheck_cache"
 _UNUSED = 30 * 24 * 3600.0  # seconds after which a result that no run asked for is put away
+_FACTS = PlainFacts(
+    Report,
+    assumption.Assumption,
+    finding.AssumedClaim,
+    finding.Edit,
+    finding.EntryResult,
+    finding.Finding,
+    finding.LockCounts,
+    finding.Reach,
+    finding.Summary,
+    finding.TestCounts,
+    finding.UnreachedClaim,
+    finding.VerifiedClaim,
+    location.Span,
+)
 _CONFIGURE = ("pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg", "conftest.py")
 
 
@@ -38,15 +59,15 @@ class Rerun:
         lock: Path | None = None,
     ) -> None:
         self.started = time.time_ns()
-        self.store = incremental.Store(config.root / FOLDER)
+        self.store = Store(config.root / FOLDER)
         self.config, self.tests, self.lock = config, tests, lock
-        self._known = {os.path.realpath(file): incremental.content(data) for file, data in files.values()}
+        self._known = {os.path.realpath(file): content(data) for file, data in files.values()}
         self._checked = frozenset(self._known)
         self._bytes = {os.path.realpath(file): data for file, data in files.values()}
         names = ["file", *(name for name, declared in options().items() if not declared.presentation_only)]
         settings = {name: repr(getattr(config, name)) for name in names}
         # Each version of ours has its own results, for their format changes with it.
-        called = [incremental.ourselves(), sorted({os.path.abspath(path) for path in paths}), os.getcwd(), settings]
+        called = [ourselves(), sorted({os.path.abspath(path) for path in paths}), os.getcwd(), settings]
         self.name = hashlib.sha256(json.dumps(called).encode()).hexdigest()
 
     def report(self) -> Report | None:
@@ -55,7 +76,7 @@ class Rerun:
         if text is None:
             return None
         try:
-            kept = load(text)
+            kept = _FACTS.load(text)
             same = kept["state"] == self._state(kept["python"], kept["sites"], kept["files"])
             return kept["report"] if same and isinstance(kept["report"], Report) else None
         except (ValueError, KeyError, TypeError, RecursionError):  # another version's
@@ -63,8 +84,12 @@ class Rerun:
 
     def memory(self, plans: Sequence[ModulePlan]) -> ResultCache:
         """What is remembered of single entries."""
+        # A run without changes asks for none of them.
+        from shapecheck.incremental.hashed_files import HashedFiles  # noqa: PLC0415
+        from shapecheck.worker.result_cache import ResultCache  # noqa: PLC0415
+
         project = frozenset(plan.name.partition(".")[0] for plan in plans)
-        hashing = _HashedFiles(self._content, self._read_bytes, self._has_changed, project)
+        hashing = HashedFiles(self._content, self._read_bytes, self._has_changed, project)
         return ResultCache(self.store, self.name, hashing, plans, self._test_files, self._surroundings)
 
     def keep(
@@ -83,7 +108,7 @@ class Rerun:
         folders = sorted({*memory.files.sites, *sites})
         state = self._state(python, folders, sorted(loaded))
         value = {"python": python, "sites": folders, "files": sorted(loaded), "state": state, "report": slim}
-        self.store.put(f"{self.name}:report", dump(value))
+        self.store.put(f"{self.name}:report", _FACTS.dump(value))
         self.store.prune(_UNUSED)
 
     def _has_changed(self, loaded: Iterable[str]) -> bool:
@@ -92,7 +117,7 @@ class Rerun:
 
     def _state(self, python: str, sites: Sequence[str], files: Sequence[str]) -> str:
         parts = {
-            "environment": incremental.environment(python, sites),
+            "environment": environment(python, sites),
             "files": {file: self._content(file) for file in {*files, *self._checked}},
             "tests": self._test_files,
             "surroundings": self._surroundings,
@@ -123,7 +148,7 @@ class Rerun:
     def _content(self, file: str) -> str:
         if file not in self._known:
             try:
-                self._known[file] = incremental.content(Path(file).read_bytes())
+                self._known[file] = content(Path(file).read_bytes())
             except OSError:
                 self._known[file] = ""
         return self._known[file]
@@ -133,47 +158,6 @@ class Rerun:
             return self._bytes[file] if file in self._bytes else Path(file).read_bytes()
         except OSError:
             return b""
-
-
-class _HashedFiles:
-    """Content hashes of files, and the key of the environment."""
-
-    def __init__(
-        self,
-        content: Callable[[str], str],
-        read: Callable[[str], bytes],
-        were_written: Callable[[Iterable[str]], bool],
-        project: frozenset[str],
-    ) -> None:
-        self.content, self.were_written, self.environment = content, were_written, incremental.environment
-        self._read, self._project = read, project
-        self._surfaces: dict[str, incremental.ModuleSummary] = {}
-        self._graphs: dict[tuple[KnownFile, ...], incremental.DependencyGraph] = {}
-
-    def outline(self, file: KnownFile) -> str:
-        """A hash of what running a file depends on, unless it calls its functions."""
-        return self._surface(file).outline
-
-    def mentions(self, files: Sequence[KnownFile], names: frozenset[str]) -> str:
-        """A hash of which of these names the functions and classes of the files mention."""
-        found = [[sorted(each & names) for each in self._surface(file).mentions] for file in files]
-        return hashlib.sha256(json.dumps(found).encode()).hexdigest()
-
-    def view(self, files: Sequence[KnownFile], roots: Sequence[str], always: Iterable[str]) -> incremental.GraphView:
-        """The files as they are seen where `roots` are imported one after the other, and `always` may always run."""
-        key = tuple(files)
-        if key not in self._graphs:
-            sources = [
-                incremental.GraphFile(file.file, file.names, self._surface(file), file.outside, file.comment_names)
-                for file in files
-            ]
-            self._graphs[key] = incremental.DependencyGraph(sources)
-        return incremental.GraphView(self._graphs[key], roots, always)
-
-    def _surface(self, file: KnownFile) -> incremental.ModuleSummary:
-        if file.file not in self._surfaces:
-            self._surfaces[file.file] = incremental.surface(self._read(file.file), self._project, tests=file.test)
-        return self._surfaces[file.file]
 
 
 def _time(file: str) -> int:

@@ -2,43 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Literal, Union
+
+from shapecheck.model.location import Point, Position, Span
 
 Notation = Literal["annotation", "comment", "docstring"]
 SiteKind = Literal["param", "return", "value", "name", "field", "shown"]
 ScopeKind = Literal["module", "class", "function"]
 Selector = Union[int, str]  # noqa: UP007 - evaluated on Python 3.10
-Point = tuple[int, int]
-"""Where a syntax node begins: its line from 1, its column in UTF-8 bytes from 0."""
-
 INSERTED = "# shapecheck: inserted"
 """Ends each line that `instrument` wrote: such a line is none of the source, it claims nothing and is not evaluated."""
-
-
-@dataclass(frozen=True)
-class Span:
-    """A stretch of source text for people: lines and columns count from 1, columns in characters, the end exclusive."""
-
-    line: int
-    column: int
-    end_line: int
-    end_column: int
-
-
-@dataclass(frozen=True)
-class Position:
-    """A syntax node as `ast` gives it: lines count from 1, columns count UTF-8 bytes from 0, the end is exclusive."""
-
-    line: int
-    column: int
-    end_line: int
-    end_column: int
-
-
-FunctionKey = tuple[str, int]
-"""A function by its file, as messages show it, and the index of its scope there."""
 
 
 @dataclass(frozen=True)
@@ -203,9 +177,3 @@ class Module:
     ranks: tuple[DescribedRank, ...] = ()
     alias_files: tuple[str, ...] = ()  # the other files whose aliases its annotations use
     parsed: bool = True  # else there are no claims because nobody could read them: see `problems`
-
-
-def is_test_file(path: str) -> bool:
-    """Whether a file has a name that pytest takes for one of tests."""
-    name = os.path.basename(path)
-    return name.startswith("test_") or name.endswith("_test.py")

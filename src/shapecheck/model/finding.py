@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from shapecheck.model.assumption import Assumption
-from shapecheck.model.claim import Notation, Span
-from shapecheck.model.observation import Mode
+if TYPE_CHECKING:
+    from shapecheck.model.assumption import Assumption
+    from shapecheck.model.claim import Notation
+    from shapecheck.model.location import Span
+    from shapecheck.model.observation import Mode
 
 Severity = Literal["error", "warning", "note"]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, Union
 
 from shapecheck.model.assumption import Assumption
-from shapecheck.model.claim import Point
+from shapecheck.model.location import Point
 
 Mode = Literal["symbolic", "sized"]
 

@@ -59,7 +59,7 @@ class Extension:
         except CheckError as error:
             self._cannot(error)
 
-    def _look_back(self, result: Any) -> None:
+    def _look_back(self, result: object) -> None:
         """Tell of what has no checks, once the cell is over that has loaded us: its own functions have none."""
         self.shell.events.unregister("post_run_cell", self._look_back)
         try:
@@ -155,14 +155,14 @@ class _ProcessState:
     extension: Extension | None = None
 
 
-def load(shell: Any) -> None:
+def load(shell: object) -> None:
     """Begin with the checks of a shell; functions that have some from before take part again."""
     if _ProcessState.extension is None or _ProcessState.extension.shell is not shell:
         _ProcessState.extension = Extension(shell)
     _ProcessState.extension.load()
 
 
-def unload(shell: Any) -> None:
+def unload(shell: object) -> None:
     """End them."""
     if _ProcessState.extension is not None and _ProcessState.extension.shell is shell:
         _ProcessState.extension.unload()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
+import importlib
+from collections.abc import Iterator, Mapping
 from typing import Final, Protocol
 
 from shapecheck.model import Report
-from shapecheck.report import concise, full, github, json, jsonlines, junit, sarif
 
 
 class Renderer(Protocol):
@@ -18,14 +17,29 @@ class Renderer(Protocol):
         ...
 
 
-FORMATS: Final[Mapping[str, Renderer]] = MappingProxyType(
-    {
-        "full": full.render,
-        "concise": concise.render,
-        "json": json.render,
-        "json-lines": jsonlines.render,
-        "sarif": sarif.render,
-        "github": github.render,
-        "junit": junit.render,
-    }
-)
+_FILES: Final = {
+    "full": "full",
+    "concise": "concise",
+    "json": "json",
+    "json-lines": "jsonlines",
+    "sarif": "sarif",
+    "github": "github",
+    "junit": "junit",
+}
+
+
+class _Formats(Mapping[str, Renderer]):
+    """The renderers by the names of their formats; a run imports the one that it uses."""
+
+    def __getitem__(self, name: str) -> Renderer:
+        renderer: Renderer = importlib.import_module(f"{__name__}.{_FILES[name]}").render
+        return renderer
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_FILES)
+
+    def __len__(self) -> int:
+        return len(_FILES)
+
+
+FORMATS: Final[Mapping[str, Renderer]] = _Formats()

@@ -11,18 +11,23 @@ import io
 import re
 import sys
 import tokenize
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from shapecheck.claims.module_claims import claims_of
-from shapecheck.model import Module, Problem
+from shapecheck.model import Edit, Module, Problem
 from shapecheck.rewrite.assertions import AssertionRewrite
-from shapecheck.rewrite.concrete_file import ConcreteFile, RewriteError
 from shapecheck.rewrite.insertion import Insertion, insert
 from shapecheck.rewrite.jaxtyping_checks import JaxtypingChecks
 from shapecheck.rewrite.removal import remove_code
+from shapecheck.rewrite.replace_arguments import replace_arguments
 from shapecheck.rewrite.rewrite_plan import FilePlan, RewriteOptions, RewriteOutcome, SkippedClaim
+from shapecheck.rewrite.transform import RewriteError, require_lossless
 from shapecheck.rewrite.value_checks import ValueChecks
+from shapecheck.syntax.concrete_file import ConcreteFile
 from shapecheck.syntax.inserted_lines import find_inserted
+from shapecheck.syntax.owners import UnreadableError
 from shapecheck.syntax.source_text import SourceText, read_source
 
 __all__ = [
@@ -31,6 +36,7 @@ __all__ = [
     "RewriteOutcome",
     "RewriteResult",
     "SkippedClaim",
+    "apply_edits",
     "instrument",
     "readable",
     "remove",
@@ -50,7 +56,12 @@ class RewriteResult:
 
 def instrument(path: str, data: bytes, options: RewriteOptions) -> RewriteResult:
     """The file with checks, for what is claimed in it. Raises RewriteError."""
-    clean = remove(path, data)
+    with _failures():
+        return _instrument(path, data, options)
+
+
+def _instrument(path: str, data: bytes, options: RewriteOptions) -> RewriteResult:
+    clean = _without_inserted(path, data, verify=True)
     source, file = _readable(path, clean)
     module = claims_of(source)
     unread = next((c.unread for c in module.claims if c.unread and c.notation == "comment"), "")
@@ -59,14 +70,31 @@ def instrument(path: str, data: bytes, options: RewriteOptions) -> RewriteResult
     outcome = _outcome(module, source, file, options, path.rpartition("/")[2])
     result = insert(file, outcome.insertions)
     if result != clean and _without_inserted(path, result) != clean:
-        file.verify()
+        require_lossless(file)
         raise RewriteError("the inserted lines could not be distinguished from others, so that nothing is inserted")
     return RewriteResult(result, outcome)
 
 
+def apply_edits(path: str, data: bytes, edits: Sequence[Edit]) -> bytes:
+    """The file with the edits of findings in it. Raises RewriteError."""
+    with _failures():
+        _, file = _readable(path, data)
+        return replace_arguments(file, edits)
+
+
 def remove(path: str, data: bytes) -> bytes:
     """The file without what `instrument` inserted. Raises RewriteError."""
-    return _without_inserted(path, data, verify=True)
+    with _failures():
+        return _without_inserted(path, data, verify=True)
+
+
+@contextmanager
+def _failures() -> Iterator[None]:
+    """What libcst cannot read is left alone."""
+    try:
+        yield
+    except UnreadableError as error:
+        raise RewriteError(str(error)) from error
 
 
 def _without_inserted(path: str, data: bytes, *, verify: bool = False) -> bytes:
@@ -75,7 +103,7 @@ def _without_inserted(path: str, data: bytes, *, verify: bool = False) -> bytes:
     if inserted is None:
         return data
     if verify:
-        file.verify()
+        require_lossless(file)
     return remove_code(file, inserted)
 
 
@@ -94,6 +122,8 @@ def _readable(path: str, data: bytes) -> tuple[SourceText, ConcreteFile]:
     source = read_source(path, data)
     if source.tree is None:
         raise RewriteError(_reason(source.problem))
+    if b"coding" not in data[:400] and source.text.encode("utf-8", "surrogatepass") == data:
+        return source, source.concrete  # in which its comments may be found already
     return source, ConcreteFile(data, source.tree)
 
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import libcst as cst
 
 from shapecheck.model import INSERTED
-from shapecheck.rewrite.concrete_file import Compound, ConcreteFile, Suite, leading_lines
 from shapecheck.rewrite.spots import Spot
+from shapecheck.rewrite.transform import COMPOUND, transform
+from shapecheck.syntax.concrete_file import ConcreteFile, Suite, leading_lines
 
 LINE = "<line>"
 """Stands in a text for the line `Insertion.about`, as the file counts when everything is inserted."""
@@ -37,7 +38,7 @@ class Insertion:
 def insert(file: ConcreteFile, insertions: Iterable[Insertion]) -> bytes:
     """The file with the insertions, each with the mark by which it is found again. Raises RewriteError."""
     ordered = sorted(dict.fromkeys(insertions), key=lambda each: each.rank)
-    return file.apply(InsertLines(file, ordered)) if ordered else file.data
+    return transform(file, InsertLines(file, ordered)) if ordered else file.data
 
 
 class InsertLines(cst.CSTTransformer):
@@ -53,7 +54,7 @@ class InsertLines(cst.CSTTransformer):
 
     def on_visit(self, node: cst.CSTNode) -> bool:
         """Look into nothing that holds no statements."""
-        return isinstance(node, Compound)
+        return isinstance(node, COMPOUND)
 
     def leave_IndentedBlock(self, original_node: cst.IndentedBlock, updated_node: cst.IndentedBlock) -> cst.BaseSuite:
         """Insert into a block."""

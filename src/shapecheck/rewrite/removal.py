@@ -8,7 +8,8 @@ from typing import TypeVar
 import libcst as cst
 
 from shapecheck.model import INSERTED
-from shapecheck.rewrite.concrete_file import Compound, ConcreteFile, RewriteError, leading_lines
+from shapecheck.rewrite.transform import COMPOUND, RewriteError, transform
+from shapecheck.syntax.concrete_file import ConcreteFile, leading_lines
 from shapecheck.syntax.inserted_lines import InsertedCode
 
 _Line = TypeVar("_Line", cst.BaseStatement, cst.Decorator)
@@ -17,7 +18,7 @@ _Definition = cst.FunctionDef | cst.ClassDef
 
 def remove_code(file: ConcreteFile, inserted: InsertedCode) -> bytes:
     """The file without its inserted lines. Raises RewriteError, also where a block would be empty without them."""
-    return file.apply(RemoveLines(file, inserted))
+    return transform(file, RemoveLines(file, inserted))
 
 
 class RemoveLines(cst.CSTTransformer):
@@ -37,7 +38,7 @@ class RemoveLines(cst.CSTTransformer):
 
     def on_visit(self, node: cst.CSTNode) -> bool:
         """Look into nothing that holds no statements, decorators, or lines of comments."""
-        return isinstance(node, (*Compound, cst.SimpleStatementLine, cst.Decorator))
+        return isinstance(node, (*COMPOUND, cst.SimpleStatementLine, cst.Decorator))
 
     def leave_EmptyLine(
         self, original_node: cst.EmptyLine, updated_node: cst.EmptyLine

@@ -9,7 +9,6 @@ from shapecheck.claims.annotation_names import Names, read_names
 from shapecheck.model import Claim, Module
 from shapecheck.rewrite.annotation_code import AnnotationCode
 from shapecheck.rewrite.claim_targets import ClaimTargets
-from shapecheck.rewrite.concrete_file import ConcreteFile
 from shapecheck.rewrite.inserted_imports import NeededImports
 from shapecheck.rewrite.insertion import Insertion
 from shapecheck.rewrite.insertion_points import StatementLayout
@@ -17,6 +16,7 @@ from shapecheck.rewrite.integer_variables import IntegerVariables
 from shapecheck.rewrite.shape_strings import DimReader
 from shapecheck.rewrite.signature_checks import FunctionClaims
 from shapecheck.rewrite.spots import Spots
+from shapecheck.syntax.concrete_file import ConcreteFile
 from shapecheck.syntax.scopes import Function, Tables, survey
 from shapecheck.syntax.source_text import SourceText
 

@@ -9,8 +9,8 @@ from typing import Literal
 
 import libcst as cst
 
-from shapecheck.rewrite.concrete_file import ConcreteFile, Suite, leading_lines
 from shapecheck.rewrite.insertion_points import first_line, is_docstring
+from shapecheck.syntax.concrete_file import ConcreteFile, Suite, leading_lines
 from shapecheck.syntax.scopes import Function
 
 ONE_LINE = "it shares its line with other statements"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 from typing import Final
 
@@ -24,4 +23,6 @@ def as_code(text: str) -> str | None:
 
 def nearest_code(text: str) -> str:
     """Return the rule's code that `text` was probably meant to be."""
+    import difflib  # noqa: PLC0415  # most codes are right
+
     return difflib.get_close_matches(text.upper(), RULES, n=1, cutoff=0.0)[0]

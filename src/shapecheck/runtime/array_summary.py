@@ -9,15 +9,15 @@ from typing import Any
 import jax
 import numpy as np
 
+from shapecheck.evaluate.framework_protocol import is_state
 from shapecheck.evaluate.probes.describe_value import dtype_name, is_array
-from shapecheck.evaluate.stages.value_taps import is_state
 from shapecheck.model import ArrayValue
 from shapecheck.templates import format_value
 
 _MOST = 8  # arrays of one variable that are shown
 
 
-def arrays(variables: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def arrays(variables: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     """The arrays among variables, and inside of them, each with its name and in words."""
     for name, value in variables.items():
         if name.startswith("__") or isinstance(value, type):
@@ -33,7 +33,7 @@ def arrays(variables: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield name, f"and {len(found) - _MOST} arrays more"
 
 
-def summarize_array(array: Any) -> str:
+def summarize_array(array: object) -> str:
     """`f32[2,3]  -1.5 .. 2  4 not finite`; of a tracer, which has no values, the type alone."""
     text = short(array)
     with contextlib.suppress(Exception):  # donated, on other machines, or of a computation that has failed
@@ -48,7 +48,7 @@ def short(array: Any) -> str:
     return format_value.array(ArrayValue(dtype_name(array), tuple(map(str, array.shape))))
 
 
-def _values(array: Any) -> np.ndarray[Any, Any] | None:
+def _values(array: object) -> np.ndarray[Any, Any] | None:
     if isinstance(array, jax.core.Tracer) or not isinstance(array, (jax.Array, np.ndarray)):
         return None
     if jax.numpy.issubdtype(array.dtype, jax.dtypes.prng_key):

@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Iterator
 from types import CodeType, FunctionType, ModuleType
-from typing import Any, Final
+from typing import Final
 
 from shapecheck.runtime.import_hook import ProbeInserter
 from shapecheck.runtime.patch_functions import has_probes
@@ -52,14 +52,14 @@ class ReloadedFunctions:
         if text == before:
             return
         self._code_with_probes(file, before, {})
-        names: dict[str, Any] = {}
+        names: dict[str, object] = {}
         codes = self._code_with_probes(file, text, names)
         vars(module).update(names)
         for function in [each for each in gc.get_objects() if type(each) is FunctionType]:
             if function.__globals__ is vars(module):
                 self._renew(function, codes)
 
-    def _code_with_probes(self, file: str, text: bytes, names: dict[str, Any]) -> list[CodeType]:
+    def _code_with_probes(self, file: str, text: bytes, names: dict[str, object]) -> list[CodeType]:
         """The code of all functions, with what probes there are; it is known from then on what they are without."""
         tree = self._probing.tree(text, file, names)
         plain = list(_functions(compile(text, file, "exec", dont_inherit=True)))
@@ -73,7 +73,7 @@ class ReloadedFunctions:
             if code.co_name == function.__name__ and _is_same(
                 own or function.__code__, self._plain[code], indented=own is None
             ):
-                function.__code__ = code
+                function.__code__ = code  # monkeypatch: as the reloader itself does it
                 return
 
 
@@ -100,5 +100,5 @@ def _is_same(one: CodeType, other: CodeType, *, indented: bool) -> bool:
     )
 
 
-def _constant(value: Any, indented: bool) -> tuple[type, str]:
+def _constant(value: object, indented: bool) -> tuple[type, str]:
     return type(value), " ".join(value.split()) if indented and isinstance(value, str) else repr(value)

@@ -68,8 +68,12 @@ def _watch_main(session: CheckSession) -> None:
             return run_path(path_name, init_globals, run_name)
         with open(path_name, "rb") as stream:
             source = stream.read()
-        names: dict[str, Any] = {"__name__": run_name, "__file__": path_name, "__builtins__": sys.modules["builtins"]}
+        names: dict[str, object] = {
+            "__name__": run_name,
+            "__file__": path_name,
+            "__builtins__": sys.modules["builtins"],
+        }
         exec(session.code(source, path_name, names), names)  # noqa: S102 - the program itself
         return names
 
-    runpy.run_path = run_path_with_probes
+    runpy.run_path = run_path_with_probes  # monkeypatch: `multiprocessing` runs the script by it

@@ -31,9 +31,10 @@ def break_unless_true(is_own: Callable[[str], bool]) -> Callable[[jax.Array], No
 
 @contextlib.contextmanager
 def _stack_of(is_own: Callable[[str], bool]) -> Iterator[None]:
-    """Meanwhile, `inspect.stack` begins with the user's frames, once: JAX leaves out its own frames, but no others'.
+    """A monkeypatch: meanwhile, `inspect.stack` begins with the user's frames, once.
 
-    It has no option for that. Should it look elsewhere one day, its debugger opens in a frame of ours.
+    JAX leaves out its own frames, but no others'. It has no option for that. Should it look
+    elsewhere one day, its debugger opens in a frame of ours.
     """
     stack = inspect.stack
     thread = threading.get_ident()

@@ -14,7 +14,7 @@ from shapecheck.runtime.judge_client import JudgeClient
 LOGGER: Final = logging.getLogger("shapecheck")
 _MOST = 50_000  # combinations of shapes that are remembered
 
-Tap = Callable[[OpenCall, Site, Any], Any]
+Tap = Callable[[OpenCall, Site, object], object]
 
 
 class CallChecker(Listener):
@@ -43,7 +43,7 @@ class CallChecker(Listener):
         if self._shapes and opened.observations:
             self._judge(opened, over=False)
 
-    def on_observation(self, opened: OpenCall, site: Site, value: Any) -> Any:
+    def on_observation(self, opened: OpenCall, site: Site, value: object) -> object:
         """An annotated value can be judged."""
         if self.off:
             return value

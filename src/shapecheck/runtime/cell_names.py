@@ -17,7 +17,7 @@ _JAXTYPING = "jaxtyping"
 _LONGEST = 500  # characters of a text that may be an annotation
 
 
-def context_statements(text: str, mentioned: frozenset[str], variables: Mapping[str, Any]) -> str:
+def context_statements(text: str, mentioned: frozenset[str], variables: Mapping[str, object]) -> str:
     """The statements. Plain variables are stated only where the code has `mentioned` them: the others are left over."""
     lines: list[str] = []
     used: set[str] = set()
@@ -38,7 +38,7 @@ def _import_statement(name: str, value: Any) -> str:
     return f"from {module} import {value.__name__} as {name}" if _is_dotted(module) and module != "__main__" else ""
 
 
-def _has_own_name(value: Any) -> bool:
+def _has_own_name(value: object) -> bool:
     """Whether a value is a function or a class, or a word of typing."""
     if typing.get_origin(value) is not None:
         return False
@@ -47,7 +47,7 @@ def _has_own_name(value: Any) -> bool:
     return False
 
 
-def _alias(name: str, value: Any, used: set[str]) -> str:
+def _alias(name: str, value: object, used: set[str]) -> str:
     """The assignment of a type with shapes in it; `used` gets what has to be imported for it."""
     found: set[str] = set()
     annotation = _annotation(value, found)
@@ -55,7 +55,7 @@ def _alias(name: str, value: Any, used: set[str]) -> str:
     return f"{name} = {annotation}" if found else ""
 
 
-def _plain(value: Any) -> str:
+def _plain(value: object) -> str:
     """An integer or a text as it is written."""
     return repr(value) if type(value) in (int, str) and len(str(value)) <= _LONGEST else "..."
 
@@ -64,7 +64,7 @@ def _is_dotted(name: str) -> bool:
     return all(part.isidentifier() for part in name.split("."))
 
 
-def _annotation(value: Any, used: set[str]) -> str:
+def _annotation(value: object, used: set[str]) -> str:
     """A type as it is written."""
     if isinstance(value, type) and value.__module__ == _JAXTYPING:
         return _of_jaxtyping(value, used)
@@ -79,7 +79,7 @@ def _annotation(value: Any, used: set[str]) -> str:
     return "..." if value is Ellipsis else "None" if value is type(None) else _type_name(value)
 
 
-def _type_name(value: Any) -> str:
+def _type_name(value: object) -> str:
     name = value.__name__.rpartition(".")[2] if isinstance(value, type) else ""
     return name if name.isidentifier() else "object"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from shapecheck.evaluate.probes.ast_probes import HANDLE, OUTERMOST
 
@@ -26,7 +25,7 @@ class Cell:
     mentioned: frozenset[str]
     before: str
     handle: str
-    variables: dict[str, Any] = field(repr=False, compare=False)
+    variables: dict[str, object] = field(repr=False, compare=False)
     shows_assigned: bool = False
 
     def fit_tree(self, tree: ast.Module) -> ast.Module:
@@ -53,11 +52,11 @@ class CellEnd:
     def __init__(self, wait: Callable[[], None]) -> None:
         self.leave = wait
 
-    def pass_value(self, value: Any, *probes: Any) -> Any:
+    def pass_value(self, value: object, *probes: object) -> object:
         """The value of a cell's last expression."""
         return value
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Some keep all variables of a notebook in a file."""
         return CellEnd, (type(None),)
 

@@ -63,14 +63,14 @@ class CellTransformer(ast.NodeTransformer):
         """Look at trees no more."""
         self._shell.ast_transformers[:] = [each for each in self._shell.ast_transformers if each is not self]
 
-    def visit(self, tree: ast.AST) -> Any:
+    def visit(self, tree: ast.AST) -> object:
         """The tree of a cell, or of a part of one that a magic runs (`%%time`), with its probes."""
         text = next((text for text in self._texts if _is_tree_of(tree, text)), None) if self.on else None
         if text is None or not isinstance(tree, ast.Module):
             return tree
         self._texts.remove(text)
         cell = self._cell(*self._cell_names(text), text, tree)
-        names: dict[str, Any] = {}
+        names: dict[str, object] = {}
         try:
             self._following.follow()
             probed = self._session.probing.cell(cell, names)

@@ -7,8 +7,9 @@ import sys
 from collections.abc import Iterator
 from functools import cached_property
 from types import CodeType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from shapecheck.evaluate.framework_protocol import framework_of_module, module_names
 from shapecheck.evaluate.probes.recorder import OpenCall
 from shapecheck.model import Site
 from shapecheck.runtime import import_hook
@@ -80,7 +81,7 @@ class CheckSession:
             self._frameworks.enter_context(putting_off())
         if "ops" in self.options.numerics and "jax" in sys.modules:  # else its variables say so
             self._frameworks.enter_context(_debug_nans(nan_only=self.options.nan_only))
-        for name in sorted(import_hook.FRAMEWORKS & sys.modules.keys()):
+        for name in sorted(module_names() & sys.modules.keys()):
             self._enter(name)
 
     def ignore_imports(self) -> None:
@@ -120,7 +121,7 @@ class CheckSession:
         except Exception as error:
             self.failures.raise_unless_reported(error)
 
-    def code(self, source: bytes, file: str, names: dict[str, Any]) -> CodeType:
+    def code(self, source: bytes, file: str, names: dict[str, object]) -> CodeType:
         """The code of a script, for a module with these names."""
         tree = self.probing.tree(source, file, names) if self.probing.is_own(file) else None
         code: CodeType = compile(source if tree is None else tree, file, "exec", dont_inherit=True)
@@ -141,7 +142,7 @@ class CheckSession:
         watch = StageRecorder((), self.probing.shown_path, runner=self._stages.run_stage, parameter=parameter)
         return self._frameworks.enter_context(watch)
 
-    def _value(self, opened: OpenCall, site: Site, value: Any) -> Any:
+    def _value(self, opened: OpenCall, site: Site, value: object) -> object:
         frame = users_frame(sys._getframe(1))
         line, variables = (frame.f_lineno, frame.f_locals) if frame is not None else (0, {})
         known = self.probing.operands[opened.probe.path]
@@ -150,7 +151,7 @@ class CheckSession:
         given = {name: chain_value(variables, name) for name in made.names}
         return self._stages.value(opened, site, value, given, line, made.intended)
 
-    def _variable(self, name: str, line: int, value: Any) -> Any:
+    def _variable(self, name: str, line: int, value: object) -> object:
         if self.checking.off or "jax" not in sys.modules:
             return value
         return self._stages.variable(name, line, value)
@@ -160,6 +161,4 @@ class CheckSession:
         if not self.watches or name in self._entered:
             return
         self._entered.add(name)
-        from shapecheck.evaluate import frameworks  # noqa: PLC0415 - it imports JAX
-
-        self._frameworks.enter_context(frameworks.BY_MODULE[name](self._watch))
+        self._frameworks.enter_context(framework_of_module(name).record_stages(self._watch))

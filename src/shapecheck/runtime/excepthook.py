@@ -10,8 +10,9 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator
 from types import FrameType, TracebackType
-from typing import Any, Protocol
+from typing import Protocol
 
+from shapecheck.evaluate.jax_internals import CALLBACK_LOGGER
 from shapecheck.runtime.errors import NonFinite
 
 _OURS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
@@ -19,7 +20,7 @@ _OURS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 def no_other_record() -> None:
     """JAX logs whatever a callback raises: of what is reported already, once is enough."""
-    logging.getLogger("jax._src.callback").addFilter(_is_others)
+    logging.getLogger(CALLBACK_LOGGER).addFilter(_is_others)
 
 
 def _is_others(record: logging.LogRecord) -> bool:
@@ -51,6 +52,7 @@ class ErrorReporter:
     def watch(self, *, debug: bool) -> None:
         """Show what nobody catches, in whichever thread; with `debug`, open the debugger there."""
         self._debug = debug
+        # monkeypatch: these are Python's own places for it
         sys.excepthook = self._show
         threading.excepthook = self._show_in_thread
 
@@ -86,7 +88,7 @@ class ErrorReporter:
     def _show_in_thread(self, args: threading.ExceptHookArgs) -> None:
         """The debugger is not opened: the program goes on meanwhile, and may read from the same terminal."""
 
-        def show(*error: Any) -> None:
+        def show(*error: object) -> None:
             threading.__excepthook__(threading.ExceptHookArgs((*error, args.thread)))
 
         if args.exc_value is not None:

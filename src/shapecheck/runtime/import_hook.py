@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import CodeType, ModuleType
 from typing import Any, cast
 
+from shapecheck.evaluate.framework_protocol import module_names
 from shapecheck.evaluate.probes.ast_probes import HANDLE, instrument
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.runtime import watched_names
@@ -24,9 +25,8 @@ from shapecheck.runtime.lazy_probe import LazyProbe
 from shapecheck.runtime.runtime_constructions import PassingConstructions
 from shapecheck.worker.rpc import ModulePlan, as_shown
 
-Watch = Callable[[str, int, Any], Any]
+Watch = Callable[[str, int, object], object]
 
-FRAMEWORKS = frozenset({"equinox", "flax.nnx", "flax.linen", "haiku"})
 _PYTEST = "_pytest.assertion.rewrite"
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 _STANDARD = os.path.join(os.path.realpath(os.path.dirname(os.__file__)), "")
@@ -74,7 +74,7 @@ class ProbeInserter:
         folders = os.path.relpath(os.path.dirname(real), self._root).split(os.sep)
         return not any(part in _INSTALLED or (part.startswith(".") and part != ".") for part in folders)
 
-    def tree(self, source: bytes, file: str, names: dict[str, Any]) -> ast.Module | None:
+    def tree(self, source: bytes, file: str, names: dict[str, object]) -> ast.Module | None:
         """The probed syntax tree of a file, for a module with these names; None if there is nothing to look at.
 
         A file that has changed since it was loaded has a handle of its own, for the functions of before keep theirs.
@@ -87,7 +87,9 @@ class ProbeInserter:
         tree = self._tree_with_probes(source, file, plan, names)
         return with_handle(tree, handle) if version else tree
 
-    def _tree_with_probes(self, source: bytes, file: str, plan: ModulePlan | None, names: dict[str, Any]) -> ast.Module:
+    def _tree_with_probes(
+        self, source: bytes, file: str, plan: ModulePlan | None, names: dict[str, object]
+    ) -> ast.Module:
         # What the program prints, it prints.
         sites = [site for site in plan.sites if site.kind != "shown"] if plan is not None else []
         if plan is not None:
@@ -98,7 +100,7 @@ class ProbeInserter:
             tree = watched_names.wrap_assignments(tree, self._globs)
         return tree
 
-    def cell(self, cell: Cell, names: dict[str, Any]) -> ast.Module | None:
+    def cell(self, cell: Cell, names: dict[str, object]) -> ast.Module | None:
         """The same of a notebook's cell, which is the user's own."""
         if cell.file:
             self._cells[cell.file] = as_shown(cell.name)
@@ -167,7 +169,7 @@ class OwnFileLoader(importlib.machinery.SourceFileLoader):
         super().__init__(fullname, path)
         self._probing, self._inner = probing, inner
         self._code: CodeType | None = None
-        self.names: dict[str, Any] = {}  # what the module has to know before it runs
+        self.names: dict[str, object] = {}  # what the module has to know before it runs
 
     def get_code(self, fullname: str) -> CodeType | None:
         """The probed code. Transformations of other tools, such as jaxtyping's import hook, come on top."""
@@ -217,7 +219,7 @@ class Finder(importlib.abc.MetaPathFinder):
     def _spec_with_probes(self, spec: importlib.machinery.ModuleSpec, fullname: str) -> importlib.machinery.ModuleSpec:
         loader, file = spec.loader, spec.origin
         if isinstance(loader, importlib.machinery.SourceFileLoader) and file is not None:
-            if fullname in FRAMEWORKS:
+            if fullname in module_names():
                 spec.loader = _AnnouncingLoader(fullname, file, self._loaded)
             elif self.probing.is_own(file, fullname):
                 spec.loader = OwnFileLoader(fullname, file, self.probing, loader)
@@ -244,14 +246,14 @@ class _AnnouncingLoader(importlib.machinery.SourceFileLoader):
 class FirstFinder(list[Any]):
     """A `sys.meta_path` whose first finder stays the first: later import hooks are asked by it, and not before it."""
 
-    def insert(self, index: Any, finder: Any) -> None:
+    def insert(self, index: Any, finder: object) -> None:
         """Put a finder in, behind the first."""
         first = bool(self) and isinstance(self[0], Finder) and not isinstance(finder, Finder)
         super().insert(max(int(index), 1) if first and index >= 0 else index, finder)
 
 
 def install(finder: Finder) -> None:
-    """Let `finder` find all modules from now on."""
+    """Let `finder` find all modules from now on. The list itself is a monkeypatch: it keeps the finder the first."""
     if isinstance(sys.meta_path, FirstFinder):
         sys.meta_path.insert(0, finder)
     else:
@@ -274,7 +276,7 @@ _compiling = threading.RLock()
 
 @contextlib.contextmanager
 def _compile_as(path: str, tree: ast.Module) -> Iterator[None]:
-    """Meanwhile, who parses the file at `path` gets `tree`: the one thing that all import hooks have in common."""
+    """A monkeypatch: meanwhile, who parses the file at `path` gets `tree`. All import hooks have that in common."""
     compile_ = builtins.compile
     thread = threading.get_ident()
 

@@ -28,7 +28,7 @@ class JudgeClient:
         self._lock = threading.RLock()
         self._process: subprocess.Popen[bytes] | None = None
         self._owner = 0
-        self._read: list[dict[str, Any]] = []  # questions for what it knows
+        self._read: list[dict[str, object]] = []  # questions for what it knows
 
     def read_file(self, file: str, source: bytes, version: int = 0) -> tuple[ModulePlan, frozenset[int]] | None:
         """What to observe in a file, and the sites that can be judged at once; None if it claims nothing.
@@ -41,12 +41,12 @@ class JudgeClient:
         """The same of a notebook's cell. `before` tells, as statements, what it finds there."""
         return self._plan({"op": "read_cell", "name": name, "text": text, "before": before})
 
-    def _plan(self, question: dict[str, Any]) -> tuple[ModulePlan, frozenset[int]] | None:
+    def _plan(self, question: dict[str, object]) -> tuple[ModulePlan, frozenset[int]] | None:
         answer = self._request(question)
         self._read.append(question)
         return (answer["plan"], frozenset(answer["prompt"])) if answer else None
 
-    def judge(self, evaluation: Evaluation, *, over: bool) -> list[dict[str, Any]]:
+    def judge(self, evaluation: Evaluation, *, over: bool) -> list[dict[str, object]]:
         """What contradicts the claims in the last call of an evaluation: `code`, `path`, `line` and `text` of each."""
         return list(self._request({"op": "judge", "evaluation": evaluation, "over": over}))
 
@@ -57,7 +57,7 @@ class JudgeClient:
                 _end(self._process, self._owner)
             self._process = None
 
-    def _request(self, message: dict[str, Any]) -> Any:
+    def _request(self, message: dict[str, object]) -> Any:
         with self._lock:
             process, self._process = self._process, None  # one whose answer nobody has waited for is of no use
             if process is None or self._owner != os.getpid():
@@ -71,7 +71,7 @@ class JudgeClient:
                 raise CheckError(answer["error"])
             return answer["answer"]
 
-    def _exchange(self, process: subprocess.Popen[bytes], message: dict[str, Any]) -> Any:
+    def _exchange(self, process: subprocess.Popen[bytes], message: dict[str, object]) -> Any:
         line = b""
         try:
             stdin, stdout = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from shapecheck.evaluate.probes.recorder import OpenCall, Recorder
 from shapecheck.model import Scope, Site
@@ -24,9 +23,9 @@ class LazyProbe:
         self.recorder, self.path, self.scopes, self.sites = recorder, path, scopes, sites
         self._mentioned = mentioned
         self._before = _ProbeWithoutJax(self)
-        self._real: Any = None
+        self._real: object = None
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         """A method of the handle; the user's frame calls it directly, as it expects."""
         if self._real is None and _is_loaded("jax.numpy"):
             from shapecheck.evaluate.probes.probe_runtime import ModuleProbe  # noqa: PLC0415 - it imports JAX
@@ -38,7 +37,7 @@ class LazyProbe:
         setattr(self, name, method)
         return method
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """A function of a notebook takes its variables along into another process, where nobody listens."""
         return _silent, ()
 
@@ -66,25 +65,25 @@ class _ProbeWithoutJax:
     def touch(self, scope: int) -> None:
         """A function ran."""
 
-    def value(self, opened: OpenCall | None, site: int, value: Any) -> Any:
+    def value(self, opened: OpenCall | None, site: int, value: object) -> object:
         """An expression has a value."""
         return value
 
-    def observe_return(self, opened: OpenCall | None, value: Any) -> Any:
+    def observe_return(self, opened: OpenCall | None, value: object) -> object:
         """A function returns a value."""
         return value
 
     def observe_name(self, opened: OpenCall | None, site: int) -> None:
         """A variable has a value."""
 
-    def pass_value(self, value: Any, *probes: Any) -> Any:
+    def pass_value(self, value: object, *probes: object) -> object:
         """The value of an expression, behind which probes have done their work."""
         return value
 
     def note_constructor(self, scope: int) -> None:
         """A constructor runs."""
 
-    def fields(self, scope: int, outer: OpenCall | None) -> Callable[[Any], Any]:
+    def fields(self, scope: int, outer: OpenCall | None) -> Callable[[object], object]:
         """A class is defined: one of no module of JAX's."""
         return lambda cls: cls
 

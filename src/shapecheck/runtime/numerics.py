@@ -12,7 +12,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from shapecheck.evaluate.stages.value_taps import Arrays, Sink, is_inexact, is_state
+from shapecheck.evaluate.framework_protocol import is_state
+from shapecheck.evaluate.stages.value_taps import Arrays, Sink, is_inexact
 from shapecheck.runtime.nonfinite_policy import HandleNonFinite, ValuePlace
 from shapecheck.syntax.intended_nonfinite import INFINITY
 
@@ -29,7 +30,7 @@ class NamedArrays:
     ranks: tuple[int, ...]
 
 
-def name_arrays(name: str, value: Any, is_leaf: Callable[[Any], bool] = is_state) -> NamedArrays:
+def name_arrays(name: str, value: object, is_leaf: Callable[[object], bool] = is_state) -> NamedArrays:
     """The arrays of inexact numbers in a value."""
     leaves = jax.tree_util.tree_flatten_with_path(value, is_leaf=is_leaf)[0]
     found = [(path, leaf) for path, leaf in leaves if is_inexact(leaf)]
@@ -62,7 +63,7 @@ def finite(
         return functools.reduce(operator.or_, [unfit(array).any() for array in outs])
 
     def summarize(outs: Arrays, ins: Arrays) -> list[Any]:
-        parts: list[Any] = []
+        parts: list[object] = []
         for array in outs:
             bad = unfit(array)
             parts += [bad.sum(), (bad & _numbers(array).isnan(array)).sum(), bad.reshape(-1).argmax()]
@@ -75,7 +76,7 @@ def finite(
     return Sink(summarize, receive, worth, after, on_host=True)
 
 
-def _unfit(passing: frozenset[str], array: Any) -> Any:
+def _unfit(passing: frozenset[str], array: object) -> Any:
     """Which values may not be, given what may."""
     numbers = _numbers(array)
     if not passing:
@@ -83,7 +84,7 @@ def _unfit(passing: frozenset[str], array: Any) -> Any:
     return numbers.isnan(array) if INFINITY in passing else numbers.isinf(array)
 
 
-def _numbers(array: Any) -> Any:
+def _numbers(array: object) -> Any:
     """JAX's functions on arrays, or NumPy's."""
     return jnp if isinstance(array, jax.Array) else np
 
@@ -98,7 +99,7 @@ def reals(array: Any) -> Any:
     return real if real.dtype in (np.float32, np.float64) else real.astype(np.float32)
 
 
-def bounds(array: Any) -> list[Any]:
+def bounds(array: object) -> list[Any]:
     """The least and the greatest of the finite values (of complex ones, their magnitudes), and how many are not."""
     numbers = _numbers(array)
     good = numbers.isfinite(array)

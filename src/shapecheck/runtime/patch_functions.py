@@ -7,7 +7,7 @@ import gc
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import CodeType, FunctionType, ModuleType
-from typing import Any, Final
+from typing import Final
 
 from shapecheck.evaluate.probes.ast_probes import HANDLE
 from shapecheck.runtime.cell_source import Cell
@@ -37,7 +37,7 @@ class PatchedFunctions:
 
     def __init__(self, probing: ProbeInserter, cells: Sequence[Cell] = (), only: Only = _any) -> None:
         self._before: list[tuple[FunctionType, CodeType]] = []
-        self._names: list[tuple[dict[str, Any], dict[str, Any]]] = []  # variables, and what they were
+        self._names: list[tuple[dict[str, object], dict[str, object]]] = []  # variables, and what they were
         codes: dict[str, dict[_Key, CodeType]] = {}
         for module, file in probing.modules():
             found = self._code_with_probes(probing, module, file) if only(module) else None
@@ -49,7 +49,7 @@ class PatchedFunctions:
             self._exchange(codes)
 
     def undo(self) -> None:
-        """Give all functions their own code back."""
+        """Give all functions their own code back: the end of the monkeypatch."""
         for function, code in self._before:
             function.__code__ = code
         for variables, names in reversed(self._names):
@@ -62,7 +62,7 @@ class PatchedFunctions:
 
     def _give_cell(self, probing: ProbeInserter, cell: Cell, codes: dict[str, dict[_Key, CodeType]]) -> None:
         """Its functions have probes, which get another handle; those that can be found get all that is new."""
-        names: dict[str, Any] = {}
+        names: dict[str, object] = {}
         tree = probing.cell(cell, names)
         if tree is None:
             return
@@ -71,12 +71,12 @@ class PatchedFunctions:
             code = compile(tree, cell.file, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
             codes[os.path.realpath(cell.file)] = dict(_inside(code))
 
-    def _give(self, variables: dict[str, Any], names: Mapping[str, Any]) -> None:
+    def _give(self, variables: dict[str, object], names: Mapping[str, object]) -> None:
         self._names.append((variables, {name: variables.get(name, _NONE) for name in names}))
         variables.update(names)
 
     def _code_with_probes(self, probing: ProbeInserter, module: ModuleType, file: str) -> CodeType | None:
-        names: dict[str, Any] = {}
+        names: dict[str, object] = {}
         try:
             with open(file, "rb") as stream:
                 source = stream.read()
@@ -95,7 +95,7 @@ class PatchedFunctions:
             new = codes.get(os.path.realpath(own.co_filename), {}).get((own.co_name, own.co_firstlineno))
             if new is not None and new.co_freevars == own.co_freevars:
                 self._before.append((function, own))
-                function.__code__ = new
+                function.__code__ = new  # monkeypatch: whoever imported the function by its name has it, too
 
 
 def _inside(code: CodeType) -> Iterator[tuple[_Key, CodeType]]:

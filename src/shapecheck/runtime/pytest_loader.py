@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.abc
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 # There is no public way into what pytest compiles. Both names are as old as pytest 5.
 from _pytest.assertion.rewrite import AssertionRewritingHook, rewrite_asserts
@@ -30,7 +30,7 @@ class RewritingLoader(importlib.abc.Loader):
             module.__spec__.loader = self._inner
         with open(self._path, "rb") as stream:
             source = stream.read()
-        names: dict[str, Any] = {}
+        names: dict[str, object] = {}
         tree = self._probing.tree(source, self._path, names)
         vars(module).update(names)
         if tree is None:

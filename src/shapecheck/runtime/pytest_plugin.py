@@ -50,7 +50,7 @@ class _AutostartPlugin:
     """Begins, if the user asks for it: before the first conftest file is imported, where pytest knows us by then."""
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_load_initial_conftests(self, early_config: pytest.Config) -> Generator[None, Any, None]:
+    def pytest_load_initial_conftests(self, early_config: pytest.Config) -> Generator[None, object, None]:
         """Where `-p shapecheck` stands on the command line, or among `addopts`."""
         _begin(early_config, early_config.known_args_namespace)
         yield

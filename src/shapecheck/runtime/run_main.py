@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from types import CodeType
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from shapecheck.runtime.autostart import begin
 from shapecheck.runtime.check_session import CheckSession
@@ -21,7 +21,7 @@ def launch(program: Sequence[str]) -> None:
     session = begin()
     if session is None:
         raise RuntimeError("the environment does not say what is to be checked")
-    names: dict[str, Any] = sys.modules["__main__"].__dict__
+    names: dict[str, object] = sys.modules["__main__"].__dict__
     code = _module(program[1:], names, session) if program[0] == "-m" else _script(program, names, session)
     try:
         exec(code, names)  # noqa: S102 - the program itself
@@ -31,7 +31,7 @@ def launch(program: Sequence[str]) -> None:
     session.wait()  # here, and not at exit: what is found only now must not leave a status of success
 
 
-def _script(program: Sequence[str], names: dict[str, Any], session: CheckSession) -> CodeType:
+def _script(program: Sequence[str], names: dict[str, object], session: CheckSession) -> CodeType:
     file = program[0]
     sys.argv[:] = list(program)
     _first_on_path(os.path.dirname(os.path.realpath(file)))
@@ -44,7 +44,7 @@ def _script(program: Sequence[str], names: dict[str, Any], session: CheckSession
     return session.code(source, os.path.abspath(file), names)
 
 
-def _module(program: Sequence[str], names: dict[str, Any], session: CheckSession) -> CodeType:
+def _module(program: Sequence[str], names: dict[str, object], session: CheckSession) -> CodeType:
     name = program[0]
     sys.argv[:] = ["-m", *program[1:]]
     _first_on_path(os.getcwd())
@@ -55,7 +55,7 @@ def _module(program: Sequence[str], names: dict[str, Any], session: CheckSession
             spec = importlib.util.find_spec(name)
     except (ImportError, ValueError) as error:
         _refuse(f"Error while finding module specification for {name!r} ({error})", 1)
-    loader: Any = spec.loader if spec is not None else None
+    loader: object = spec.loader if spec is not None else None
     code = loader.get_code(name) if hasattr(loader, "get_code") else None
     if spec is None or not isinstance(code, CodeType):
         _refuse(f"No module named {name}", 1)
@@ -72,7 +72,7 @@ def _first_on_path(folder: str) -> None:
         sys.path.insert(0, folder)
 
 
-def _reset_main(names: dict[str, Any], **own: Any) -> None:
+def _reset_main(names: dict[str, object], **own: object) -> None:
     """What `__main__` knows when it begins."""
     empty = dict.fromkeys(["__doc__", "__package__", "__loader__", "__spec__", "__cached__"])
     names.clear()

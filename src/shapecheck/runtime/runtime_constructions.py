@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from shapecheck.evaluate.probes.constructor_arguments import Construction
 from shapecheck.model import FunctionKey
 
 _MOST = 32  # combinations of sizes of one class that are remembered
 
-Variables = Mapping[str, Any]
+Variables = Mapping[str, object]
 
 
 class PassingConstructions:
@@ -21,7 +20,7 @@ class PassingConstructions:
     """
 
     def __init__(self) -> None:
-        self._alive: dict[int, tuple[weakref.ref[Any], dict[FunctionKey, Variables]]] = {}
+        self._alive: dict[int, tuple[weakref.ref[object], dict[FunctionKey, Variables]]] = {}
         self._by_type: dict[type, dict[object, Variables]] = {}
 
     def note(self, construction: Construction) -> None:
@@ -38,11 +37,11 @@ class PassingConstructions:
         if len(kept) < _MOST:
             kept.setdefault(_sizes(construction), construction.variables)
 
-    def variables(self, instance: Any) -> Sequence[Variables]:
+    def variables(self, instance: object) -> Sequence[Variables]:
         """What the constructor of `instance` had."""
         return self.own(instance) or list(self._by_type.get(type(instance), {}).values())
 
-    def own(self, instance: Any) -> Sequence[Variables]:
+    def own(self, instance: object) -> Sequence[Variables]:
         """What the constructor of this very instance had; nothing if JAX has rebuilt it."""
         found = self._alive.get(id(instance))
         return list(found[1].values()) if found is not None and found[0]() is instance else []

@@ -18,7 +18,7 @@ class OptionSpec:
     """One of the options, as command lines offer it: the field that it fills, and what that is without it."""
 
     field: str
-    default: Any
+    default: object
     flag: str
     help: str
     choices: tuple[str, ...]
@@ -30,7 +30,7 @@ class OptionSpec:
         return f"SHAPECHECK_{self.flag.replace('-', '_').upper()}"
 
 
-def _option(default: Any, flag: str, text: str = "", choices: tuple[str, ...] = (), shown: str = "") -> Any:
+def _option(default: object, flag: str, text: str = "", choices: tuple[str, ...] = (), shown: str = "") -> Any:
     return dataclasses.field(default=default, metadata={"flag": flag, "help": text, "choices": choices, "shown": shown})
 
 

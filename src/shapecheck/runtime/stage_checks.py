@@ -12,10 +12,11 @@ from typing import Any
 
 import jax
 
+from shapecheck.evaluate.framework_protocol import has_identity
 from shapecheck.evaluate.probes.recorder import OpenCall
 from shapecheck.evaluate.stages import stage_records
 from shapecheck.evaluate.stages.stage_records import OpenStage
-from shapecheck.evaluate.stages.value_taps import arrays_in, has_identity, tap, tap_gradient
+from shapecheck.evaluate.stages.value_taps import arrays_in, tap, tap_gradient
 from shapecheck.model import Site, Stage
 from shapecheck.runtime import numerics, stage_log
 from shapecheck.runtime.array_summary import short
@@ -64,8 +65,8 @@ class StageChecks:
             self._handler.close()
 
     def run_stage(
-        self, stage: OpenStage, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
-    ) -> Any:
+        self, stage: OpenStage, function: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]
+    ) -> object:
         """Run a stage between taps."""
         paths = stage_records.names(self._running, stage)
         title = self._title(stage, paths)
@@ -94,8 +95,14 @@ class StageChecks:
         return self._backward(result, f"the output of {title}") if self._grads else result
 
     def value(
-        self, opened: OpenCall, site: Site, value: Any, given: Mapping[str, Any], line: int, intended: frozenset[str]
-    ) -> Any:
+        self,
+        opened: OpenCall,
+        site: Site,
+        value: object,
+        given: Mapping[str, object],
+        line: int,
+        intended: frozenset[str],
+    ) -> object:
         """A claimed value between taps, with the variables that it came from, and the NaN or infinity it is to hold."""
         if site.kind not in ("value", "return", "name"):
             return value
@@ -112,22 +119,24 @@ class StageChecks:
         *around, stage = self._running
         return _either(stage_records.names(around, stage)) or stage.step.type
 
-    def variable(self, name: str, line: int, value: Any) -> Any:
+    def variable(self, name: str, line: int, value: object) -> object:
         """A variable that is to be printed."""
         return self._print_value(value, [name, name.rpartition(".")[2]], f"{name} (line {line})")
 
-    def parameter(self, name: str, value: Any) -> Any:
+    def parameter(self, name: str, value: object) -> object:
         """A parameter that the innermost stage takes out of what holds it, and is not given."""
         return self._input(name, value, self._titles[-1]) if self._titles else value
 
-    def _input(self, name: str, value: Any, title: str) -> Any:
-        def tap_leaf(path: Any, leaf: Any) -> Any:
+    def _input(self, name: str, value: object, title: str) -> object:
+        def tap_leaf(path: Any, leaf: object) -> object:
             what = f"{name}{jax.tree_util.keystr(path)} of {title}"
             return self._backward(leaf, what, "in the backward pass of this stage")
 
         return jax.tree_util.tree_map_with_path(tap_leaf, value, is_leaf=has_identity) if arrays_in(value) else value
 
-    def _forward(self, value: Any, title: str, given: Mapping[str, Any], name: str, passing: frozenset[str]) -> Any:
+    def _forward(
+        self, value: object, title: str, given: Mapping[str, object], name: str, passing: frozenset[str]
+    ) -> object:
         given = dict(_few(given))
         parts = [numerics.name_arrays(name, each) for name, each in given.items()]
         names = tuple(itertools.chain.from_iterable(part.names for part in parts))
@@ -140,7 +149,7 @@ class StageChecks:
         sink = numerics.finite(place, outs, ins, self._failed, self._after, passing)
         return tap(value, list(given.values()), sink)
 
-    def _backward(self, value: Any, what: str, where: str = "on the way back through what uses it") -> Any:
+    def _backward(self, value: object, what: str, where: str = "on the way back through what uses it") -> object:
         place = ValuePlace(f"the gradient with respect to {what} is not finite: it became so {where}", gradient=True)
 
         def sink(leaf: Any) -> Any:
@@ -149,7 +158,7 @@ class StageChecks:
 
         return tap_gradient(value, sink)
 
-    def _print_value(self, value: Any, names: Sequence[str], title: str) -> Any:
+    def _print_value(self, value: object, names: Sequence[str], title: str) -> object:
         plain, gradient = self._globs.selects(names)
         if plain:
             paths = [f" {name}".rstrip() for name in numerics.name_arrays("", value, has_identity).names]
@@ -175,14 +184,14 @@ class StageChecks:
         )
 
 
-def _stage_arguments(stage: OpenStage, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+def _stage_arguments(stage: OpenStage, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object]:
     """What a stage is given, by name; its own parameters last."""
     given = dict(zip(_names(stage, args, kwargs), args, strict=True))
     own = {"self": given.pop("self")} if "self" in given else {}
     return {**given, **kwargs, **own}
 
 
-def _few(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _few(given: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     """What has arrays, and not too many of them: each is kept until the value is looked at."""
     count = 0
     for name, value in given.items():
@@ -191,7 +200,7 @@ def _few(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def _names(stage: OpenStage, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
+def _names(stage: OpenStage, args: Sequence[object], kwargs: Mapping[str, object]) -> list[str]:
     """What the arguments are called that a stage is given by position."""
     own = ["self"] if args and type(args[0]) is type(stage.part) else []
     names = [name for name, _ in stage.step.input if name not in kwargs]
@@ -204,11 +213,11 @@ def _gave(title: str) -> str:
     return f"{title} gave what is not finite"
 
 
-def _dtype(array: Any) -> str:
+def _dtype(array: object) -> str:
     return short(array).partition("[")[0]
 
 
-def _final_stage(stage: OpenStage, paths: Sequence[str], result: Any) -> Stage:
+def _final_stage(stage: OpenStage, paths: Sequence[str], result: object) -> Stage:
     stage.output = stage_records.describe_unmapped(result)
     ended = next(stage_records.stages([stage], lambda _: (0, 0)))
     return dataclasses.replace(ended, path=_either(paths), label=_either(paths)) if len(paths) > 1 else ended

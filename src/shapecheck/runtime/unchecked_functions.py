@@ -27,7 +27,7 @@ _NEVER: Final = (
 
 def current_shell() -> Any:
     """The shell of IPython that runs this process; None if there is none."""
-    ipython: Any = sys.modules.get("IPython")
+    ipython = sys.modules.get("IPython")
     return ipython.get_ipython() if ipython is not None and hasattr(ipython, "get_ipython") else None
 
 
@@ -68,7 +68,7 @@ def known_cells() -> Sequence[Cell]:
     return found[0].known if found else ()
 
 
-def _files(variables: dict[str, Any]) -> set[str]:
+def _files(variables: dict[str, object]) -> set[str]:
     """What Python calls the code of the functions that share these variables."""
     functions = (each for each in gc.get_objects() if type(each) is types.FunctionType)
     own = (function for function in functions if function.__globals__ is variables)

@@ -6,7 +6,7 @@ import ast
 import fnmatch
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from shapecheck.evaluate.probes.bound_names import assigned_names
 from shapecheck.model import Site
@@ -89,7 +89,7 @@ def _names(node: ast.AST) -> Iterator[str]:
         yield from _names(child)
 
 
-def chain_value(variables: Mapping[str, Any], chain: str) -> Any:
+def chain_value(variables: Mapping[str, object], chain: str) -> object:
     """What a variable has, or its attribute, if it is there without running any code of others; else None."""
     first, *attributes = chain.split(".")
     value = variables.get(first)

@@ -4,73 +4,77 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 
 import libcst as cst
 
 from shapecheck.syntax.comment_tokens import Comment
-from shapecheck.syntax.inner_comments import PairingError, inner_comments
-from shapecheck.syntax.owners import Behind, Between, CommentOwner, UnreadableError
-from shapecheck.syntax.parse_concrete import parse_concrete, statement_lists
+from shapecheck.syntax.concrete_file import ConcreteFile, leading_lines
+from shapecheck.syntax.hide_unreadable import HiddenStatements, hide_unreadable
+from shapecheck.syntax.inner_comments import inner_comments
+from shapecheck.syntax.owners import Behind, Between, CommentOwner, OwnedComments, PairingError, UnreadableError
+from shapecheck.syntax.parse_concrete import require_shallow
+from shapecheck.syntax.source_text import SourceText
 
 _CLAUSES = (cst.Else, cst.Finally, cst.ExceptHandler, cst.ExceptStarHandler, cst.MatchCase)
 _Lines = Sequence[cst.EmptyLine]
 
 
-def comment_owners(
-    text: str, tree: ast.Module, comments: Sequence[Comment], wanted: Collection[Comment]
-) -> dict[Comment, CommentOwner]:
-    """What the `wanted` ones of all `comments` of a file hang on; those that hang on no statement are left out.
+def comment_owners(source: SourceText, candidates: Sequence[Comment]) -> OwnedComments:
+    """What these comments of a file hang on. Raises UnreadableError.
 
-    Raises UnreadableError.
+    Where libcst cannot read single statements, nobody knows it of the comments in these.
     """
-    reader = _OwnerReader(comments, wanted)
+    wanted = set(candidates)
+    file, hidden = source.concrete, HiddenStatements()
     try:
-        reader.read_file(parse_concrete(text, tree), tree)
-    except PairingError as error:
-        raise UnreadableError(f"libcst reads it in another way than Python: {error}") from error
-    return reader.owners
+        require_shallow(source.text, file.tree.body)
+        file.module  # noqa: B018  # parses
+    except UnreadableError as error:
+        hidden = hide_unreadable(source.lines, file.tree, error)
+        file = ConcreteFile(hidden.text, file.tree, hidden.reasons)
+    reasons = ((comment, hidden.reason(comment.line)) for comment in candidates)
+    consequence = "the shape comments of this statement are not checked"
+    unread = {comment: f"{consequence}: {reason}" for comment, reason in reasons if reason}
+    reader = _OwnerReader(file, [each for each in source.comments if not hidden.reason(each.line)], wanted)
+    reader.read_file()
+    return OwnedComments(reader.owners, unread)
 
 
 class _OwnerReader:
-    """Walks through the statements of both trees at once, and meets the comments in the order of the text."""
+    """Walks through the statements of libcst, and meets the comments in the order of the text."""
 
-    def __init__(self, comments: Sequence[Comment], wanted: Collection[Comment]) -> None:
+    def __init__(self, file: ConcreteFile, comments: Sequence[Comment], wanted: Collection[Comment]) -> None:
+        self._file = file
         self.owners: dict[Comment, CommentOwner] = {}
         self._comments = comments
         self._positions = [comment.position for comment in comments]
         self._wanted = [comment in wanted for comment in comments]
         self._next = 0
 
-    def read_file(self, module: cst.Module, tree: ast.Module) -> None:
+    def read_file(self) -> None:
         """Read a whole file."""
-        self._block(module.body, tree.body, module.header, module.footer)
+        module = self._file.module
+        self._block(module.body, module.header, module.footer)
         if self._next != len(self._comments):
             raise PairingError(f"{len(self._comments)} comments, of which libcst has {self._next}")
 
-    def _block(
-        self, lines: Sequence[cst.BaseStatement], code: Sequence[ast.stmt], header: _Lines, footer: _Lines
-    ) -> None:
+    def _block(self, lines: Sequence[cst.BaseStatement], header: _Lines, footer: _Lines) -> None:
         """A list of statements, of which several may stand on one line."""
-        counts = [len(line.body) if isinstance(line, cst.SimpleStatementLine) else 1 for line in lines]
-        if sum(counts) != len(code):
-            raise PairingError(f"{sum(counts)} statements of libcst, {len(code)} of ast")
-        first = 0
-        for index, (line, count) in enumerate(zip(lines, counts, strict=True)):
-            last = first + count
-            leading = (*header, *_leading_lines(line))
+        code = list(map(self._file.statements, lines))
+        above: ast.stmt | None = None
+        for index, (line, own) in enumerate(zip(lines, code, strict=True)):
+            leading = (*header, *leading_lines(line))
             header = ()
             if leading:
-                if self._matters(leading):
-                    last += sum(counts[index + 1 : _paragraph_end(lines, index + 1)])
-                self._between(leading, code[first - 1] if first else None, code[first:last])
-            own = code[first : first + count]
+                end = _paragraph_end(lines, index + 1) if self._matters(leading) else index + 1
+                self._between(leading, above, [each for statements in code[index:end] for each in statements])
             if isinstance(line, cst.SimpleStatementLine):
                 self._line(line.body, own, line.trailing_whitespace)
             else:
                 self._compound(line, own[0])
-            first += count
-        self._between((*header, *footer), code[-1] if code else None, ())
+            above = own[-1]
+        self._between((*header, *footer), above, ())
 
     def _line(
         self, nodes: Sequence[cst.BaseSmallStatement], code: Sequence[ast.stmt], end: cst.TrailingWhitespace
@@ -86,15 +90,13 @@ class _OwnerReader:
 
     def _compound(self, line: cst.BaseStatement, code: ast.stmt) -> None:
         """A statement with others inside it, and its `elif`s: no recursion, since there may be any number of these."""
-        chained = self._clause(line, code, iter(statement_lists(code)))
-        while chained is not None and isinstance(code, ast.If):
-            self._between(chained.leading_lines, None, code.orelse)
-            code = code.orelse[0]
-            chained = self._clause(chained, code, iter(statement_lists(code)))
+        chained = self._clause(line, code)
+        while chained is not None:
+            code = self._file.statement(chained)
+            self._between(chained.leading_lines, None, (code,))
+            chained = self._clause(chained, code)
 
-    def _clause(
-        self, clause: cst.CSTNode, code: ast.stmt | None, bodies: Iterator[Sequence[ast.stmt]]
-    ) -> cst.If | None:
+    def _clause(self, clause: cst.CSTNode, code: ast.stmt | None) -> cst.If | None:
         """A compound statement without its `elif`s, of which the first is returned; or its `else` and the like.
 
         The latter have no `code`: a comment there describes nothing.
@@ -102,7 +104,7 @@ class _OwnerReader:
         chained: cst.If | None = None
         header: list[cst.CSTNode] = []
         decorated: _Lines = getattr(clause, "lines_after_decorators", ())
-        for child in clause.children[len(_leading_lines(clause)) :]:
+        for child in clause.children[len(leading_lines(clause)) :]:
             if isinstance(child, cst.Decorator):
                 self._inside(child, child.children, None)
             elif isinstance(child, cst.EmptyLine):
@@ -112,34 +114,39 @@ class _OwnerReader:
                 self._inside(clause, header, code)
                 self._behind(child, code)
             elif isinstance(child, cst.BaseSuite):
-                if self._has_inner(child, body := next(bodies)):
+                if self._has_inner(child):
                     self._inside(clause, header, code)
-                self._suite(child, code, body)
+                self._suite(child, code)
             elif isinstance(child, cst.If):
                 chained = child
             elif isinstance(child, _CLAUSES):
-                self._between(_leading_lines(child), None, ())
-                self._clause(child, None, bodies)
+                self._between(leading_lines(child), None, ())
+                self._clause(child, None)
             else:
                 header.append(child)
         if isinstance(clause, cst.Match):
             self._between(clause.footer, None, ())
         return chained
 
-    def _has_inner(self, suite: cst.BaseSuite, body: Sequence[ast.stmt]) -> bool:
+    def _has_inner(self, suite: cst.BaseSuite) -> bool:
         """Whether comments stand in the header in front of a suite."""
-        outside = _comment_count(_leading_lines(suite.body[0]))
+        outside = _comment_count(leading_lines(suite.body[0]))
+        first = self._first_in(suite)
         if isinstance(suite, cst.IndentedBlock):
             outside += suite.header.comment is not None
-        return self._count_before((body[0].lineno, body[0].col_offset)) > self._next + outside
+        return self._count_before((first.lineno, first.col_offset)) > self._next + outside
 
-    def _suite(self, suite: cst.BaseSuite, code: ast.stmt | None, body: Sequence[ast.stmt]) -> None:
+    def _first_in(self, suite: cst.BaseSuite) -> ast.stmt:
+        node = suite.body[0]
+        return self._file.statement(node.body[0] if isinstance(node, cst.SimpleStatementLine) else node)
+
+    def _suite(self, suite: cst.BaseSuite, code: ast.stmt | None) -> None:
         """What stands behind a colon."""
         if isinstance(suite, cst.IndentedBlock):
             self._behind(suite.header, code)
-            self._block(suite.body, body, (), suite.footer)
+            self._block(suite.body, (), suite.footer)
         elif isinstance(suite, cst.SimpleStatementSuite):
-            self._line(suite.body, body, suite.trailing_whitespace)
+            self._line(suite.body, list(map(self._file.statement, suite.body)), suite.trailing_whitespace)
 
     def _inside(self, node: cst.CSTNode, children: Sequence[cst.CSTNode], code: ast.stmt | None) -> None:
         for found, owner in inner_comments(node, children, code):
@@ -183,18 +190,13 @@ class _OwnerReader:
         return bisect_left(self._positions, position)
 
 
-def _leading_lines(node: cst.CSTNode) -> _Lines:
-    lines: _Lines = getattr(node, "leading_lines", ())
-    return lines
-
-
 def _comment_count(lines: _Lines) -> int:
     return sum(line.comment is not None for line in lines)
 
 
 def _paragraph_end(lines: Sequence[cst.BaseStatement], start: int) -> int:
     """The place of the first statement from `start` on above which something stands, be it a blank line."""
-    while start < len(lines) and not _leading_lines(lines[start]) and not _has_footer(lines[start - 1]):
+    while start < len(lines) and not leading_lines(lines[start]) and not _has_footer(lines[start - 1]):
         start += 1
     return start
 

@@ -14,7 +14,7 @@ from typing import Final
 
 import libcst as cst
 
-from shapecheck.syntax.owners import Inside
+from shapecheck.syntax.owners import Inside, PairingError
 
 _KINDS: Final = {
     "BinaryOperation": ast.BinOp,
@@ -59,10 +59,6 @@ _by_position = attrgetter("lineno", "col_offset")
 # A visit performs its steps in the order of the text and yields the visits inside it, which are made at once. So
 # nothing recurses: a long sum nests as deeply as it is long.
 _Visit = Iterator["_Visit"]
-
-
-class PairingError(Exception):
-    """The trees of libcst and of `ast` do not correspond."""
 
 
 def inner_comments(

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from shapecheck.syntax.comment_tokens import Comment
 
 
 @dataclass(frozen=True)
@@ -51,5 +54,20 @@ class Inside:
 CommentOwner = Behind | Between | Inside
 
 
+@dataclass(frozen=True)
+class OwnedComments:
+    """What comments hang on, and why nobody knows it of others; those that hang on no statement are left out."""
+
+    owners: Mapping[Comment, CommentOwner]
+    unread: Mapping[Comment, str]
+
+
 class UnreadableError(Exception):
     """libcst cannot read a file that Python can; the text says why."""
+
+
+class PairingError(UnreadableError):
+    """The trees of libcst and of `ast` do not correspond."""
+
+    def __init__(self, difference: str) -> None:
+        super().__init__(f"libcst reads it in another way than Python: {difference}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -13,28 +14,23 @@ from shapecheck.syntax.owners import UnreadableError
 _DEEPEST = 300  # expressions inside each other: libcst's time grows with the square of it, and its stack has an end
 _SHORT = 2 * _DEEPEST  # characters: a statement of fewer cannot nest as deeply
 
+# libcst recurs several frames deep for each `elif` and each operand; `ast` takes as many of them as memory allows.
+_FRAMES = 20_000
 
-def parse_concrete(text: str, tree: ast.Module) -> cst.Module:
-    """The concrete syntax of a text with plain line ends, of which `tree` is the abstract one.
 
-    Raises UnreadableError.
-    """
-    if (line := _deeply_nested(text, tree)) is not None:
-        raise UnreadableError(f"the statement on line {line} nests too deeply for libcst")
-    try:
-        with libcst_failures():
-            return cst.parse_module(text)
-    except RecursionError as error:
-        raise UnreadableError("it nests too deeply for libcst") from error
+def parse_concrete(content: str | bytes, above: int = 0) -> cst.Module:
+    """The concrete syntax of a text or of a file's bytes. Raises UnreadableError, with lines from `above` on."""
+    with deep_recursion(), libcst_failures(above):
+        return cst.parse_module(content)
 
 
 @contextmanager
-def libcst_failures() -> Iterator[None]:
+def libcst_failures(above: int = 0) -> Iterator[None]:
     """Whatever libcst's parser raises meanwhile becomes UnreadableError, but for a recursion that its caller limits."""
     try:
         yield
     except cst.ParserSyntaxError as error:
-        raise UnreadableError(f"libcst cannot parse line {error.raw_line}: {error.message}") from error
+        raise UnreadableError(f"libcst cannot parse line {above + error.raw_line}: {error.message}") from error
     except RecursionError:
         raise
     except Exception as error:  # text that is not UTF-8, or a bug of libcst's: 1.9 has one for `async` at a line's end
@@ -45,29 +41,41 @@ def libcst_failures() -> Iterator[None]:
         raise UnreadableError(f"libcst's parser has failed: {error}") from error  # a panic of its Rust code
 
 
-def statement_lists(code: ast.stmt | ast.Module) -> list[Sequence[ast.stmt]]:
+@contextmanager
+def deep_recursion() -> Iterator[None]:
+    """Let libcst recur as deeply as most files need it. Raises UnreadableError where that is not enough."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, _FRAMES))
+    try:
+        yield
+    except RecursionError as error:
+        raise UnreadableError("it nests too deeply for libcst") from error
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def statement_lists(code: ast.stmt | ast.Module) -> list[list[ast.stmt]]:
     """The lists of statements inside a statement, in the order of the text; none of them is empty."""
     if isinstance(code, ast.Match):
         return [case.body for case in code.cases]
     handlers = [handler.body for handler in getattr(code, "handlers", ())]
-    found = [getattr(code, "body", ()), *handlers, getattr(code, "orelse", ()), getattr(code, "finalbody", ())]
+    found = [getattr(code, "body", []), *handlers, getattr(code, "orelse", []), getattr(code, "finalbody", [])]
     return [statements for statements in found if statements]
 
 
-def _deeply_nested(text: str, tree: ast.Module) -> int | None:
-    """The line of a statement whose expressions nest so deeply that libcst should not see it."""
+def require_shallow(text: str, statements: Sequence[ast.stmt]) -> None:
+    """Raise UnreadableError if expressions of these statements, or of any inside them, nest too deeply for libcst."""
     starts = [0]
     for line in text.split("\n"):
         starts.append(starts[-1] + len(line) + 1)
-    lists: list[Sequence[ast.stmt]] = [tree.body]
+    lists: list[Sequence[ast.stmt]] = [statements]
     while lists:
         for code in lists.pop():
             inner = statement_lists(code)
             last = inner[0][0].lineno if inner else code.end_lineno or code.lineno
             if starts[last] - starts[code.lineno - 1] > _SHORT and _depth(code) > _DEEPEST:
-                return code.lineno
+                raise UnreadableError(f"the statement on line {code.lineno} nests too deeply for libcst")
             lists += inner
-    return None
 
 
 def _depth(code: ast.stmt) -> int:

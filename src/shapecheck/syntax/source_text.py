@@ -10,9 +10,13 @@ import tokenize
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from shapecheck.model import Position, Problem, Span
 from shapecheck.syntax.comment_tokens import Comment, find_comments
+
+if TYPE_CHECKING:
+    from shapecheck.syntax.concrete_file import ConcreteFile
 
 _CONSEQUENCE = "so nothing in it is checked"
 
@@ -35,6 +39,15 @@ class SourceText:
     def comments(self) -> tuple[Comment, ...]:
         """Every comment, in order."""
         return find_comments(self.text, self.tree)
+
+    @cached_property
+    def concrete(self) -> ConcreteFile:
+        """The text as libcst reads it, as soon as anybody asks for a node; not for a text without a tree."""
+        from shapecheck.syntax.concrete_file import ConcreteFile  # noqa: PLC0415  # loads libcst
+
+        if self.tree is None:
+            raise ValueError(f"{self.path} has no syntax tree")
+        return ConcreteFile(self.text, self.tree)
 
     def characters(self, line: int, column: int) -> int:
         """The column in characters, from 1, of a column in UTF-8 bytes, from 0, as `ast` counts."""

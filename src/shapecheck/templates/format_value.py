@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 from shapecheck.model import ArrayValue, OtherValue, TreeValue, Value
 
@@ -64,7 +63,7 @@ def indent(lines: str, depth: int = 1) -> str:
     return "\n".join(_INDENT * depth + line for line in lines.split("\n"))
 
 
-def plain(value: Value) -> Any:
+def plain(value: Value) -> object:
     """The structure itself, with arrays as text, for JSON."""
     if isinstance(value, TreeValue):
         inner = [plain(part) for part in value.children]
@@ -72,7 +71,7 @@ def plain(value: Value) -> Any:
     return text(value)
 
 
-def of_plain(found: Any) -> Value:
+def of_plain(found: object) -> Value:
     """The value of which `plain` makes this; where several do, lists rather than tuples, dicts rather than classes.
 
     Raises ValueError for what `plain` never makes.

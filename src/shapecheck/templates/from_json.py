@@ -35,13 +35,13 @@ def of_json(text: str, cls: type[_Tree]) -> _Tree:
     )
 
 
-def _stages(above: Mapping[str, Any], where: str) -> Iterator[Stage]:
+def _stages(above: Mapping[str, object], where: str) -> Iterator[Stage]:
     name = "children" if where else "stages"
     for index, found in enumerate(_part(above, name, list, where)):
         yield _stage(_as(found, dict, f"{where}{name}[{index}]"), f"{where}{name}[{index}].")
 
 
-def _stage(found: Mapping[str, Any], where: str) -> Stage:
+def _stage(found: Mapping[str, object], where: str) -> Stage:
     flops = found.get("flops")
     return Stage(
         path=_part(found, "path", str, where),
@@ -63,7 +63,7 @@ def _stage(found: Mapping[str, Any], where: str) -> Stage:
     )
 
 
-def _source(found: Mapping[str, Any], where: str) -> Frame | None:
+def _source(found: Mapping[str, object], where: str) -> Frame | None:
     if _any(found, "source", where) is None:
         return None
     source, where = _part(found, "source", dict, where), f"{where}source."
@@ -71,34 +71,34 @@ def _source(found: Mapping[str, Any], where: str) -> Frame | None:
     return Frame(_part(source, "path", str, where), _part(source, "line", int, where), str(found["callable"]))
 
 
-def _named_values(found: Mapping[str, Any], name: str, where: str) -> tuple[tuple[str, Value], ...]:
+def _named_values(found: Mapping[str, object], name: str, where: str) -> tuple[tuple[str, Value], ...]:
     values = _part(found, name, dict, where)
     return tuple((each, _value(value, f"{where}{name}.{each}")) for each, value in values.items())
 
 
-def _value(found: Any, where: str) -> Value:
+def _value(found: object, where: str) -> Value:
     try:
         return format_value.of_plain(found)
     except ValueError as error:
         raise ValueError(f"this is no template: {where}: {error}") from None
 
 
-def _texts(found: Mapping[str, Any], name: str, where: str) -> tuple[str, ...]:
+def _texts(found: Mapping[str, object], name: str, where: str) -> tuple[str, ...]:
     texts = _part(found, name, list, where)
     return tuple(_as(text, str, f"{where}{name}[{index}]") for index, text in enumerate(texts))
 
 
-def _part(found: Mapping[str, Any], name: str, kind: type, where: str) -> Any:
+def _part(found: Mapping[str, object], name: str, kind: type, where: str) -> Any:
     return _as(_any(found, name, where), kind, where + name)
 
 
-def _any(found: Mapping[str, Any], name: str, where: str) -> Any:
+def _any(found: Mapping[str, object], name: str, where: str) -> object:
     if name not in found:
         raise ValueError(f"this is no template: {where}{name} is missing")
     return found[name]
 
 
-def _as(found: Any, kind: type, where: str) -> Any:
+def _as(found: object, kind: type, where: str) -> Any:
     if not isinstance(found, kind) or isinstance(found, bool):
         raise ValueError(f"this is no template: {where} is not {_KINDS[kind]}")
     return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from shapecheck.model import Frame, OtherValue, Stage, TreeValue, Value
 from shapecheck.templates import format_stage, format_value
@@ -18,9 +17,9 @@ class Shapes:
 
     type: str
     under: tuple[str, ...]
-    input: Mapping[str, Any]
-    state: Mapping[str, Any]
-    output: Any
+    input: Mapping[str, object]
+    state: Mapping[str, object]
+    output: object
     params: int
     bytes: int
 
@@ -105,7 +104,7 @@ def _shapes(stage: Stage) -> Shapes:
     )
 
 
-def _plain(value: Value) -> Any:
+def _plain(value: Value) -> object:
     """As JSON has it, without the numbers that are no shapes: a rate may change."""
     if isinstance(value, TreeValue):
         inner = [_plain(part) for part in value.children]

@@ -78,7 +78,7 @@ def _template(each: LockedTemplate) -> Iterator[str]:
     yield "]\n"
 
 
-def _line(place: StageLocation, shapes: Shapes) -> Mapping[str, Any]:
+def _line(place: StageLocation, shapes: Shapes) -> Mapping[str, object]:
     calls = f"{place.first}" if place.first == place.last else f"{place.first}..{place.last}"
     return {
         "path": place.path,
@@ -92,7 +92,7 @@ def _line(place: StageLocation, shapes: Shapes) -> Mapping[str, Any]:
     }
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     if isinstance(value, Mapping):
         pairs = ", ".join(f"{_key(key)} = {_value(part)}" for key, part in value.items())
         return f"{{ {pairs} }}" if pairs else "{}"

@@ -48,7 +48,7 @@ def _shapes(shapes: Shapes, sizes: Mapping[str, int]) -> Shapes:
     )
 
 
-def _value(value: Any, sizes: Mapping[str, int]) -> Any:
+def _value(value: Any, sizes: Mapping[str, int]) -> object:
     if isinstance(value, Mapping):
         return {key: _value(part, sizes) for key, part in value.items()}
     if isinstance(value, list):

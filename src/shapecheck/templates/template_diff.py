@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from shapecheck.templates.fold import StageLocation, fold_locations, is_inside
 from shapecheck.templates.locked_template import LockedTemplate, Shapes
@@ -81,7 +81,7 @@ def _parts(was: Shapes, now: Shapes) -> Iterator[StagePart]:
         yield StagePart(_PARAMETERS, _format_parameters(was), _format_parameters(now))
 
 
-def _values(name: str, was: Any, now: Any) -> Iterator[StagePart]:
+def _values(name: str, was: object, now: object) -> Iterator[StagePart]:
     """The leaves that differ, where the structure is the same."""
     if was == now:
         return
@@ -95,7 +95,7 @@ def _values(name: str, was: Any, now: Any) -> Iterator[StagePart]:
         yield StagePart(name, text(was), text(now))
 
 
-def text(value: Any) -> str:
+def text(value: object) -> str:
     """Shapes on one line; None is what is not there."""
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{key}={text(part)}' for key, part in value.items())}}}"

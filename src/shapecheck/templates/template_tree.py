@@ -6,7 +6,6 @@ import difflib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from shapecheck.model import Stage
 from shapecheck.templates import format_value
@@ -76,7 +75,7 @@ class StageTree:
         )
 
 
-def _plain(stage: Stage) -> dict[str, Any]:
+def _plain(stage: Stage) -> dict[str, object]:
     return {
         "path": stage.path,
         "type": stage.type,

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from shapecheck.files.atomic_write import write_text
 from shapecheck.model import Finding
 from shapecheck.verdicts.finding_identity import content
 
@@ -46,6 +45,8 @@ def write(findings: Sequence[Finding], sources: Mapping[str, Sequence[str]], pat
 
     Notes stay out: they say that something could not be checked, which no baseline makes acceptable.
     """
+    from shapecheck.files.atomic_write import write_text  # noqa: PLC0415  # most runs write none
+
     counts = Counter(_key(finding, sources, path) for finding in findings if finding.severity != "note")
     entries = [
         {"path": name, "code": code, "fingerprint": mark, "count": count}

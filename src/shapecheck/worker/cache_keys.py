@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 from shapecheck.worker.rpc import ModulePlan
 
@@ -97,7 +97,7 @@ class CacheKeys:
         ran = {file for file in ran if os.path.isfile(file)} - self._listing.keys()
         always = sorted(loaded | ran | {file for file in self._surroundings if file.endswith(".py")})
         known = self._known_files(always)
-        parts: dict[str, Any] = {
+        parts: dict[str, object] = {
             "environment": dict(self._hashing.environment(python, files.sites)),
             "surroundings": dict(self._surroundings),
             # Without probes nobody knows what ran; and what ran on import did so for all.
@@ -160,7 +160,7 @@ class CacheKeys:
         return self._hashing.mentions([file for file in known if file.file in self._planned], frozenset(classes))
 
 
-def digest(value: Any) -> str:
+def digest(value: object) -> str:
     """A hash of plain data."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 

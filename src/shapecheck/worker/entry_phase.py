@@ -5,14 +5,21 @@ from __future__ import annotations
 import contextlib
 import itertools
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from shapecheck.model import PRINTING, Evaluation, FunctionKey, Point, is_test_file
 from shapecheck.worker.result_cache import EntryRecord
-from shapecheck.worker.rpc import EntryPlan, ModulePlan
+from shapecheck.worker.rpc import (
+    AskImportEffects,
+    EntryPlan,
+    EvaluateEntry,
+    ImportModule,
+    ListEntries,
+    ListFiles,
+    ModulePlan,
+)
 from shapecheck.worker.run_state import RunState, Trouble
-from shapecheck.worker.worker_client import Worker, WorkerEndedError
+from shapecheck.worker.worker_client import RequestTimeoutError, Worker, WorkerEndedError
 
 _USERS = ("example", "config", "script")  # what the user asked for is never cut
 _LEAST = 2.0  # seconds that an entry, or an import, gets which is begun at all
@@ -72,22 +79,22 @@ class EntryPhase:
             if plan.file not in conduct.culprits and not self._import(worker, plan):
                 return False
         try:
-            entries = worker.ask("list_entries", conduct.timeout)
-        except WorkerEndedError as error:
+            entries = worker.ask(ListEntries(), conduct.timeout).entries
+        except (WorkerEndedError, RequestTimeoutError) as error:
             if not self._blame(error):
                 raise
             return False
-        imported = worker.ask("import_facts", conduct.timeout)
+        imported = worker.ask(AskImportEffects(), conduct.timeout)
         with conduct.lock:
             if self.entries is None:
                 if conduct.memory is not None:
                     conduct.memory.note_imports("entries", imported)
-                self.entries = tuple(entries)
+                self.entries = entries
                 conduct.total = max(conduct.total, conduct.steps + len(self.entries))
         return True
 
-    def _blame(self, error: WorkerEndedError) -> bool:
-        """Leave out the module that ended the worker, if there is one that was not left out before."""
+    def _blame(self, error: WorkerEndedError | RequestTimeoutError) -> bool:
+        """Leave out the module that ended the worker, or took too long, if it was not left out before."""
         with self.conduct.lock:
             before = len(self.conduct.culprits)
             self.conduct.blame(error.executing, None, error.reason)
@@ -97,7 +104,7 @@ class EntryPhase:
         """Nothing else can be evaluated: what is left was not, for this reason."""
         for plan in self.conduct.plans:
             if plan.path in self.conduct.to_import and plan.path not in self.loaded:
-                self._note_loaded(plan, {"error": reason, "kind": "cut"})
+                self._note_unloaded(plan, "", reason)
         for index, entry in enumerate(self.entries or ()):
             if index >= self.accepted and index not in self.results:
                 self.conduct.result.cut += 1
@@ -111,20 +118,25 @@ class EntryPhase:
             with conduct.lock:
                 conduct.step(f"importing {plan.name}")
                 if left <= 0:
-                    self._note_loaded(plan, {"error": _CUT, "kind": "cut"})
+                    self._note_unloaded(plan, "", _CUT)
                     return True
             limit = min(limit, max(left, _LEAST))
         try:
-            answer = worker.ask("load_module", limit, path=plan.path)
+            answer = worker.ask(ImportModule(path=plan.path), limit)
+        except RequestTimeoutError as error:
+            with conduct.lock:
+                self._note_unloaded(plan, *(("", _CUT) if limit < conduct.timeout else ("SC304", error.reason)))
+            return True
         except WorkerEndedError as error:
             with conduct.lock:
                 late = anew and limit < conduct.timeout and time.monotonic() > self.deadline
                 conduct.blame(error.executing or plan.path, plan, _CUT if late else error.reason)
             return False
-        if limit < conduct.timeout and answer.get("kind") == "timeout":
-            answer = {"error": _CUT, "kind": "cut"}
         with conduct.lock:
-            self._note_loaded(plan, answer)
+            if answer.error:
+                self._note_unloaded(plan, "SC303", answer.error, answer.line)
+            else:
+                self._note_loaded(plan, answer.evaluation)
         return True
 
     def count_remaining(self) -> int:
@@ -172,16 +184,17 @@ class EntryPhase:
         """Evaluate one entry."""
         entry = (self.entries or ())[task]
         left = self.conduct.timeout if entry.origin in _USERS else max(self.deadline - time.monotonic(), _LEAST)
-        answer = worker.ask("evaluate", self.conduct.timeout, key=entry.key, seconds=left)
+        try:
+            answer = worker.ask(EvaluateEntry(key=entry.key, seconds=left), self.conduct.timeout)
+        except RequestTimeoutError as error:
+            with self.conduct.lock:
+                self._note_stopped(task, error.reason, repeats=True, touched=error.touched)
+            return
         with self.conduct.lock:
-            if isinstance(answer, Mapping):
-                self._note_stopped(task, str(answer["error"]), repeats=True, touched=answer.get("touched"))
-            else:
-                runs, touched = answer
-                self.conduct.result.touched.update(touched)
-                if self.conduct.memory is not None:
-                    self.conduct.memory.store_entry(entry, (runs, touched, ""))
-                self._accept(task, runs)
+            self.conduct.result.touched.update(answer.touched)
+            if self.conduct.memory is not None:
+                self.conduct.memory.store_entry(entry, (answer.runs, answer.touched, ""))
+            self._accept(task, answer.runs)
 
     def on_worker_end(self, task: int, error: WorkerEndedError) -> None:
         """An entry ended the worker."""
@@ -189,21 +202,20 @@ class EntryPhase:
 
     def finish(self, worker: Worker) -> None:
         """Ask what it had loaded."""
-        with contextlib.suppress(WorkerEndedError):
-            files = worker.ask("files", self.conduct.timeout)
+        with contextlib.suppress(WorkerEndedError, RequestTimeoutError):
+            files = worker.ask(ListFiles(), self.conduct.timeout)
             with self.conduct.lock:
                 self.conduct.saw(files)
 
-    def _note_loaded(self, plan: ModulePlan, answer: Mapping[str, Any]) -> None:
-        if plan.path in self.loaded:
-            return
+    def _note_loaded(self, plan: ModulePlan, evaluation: Evaluation | None) -> None:
+        if plan.path not in self.loaded and evaluation is not None:
+            self.modules[plan.path] = (evaluation,)
         self.loaded.add(plan.path)
-        if "error" in answer:
-            code = {"timeout": "SC304", "cut": ""}.get(str(answer.get("kind")), "SC303")
-            line = int(answer.get("line", 1))
-            self.conduct.result.troubles.append(Trouble(code, plan.path, line, plan.name, str(answer["error"])))
-        elif answer["evaluation"] is not None:
-            self.modules[plan.path] = (answer["evaluation"],)
+
+    def _note_unloaded(self, plan: ModulePlan, code: str, reason: str, line: int = 1) -> None:
+        if plan.path not in self.loaded:
+            self.conduct.result.troubles.append(Trouble(code, plan.path, line, plan.name, reason))
+        self.loaded.add(plan.path)
 
     def _is_needless(self, entry: EntryPlan) -> bool:
         """Whether a more trusted entry has shown all: with free sizes, along each path."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Protocol, TypeVar
 
 from shapecheck.worker.run_state import RunState
-from shapecheck.worker.worker_client import BUG, Worker, WorkerEndedError, WorkerError
+from shapecheck.worker.worker_client import BUG, RequestTimeoutError, Worker, WorkerEndedError, WorkerError
 
 _PATIENCE = 2  # processes that may end while they are made ready, before that is taken for a rule
 
@@ -106,7 +106,7 @@ class WorkerPool:
                 try:
                     if not phase.prepare(current):
                         continue
-                except WorkerEndedError as error:  # not by the user's code
+                except (WorkerEndedError, RequestTimeoutError) as error:  # not by the user's code
                     failures += 1
                     if failures > _PATIENCE:
                         raise WorkerError(f"the worker {error.reason} again and again\n{error.tail}") from error

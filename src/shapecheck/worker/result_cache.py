@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from shapecheck.model import Evaluation, FunctionKey
 from shapecheck.worker.cache_keys import CacheKeys, FileHashes, Files, Kind, digest
-from shapecheck.worker.rpc import EntryPlan, ModulePlan, TestPlan, TestResult, dump, load
+from shapecheck.worker.rpc import EntryPlan, ImportEffects, ModulePlan, SettingValue, TestPlan, TestResult, dump, load
 from shapecheck.worker.run_state import Trouble
 
 __all__ = ["CachedCollection", "EntryRecord", "FileHashes", "Files", "ResultCache"]
@@ -39,7 +39,7 @@ class CachedCollection:
 
     tests: tuple[TestPlan, ...] = ()
     problems: tuple[str, ...] = ()
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, SettingValue] = field(default_factory=dict)
     whole: bool = True  # false if there was no time for some files
 
 
@@ -50,7 +50,7 @@ class _FreshResults:
     kind: Kind
     files: tuple[str, ...]
     also: str
-    result: Any
+    result: object
 
 
 class ResultCache:
@@ -108,9 +108,9 @@ class ResultCache:
         """The interpreter that the remembered results come from; "" if there are none that hold."""
         return self._python if self._bases else ""
 
-    def note_imports(self, kind: Kind, answer: Mapping[str, Any]) -> None:
+    def note_imports(self, kind: Kind, effects: ImportEffects) -> None:
         """Learn which functions ran on import, and what that set: where this has changed, who knows what else has."""
-        self._imported[kind] = digest([sorted(map(list, answer["ran"])), dict(answer["settings"])])
+        self._imported[kind] = digest([sorted(map(list, effects.ran)), dict(effects.settings)])
 
     def test(self, plan: TestPlan) -> TestResult | None:
         """What a test showed, if that still holds."""
@@ -237,5 +237,5 @@ class ResultCache:
         except (ValueError, KeyError, TypeError, RecursionError):
             return None  # another version's
 
-    def _write(self, slot: str, value: Mapping[str, Any]) -> None:
+    def _write(self, slot: str, value: Mapping[str, object]) -> None:
         self._texts.put(f"{self._name}:{slot}", dump(value))

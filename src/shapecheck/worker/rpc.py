@@ -1,16 +1,22 @@
-"""What parent and worker say to each other: one JSON object a line, rebuilt into the frozen facts."""
+"""What parent and worker say to each other: one JSON object a line, rebuilt into the frozen facts.
+
+The parent begins with a `Startup`, and sends a `Request`, with a time limit, for each thing that it wants to know. The
+worker says `Ready` when it has imported JAX, and answers each request with an `Answer`, which holds what the request
+says that it is answered with, or a `TimedOut`. Between them come `ModuleStart` and `Bug`; a `Bug` that ends the
+process, as where it knows no such request, or `DamageNotice`, is its last message.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Union
+from typing import ClassVar, Generic, TypeVar, get_args
 
 from shapecheck import model
-from shapecheck.model import DescribedRank, FunctionKey, Scope, Site
+from shapecheck.model import ComparedRuns, DescribedRank, Evaluation, FunctionKey, Scope, Site, StageRun, Tolerance
+from shapecheck.model.plain_facts import PlainFacts
 
 # Calls of a function, in different tests, that are evaluated with free sizes until one comes to an end: the worker
 # counts them, and its parent knows by them which tests were the first.
@@ -18,6 +24,10 @@ TRIES = 3
 
 # What a parameter is described as of which nobody says anything: an array, unless its annotation says otherwise.
 UNSAID = "..."
+
+
+SettingValue = bool | int | float | str | None
+"""A value of a setting of JAX, or of a variable of the environment."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,15 +73,15 @@ class ConfiguredExample:
     """A `[[tool.shapecheck.example]]` table: something to call, or a `script` (absolute) with its arguments."""
 
     call: str
-    init: Mapping[str, Any] | None = None
-    args: tuple[Any, ...] = ()
-    kwargs: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    init: Mapping[str, object] | None = None
+    args: tuple[object, ...] = ()
+    kwargs: Mapping[str, object] = dataclasses.field(default_factory=dict)
     method: str = ""
     script: str = ""
     argv: tuple[str, ...] = ()
     read: bool = False  # the arguments are values already, and their texts mean nothing but themselves
     fill: bool = False  # arguments that are left out are made up
-    borrowed: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # arguments of another callable, in order
+    borrowed: Mapping[str, object] = dataclasses.field(default_factory=dict)  # arguments of another callable, in order
     borrowed_invented: bool = False  # those were made up, and step back behind what a factory returns with its model
 
 
@@ -103,7 +113,7 @@ class TestFiles:
     """The files of tests to collect, absolute, and JAX's settings as all files together leave them."""
 
     files: tuple[str, ...]
-    settings: Mapping[str, Any]
+    settings: Mapping[str, SettingValue]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,11 +148,324 @@ class TestResult:
     status: str  # "ok", "stopped", "skipped"
     reason: str
     stepped: int = 0  # statements that were stepped over
-    own: tuple[model.Evaluation, ...] = ()
+    own: tuple[Evaluation, ...] = ()
     calls: tuple[FunctionKey, ...] = ()
-    again: tuple[tuple[FunctionKey, tuple[model.Evaluation, ...]], ...] = ()
+    again: tuple[tuple[FunctionKey, tuple[Evaluation, ...]], ...] = ()
     touched: tuple[FunctionKey, ...] = ()
     ended: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkerSettings:
+    """What an evaluation needs of the configuration.
+
+    `memory` is in GiB, 0 without limit; `made` has numbers that an earlier evaluation made up, by what they are for;
+    `script_limit` is in seconds. `config_file` is where the examples stand, as messages show it.
+    """
+
+    memory: float = 0.0
+    sizes: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    made: Mapping[str, Mapping[str, int]] = dataclasses.field(default_factory=dict)
+    examples: tuple[ConfiguredExample, ...] = ()
+    config_file: str = ""
+    script_limit: float = 10.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Startup:
+    """The parent's first message: what may be imported, and the files that ended a worker, with the reason."""
+
+    plans: tuple[ModulePlan, ...]
+    settings: WorkerSettings
+    culprits: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ready:
+    """The worker's first message: who evaluates."""
+
+    python: str
+    jax: str
+    executable: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class StartRefusal:
+    """The worker's first and last message: why its interpreter will not do."""
+
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModuleStart:
+    """The file whose module body runs from now on, or whose functions and classes are looked at; "" if none."""
+
+    path: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bug:
+    """A traceback of our own code. It is the worker's last message if it `ends` the process."""
+
+    text: str
+    ends: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class DamageNotice:
+    """The worker's last message: what the user's code has broken that the worker stands on, in words."""
+
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimedOut:
+    """In place of a reply: the user's code took longer than the call's limit; `touched` are the functions that ran."""
+
+    reason: str
+    touched: tuple[FunctionKey, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImportedModule:
+    """What a module's body showed (claims at module level), if anything; or the error that it raised, and where."""
+
+    evaluation: Evaluation | None = None
+    error: str = ""
+    line: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class EntryList:
+    """All that can be evaluated in what was imported."""
+
+    entries: tuple[EntryPlan, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImportEffects:
+    """The functions that ran on import, by path and name, and the settings of JAX that this has changed."""
+
+    ran: tuple[tuple[str, str], ...]
+    settings: Mapping[str, SettingValue]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImportedFiles:
+    """The project's files that were imported, those whose functions ran meanwhile, and where packages lie."""
+
+    loaded: tuple[str, ...]
+    ran: tuple[str, ...]
+    sites: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CollectedTests:
+    """The tests that pytest found, what it could not collect, and what importing them did; or why it could not begin.
+
+    It is not `whole` if there was no time for some files.
+    """
+
+    tests: tuple[TestPlan, ...] = ()
+    problems: tuple[str, ...] = ()
+    whole: bool = True
+    effects: ImportEffects = ImportEffects(ran=(), settings={})
+    error: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EntryResults:
+    """The evaluations of one entry, and which functions ran in any of them."""
+
+    runs: tuple[Evaluation, ...]
+    touched: tuple[FunctionKey, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetRefusal:
+    """Why what the user named cannot be run: `missing` are parameters of which nothing is known, with examples.
+
+    They are a constructor's, or maybe a factory's. It is `gone` if there is nothing of that name.
+    """
+
+    error: str
+    missing: Mapping[str, str]
+    constructing: bool
+    factory: bool
+    gone: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class TemplateResults:
+    """The evaluations of a target with their stages; or an error that the user can mend."""
+
+    runs: tuple[Evaluation, ...] = ()
+    refusal: TargetRefusal | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class InventedIntegers:
+    """The integers that were made up for the template, and where constructors take them."""
+
+    integers: Mapping[str, int]
+    places: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CollectedModel:
+    """What the stages of a model give; or an error that the user can mend.
+
+    `inputs` serve for another model like it; `made` are integers that were made up, `places` where constructors take
+    them; `invented` and `given` are the arguments in words, those made up and all. It took its `own` inputs if those
+    that were made up for another model gave way to them.
+    """
+
+    runs: tuple[StageRun, ...] = ()
+    inputs: Mapping[str, object] | None = None  # plain values, or names of arrays in a file
+    made: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    places: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    invented: tuple[str, ...] = ()
+    given: tuple[str, ...] = ()
+    own: bool = False
+    refusal: TargetRefusal | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparisonResult:
+    """Two models compared; or an error that the user can mend."""
+
+    found: ComparedRuns | None = None
+    error: str = ""
+
+
+Reply = TypeVar("Reply")
+
+
+class Request:
+    """What the parent wants to know, answered with a value of the class `reply`."""
+
+    reply: ClassVar[type] = object
+
+
+class RequestFor(Request, Generic[Reply]):
+    """A request that is answered with a value of this class."""
+
+    def __init_subclass__(cls) -> None:
+        (cls.reply,) = get_args(vars(cls)["__orig_bases__"][0])
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImportModule(RequestFor[ImportedModule]):
+    """Import one planned file."""
+
+    path: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListEntries(RequestFor[EntryList]):
+    """List the entries of what was imported: examples, then models (wholes before parts), then functions."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskImportEffects(RequestFor[ImportEffects]):
+    """Say what importing modules did besides."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListFiles(RequestFor[ImportedFiles]):
+    """Say which files were imported."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CollectTests(RequestFor[CollectedTests]):
+    """Collect tests, perhaps only a `part` of them. They can be run until the parent says `EndTests`."""
+
+    tests: tuple[str, ...]
+    scratch: str
+    limits: TestLimits
+    part: TestFiles | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunTest(RequestFor[TestResult]):
+    """Run one collected test."""
+
+    key: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class EndTests(RequestFor[CollectedTests]):
+    """Let pytest end its session. The answer tells of no more tests."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateEntry(RequestFor[EntryResults]):
+    """Run one entry, in not many more than `seconds`."""
+
+    key: str
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateTemplate(RequestFor[TemplateResults]):
+    """Evaluate what `given` calls, with its stages, and with `flops` what each costs."""
+
+    given: ConfiguredExample
+    seconds: float
+    flops: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskInventedIntegers(RequestFor[InventedIntegers]):
+    """Say which integers were made up for the template."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CollectModel(RequestFor[CollectedModel]):
+    """Run what `given` calls, with values, and keep what its stages give in `file`.
+
+    Inputs may be those in the file `batch`, if there is one, or be kept in the `other` file.
+    """
+
+    given: ConfiguredExample
+    seconds: float
+    batch: str
+    file: str
+    other: str
+    seed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareModels(RequestFor[ComparisonResult]):
+    """Compare two models that were collected, here and elsewhere, whose arrays are in `files`."""
+
+    a: tuple[StageRun, ...]
+    b: tuple[StageRun, ...]
+    files: tuple[str, str]
+    rules: Mapping[str, str]
+    tolerance: Tolerance
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimedRequest:
+    """A request, and the seconds that the user's code may take to answer it."""
+
+    request: Request
+    limit: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """The answer to a call."""
+
+    reply: object
+
+
+WorkerMessage = Ready | StartRefusal | ModuleStart | Bug | DamageNotice | Answer
+Send = Callable[[WorkerMessage], None]
+"""Sends a message to the parent."""
+Serve = Callable[[type[Request]], None]
+"""Answers calls, until one comes of a request of this class."""
 
 
 def later(path: str, version: int) -> str:
@@ -156,96 +479,77 @@ def as_shown(text: str) -> str:
 
 
 _VERSION = re.compile("\0[0-9]+")
-_CLASSES: dict[str, Any] = {
-    c.__name__: c
-    for c in (
-        Scope,
-        DescribedRank,
-        Site,
-        model.Switch,
-        model.Position,
-        model.ArrayValue,
-        model.TreeValue,
-        model.OtherValue,
-        model.NamedSize,
-        model.Observation,
-        model.Frame,
-        model.Call,
-        model.Failure,
-        model.Assumption,
-        model.Evaluation,
-        model.Stage,
-        model.Tensor,
-        model.StageRun,
-        model.StageOutput,
-        model.ComparedStage,
-        model.ArrayMismatch,
-        model.ComparedRuns,
-        model.Tolerance,
-        ParameterSpec,
-        ModulePlan,
-        ConfiguredExample,
-        EntryPlan,
-        TestFiles,
-        TestLimits,
-        TestPlan,
-        TestResult,
-        model.Span,
-        model.Edit,
-        model.Finding,
-        model.UnreachedClaim,
-        model.AssumedClaim,
-        model.VerifiedClaim,
-        model.Summary,
-        model.EntryResult,
-        model.TestCounts,
-        model.Reach,
-        model.LockCounts,
-        model.Report,
-        model.Claim,
-        model.DebugCall,
-        model.Module,
-        model.NearName,
-        model.Problem,
-        model.Suppression,
-    )
-}
-_FIELDS = {name: tuple(f.name for f in dataclasses.fields(c)) for name, c in _CLASSES.items()}
-
-Plain = Union[bool, int, float, str, list[Any], dict[str, Any], None]  # noqa: UP007 - evaluated on Python 3.10
-
-
-def dump(message: Any) -> str:
-    """One line of JSON for `message`: facts, tuples, mappings and scalars."""
-    return json.dumps(to_plain(message), separators=(",", ":"))
-
-
-def load(line: str | bytes) -> Any:
-    """The message of a line; raises ValueError for what is not one."""
-    return from_plain(json.loads(line))
-
-
-def to_plain(value: Any) -> Plain:
-    """Frozen facts become `{"!": class name, "v": field values}`."""
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    if isinstance(value, (tuple, list)):
-        return [to_plain(v) for v in value]
-    if isinstance(value, Mapping):
-        return {"!": "", "v": {str(k): to_plain(v) for k, v in value.items()}}
-    name = type(value).__name__
-    if _CLASSES.get(name) is not type(value):
-        raise TypeError(f"{name} does not cross the process boundary")
-    return {"!": name, "v": [to_plain(getattr(value, f)) for f in _FIELDS[name]]}
-
-
-def from_plain(value: Plain) -> Any:
-    """The inverse of `to_plain`; lists come back as tuples."""
-    if isinstance(value, list):
-        return tuple(from_plain(v) for v in value)
-    if isinstance(value, dict):
-        name, inner = value["!"], value["v"]
-        if name == "":
-            return {k: from_plain(v) for k, v in inner.items()}
-        return _CLASSES[name](**dict(zip(_FIELDS[name], map(from_plain, inner), strict=True)))
-    return value
+_FACTS = PlainFacts(
+    Scope,
+    DescribedRank,
+    Site,
+    model.Switch,
+    model.Position,
+    model.ArrayValue,
+    model.TreeValue,
+    model.OtherValue,
+    model.NamedSize,
+    model.Observation,
+    model.Frame,
+    model.Call,
+    model.Failure,
+    model.Assumption,
+    model.Evaluation,
+    model.Stage,
+    model.Tensor,
+    model.StageRun,
+    model.StageOutput,
+    model.ComparedStage,
+    model.ArrayMismatch,
+    model.ComparedRuns,
+    model.Tolerance,
+    ParameterSpec,
+    ModulePlan,
+    ConfiguredExample,
+    EntryPlan,
+    TestFiles,
+    TestLimits,
+    TestPlan,
+    TestResult,
+    WorkerSettings,
+    Startup,
+    Ready,
+    StartRefusal,
+    ModuleStart,
+    Bug,
+    DamageNotice,
+    TimedOut,
+    TimedRequest,
+    Answer,
+    ImportModule,
+    ImportedModule,
+    ListEntries,
+    EntryList,
+    AskImportEffects,
+    ImportEffects,
+    ListFiles,
+    ImportedFiles,
+    CollectTests,
+    CollectedTests,
+    RunTest,
+    EndTests,
+    EvaluateEntry,
+    EntryResults,
+    EvaluateTemplate,
+    TemplateResults,
+    TargetRefusal,
+    AskInventedIntegers,
+    InventedIntegers,
+    CollectModel,
+    CollectedModel,
+    CompareModels,
+    ComparisonResult,
+    model.Span,
+    model.Claim,
+    model.DebugCall,
+    model.Module,
+    model.NearName,
+    model.Problem,
+    model.Suppression,
+)
+dump, load = _FACTS.dump, _FACTS.load

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shapecheck.model import Evaluation, FunctionKey, TestCounts
-from shapecheck.worker.rpc import ModulePlan
+from shapecheck.worker.rpc import ImportedFiles, ModulePlan, WorkerSettings
 
 if TYPE_CHECKING:
     from shapecheck.worker.result_cache import ResultCache
@@ -47,7 +47,7 @@ class RunState:
 
     plans: Sequence[ModulePlan]
     to_import: Sequence[str]
-    settings: Mapping[str, Any]
+    settings: WorkerSettings
     timeout: float
     progress: Progress
     result: RunResult = field(default_factory=RunResult)
@@ -63,12 +63,12 @@ class RunState:
         self.total = max(self.total, self.steps)
         self.progress(label, self.steps, self.total)
 
-    def saw(self, files: Mapping[str, Any]) -> None:
+    def saw(self, files: ImportedFiles) -> None:
         """Remember which files a worker had loaded."""
         if self.memory is not None:
-            self.memory.files.loaded.update(files["loaded"])
-            self.memory.files.ran.update(files["ran"])
-            self.memory.files.sites = tuple(sorted({*self.memory.files.sites, *files["sites"]}))
+            self.memory.files.loaded.update(files.loaded)
+            self.memory.files.ran.update(files.ran)
+            self.memory.files.sites = tuple(sorted({*self.memory.files.sites, *files.sites}))
 
     def note_bug(self, text: str) -> None:
         """Keep the traceback of a bug of ours: the run goes on, and its results are not kept for the next one."""

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from shapecheck.evaluate.scratch_folders import scratch_folder, sweep
 from shapecheck.worker.entry_phase import EntryPhase, Scopes
 from shapecheck.worker.pool import Spare, WorkerPool
 from shapecheck.worker.result_cache import CachedCollection, ResultCache
-from shapecheck.worker.rpc import ModulePlan
+from shapecheck.worker.rpc import ModulePlan, WorkerSettings
 from shapecheck.worker.run_state import Progress, RunResult, RunState, Trouble
 from shapecheck.worker.test_phase import TestPhase
 from shapecheck.worker.worker_client import Worker, WorkerEndedError, WorkerError
@@ -41,7 +42,7 @@ class Supervisor:
         self,
         plans: Sequence[ModulePlan],
         to_import: Sequence[str],
-        settings: Mapping[str, Any],
+        settings: WorkerSettings,
         *,
         limits: Limits,
         cwd: Path,
@@ -149,26 +150,22 @@ class Supervisor:
         raise problem or WorkerError("there is no interpreter to evaluate with")
 
     def _start(self) -> Worker:
-        if (worker := self._start_once(last=False)) is not None:
-            return worker
-        return cast(Worker, self._start_once(last=True))
-
-    def _start_once(self, *, last: bool) -> Worker | None:
-        """A worker; None if it has met a bug of ours while it started, which it may not meet a second time."""
-        culprits, bugs = dict(self.conduct.culprits), len(self.conduct.result.bugs)
+        with contextlib.suppress(WorkerEndedError):  # by a bug of ours, or by somebody else: maybe not a second time
+            return self._start_once()
         try:
-            return Worker(
-                self.python,
-                self.plans,
-                self.settings,
-                culprits,
-                cwd=self.cwd,
-                echo=self.echo,
-                on_bug=self.conduct.note_bug,
-            )
+            return self._start_once()
         except WorkerEndedError as error:
-            if len(self.conduct.result.bugs) > bugs and not last:
-                return None
             remedy = "Name a Python that has JAX with --python, or give it more memory with --memory."
             text = f"{self.python} ended while it started ({error.reason}). {remedy}\n{error.tail}"
             raise WorkerError(text.rstrip()) from None
+
+    def _start_once(self) -> Worker:
+        return Worker(
+            self.python,
+            self.plans,
+            self.settings,
+            dict(self.conduct.culprits),
+            cwd=self.cwd,
+            echo=self.echo,
+            on_bug=self.conduct.note_bug,
+        )

@@ -7,13 +7,23 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from shapecheck.model import Evaluation, FunctionKey, TestCounts
 from shapecheck.worker.result_cache import CachedCollection
-from shapecheck.worker.rpc import TRIES, TestFiles, TestLimits, TestPlan, TestResult
+from shapecheck.worker.rpc import (
+    TRIES,
+    CollectTests,
+    EndTests,
+    ListFiles,
+    RunTest,
+    SettingValue,
+    TestFiles,
+    TestLimits,
+    TestPlan,
+    TestResult,
+)
 from shapecheck.worker.run_state import RunState
-from shapecheck.worker.worker_client import Worker, WorkerEndedError
+from shapecheck.worker.worker_client import RequestTimeoutError, Worker, WorkerEndedError
 
 _COLLECTING = 0.75  # the part of the time left that collecting may take, so that what is collected can be evaluated
 _LEAST = 10.0  # seconds that collecting gets in any case
@@ -32,7 +42,7 @@ class TestPhase:
         self.conduct, self.paths, self.scratch = conduct, paths, scratch
         self.each, self.deadline = each, deadline
         self.plans: dict[str, TestPlan] | None = None
-        self.settings: Mapping[str, Any] = {}
+        self.settings: Mapping[str, SettingValue] = {}
         self.order: list[str] = []
         self.opening = ""
         self.waiting: list[str] = []
@@ -62,8 +72,13 @@ class TestPhase:
         left = round(max((1 if part else _COLLECTING) * (self.deadline - time.monotonic()), _LEAST), 1)
         limits = TestLimits(self.each, conduct.timeout, left)
         try:
-            arguments = {"tests": self.paths, "scratch": scratch, "limits": limits, "part": part}
-            answer = worker.ask("collect_tests", left + _LEAST, **arguments)
+            request = CollectTests(tests=tuple(self.paths), scratch=scratch, limits=limits, part=part)
+            answer = worker.ask(request, left + _LEAST)
+        except RequestTimeoutError as error:
+            with conduct.lock:
+                self.whole = False
+                self._note_uncollected(error.reason, worker)
+            return True
         except WorkerEndedError as error:
             with conduct.lock:
                 culprit = os.path.realpath(error.executing)
@@ -75,21 +90,23 @@ class TestPhase:
                     conduct.culprits[culprit] = f"{error.executing} {error.reason}"
             return False
         with conduct.lock:
-            if "error" in answer:
-                self.whole = self.whole and answer.get("kind") != "timeout"
-                self.problems.append(" ".join(filter(None, [str(answer["error"]), worker.complaint()])))
-                self.plans = self.plans or {}
+            if answer.error:
+                self._note_uncollected(answer.error, worker)
                 return True
-            if answer["tests"]:
+            if answer.tests:
                 self._serving.add(worker)
             if self.plans is None:
-                self.problems += answer["problems"]
-                self.whole = self.whole and answer["whole"]
-                self.settings = answer["settings"]
+                self.problems += answer.problems
+                self.whole = self.whole and answer.whole
+                self.settings = answer.effects.settings
                 if conduct.memory is not None:
-                    conduct.memory.note_imports("tests", answer)
-                self._plan(answer["tests"])
+                    conduct.memory.note_imports("tests", answer.effects)
+                self._plan(answer.tests)
         return self._open(worker)
+
+    def _note_uncollected(self, reason: str, worker: Worker) -> None:
+        self.problems.append(" ".join(filter(None, [reason, worker.complaint()])))
+        self.plans = self.plans or {}
 
     def _part(self) -> TestFiles | None:
         """What a worker has to collect, once all is known."""
@@ -111,7 +128,7 @@ class TestPhase:
                 self.waiting.remove(key)
                 self.conduct.step(f"evaluating {key}")
         try:
-            answer = worker.ask("run_test", 2 * self.each + _GRACE, key=key)
+            answer = self._ask(worker, key)
         except WorkerEndedError as error:
             with self.conduct.lock:
                 self.opening = ""
@@ -119,7 +136,7 @@ class TestPhase:
                     self.on_worker_end(key, error)
             return False
         with self.conduct.lock:
-            if isinstance(answer, Mapping) or _TOO_LONG in answer.reason:
+            if isinstance(answer, str) or _TOO_LONG in answer.reason:
                 self.opening = ""
             if waits:
                 self._take_over(key, answer)
@@ -204,13 +221,20 @@ class TestPhase:
 
     def perform(self, worker: Worker, task: str) -> None:
         """Evaluate one test."""
-        answer = worker.ask("run_test", 2 * self.each + _GRACE, key=task)
+        answer = self._ask(worker, task)
         with self.conduct.lock:
             self._take_over(task, answer)
 
-    def _take_over(self, key: str, result: TestResult | Mapping[str, Any]) -> None:
-        if isinstance(result, Mapping):
-            self._note_stopped(key, TestResult(key=key, status="stopped", reason=str(result["error"])))
+    def _ask(self, worker: Worker, key: str) -> TestResult | str:
+        """What a test showed, or in words that it was stopped by its limit."""
+        try:
+            return worker.ask(RunTest(key=key), 2 * self.each + _GRACE)
+        except RequestTimeoutError as error:
+            return error.reason
+
+    def _take_over(self, key: str, result: TestResult | str) -> None:
+        if isinstance(result, str):
+            self._note_stopped(key, TestResult(key=key, status="stopped", reason=result))
             return
         self.results[key] = result
         if f"test:{key}" in self.recalled:
@@ -239,12 +263,12 @@ class TestPhase:
     def finish(self, worker: Worker) -> None:
         """Let pytest end its session: wider fixtures may have something to put away."""
         if worker in self._serving:
-            with contextlib.suppress(WorkerEndedError):
-                files = worker.ask("files", self.conduct.timeout)
+            with contextlib.suppress(WorkerEndedError, RequestTimeoutError):
+                files = worker.ask(ListFiles(), self.conduct.timeout)
                 with self.conduct.lock:
                     self.conduct.saw(files)
-            with contextlib.suppress(WorkerEndedError):
-                worker.ask("end_tests", _ENDING)
+            with contextlib.suppress(WorkerEndedError, RequestTimeoutError):
+                worker.ask(EndTests(), _ENDING)
 
     def collection(self) -> CachedCollection:
         """What the next run can take over."""

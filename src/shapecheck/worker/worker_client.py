@@ -12,10 +12,27 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, cast
 
 from shapecheck.evaluate.limits import STUBBORN
-from shapecheck.worker.rpc import ModulePlan, dump, load
+from shapecheck.model import FunctionKey
+from shapecheck.worker.rpc import (
+    Answer,
+    Bug,
+    DamageNotice,
+    ModulePlan,
+    ModuleStart,
+    Ready,
+    Reply,
+    RequestFor,
+    StartRefusal,
+    Startup,
+    TimedOut,
+    TimedRequest,
+    WorkerSettings,
+    dump,
+    load,
+)
 from shapecheck.worker.spawn import Process, Start, kill_group, spawn_process
 
 _GRACE = 5.0  # seconds past its time limit that the worker has to end the user's code by itself
@@ -42,6 +59,17 @@ class WorkerEndedError(Exception):
         self.reason, self.executing, self.tail, self.repeats = reason, executing, tail, repeats
 
 
+class RequestTimeoutError(Exception):
+    """The user's code took longer than a request's limit, and the worker is there yet.
+
+    `touched` functions ran; `executing` is as that of WorkerEndedError.
+    """
+
+    def __init__(self, reason: str, touched: tuple[FunctionKey, ...], executing: str) -> None:
+        super().__init__(reason)
+        self.reason, self.touched, self.executing, self.tail = reason, touched, executing, ""
+
+
 class Worker:
     """One worker process. Use as a context manager: whatever happens, its process group is gone afterwards.
 
@@ -52,7 +80,7 @@ class Worker:
         self,
         python: str,
         plans: Sequence[ModulePlan],
-        settings: Mapping[str, Any],
+        settings: WorkerSettings,
         culprits: Mapping[str, str],
         *,
         cwd: Path,
@@ -80,9 +108,11 @@ class Worker:
         for reader in self._readers:
             reader.start()
         try:
-            message = {"plans": tuple(plans), "settings": dict(settings), "culprits": dict(culprits)}
-            self._send(message)
-            self.hello: Mapping[str, str] = self._receive(_START_LIMIT)
+            self._send(Startup(plans=tuple(plans), settings=settings, culprits=dict(culprits)))
+            ready = self._receive(_START_LIMIT)
+            if not isinstance(ready, Ready):
+                raise TypeError(f"the worker began with {ready!r}")
+            self.ready = ready
         except BaseException:
             self.close()
             raise
@@ -93,10 +123,20 @@ class Worker:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def ask(self, operation: str, limit: float, **arguments: Any) -> Any:
-        """The worker's answer to one operation; raises WorkerEndedError when it dies or exceeds `limit` seconds."""
-        self._send({"op": operation, "limit": limit, **arguments})
-        return self._receive(limit + _GRACE)["result"]
+    def ask(self, request: RequestFor[Reply], limit: float) -> Reply:
+        """The worker's reply to one request.
+
+        Raises RequestTimeoutError where the user's code takes longer than `limit` seconds, WorkerEndedError where the
+        process dies, or has to be ended for the same reason.
+        """
+        self._send(TimedRequest(request=request, limit=limit))
+        answer = self._receive(limit + _GRACE)
+        reply = answer.reply if isinstance(answer, Answer) else answer
+        if isinstance(reply, TimedOut):
+            raise RequestTimeoutError(reply.reason, reply.touched, self._executing)
+        if not isinstance(reply, request.reply):
+            raise TypeError(f"the worker answered {type(request).__name__} with {type(reply).__name__}")
+        return cast("Reply", reply)
 
     def close(self) -> None:
         """End the process and everything that it started."""
@@ -112,14 +152,14 @@ class Worker:
             if not any(r.is_alive() for r in self._readers):
                 stream.close()
 
-    def _send(self, message: Mapping[str, Any]) -> None:
+    def _send(self, message: Startup | TimedRequest) -> None:
         try:
             self._stdin.write(dump(message).encode() + b"\n")
             self._stdin.flush()
         except OSError as error:
             raise self._worker_ended() from error
 
-    def _receive(self, limit: float) -> Any:
+    def _receive(self, limit: float) -> Ready | Answer:
         deadline = time.monotonic() + limit
         while True:
             try:
@@ -136,26 +176,28 @@ class Worker:
                 message = load(line)
             except (ValueError, KeyError, TypeError):
                 continue  # the user's code found the pipe and wrote to it
-            event = message.get("event")
-            if event == "executing":
-                self._executing = message["path"]
-            elif event == "refused":
+            if isinstance(message, ModuleStart):
+                self._executing = message.path
+            elif isinstance(message, StartRefusal):
                 self.close()
-                raise WorkerError(f"{self.python}: {message['reason']}. Name an interpreter with --python.")
-            elif event == "bug":
-                if message["ends"]:
-                    self.close()
-                text = f"the worker failed:\n{message['text']}"
-                if self._on_bug is None:
-                    raise RuntimeError(text)
-                self._on_bug(text)
-                if message["ends"]:
-                    raise WorkerEndedError(BUG, self._executing, self._text(), repeats=False)
-            elif event == "damaged":
+                raise WorkerError(f"{self.python}: {message.reason}. Name an interpreter with --python.")
+            elif isinstance(message, Bug):
+                self._note_bug(message)
+            elif isinstance(message, DamageNotice):
                 self.close()
-                raise WorkerEndedError(str(message["reason"]), self._executing, self._text())
-            else:
+                raise WorkerEndedError(message.reason, self._executing, self._text())
+            elif isinstance(message, Ready | Answer):
                 return message
+
+    def _note_bug(self, bug: Bug) -> None:
+        if bug.ends:
+            self.close()
+        text = f"the worker failed:\n{bug.text}"
+        if self._on_bug is None:
+            raise RuntimeError(text)
+        self._on_bug(text)
+        if bug.ends:
+            raise WorkerEndedError(BUG, self._executing, self._text(), repeats=False)
 
     def _worker_ended(self) -> WorkerEndedError:
         executing = self._executing

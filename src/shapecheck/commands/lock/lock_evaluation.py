@@ -11,11 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from shapecheck import incremental
 from shapecheck.commands.lock.lock_paths import batches
 from shapecheck.commands.template import EvaluatedTemplate, TargetRequest, candidates, find
 from shapecheck.config import Config, ConfigError
 from shapecheck.incremental import rerun
+from shapecheck.incremental.cache_store import Store
+from shapecheck.incremental.content_hash import content
+from shapecheck.incremental.environment_key import environment
 from shapecheck.templates import Template
 from shapecheck.templates.locked_template import LockedTemplate, TemplateInputs, lock_template
 from shapecheck.worker.fork_server import ForkServers
@@ -47,7 +49,7 @@ class LockEvaluator:
         """As `templating.find`, but remembered. What fails is evaluated each time, until it is mended."""
         if not self.config.cache:
             return find(request, self.config, start)
-        store = incremental.Store(self.config.root / rerun.FOLDER)
+        store = Store(self.config.root / rerun.FOLDER)
         slot = f"template:{self._name(request)}"
         known = self._recall(store.get(slot), request)
         if known is not None:
@@ -118,7 +120,7 @@ def _state(python: str, sites: Iterable[str], files: Iterable[str], request: Tar
     read = {file: _content(file) for file in (*files, *batches(request.args, request.folder))}
     folders = {str(folder) for file in files for folder in Path(file).parents[:2]}
     parts: Mapping[str, object] = {
-        "environment": incremental.environment(python, tuple(sites)),
+        "environment": environment(python, tuple(sites)),
         "files": read,
         # a new module may come in the place of another
         "folders": {folder: _modules(folder) for folder in sorted(folders)},
@@ -135,7 +137,7 @@ def _modules(folder: str) -> list[str]:
 
 def _content(file: str) -> str:
     try:
-        return incremental.content(Path(file).read_bytes())
+        return content(Path(file).read_bytes())
     except OSError:
         return ""
 

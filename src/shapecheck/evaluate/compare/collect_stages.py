@@ -37,8 +37,8 @@ class StageCollector:
         self._under_way = [self._top]
 
     def run_stage(
-        self, stage: OpenStage, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
-    ) -> Any:
+        self, stage: OpenStage, function: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]
+    ) -> object:
         """Run a stage, and note what it was given and gives."""
         own = args[:1] if args and stage.part is not None and type(args[0]) is type(stage.part) else ()
         part = own[0] if own else stage.part
@@ -68,7 +68,7 @@ class StageCollector:
             raise TooLargeError(f"what the stages give takes more than {most:.3g} GiB: compare with smaller inputs")
         return list_runs(self._top)
 
-    def _tap_result(self, record: Record, result: Any, came: list[NamedValues]) -> Any:
+    def _tap_result(self, record: Record, result: object, came: list[NamedValues]) -> object:
         """The result; the host receives its arrays, and of what it `came` from: inputs, parameters, states twice."""
         outputs = parameter_arrays.arrays(result)
         if not any(isinstance(array, jax.core.Tracer) for _, array in outputs):  # then JAX tells nobody of those inside

@@ -25,7 +25,7 @@ INTEGERS = 8
 _SAFE = {"F": "float", "BF": "bfloat", "I": "int", "U": "uint", "C": "complex"}
 
 
-def random(shapes: Sequence[jax.ShapeDtypeStruct], seed: int) -> list[Any]:
+def random(shapes: Sequence[jax.ShapeDtypeStruct], seed: int) -> list[object]:
     """Numbers for abstract arrays, which depend on their order and the seed: normal ones, small integers.
 
     All keys are the same: that of the seed.
@@ -33,7 +33,7 @@ def random(shapes: Sequence[jax.ShapeDtypeStruct], seed: int) -> list[Any]:
     return [_random(struct, np.random.default_rng([seed, place]), seed) for place, struct in enumerate(shapes)]
 
 
-def _random(struct: jax.ShapeDtypeStruct, source: np.random.Generator, seed: int) -> Any:
+def _random(struct: jax.ShapeDtypeStruct, source: np.random.Generator, seed: int) -> object:
     shape, dtype = tuple(struct.shape), struct.dtype
     if jnp.issubdtype(dtype, jax.dtypes.prng_key):
         key = jax.random.key(seed)
@@ -50,7 +50,7 @@ def _random(struct: jax.ShapeDtypeStruct, source: np.random.Generator, seed: int
     return jnp.asarray(source.integers(0, INTEGERS, shape), dtype)
 
 
-def describe_argument(name: str, value: Any, *, made: bool) -> str:
+def describe_argument(name: str, value: object, *, made: bool) -> str:
     """What an argument is, `x float32[68,48]`, and how it was `made` up: `x float32[68,48] normal`."""
     found = []
     for leaf in filter(is_array, jax.tree_util.tree_leaves(value)):
@@ -111,10 +111,10 @@ def with_values(value: Any, file: str) -> Any:
     return value
 
 
-def passed_on(given: Mapping[str, Any], keeping: ArrayStore) -> dict[str, Any] | None:
+def passed_on(given: Mapping[str, object], keeping: ArrayStore) -> dict[str, object] | None:
     """Arguments by name, their arrays in the file of `keeping`; None if they are more than arrays in containers."""
 
-    def plain(value: Any) -> Any:
+    def plain(value: Any) -> object:
         if type(value) in (tuple, list):
             return tuple(map(plain, value))
         if type(value) is dict and all(isinstance(name, str) for name in value):

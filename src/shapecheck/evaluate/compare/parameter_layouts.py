@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from shapecheck.evaluate.framework_protocol import all_frameworks
 from shapecheck.model import StageRun, Tensor
-
-_OTHERS = {"flax", "haiku"}  # keep weights as (in, out), as the kernels of convolutions end; Equinox as (out, in)
 
 
 def same(a: Sequence[Tensor], b: Sequence[Tensor]) -> tuple[bool | None, bool]:
@@ -24,13 +23,15 @@ def same(a: Sequence[Tensor], b: Sequence[Tensor]) -> tuple[bool | None, bool]:
 
 
 def are_untransposed(a: StageRun, b: StageRun) -> bool:
-    """Whether parameters that have one order may need two: those of a layer of Equinox, and of Flax or Haiku.
+    """Whether parameters that have one order may need two: those of layers of frameworks that lay them out otherwise.
 
+    Some keep weights as (in, out), as the kernels of convolutions end, others as (out, in).
     Their shapes do not tell it where axes have one size.
     """
     longer = [[size for size in tensor.shape if size != 1] for tensor in a.parameters]
     places = {ran.source.path.partition("/")[0] for ran in (a, b) if ran.source is not None}
-    return any(len(set(sizes)) < len(sizes) for sizes in longer) and "equinox" in places and bool(places & _OTHERS)
+    layouts = {each.weight_layout for each in all_frameworks() if each.weight_layout and each.package in places}
+    return any(len(set(sizes)) < len(sizes) for sizes in longer) and len(layouts) > 1
 
 
 def _sizes(tensors: Sequence[Tensor]) -> list[tuple[str, int]]:

@@ -5,31 +5,100 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from shapecheck.evaluate.frameworks.field_functions import watched_functions
-from shapecheck.evaluate.frameworks.staged_models import argument_of, with_labels
-from shapecheck.evaluate.inputs.entries import is_plumbing, module_class
-from shapecheck.evaluate.probes.patch_classes import patch_attribute, subclasses
+import jax
+
+from shapecheck.evaluate.framework_protocol import Classes, Framework, is_state
+from shapecheck.evaluate.probes.monkeypatch import patch_attribute, subclasses
+from shapecheck.evaluate.stages.field_functions import watched_functions
 from shapecheck.evaluate.stages.jax_transforms import fresh_traces
-from shapecheck.evaluate.stages.stage_memo import is_state
 from shapecheck.evaluate.stages.stage_recorder import StageRecorder
 from shapecheck.evaluate.stages.stage_records import StageStep, arguments, describe_unmapped, short
+from shapecheck.evaluate.stages.staged_models import argument_of, with_labels
 
 _JIT = "_JitWrapper"  # the class of what `equinox.filter_jit` makes
 
 
+class EquinoxFramework(Framework):
+    """https://docs.kidger.site/equinox/: modules are frozen pytrees, and a state goes through their calls."""
+
+    is_pytree = True
+    has_parts = True
+    layers = "equinox.nn."
+    transformations = frozenset(["filter_vmap", "filter_checkpoint", "filter_jit"])
+    appliers = frozenset(["_vmap_a_of_b"])  # a helper of `equinox.nn.MLP`
+    variables = ("EQX_",)
+    weight_layout = "out in"
+
+    def is_wrapper(self, cls: type) -> bool:
+        """Whether it is one of those that Equinox makes of functions: bound methods, `filter_vmap(f)`."""
+        return self.is_base(cls)
+
+    def state_classes(self) -> Classes:
+        """`equinox.nn.State`, once `equinox.nn` is there."""
+        return self._of_nn("State")
+
+    def state_index_classes(self) -> Classes:
+        """`equinox.nn.StateIndex`."""
+        return self._of_nn("StateIndex")
+
+    def _of_nn(self, name: str) -> Classes:
+        found: type | None = getattr(self.library("equinox.nn"), name, None)
+        return () if found is None else (found,)
+
+    def unwrap_attribute(self, value: object, owner: type | None = None) -> object:
+        """Before 0.13, methods stand in their class inside a descriptor."""
+        if owner is None or callable(value) or not type(value).__module__.startswith("equinox."):
+            return value
+        descriptor: Any = value
+        return descriptor.__get__(None, owner)
+
+    def is_jitted(self, value: object) -> bool:
+        """What `filter_jit` makes."""
+        return type(value).__name__ == _JIT
+
+    def make_state(self, model: object) -> object:
+        """The state with the first values that the model's indices hold."""
+        library: Any = self.library("equinox.nn")
+        return library.State(model)
+
+    def states(self, part: object, value: object) -> Iterable[tuple[str, object]]:
+        """A `State` is handed on: the values in it of the indices that the module has."""
+        carried: list[Any] = [leaf for leaf in jax.tree_util.tree_leaves(value, is_leaf=is_state) if is_state(leaf)]
+        if not carried:
+            return
+        if not isinstance(part, self.module_class() or ()):
+            yield "state", [leaf for state in carried for leaf in jax.tree_util.tree_leaves(state)]
+            return
+        kinds = self.state_index_classes()
+        indices = jax.tree_util.tree_flatten_with_path(part, is_leaf=lambda leaf: isinstance(leaf, kinds))[0]
+        for path, index in indices:
+            for state in carried if isinstance(index, kinds) else ():
+                try:
+                    kept = state.get(index)
+                except (KeyError, ValueError):  # of another model, or older than another one
+                    continue
+                yield jax.tree_util.keystr(path).lstrip("."), kept
+
+    def record_stages(self, watch: StageRecorder) -> contextlib.AbstractContextManager[None]:
+        """Note each call of a module, and of functions that modules hold, and the labels of staged models."""
+        return _record_stages(self, watch)
+
+
+FRAMEWORK = EquinoxFramework("equinox")
+
+
 @contextlib.contextmanager
-def record_stages(watch: StageRecorder) -> Iterator[None]:
-    """Note the stages of Equinox modules in `watch` meanwhile."""
-    base = module_class()
+def _record_stages(framework: EquinoxFramework, watch: StageRecorder) -> Iterator[None]:
+    base = framework.module_class()
     watch.wrap(lambda function: _wrap_call(watch, function))
     with contextlib.ExitStack() as stack:
         seen: set[type] = set()
 
         def change(cls: type) -> None:
-            """Change a class and those that it inherits from: a program defines some while it runs."""
+            """The monkeypatch of a class and those that it inherits from: a program defines some while it runs."""
             for each in cls.__mro__:
                 if each not in seen and issubclass(each, base or ()):
                     seen.add(each)
@@ -44,28 +113,28 @@ def record_stages(watch: StageRecorder) -> Iterator[None]:
         yield
 
 
-def _changes(watch: StageRecorder, cls: type) -> Iterator[tuple[str, Any]]:
+def _changes(watch: StageRecorder, cls: type) -> Iterator[tuple[str, object]]:
     own = vars(cls)
     call = own.get("__call__")
     if "model_spec" in own:
-        yield "model_spec", with_labels(watch, own["model_spec"], is_plumbing)
+        yield "model_spec", with_labels(watch, own["model_spec"])
     if call is None or getattr(call, "__isabstractmethod__", False):
         return
-    if not is_plumbing(cls):
+    if not FRAMEWORK.is_wrapper(cls):
         yield "__call__", _wrap_call(watch, call)
     elif cls.__name__ == _JIT and watch.runner is None:
         yield "__call__", _retrace_each_time(call)
 
 
-def _wrap_call(watch: StageRecorder, call: Any) -> Callable[..., Any]:
-    def plain(module: Any, /, *args: Any, **kwargs: Any) -> Any:
+def _wrap_call(watch: StageRecorder, call: Any) -> Callable[..., object]:
+    def plain(module: object, /, *args: object, **kwargs: object) -> object:
         module = watched_functions(watch, module)
         watch.note_rebuilt(module)
         return call.__get__(module, type(module))(*args, **kwargs)
 
-    def call_as_stage(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+    def call_as_stage(self: object, /, *args: object, **kwargs: object) -> object:
         top = watch.top()
-        if not isinstance(self, module_class() or ()):
+        if not isinstance(self, FRAMEWORK.module_class() or ()):
             return call(self, *args, **kwargs)
         if top is not None and top.part is self:  # super().__call__(...)
             return call.__get__(self, type(self))(*args, **kwargs)
@@ -75,21 +144,23 @@ def _wrap_call(watch: StageRecorder, call: Any) -> Callable[..., Any]:
 
 
 def _wrap_constructor(
-    watch: StageRecorder, construct: Callable[..., Any], change: Callable[[type], None]
-) -> Callable[..., Any]:
+    watch: StageRecorder, construct: Callable[..., object], change: Callable[[type], None]
+) -> Callable[..., object]:
     """The construction of modules, of which equal ones are not run again."""
 
     @functools.wraps(construct)
-    def construct_once(cls: type, /, *args: Any, **kwargs: Any) -> Any:
+    def construct_once(cls: type, /, *args: object, **kwargs: object) -> object:
         change(cls)
-        if is_plumbing(cls):
+        if FRAMEWORK.is_wrapper(cls):
             return construct(cls, *args, **kwargs)
         return watch.make(construct, (cls, *args), kwargs)
 
     return construct_once
 
 
-def _step(watch: StageRecorder, module: Any, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> StageStep:
+def _step(
+    watch: StageRecorder, module: object, call: Any, args: tuple[object, ...], kwargs: dict[str, object]
+) -> StageStep:
     cls, label = type(module), watch.expected_label(module)
     name = short(cls)
     given = list(arguments(call, (module, *args), kwargs))[1:]
@@ -115,10 +186,10 @@ def _step(watch: StageRecorder, module: Any, call: Any, args: tuple[Any, ...], k
     )
 
 
-def _retrace_each_time(call: Any) -> Callable[..., Any]:
+def _retrace_each_time(call: Any) -> Callable[..., object]:
     """A jitted function that JAX traces each time: equal stages go through one and the same."""
 
-    def call_anew(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+    def call_anew(self: object, /, *args: object, **kwargs: object) -> object:
         with fresh_traces():
             return call.__get__(self, type(self))(*args, **kwargs)
 

@@ -1,27 +1,106 @@
 """Haiku: each call of a module is a stage, under the name that Haiku gives it.
 
 By its public interceptors: https://dm-haiku.readthedocs.io/en/latest/api.html#haiku.intercept_methods
+
+Of a `multi_transform`, each call of one of its apply functions is a stage, where its template calls it:
+https://dm-haiku.readthedocs.io/en/latest/api.html#multi-transform says which functions a pair comes from, but the pair
+itself does not. Python's profiler tells what the user's function returned, and when these functions run.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
+import inspect
+import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
+import jax
+
+from shapecheck.evaluate.framework_protocol import Framework, Function
+from shapecheck.evaluate.inputs.failure_reasons import message_of
 from shapecheck.evaluate.stages.jax_transforms import callers
 from shapecheck.evaluate.stages.model_paths import numbers
 from shapecheck.evaluate.stages.stage_recorder import StageRecorder
-from shapecheck.evaluate.stages.stage_records import OpenStage, StageStep, arguments, describe_unmapped, short
+from shapecheck.evaluate.stages.stage_records import (
+    OpenStage,
+    StageStep,
+    arguments,
+    describe_unmapped,
+    function_name,
+    short,
+)
 
 # The functions that `haiku.transform` and its kin make. One inside of another has parameters that are lifted out of it.
 _TRANSFORMS = ("haiku/_src/transform.py",)
 _INITIALISING = "init_fn"
 _LIFTING = "LiftingModule"  # made by `haiku.lift` and its kin: no part of the model
 _STACKING = "haiku/_src/layer_stack.py"
+_SEVERAL = "haiku/_src/multi_transform.py"
+_OUTSIDE = re.compile(r"(inside|as part of) an `hk\.transform`")
+
+
+class HaikuFramework(Framework):
+    """Modules exist inside of a transformed function only, whose `init` makes their parameters.
+
+    https://dm-haiku.readthedocs.io/en/latest/api.html#haiku.transform_with_state
+    """
+
+    is_deferred = True
+    weight_layout = "in out"
+
+    def wrap_evaluation(self, error: Exception, evaluate: Function) -> Function | None:
+        """Inside of a transform, if Haiku raised the error because nothing around the call is one."""
+        if not isinstance(error, ValueError) or not _OUTSIDE.search(message_of(error)):
+            return None
+
+        def evaluate_inside(function: Function, *args: object) -> object:
+            haiku: Any = self.library()
+
+            def initialise(*arrays: object) -> None:
+                haiku.transform_with_state(lambda: function(*arrays)).init(jax.random.PRNGKey(0))
+
+            return evaluate(initialise, *args)
+
+        return evaluate_inside
+
+    def run_template(self, pair: object, watch: object) -> Function | None:
+        """What a `multi_transform` does for its parameters: it runs its template, with the functions as stages."""
+        return _wrap_template(self.library(), pair, watch)
+
+    def parameters(self, part: object) -> object:
+        """Under the names that the outermost transform has for them."""
+        module: Any = part
+        return module.params_dict()
+
+    def states(self, part: object, value: object) -> Iterable[tuple[str, object]]:
+        """What `haiku.get_state` gives its module."""
+        if isinstance(part, self.module_class() or ()):
+            module: Any = part
+            yield "", module.state_dict()
+
+    def configuration(self) -> Mapping[str, object]:
+        """The attributes of the one object."""
+        return dict(getattr(self._config(), "__dict__", {}))
+
+    def configure(self, name: str, value: object) -> None:
+        """Set one of them."""
+        setattr(self._config(), name, value)
+
+    def _config(self) -> object:
+        module: Any = self.library("haiku._src.config")
+        return module.get_config() if module is not None else None
+
+    def record_stages(self, watch: StageRecorder) -> contextlib.AbstractContextManager[None]:
+        """By its public interceptors."""
+        return _record_stages(self.library(), watch)
+
+
+FRAMEWORK = HaikuFramework("haiku")
 
 
 @dataclass(frozen=True)
@@ -49,16 +128,10 @@ class _LiftedTransform:
 
 
 @contextlib.contextmanager
-def record_stages(watch: StageRecorder) -> Iterator[None]:
-    """Note the stages of Haiku modules in `watch` meanwhile."""
-    haiku: Any = sys.modules.get("haiku")
-    if haiku is None:
-        yield
-        return
-
+def _record_stages(haiku: Any, watch: StageRecorder) -> Iterator[None]:
     lifted: list[_LiftedTransform] = []  # the outer ones first
 
-    def intercept(run: Callable[..., Any], args: Any, kwargs: Any, context: Any) -> Any:
+    def intercept(run: Callable[..., Any], args: Any, kwargs: Any, context: Any) -> object:
         module, method = context.module, context.method_name
         top = watch.top()
         transforms = list(callers(sys._getframe(1), _TRANSFORMS))
@@ -96,12 +169,12 @@ def record_stages(watch: StageRecorder) -> Iterator[None]:
         held = numbers(watch.stacks.with_stacks(_outside(module.params_dict(), around)))
         return result
 
-    def parameter_getter(top: OpenStage | None) -> contextlib.AbstractContextManager[Any]:
+    def parameter_getter(top: OpenStage | None) -> contextlib.AbstractContextManager[object]:
         take = watch.parameter
         if take is None or top is not None:
             return contextlib.nullcontext()
         # https://dm-haiku.readthedocs.io/en/latest/api.html#custom-getter
-        getter: contextlib.AbstractContextManager[Any] = haiku.custom_getter(
+        getter: contextlib.AbstractContextManager[object] = haiku.custom_getter(
             lambda get, value, context: take(context.name, get(value))
         )
         return getter
@@ -110,7 +183,7 @@ def record_stages(watch: StageRecorder) -> Iterator[None]:
         yield
 
 
-def _transparency(frame: FrameType | None) -> tuple[int, Any]:
+def _transparency(frame: FrameType | None) -> tuple[int, object]:
     """How many layers the `layer_stack` has that lifts its parameters, and its map of their names, if it has one."""
     while frame is not None:
         code = frame.f_code
@@ -123,9 +196,9 @@ def _transparency(frame: FrameType | None) -> tuple[int, Any]:
     return 1, None
 
 
-def _outside(own: Mapping[str, Any], around: Sequence[_LiftedTransform]) -> dict[str, dict[str, Any]]:
+def _outside(own: Mapping[str, object], around: Sequence[_LiftedTransform]) -> dict[str, dict[str, object]]:
     """The parameters of a module as the outermost transform has them: of a `layer_stack` those of all layers."""
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, dict[str, object]] = {}
     for path, value in own.items():
         module, _, name = path.rpartition("/")
         modules = [module]
@@ -142,3 +215,120 @@ def _outside(own: Mapping[str, Any], around: Sequence[_LiftedTransform]) -> dict
 
 def _path(names: Sequence[str]) -> str:
     return "/".join(filter(None, names))
+
+
+def _wrap_template(haiku: Any, pair: Any, watch: object) -> Callable[..., object]:
+    """What a `multi_transform` does for its parameters: it runs its template, with the apply functions as stages."""
+
+    def run_template(*args: object, **kwargs: object) -> object:
+        def template() -> object:
+            with haiku.custom_creator(_zeros):  # what it costs to make parameters is no cost of a stage
+                return pair.init(jax.random.PRNGKey(0), *args, **kwargs)
+
+        before = sys.getprofile()
+        if isinstance(watch, StageRecorder) and watch.runner is None:
+            sys.setprofile(_Profile(watch))
+        try:
+            return haiku.transform(template).apply({}, None)
+        finally:
+            sys.setprofile(before)
+
+    return run_template
+
+
+def _zeros(next_creator: object, shape: object, dtype: Any, init: object, context: object) -> object:
+    return jax.numpy.zeros(shape, dtype)
+
+
+@dataclass
+class _Profile:
+    """Opens a stage when one of the functions is called, and closes it when that returns."""
+
+    watch: StageRecorder
+    noted: set[FrameType] = field(default_factory=set)
+    functions: dict[str, object] = field(default_factory=dict)  # the latest that were made, by name
+    running: dict[FrameType, OpenStage] = field(default_factory=dict)
+
+    def __call__(self, frame: FrameType, event: str, value: object) -> None:
+        """What Python tells of each call and return."""
+        if event == "call":
+            names = [name for name, function in self.functions.items() if _runs(function, frame)]
+            if names:
+                name = next((name for name in names if _has_defaults(self.functions[name], frame)), names[0])
+                self.running[frame] = self.watch.open(self._step(name, frame), frame.f_back)
+        elif event == "return" and frame in self.running:
+            stage = self.running.pop(frame)
+            self.watch.close(stage)
+            stage.output = describe_unmapped(value)
+        elif event == "return" and (outer := _init_frame(frame.f_back)) is not None and outer not in self.noted:
+            self.noted.add(outer)
+            self.functions = dict(_named_functions(value[1])) if isinstance(value, tuple) and len(value) == 2 else {}
+
+    def _step(self, name: str, frame: FrameType) -> StageStep:
+        function = self.functions[name]
+        kind = function_name(function)
+        source = self.watch.origin(function, kind)
+        given = list(_frame_arguments(frame))[1 if inspect.ismethod(function) else 0 :]
+        taken = tuple((n, describe_unmapped(value)) for n, value in given if value is not None)
+        return StageStep(type=kind, callable=kind, part=None, source=source, path=name, input=taken, first=True)
+
+
+def _init_frame(frame: FrameType | None) -> FrameType | None:
+    """The frame, if it is Haiku's, in which the user's function is called and then the template that it returned."""
+    code = frame.f_code if frame is not None else None
+    is_it = code is not None and code.co_name == _INITIALISING and code.co_filename.endswith(_SEVERAL)
+    return frame if is_it else None
+
+
+def _named_functions(tree: object) -> Iterator[tuple[str, object]]:
+    """The functions by their places in the pytree; of a tuple by their own names. Modules are stages anyway."""
+    for path, function in jax.tree_util.tree_flatten_with_path(tree)[0]:
+        plain = _plain(function)
+        if plain is not None:
+            place = "".join(map(_step, path)).lstrip(".")
+            is_number = place[:1] in ("", "[") and plain.__name__ != "<lambda>"
+            yield plain.__name__ if is_number else place, function
+
+
+def _step(key: object) -> str:
+    name = getattr(key, "name", getattr(key, "key", None))
+    return f".{name}" if isinstance(name, str) else str(key)
+
+
+def _plain(function: Any) -> Any:
+    """The Python function that runs when it is called; None if it is something else."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    function = inspect.unwrap(getattr(function, "__func__", function))
+    return function if inspect.isfunction(function) else None
+
+
+def _runs(function: object, frame: FrameType) -> bool:
+    """Whether it is what runs in a frame: the same code, with the same variables around it."""
+    plain = _plain(function)
+    if plain.__code__ is not frame.f_code:
+        return False
+    cells = zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=True)
+    return all(_inside(cell) is frame.f_locals.get(name) for name, cell in cells)
+
+
+def _has_defaults(function: object, frame: FrameType) -> bool:
+    """Whether the parameters that have defaults have these: so functions are distinguished that a loop makes."""
+    parameters = inspect.signature(_plain(function)).parameters.values()
+    defaults = [(p.name, p.default) for p in parameters if p.default is not inspect.Parameter.empty]
+    return all(frame.f_locals.get(name) is default for name, default in defaults)
+
+
+def _inside(cell: Any) -> object:
+    try:
+        return cell.cell_contents
+    except ValueError:  # not filled yet
+        return None
+
+
+def _frame_arguments(frame: FrameType) -> Iterator[tuple[str, object]]:
+    """The arguments of the function in a frame that begins to run."""
+    names, rest, keywords, values = inspect.getargvalues(frame)
+    yield from ((name, values[name]) for name in names)
+    yield from ((f"{rest}[{index}]", part) for index, part in enumerate(values[rest] if rest else ()))
+    yield from (values[keywords] if keywords else {}).items()

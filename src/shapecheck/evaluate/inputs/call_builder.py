@@ -10,12 +10,12 @@ from typing import Any
 
 import jax
 
+from shapecheck.evaluate.framework_protocol import loaded_frameworks, modules_in, pytree_classes
 from shapecheck.evaluate.inputs import abstract_call
 from shapecheck.evaluate.inputs.body_shapes import body_dtypes, body_shapes
 from shapecheck.evaluate.inputs.choices import ArgumentChoices, Choices, Options, shape_key
 from shapecheck.evaluate.inputs.construct_models import Instance, Models
-from shapecheck.evaluate.inputs.entries import is_model, module_class, modules_in, nearest, unwrap
-from shapecheck.evaluate.inputs.init_unbound import inside, is_outside, wrap_unbound
+from shapecheck.evaluate.inputs.entries import is_model, nearest, unwrap
 from shapecheck.evaluate.inputs.lazy_call import LazyCall
 from shapecheck.evaluate.inputs.loosen_ties import sizes_of
 from shapecheck.evaluate.inputs.nested_arguments import heads
@@ -209,14 +209,16 @@ class CallBuilder:
         )
 
     def _run_abstractly(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> None:
-        """Call `function` abstractly, as the watch would have it; inside of Haiku's transform if it asks for one."""
+        """Call `function` abstractly, as the watch would have it; inside of what its framework asks for."""
         evaluate = self.recorder.watch.evaluate
         try:
             abstract_call.run_by(evaluate, function, *args, **kwargs)
         except ValueError as error:
-            if not is_outside(error):
+            wrapped = (each.wrap_evaluation(error, evaluate) for each in loaded_frameworks())
+            inside = next(filter(None, wrapped), None)
+            if inside is None:
                 raise
-            abstract_call.run_by(inside(evaluate), function, *args, **kwargs)
+            abstract_call.run_by(inside, function, *args, **kwargs)
 
     def _function(self, function: Any) -> Callable[..., None]:
         """A call of a function: models that it is given, or reaches, are known by the names that it has for them."""
@@ -237,14 +239,16 @@ class CallBuilder:
             given = with_state(function, model, args, kwargs)
             for name, value in list(bind_arguments(function, [model, *args], given).items())[1:]:
                 self.recorder.watch.know(name, value)
-            self.recorder.watch.method(wrap_unbound(function))(model, *args, **given)
+            method = function
+            for framework in loaded_frameworks():
+                method = framework.wrap_method(method)
+            self.recorder.watch.method(method)(model, *args, **given)
 
         return invoke
 
     def _stages_of(self, model: Any) -> None:
         self.recorder.stages = {}
-        base = module_class()
-        for path, module in modules_in(model, "", base) if base is not None else ():
+        for path, module in modules_in(model, "", pytree_classes()):
             self.recorder.stages.setdefault(id(module), path)
         self.recorder.watch.know("", model)
 

@@ -6,11 +6,11 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from shapecheck.evaluate.framework_protocol import deferred_classes
 from shapecheck.evaluate.inputs import abstract_call
 from shapecheck.evaluate.inputs.body_shapes import body_shapes
 from shapecheck.evaluate.inputs.choices import ArgumentChoices, Choices
 from shapecheck.evaluate.inputs.failure_reasons import describe_error, is_own, trace_of
-from shapecheck.evaluate.inputs.init_unbound import haiku_class
 from shapecheck.evaluate.inputs.lazy_call import LazyCall
 from shapecheck.evaluate.inputs.made_integers import CONSTRUCTIONS
 from shapecheck.evaluate.inputs.random_keys import Keys
@@ -66,8 +66,8 @@ class Models:
         invention: int = 0,
         choices: Choices = (),
     ) -> Instance:
-        """An abstract instance of `cls`, one of Haiku's yet to be made. What its construction showed is kept."""
-        if issubclass(cls, haiku_class() or ()):
+        """An abstract instance of `cls`, or its construction, if that is yet to happen. What that showed is kept."""
+        if issubclass(cls, deferred_classes()):
             deferred, synthesis = self.constructor(cls, init or {}, construction, invention, choices)
             return deferred, {**synthesis.integers.by_parameter, **only_integers(init or {})}, synthesis
         key = (cls, construction, invention, repr(init or {}), choices)

@@ -5,11 +5,17 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import inspect
-import sys
 from collections.abc import Iterator, Sequence
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
+from shapecheck.evaluate.framework_protocol import (
+    is_wrapper,
+    loaded_frameworks,
+    model_classes,
+    packages,
+    pytree_classes,
+)
 from shapecheck.evaluate.inputs.own_signature import with_own_signature
 from shapecheck.evaluate.inputs.runtime_annotations import own_annotations
 from shapecheck.model import Scope
@@ -19,50 +25,9 @@ _INSIDE = 100  # objects that are looked through for a function
 _EMPTY = CellType()
 
 
-def module_class() -> type | None:
-    """`equinox.Module`, if the user's code has imported equinox."""
-    equinox = sys.modules.get("equinox")
-    return getattr(equinox, "Module", None)
-
-
-def nnx_class() -> type | None:
-    """`flax.nnx.Module`, if the user's code has imported it."""
-    return getattr(sys.modules.get("flax.nnx"), "Module", None)
-
-
-def model_classes() -> tuple[type, ...]:
-    """The classes of modules that are called with arrays, of the frameworks that the user's code has imported."""
-    linen = getattr(sys.modules.get("flax.linen"), "Module", None)
-    return tuple(cls for cls in (module_class(), nnx_class(), linen) if cls is not None)
-
-
-def is_plumbing(cls: type) -> bool:
-    """Whether a module is one of those that Equinox makes of functions: bound methods, `filter_vmap(f)`."""
-    return cls.__module__.startswith("equinox.") and not cls.__module__.startswith("equinox.nn.")
-
-
 def is_model(value: Any) -> bool:
     """Whether it is a module of a framework, and not a function in the dress of one."""
-    return isinstance(value, model_classes()) and not is_plumbing(type(value))
-
-
-def modules_in(root: Any, path: str, base: type) -> Iterator[tuple[str, Any]]:
-    """All modules of the class `base` with their paths, such as `blocks[3].attn`, the outer ones first."""
-    todo: list[tuple[str, Any]] = [(path, root)]
-    while todo:
-        where, value = todo.pop()
-        if isinstance(value, base):
-            yield where, value
-            inner = [(f"{where}.{name}".lstrip("."), part) for name, part in vars(value).items()]
-        elif isinstance(value, (list, tuple)):
-            names = getattr(value, "_fields", None)
-            steps = [f".{name}" for name in names] if names else [f"[{index}]" for index in range(len(value))]
-            inner = [(f"{where}{step}", part) for step, part in zip(steps, value, strict=True)]
-        elif isinstance(value, dict):
-            inner = [(f"{where}[{key!r}]", part) for key, part in value.items()]
-        else:
-            continue
-        todo += reversed(inner)
+    return isinstance(value, model_classes()) and not is_wrapper(type(value))
 
 
 def examples(plan: ModulePlan, module: ModuleType) -> Iterator[EntryPlan]:
@@ -84,15 +49,15 @@ def examples(plan: ModulePlan, module: ModuleType) -> Iterator[EntryPlan]:
 
 
 def models(plan: ModulePlan, module: ModuleType) -> Iterator[tuple[EntryPlan, type]]:
-    """Concrete Equinox modules that this file defines and that can be called."""
-    base = module_class()
-    if base is None:
+    """Concrete modules that this file defines and that can be called, of frameworks in which they are pytrees."""
+    bases = pytree_classes()
+    if not bases:
         return
     for scope in plan.scopes:
         if scope.kind != "class":
             continue
         cls = resolve(module, plan.scopes, scope)
-        if isinstance(cls, type) and issubclass(cls, base) and not inspect.isabstract(cls) and _own_call(cls):
+        if isinstance(cls, type) and issubclass(cls, bases) and not inspect.isabstract(cls) and _own_call(cls):
             line = scope.position.line if scope.position else 1
             target = f"{plan.name}:{scope.qualname}"
             yield (
@@ -156,11 +121,12 @@ def resolve(module: ModuleType, scopes: Sequence[Scope], scope: Scope) -> Any:
 def member(holder: Any, name: str) -> Any:
     """What stands in a module or class under a name; None if there is nothing.
 
-    Looking at it runs no code: a property is the property. Flax's linen has descriptors of its own around these.
+    Looking at it runs no code: a property is the property. Some frameworks have descriptors of their own around these.
     """
     value = inspect.getattr_static(holder, name, None)
-    around = getattr(sys.modules.get("flax.linen.module"), "DescriptorWrapper", ())
-    return vars(value).get("wrapped", value) if isinstance(value, around) else value
+    for each in loaded_frameworks():
+        value = each.unwrap_attribute(value)
+    return value
 
 
 def owner_class(module: ModuleType, scopes: Sequence[Scope], scope: Scope) -> type | None:
@@ -209,7 +175,7 @@ def unwrap(function: Any) -> Any:
 
 
 def find_original(value: Any, qualname: str) -> Any:
-    """The function of this name inside of what a decorator made of it, as `haiku.transform` does; None if not there."""
+    """The function of this name inside of what a decorator made of it, perhaps a framework's; None if not there."""
     todo, seen = [value], set[int]()
     while todo and len(seen) < _INSIDE:
         each = todo.pop(0)
@@ -249,7 +215,8 @@ def _makers(plan: ModulePlan, module: ModuleType, name: str) -> Iterator[int]:
 
 
 def _own_call(cls: type) -> bool:
-    return any("__call__" in vars(c) for c in cls.__mro__ if c.__module__.split(".")[0] != "equinox" or c is cls)
+    outside = packages()
+    return any("__call__" in vars(c) for c in cls.__mro__ if c.__module__.split(".")[0] not in outside or c is cls)
 
 
 def outermost_function(scopes: Sequence[Scope], index: int) -> int | None:

@@ -16,22 +16,20 @@ from typing import Any
 
 import jax
 
+from shapecheck.evaluate.framework_protocol import loaded_frameworks, packages
 from shapecheck.evaluate.inputs.size_assignment import UnknownSizeError
-from shapecheck.evaluate.jax_internals import is_machinery
+from shapecheck.evaluate.jax_internals import VALUE_WORDS, is_machinery, public_name
 from shapecheck.evaluate.limits import ReadOnlyError, TimeLimitError
 from shapecheck.evaluate.probes.describe_value import describe, is_array
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.model import ArrayValue, Failure
 
-_LIBRARIES = frozenset({"jax", "jaxlib", "numpy", "einops", "opt_einsum", "equinox", "flax", "haiku", "optax"})
+_LIBRARIES = frozenset({"jax", "jaxlib", "numpy", "einops", "opt_einsum", "optax"})
 _SHAPE_WORDS = re.compile(
     r"shape|dimension|broadcast|axis|axes|rank|\bndim\b|size of label|contracting|concatenate|einsum|einops|"
     r"incompatible types for matmul|operand \d|got \d+ and \d+|must (?:be|have) equal|divide evenly|too many indices|"
     r"unpack",
     re.IGNORECASE,
-)
-_VALUE_WORDS = re.compile(
-    r"_DimExpr|symbolic dim|InconclusiveDimension|dimension expression|Tracer|traced|abstract", re.I
 )
 # Devices, and how arrays lie on them: what the machine has, and what arrays that somebody else gives would bring along.
 _DEVICES = re.compile(
@@ -46,13 +44,9 @@ _PLACEMENT = re.compile(
 )
 _TRACER = re.compile(r"\b\w*Tracer\b")
 _TRACED = re.compile(r"traced array with shape (\S+?)\.?(?:\s|$)")
-_WRAPPERS = re.compile(
-    r"^_|^<|reraise|result_paths|wrapper|wrapped|deferring|cache_miss|fun$|^meth$|^op$|^inner$|^bind|^call"
-)
 _ARRAY_LIBRARIES = ("jax", "jaxlib", "numpy")
 _RECURSION = 20  # turns of a function that recurs; others stand in a traceback a few times at most
 _CALLING = frozenset({"invoke", "call", "called", "run", "traced", "force", "under", "initialise"})
-_OPERATORS = {"sub": "subtract", "mul": "multiply", "truediv": "divide"}
 _REMEDIES = {
     "MemoryError": " (--memory sets the limit)",
     "SystemExit": ' (guard what shall not run on import with `if __name__ == "__main__":`)',
@@ -153,7 +147,7 @@ def _kind(error: BaseException, frames: list[tuple[FrameType, int]], paths: Mapp
         return "value"
     if "PRNG key" in message_of(error):  # what is no key has no shape that could be wrong
         return "other"
-    if name in _VALUE_TYPES or (_VALUE_WORDS.search(message) and not _SHAPE_WORDS.search(_first_line(error))):
+    if name in _VALUE_TYPES or (VALUE_WORDS.search(message) and not _SHAPE_WORDS.search(_first_line(error))):
         return "value"
     if not isinstance(error, (TypeError, ValueError, IndexError)) and name != "EinopsError":
         return "other"
@@ -164,7 +158,7 @@ def _kind(error: BaseException, frames: list[tuple[FrameType, int]], paths: Mapp
     module = str(raiser.f_globals.get("__name__", "")).split(".", 1)[0]
     if _DEVICES.search(message) or _PLACEMENT.search(message):
         return "other"
-    if module in _LIBRARIES and _SHAPE_WORDS.search(message):
+    if _is_library(module) and _SHAPE_WORDS.search(message):
         return "shape"
     return "other"
 
@@ -233,16 +227,18 @@ def _operation(frames: list[tuple[FrameType, int]], user: FrameType, message: st
         module = str(callee.f_globals.get("__name__", ""))
         if is_machinery(module):
             continue
-        if module.startswith("equinox.nn.") and name == "__call__":
+        layers = tuple(each.layers for each in loaded_frameworks() if each.layers)
+        if module.startswith(layers) and name == "__call__":
             return type(callee.f_locals.get("self")).__name__
-        if module.endswith(
-            ".array_methods"
-        ):  # methods and operators of arrays: `op` and `meth` lead to `_operator_sub`
-            name = name.removeprefix("_operator_").removeprefix("_")
-            name = _OPERATORS.get(name, name)
-        if module.split(".", 1)[0] in _LIBRARIES and not _WRAPPERS.search(name):
-            return name.removesuffix("_f")  # the wrappers that `jax.vmap` and `jax.value_and_grad` return
+        public = public_name(module, name)
+        if _is_library(module.split(".", 1)[0]) and public:
+            return public
     return named.group(1) if named else ""
+
+
+def _is_library(package: str) -> bool:
+    """Whether shapes are what a package computes with: what it raises of them is the user's shape error."""
+    return package in _LIBRARIES or package in packages()
 
 
 def _arrays_on_line(frame: FrameType, line: int) -> Iterator[tuple[str, ArrayValue]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import sys
 import types
 import typing
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import Any
 
 import jax
 
+from shapecheck.evaluate.framework_protocol import Classes, Framework, loaded_frameworks
 from shapecheck.evaluate.inputs.body_shapes import NO_SHAPES, BodyShape
 from shapecheck.evaluate.inputs.name_hints import is_key
 from shapecheck.evaluate.inputs.runtime_annotations import MISSING, annotation_of, array_type, holds_plain_array
@@ -41,10 +41,11 @@ def annotated_original(cls: type, function: Any) -> Any:
 
 
 def inner_function(function: Any) -> Any:
-    """The function inside the decorators of JAX and Equinox: under `vmap`, its annotations speak of one example."""
+    """The function inside the decorators of JAX or a framework: under `vmap`, its annotations speak of one example."""
+    transforming = {"jax", "jaxlib", *(each.package for each in loaded_frameworks() if each.transformations)}
     while hasattr(function, "__wrapped__"):
         module = getattr(function, "__globals__", {}).get("__name__", type(function).__module__)
-        if str(module).split(".", 1)[0] not in ("jax", "jaxlib", "equinox"):
+        if str(module).split(".", 1)[0] not in transforming:
             break
         function = function.__wrapped__
     return function
@@ -196,13 +197,20 @@ def only_integers(init: Mapping[str, Any]) -> dict[str, int]:
 
 
 def takes_state(function: Any, model: Any) -> bool:
-    """Whether a method takes the state of a stateful Equinox model."""
-    equinox = sys.modules.get("equinox")
-    if equinox is None or "state" not in inspect.signature(function).parameters:
+    """Whether a method takes the state that a stateful model hands on."""
+    return state_framework(function, model) is not None
+
+
+def state_framework(function: Any, model: Any) -> Framework | None:
+    """The framework of the state that a method takes."""
+    return next((each for each in loaded_frameworks() if _has_index(each.state_index_classes(), function, model)), None)
+
+
+def _has_index(classes: Classes, function: Any, model: Any) -> bool:
+    if not classes or "state" not in inspect.signature(function).parameters:
         return False
-    index: type = equinox.nn.StateIndex
-    leaves = jax.tree_util.tree_leaves(model, is_leaf=lambda x: isinstance(x, index))
-    return any(isinstance(leaf, index) for leaf in leaves)
+    leaves = jax.tree_util.tree_leaves(model, is_leaf=lambda x: isinstance(x, classes))
+    return any(isinstance(leaf, classes) for leaf in leaves)
 
 
 def bind_arguments(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -229,8 +237,8 @@ def missing_parameters(function: Any, given: Mapping[str, Any]) -> list[str]:
 
 
 def with_state(function: Any, model: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """`state` for a stateful Equinox model, made inside the trace."""
-    if bind_arguments(function, (model, *args), kwargs).get("state") is None and takes_state(function, model):
-        equinox: Any = sys.modules["equinox"]
-        return {**kwargs, "state": equinox.nn.State(model)}
-    return kwargs
+    """`state` for a stateful model, made inside the trace."""
+    if bind_arguments(function, (model, *args), kwargs).get("state") is not None:
+        return kwargs
+    framework = state_framework(function, model)
+    return kwargs if framework is None else {**kwargs, "state": framework.make_state(model)}

@@ -6,7 +6,6 @@ import collections.abc
 import contextlib
 import enum
 import functools
-import sys
 import types
 import typing
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from shapecheck.evaluate.framework_protocol import key_maker
 from shapecheck.evaluate.inputs import name_hints
 from shapecheck.evaluate.inputs.body_shapes import BodyShape, axis_names
 from shapecheck.evaluate.inputs.choices import NO_OPTIONS, ArgumentChoices, Options, axes_text
@@ -146,8 +146,8 @@ class ValueSynthesis:
             return name_hints.number(name)
         if isinstance(annotation, type) and issubclass(annotation, enum.Enum):
             return next(iter(annotation))
-        if label == "Rngs" and isinstance(annotation, type) and annotation.__module__.startswith("flax."):
-            return LazyCall(annotation, [0], {})
+        if (maker := key_maker(annotation, "")) is not None:
+            return LazyCall(maker, [0], {})
         if label in ("PRNGKeyArray", "KeyArray") or name_hints.is_key(name):
             return self.key(annotation, name)
         if label in ("DTypeLike", "DType", "dtype"):
@@ -165,9 +165,8 @@ class ValueSynthesis:
         raise CannotSynthesiseError(f"nothing says the shape of `{name}`")
 
     def _by_name(self, name: str, constructing: bool) -> Any:
-        nnx: Any = sys.modules.get("flax.nnx")
-        if constructing and name == "rngs" and nnx is not None:
-            return LazyCall(nnx.Rngs, [0], {})
+        if constructing and (maker := key_maker(MISSING, name)) is not None:
+            return LazyCall(maker, [0], {})
         if name_hints.is_key(name):
             return self.key(MISSING, name)
         if name_hints.flag(name) is not None:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
 import jax
 
+from shapecheck.evaluate import framework_protocol
 from shapecheck.evaluate.compare.array_store import ArrayStore
 from shapecheck.evaluate.compare.collect_stages import StageCollector
 from shapecheck.evaluate.compare.stage_difference import CollectedRuns, compare_runs
-from shapecheck.evaluate.frameworks import ALL, named_scopes
 from shapecheck.evaluate.inputs.entries import is_model, unwrap
 from shapecheck.evaluate.inputs.signature_facts import bind_arguments
 from shapecheck.evaluate.live.live_template import one_at_a_time, title
 from shapecheck.evaluate.scratch_folders import scratch_folder
+from shapecheck.evaluate.stages import named_scopes
 from shapecheck.evaluate.stages.stage_recorder import StageRecorder
 from shapecheck.model import ComparedRuns, Tolerance
 
@@ -24,10 +24,10 @@ __all__ = ["compare", "title"]
 
 
 def compare(
-    a: Callable[..., Any],
-    b: Callable[..., Any],
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any],
+    a: Callable[..., object],
+    b: Callable[..., object],
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
     rules: Mapping[str, str],
     tolerance: Tolerance,
 ) -> ComparedRuns:
@@ -57,12 +57,14 @@ _caches = _Caches()
 
 
 def _collect_runs(
-    model: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], file: str
+    model: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object], file: str
 ) -> CollectedRuns:
     keeping = ArrayStore(file)
     try:
         collecting = StageCollector(keeping)
-        watch = StageRecorder((*ALL, named_scopes.record_stages), os.path.relpath, runner=collecting.run_stage)
+        watch = StageRecorder(
+            (framework_protocol.record_stages, named_scopes.record_stages), os.path.relpath, runner=collecting.run_stage
+        )
         with one_at_a_time, watch, _caches.attempt(watch):
             inner = unwrap(model)
             watch.know("", getattr(inner, "__self__", inner))

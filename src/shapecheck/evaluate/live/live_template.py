@@ -13,7 +13,7 @@ from typing import Any
 
 import jax
 
-from shapecheck.evaluate.frameworks import ALL, named_scopes
+from shapecheck.evaluate import framework_protocol
 from shapecheck.evaluate.inputs.call_builder import CallBuilder
 from shapecheck.evaluate.inputs.construct_models import Models
 from shapecheck.evaluate.inputs.made_integers import DEFAULTS_FIRST
@@ -23,6 +23,7 @@ from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.user_examples import ExampleError
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.session.target_calls import as_shape, call_spec, is_pair
+from shapecheck.evaluate.stages import named_scopes
 from shapecheck.evaluate.stages.jax_transforms import fresh_traces
 from shapecheck.evaluate.stages.stage_recorder import StageRecorder
 from shapecheck.model import Evaluation
@@ -35,7 +36,7 @@ one_at_a_time = threading.RLock()  # classes are changed meanwhile, for all thre
 
 
 def evaluate(
-    model: Any, args: Sequence[Any], kwargs: Mapping[str, Any], *, flops: bool = False
+    model: object, args: Sequence[object], kwargs: Mapping[str, object], *, flops: bool = False
 ) -> tuple[Evaluation, ...]:
     """Evaluate `model(*args, **kwargs)` abstractly, with its stages, and with `flops` what each costs.
 
@@ -49,7 +50,12 @@ def evaluate(
     abstract = {key: jax.tree_util.tree_map(as_shape, value) for key, value in kwargs.items()}
     values = tuple(jax.tree_util.tree_map(as_shape, value) for value in args)
     given = ConfiguredExample(call=name, init=None, args=values, kwargs=abstract, read=True, fill=True)
-    with one_at_a_time, StageRecorder((*ALL, named_scopes.record_stages), _stage_path, flops=flops) as recorder.watch:
+    with (
+        one_at_a_time,
+        StageRecorder(
+            (framework_protocol.record_stages, named_scopes.record_stages), _stage_path, flops=flops
+        ) as recorder.watch,
+    ):
         entry = EntryPlan(key="template", target=name, origin="template", path="", line=1, scope=None, whole=False)
         return Search(entry, call_spec(builder, model, given), recorder, renewed=fresh_traces).evaluate()
 
@@ -75,7 +81,7 @@ def _cell(file: str) -> str | None:
     return str(named[1]) if named is not None else None
 
 
-def title(model: Any) -> str:
+def title(model: object) -> str:
     """What a target is called."""
     name = getattr(model, "__qualname__", None)
     return name if isinstance(name, str) else type(model).__qualname__

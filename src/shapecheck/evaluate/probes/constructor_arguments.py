@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from shapecheck.model import FunctionKey
 
@@ -17,9 +17,9 @@ from shapecheck.model import FunctionKey
 class Construction:
     """One constructor's sizes and configs by variable: its arguments, and what it computed of them."""
 
-    instance: Any
+    instance: object
     scope: FunctionKey
-    variables: Mapping[str, Any]
+    variables: Mapping[str, object]
 
 
 class ConstructionRecord(Protocol):
@@ -31,10 +31,10 @@ class ConstructionRecord(Protocol):
     def all_records(self) -> Sequence[Construction]:
         """All of them, so that another evaluation can take them over."""
 
-    def variables(self, instance: Any) -> Sequence[Mapping[str, Any]]:
+    def variables(self, instance: object) -> Sequence[Mapping[str, object]]:
         """What the constructor of `instance` had, or of those like it."""
 
-    def own(self, instance: Any) -> Sequence[Mapping[str, Any]]:
+    def own(self, instance: object) -> Sequence[Mapping[str, object]]:
         """What the constructor of this very instance had; nothing if JAX has rebuilt it."""
 
 
@@ -54,7 +54,7 @@ class Constructions:
         """All of them, so that another evaluation can take them over."""
         return tuple(self._all.values())
 
-    def variables(self, instance: Any) -> Sequence[Mapping[str, Any]]:
+    def variables(self, instance: object) -> Sequence[Mapping[str, object]]:
         """What the constructor of `instance` had.
 
         Instances are rebuilt on their way through JAX's transformations. Then it is what the constructors of
@@ -67,11 +67,11 @@ class Constructions:
             same = [c for c in found if _looks(c.instance) == looks]
         return [c.variables for c in same or found]
 
-    def own(self, instance: Any) -> Sequence[Mapping[str, Any]]:
+    def own(self, instance: object) -> Sequence[Mapping[str, object]]:
         """What the constructor of this very instance had; nothing if JAX has rebuilt it."""
         return [c.variables for c in self._alike(instance) if c.instance is instance]
 
-    def _alike(self, instance: Any) -> Sequence[Construction]:
+    def _alike(self, instance: object) -> Sequence[Construction]:
         if not self._by_type:
             # By the type at the end of construction: Equinox constructs an instance of a subclass first.
             for construction in self._all.values():
@@ -79,7 +79,7 @@ class Constructions:
         return self._by_type.get(type(instance), [])
 
 
-def _looks(instance: Any) -> object:
+def _looks(instance: object) -> object:
     """Structure and shapes of an instance's parts; instances of one look were given the same sizes."""
     import jax  # noqa: PLC0415 - a program that is watched decides itself when JAX is loaded
 

@@ -58,7 +58,7 @@ def _describe(value: Any, budget: list[int], hidden: Callable[[], tuple[str, ...
     return TreeValue(kind, type(value).__name__, tuple(keys), tuple(_describe(p, budget, hidden) for p in parts))
 
 
-def has_axes_of_its_own(value: Any, parts: list[Any]) -> bool:
+def has_axes_of_its_own(value: object, parts: list[Any]) -> bool:
     """Whether an object stands for an array whose axes are others than those of the arrays that it holds.
 
     An operator (of lineax, cola, ...) may hold the diagonal of a matrix; the axes of named arrays (of haliax, penzai,
@@ -81,7 +81,7 @@ def _is_shape(value: object) -> bool:
     return isinstance(value, tuple) and all(map(is_size, value))
 
 
-def _children(value: Any) -> tuple[str, Iterable[str], list[Any]] | None:
+def _children(value: object) -> tuple[str, Iterable[str], list[object]] | None:
     """The kind, keys and parts of a container one level down; None for a leaf."""
     if isinstance(value, tuple):
         fields = getattr(value, "_fields", None)

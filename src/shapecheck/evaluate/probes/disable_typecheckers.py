@@ -6,7 +6,6 @@ import contextlib
 import importlib
 import sys
 from types import ModuleType
-from typing import Any
 
 
 def stand_aside() -> None:
@@ -43,23 +42,24 @@ def _import_if_installed(name: str) -> ModuleType | None:
         return None
 
 
-def _identity(function: Any = None, *args: Any, **kwargs: Any) -> Any:
+def _identity(function: object = None, *args: object, **kwargs: object) -> object:
     """A decorator, with or without arguments, that changes nothing."""
     return function if callable(function) else lambda decorated: decorated
 
 
-def _install_no_hook(*args: Any, **kwargs: Any) -> None:
+def _install_no_hook(*args: object, **kwargs: object) -> None:
     """An import hook that hooks nothing."""
 
 
-def _replace(module: ModuleType, name: str, value: Any) -> None:
+def _replace(module: ModuleType, name: str, value: object) -> None:
+    """A monkeypatch for good: what decorates, or hooks in, while the user's modules are imported, does so no more."""
     setattr(module, name, value)
 
 
 class _NoHook(contextlib.AbstractContextManager[None]):
     """What jaxtyping's `install_import_hook` gives: to be left as a context manager, or by its method."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         pass
 
     def __exit__(self, *error: object) -> None:

@@ -7,10 +7,10 @@ import itertools
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import FrameType, GeneratorType
-from typing import Any
 
 import jax
 
+from shapecheck.evaluate.framework_protocol import packages
 from shapecheck.evaluate.probes.constructor_arguments import Construction
 from shapecheck.evaluate.probes.describe_value import describe, is_array, is_size
 from shapecheck.evaluate.probes.recorder import OpenCall, Recorder
@@ -85,7 +85,7 @@ class ModuleProbe:
         """Note that a function without sites ran."""
         self.recorder.touched.add((self.path, scope))
 
-    def value(self, opened: OpenCall | None, site: int, value: Any) -> Any:
+    def value(self, opened: OpenCall | None, site: int, value: object) -> object:
         """Observe an expression's value, and pass it on."""
         if opened is not None:
             if isinstance(value, GeneratorType) and value.gi_code.co_name == "<genexpr>":
@@ -98,7 +98,7 @@ class ModuleProbe:
             return self.recorder.listener.on_observation(opened, self.sites[site], value)
         return value
 
-    def observe_text(self, opened: OpenCall | None, site: int, value: Any) -> Any:
+    def observe_text(self, opened: OpenCall | None, site: int, value: object) -> object:
         """Observe what a print is about to make text of, and pass it on."""
         recorder = self.recorder
         if opened is not None and recorder.active and recorder.keeps:
@@ -109,7 +109,7 @@ class ModuleProbe:
                 return FormattedTracer(value)
         return value
 
-    def observe_return(self, opened: OpenCall | None, value: Any) -> Any:
+    def observe_return(self, opened: OpenCall | None, value: object) -> object:
         """Observe what a function returns, and pass it on."""
         if opened is not None:
             site = self.returns[opened.scope]
@@ -145,11 +145,11 @@ class ModuleProbe:
         opened.instead = result
         return True
 
-    def pass_value(self, value: Any, *probes: Any) -> Any:
+    def pass_value(self, value: object, *probes: object) -> object:
         """The value of an expression, behind which probes have done their work."""
         return value
 
-    def replacement(self, opened: OpenCall) -> Any:
+    def replacement(self, opened: OpenCall) -> object:
         """The value that a variable shall have in place of what was observed."""
         value, opened.instead = opened.instead, None
         return value
@@ -167,28 +167,28 @@ class ModuleProbe:
             construction = Construction(variables[owner], (self.path, scope), sizes)
             self.recorder.constructions.note(construction)
 
-    def fields(self, scope: int, outer: OpenCall | None) -> Callable[[Any], Any]:
+    def fields(self, scope: int, outer: OpenCall | None) -> Callable[[object], object]:
         """A class decorator that observes the fields of each instance when its construction ends."""
 
-        def decorate(cls: Any) -> Any:
+        def decorate(cls: object) -> object:
             if not isinstance(cls, type):
                 return cls
             name = "__new__" if issubclass(cls, tuple) else "__init__"
             original = getattr(cls, name)
 
             @functools.wraps(original)
-            def construct(first: Any, *args: Any, **kwargs: Any) -> Any:
+            def construct(first: object, *args: object, **kwargs: object) -> object:
                 result = original(first, *args, **kwargs)
                 self._fields(scope, outer, result if name == "__new__" else first, sys._getframe(1))
                 return result
 
-            setattr(cls, name, construct)
+            setattr(cls, name, construct)  # monkeypatch: subclasses, too, construct by it
             self._constants(scope, outer, cls, sys._getframe(1))
             return cls
 
         return decorate
 
-    def _fields(self, scope: int, outer: OpenCall | None, instance: Any, frame: FrameType) -> None:
+    def _fields(self, scope: int, outer: OpenCall | None, instance: object, frame: FrameType) -> None:
         if _is_rebuilt(frame):
             return
         opened = self._open(scope, outer)
@@ -223,7 +223,7 @@ class ModuleProbe:
             recorder.calls.append(opened)
         return opened
 
-    def _note(self, opened: OpenCall, site: Site, value: Any, frame: FrameType) -> None:
+    def _note(self, opened: OpenCall, site: Site, value: object, frame: FrameType) -> None:
         if not self.recorder.active:
             return
         names: tuple[NamedSize, ...] = ()
@@ -242,7 +242,7 @@ class ModuleProbe:
 
         return find_once
 
-    def _variables(self, frame: FrameType) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    def _variables(self, frame: FrameType) -> tuple[Mapping[str, object], Mapping[str, object]]:
         """The variables of a frame that claims may mean: its own, and those of the module."""
         if self.mentioned is None:
             return frame.f_locals, frame.f_globals
@@ -250,7 +250,7 @@ class ModuleProbe:
         return shared if frame.f_locals is frame.f_globals else frame.f_locals, shared
 
 
-def _members(instance: Any) -> dict[str, Any]:
+def _members(instance: object) -> dict[str, object]:
     try:
         return dict(vars(instance))
     except TypeError:  # namedtuples and slotted classes have no __dict__
@@ -265,7 +265,7 @@ def _is_rebuilt(frame: FrameType | None) -> bool:
         if top in ("jax", "jaxlib"):
             return True
         # Between the constructor and its caller stand our wrapper and the metaclass or generated code.
-        if module != __name__ and top not in ("equinox", "dataclasses", "flax", "chex"):
+        if module != __name__ and top not in ("dataclasses", "chex", *packages()):
             return False
         frame = frame.f_back
     return False

@@ -38,7 +38,7 @@ class OpenCall:
         self.complete = True  # nothing has ended it half-way
         self.hidden: tuple[str, ...] | None = None  # the axes of vmap that its values may have and do not show
         self.run = probe.recorder.run
-        self.instead: Any = None  # what the variable that is observed shall hold
+        self.instead: object = None  # what the variable that is observed shall hold
 
 
 @dataclass(frozen=True)
@@ -55,20 +55,20 @@ class Watch:
     def begin(self) -> None:
         """Forget what ran: another evaluation starts."""
 
-    def evaluate(self, function: Callable[..., Any], *args: Any) -> None:
+    def evaluate(self, function: Callable[..., object], *args: object) -> None:
         """Evaluate `function(*args)` abstractly."""
         import jax  # noqa: PLC0415 - a program that is watched decides itself when JAX is loaded
 
         jax.eval_shape(function, *args)
 
-    def know(self, name: str, model: Any) -> None:
+    def know(self, name: str, model: object) -> None:
         """What is called from outside may be a part of `model`, which is known as `name`."""
 
-    def method(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self, function: Callable[..., object]) -> Callable[..., object]:
         """`function`, whose first argument is a model, as a stage of its own."""
         return function
 
-    def function(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def function(self, function: Callable[..., object]) -> Callable[..., object]:
         """`function`, as a stage if nothing inside of it is one."""
         return function
 
@@ -91,7 +91,7 @@ class Listener:
     def on_enter(self, opened: OpenCall) -> None:
         """A call has begun, and its parameters were observed."""
 
-    def on_observation(self, opened: OpenCall, site: Site, value: Any) -> Any:
+    def on_observation(self, opened: OpenCall, site: Site, value: object) -> Any:
         """A value was observed, in the latest of the call's observations. The code goes on with what is returned."""
         return value
 

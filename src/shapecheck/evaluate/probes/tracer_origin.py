@@ -12,10 +12,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 from types import FrameType
-from typing import Any
 
 import jax
 
+from shapecheck.evaluate.framework_protocol import loaded_frameworks
 from shapecheck.evaluate.jax_internals import (
     begins_trace,
     holds_trace,
@@ -59,7 +59,7 @@ def traced_by(value: object, frame: FrameType) -> str:
     return ""
 
 
-def _tracers(value: object) -> Iterator[Any]:
+def _tracers(value: object) -> Iterator[object]:
     """The tracers that printing shows: `value`, or those in plain containers."""
     stack: list[object] = [value]
     for _ in range(_MOST):
@@ -115,7 +115,7 @@ def _is_jitted(frame: FrameType | None) -> bool:
     if frame is None:
         return False
     *owners, name = str(getattr(frame.f_code, "co_qualname", frame.f_code.co_name)).split(".")
-    value: Any = frame.f_globals.get([*owners, name][0])
+    value = frame.f_globals.get([*owners, name][0])
     for step in [*owners, name][1:]:
         value = inspect.getattr_static(value, step, None)
     jitted = False
@@ -123,6 +123,7 @@ def _is_jitted(frame: FrameType | None) -> bool:
         for inside in () if inspect.isfunction(value) else ("__func__", "func", "method"):
             value = inspect.getattr_static(value, inside, value)
         jitted = jitted or is_jit_wrapper(value, is_method=bool(owners))
+        jitted = jitted or any(each.is_jitted(value) for each in loaded_frameworks())
         if getattr(value, "__code__", None) is frame.f_code:
             return jitted
         value = getattr(value, "__wrapped__", None)

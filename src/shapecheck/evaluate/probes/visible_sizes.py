@@ -38,8 +38,8 @@ _CONFIGS = frozenset(
 
 def visible(
     names: Sequence[str],
-    variables: Mapping[str, Any],
-    module: Mapping[str, Any],
+    variables: Mapping[str, object],
+    module: Mapping[str, object],
     constructions: ConstructionRecord | None = None,
     parameters: Sequence[str] = (),
 ) -> tuple[NamedSize, ...]:
@@ -68,14 +68,14 @@ def visible(
     return tuple(result)
 
 
-def sizes_among(variables: Mapping[str, Any]) -> dict[str, Any]:
+def sizes_among(variables: Mapping[str, object]) -> dict[str, object]:
     """Those variables that a claim may mean: integers, and configs that may hold some."""
     return {
         name: value for name, value in variables.items() if is_size(value) or (_is_config(name) and not is_array(value))
     }
 
 
-def _sizes(name: str, candidates: Iterable[tuple[str, Any]]) -> Iterator[NamedSize]:
+def _sizes(name: str, candidates: Iterable[tuple[str, object]]) -> Iterator[NamedSize]:
     found = (NamedSize(name, str(value), source) for source, value in candidates if is_size(value))
     return (named for named in found if named.size != "0" and not named.size.startswith("-"))  # which no axis has
 
@@ -91,7 +91,7 @@ def _head(name: str) -> str:
     return found.group() if found is not None else ""
 
 
-def _own(name: str, space: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _own(name: str, space: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     """What the variables of one space say: `n`, `x.shape[0]`, `len(x)`."""
     if name.startswith("len("):
         yield from _lengths(_own(name[4:-1], space))
@@ -99,7 +99,7 @@ def _own(name: str, space: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         yield from _follow(name, space[head], name[len(head) :])
 
 
-def _attribute_values(name: str, variables: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _attribute_values(name: str, variables: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     """What `self` has under this name, and configs."""
     if name.startswith("len("):
         yield from _lengths(_attribute_values(name[4:-1], variables))
@@ -111,7 +111,7 @@ def _attribute_values(name: str, variables: Mapping[str, Any]) -> Iterator[tuple
             yield f"{source}.{name}", value
 
 
-def _of_records(name: str, variables: Mapping[str, Any], parameters: Sequence[str]) -> Iterator[tuple[str, Any]]:
+def _of_records(name: str, variables: Mapping[str, object], parameters: Sequence[str]) -> Iterator[tuple[str, object]]:
     """What the one record among the parameters has under this name: of two nobody can say which is meant."""
     if not name.isidentifier():
         return
@@ -123,13 +123,13 @@ def _of_records(name: str, variables: Mapping[str, Any], parameters: Sequence[st
         yield from sizes
 
 
-def _is_record(value: Any) -> bool:
+def _is_record(value: object) -> bool:
     """Whether a value only holds others, by name."""
     named = isinstance(value, tuple) and hasattr(type(value), "_fields")
     return (named or dataclasses.is_dataclass(value)) and not isinstance(value, type)
 
 
-def _holders(owner: Any, variables: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _holders(owner: object, variables: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     if owner is not None:
         yield "self", owner
         for key, value in _attributes(owner):
@@ -144,11 +144,11 @@ def _is_config(name: str) -> bool:
     return name.lstrip("_") in _CONFIGS or name.lstrip("_").endswith("config")
 
 
-def _attributes(owner: Any) -> list[tuple[str, Any]]:
+def _attributes(owner: object) -> list[tuple[str, object]]:
     return list(getattr(owner, "__dict__", {}).items())
 
 
-def _attribute(holder: Any, name: str) -> Any:
+def _attribute(holder: object, name: str) -> object:
     """Plain attributes and class constants only: no property of the user's runs."""
     if isinstance(holder, Mapping):
         return holder.get(name)
@@ -163,7 +163,7 @@ def _attribute(holder: Any, name: str) -> Any:
     return None
 
 
-def _follow(source: str, value: Any, rest: str) -> Iterator[tuple[str, Any]]:
+def _follow(source: str, value: object, rest: str) -> Iterator[tuple[str, object]]:
     """Walk `.attribute` and `[index]` steps; array data is never indexed."""
     position = 0
     while position < len(rest):
@@ -182,15 +182,15 @@ def _follow(source: str, value: Any, rest: str) -> Iterator[tuple[str, Any]]:
     yield source, value
 
 
-def _shape_or_attribute(value: Any, name: str) -> Any:
+def _shape_or_attribute(value: object, name: str) -> object:
     if is_array(value):
         return getattr(value, name)
     return _attribute(value, name)
 
 
-def _lengths(candidates: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+def _lengths(candidates: Iterable[tuple[str, object]]) -> Iterator[tuple[str, object]]:
     return ((f"len({source})", _length(value)) for source, value in candidates if hasattr(value, "__len__"))
 
 
-def _length(value: Any) -> Any:
+def _length(value: Any) -> object:
     return value.shape[0] if is_array(value) and value.shape else len(value)

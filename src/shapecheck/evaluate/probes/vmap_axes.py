@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from types import CodeType, FrameType
-from typing import Any, Literal
+from typing import Literal
 
 from shapecheck.evaluate.jax_internals import begins_trace, mapped_axis, mapped_size, nested_tracers, transform_in
 from shapecheck.evaluate.probes.jax_frames import evaluates
@@ -12,7 +12,7 @@ from shapecheck.evaluate.probes.jax_frames import evaluates
 Role = Literal["maps", "traces", "evaluates", ""]
 
 
-def mapped_axes(value: Any) -> tuple[str, ...]:
+def mapped_axes(value: object) -> tuple[str, ...]:
     """Sizes of the axes that `vmap` took away from `value`, outermost first."""
     sizes: list[str] = []
     for tracer, inner in nested_tracers(value):
@@ -49,7 +49,7 @@ class VmapFrames:
             frame = frame.f_back
 
 
-def _axis_size(frame: FrameType) -> Any:
+def _axis_size(frame: FrameType) -> object:
     transform = transform_in(frame)
     return None if transform is None else mapped_size(frame, transform)
 

@@ -30,7 +30,7 @@ def _main() -> None:
     if sys.version_info < (3, 10):
         version = "%d.%d" % sys.version_info[:2]
         text = "it is Python %s, and the models must run on Python 3.10 or newer" % version
-        sys.stdout.write(json.dumps({"!": "", "v": {"event": "refused", "reason": text}}) + "\n")
+        sys.stdout.write(json.dumps({"!": "StartRefusal", "v": [text]}) + "\n")
         return
     _package(os.path.dirname(os.path.dirname(here)))
     if sys.argv[1:]:

@@ -9,12 +9,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from shapecheck.evaluate import framework_protocol
 from shapecheck.evaluate.compare import comparison_inputs
 from shapecheck.evaluate.compare.array_store import ArrayStore
 from shapecheck.evaluate.compare.collect_stages import StageCollector, TooLargeError
 from shapecheck.evaluate.compare.rename_stages import RenameError
 from shapecheck.evaluate.compare.stage_difference import CollectedRuns, compare_runs
-from shapecheck.evaluate.frameworks import ALL, named_scopes
 from shapecheck.evaluate.inputs import abstract_call
 from shapecheck.evaluate.inputs.attempts import under
 from shapecheck.evaluate.inputs.call_builder import CallBuilder
@@ -34,10 +34,10 @@ from shapecheck.evaluate.probes.recorder import Recorder, Watch
 from shapecheck.evaluate.session.resolve_target import target
 from shapecheck.evaluate.session.target_calls import call_spec
 from shapecheck.evaluate.session.target_errors import describe_refusal
-from shapecheck.evaluate.stages import stage_records
+from shapecheck.evaluate.stages import named_scopes, stage_records
 from shapecheck.evaluate.stages.stage_recorder import StageRecorder
-from shapecheck.model import ComparedRuns, StageRun, Tolerance
-from shapecheck.worker.rpc import ConfiguredExample, EntryPlan
+from shapecheck.model import StageRun, Tolerance
+from shapecheck.worker.rpc import CollectedModel, ComparisonResult, ConfiguredExample, EntryPlan, WorkerSettings
 
 _USERS = (CannotSynthesiseError, UnknownSizeError, ExampleError)
 BuildCall = Callable[[CallBuilder], CallSpec]
@@ -50,8 +50,8 @@ class ComparisonSession:
         self,
         importer: PlanImporter,
         recorder: Recorder,
-        settings: Mapping[str, Any],
-        described: Callable[[Any], Descriptions],
+        settings: WorkerSettings,
+        described: Callable[[object], Descriptions],
         subclasses: Callable[[type], Sequence[type]],
     ) -> None:
         self._importer, self._recorder, self._settings = importer, recorder, settings
@@ -59,8 +59,8 @@ class ComparisonSession:
         self._made = InventedSizes()
 
     def collect(
-        self, given: ConfiguredExample, seconds: float, *, batch: str, file: str, other: str, seed: int
-    ) -> dict[str, Any]:
+        self, *, given: ConfiguredExample, seconds: float, batch: str, file: str, other: str, seed: int
+    ) -> CollectedModel:
         """Run what `given` calls, and keep what its stages give in `file`.
 
         Inputs may be those in the file `batch`, if there is one, or be kept in the `other` file.
@@ -91,22 +91,22 @@ class ComparisonSession:
 
             trial, axes = self._trial(build_call, given.call, seconds)
             made = self._run_with_values(build_call, trial, axes, watch, seed)
-            return {
-                "ran": collecting.runs(),
-                "inputs": comparison_inputs.passed_on(watch.given, keeping),
-                "made": dict(made.chosen),
-                "invented": _describe_arguments(watch.invented_arguments()),
-                "given": _describe_arguments(watch.given.items(), made=False),
-                "own": given.borrowed_invented and not watch.was_given(given.borrowed),
-            }
+            return CollectedModel(
+                runs=collecting.runs(),
+                inputs=comparison_inputs.passed_on(watch.given, keeping),
+                made=dict(made.chosen),
+                invented=_describe_arguments(watch.invented_arguments()),
+                given=_describe_arguments(watch.given.items(), made=False),
+                own=given.borrowed_invented and not watch.was_given(given.borrowed),
+            )
         except (*_USERS, TooLargeError) as error:
-            return {
-                **describe_refusal(error, called, owner),
-                "made": dict(self._made.chosen),
-                "places": dict(self._made.places),
-                "invented": _describe_arguments(watch.invented_arguments()),
-                "given": _describe_arguments(watch.given.items(), made=False),
-            }
+            return CollectedModel(
+                refusal=describe_refusal(error, called, owner),
+                made=dict(self._made.chosen),
+                places=dict(self._made.places),
+                invented=_describe_arguments(watch.invented_arguments()),
+                given=_describe_arguments(watch.given.items(), made=False),
+            )
         finally:
             keeping.close()
             self._recorder.watch = Watch()
@@ -119,19 +119,20 @@ class ComparisonSession:
         files: tuple[str, str],
         rules: Mapping[str, str],
         tolerance: Tolerance,
-    ) -> ComparedRuns | dict[str, str]:
+    ) -> ComparisonResult:
         """Compare the runs of two models, whose arrays are in `files`."""
         try:
-            return compare_runs(CollectedRuns(a, files[0]), CollectedRuns(b, files[1]), rules, tolerance)
+            found = compare_runs(CollectedRuns(a, files[0]), CollectedRuns(b, files[1]), rules, tolerance)
         except RenameError as error:
-            return {"error": f"--map {error}"}
+            return ComparisonResult(error=f"--map {error}")
+        return ComparisonResult(found=found)
 
     def _run_with_values(
         self, making: BuildCall, trial: Trial | None, axes: Sequence[str], watch: _InputRecorder, seed: int
     ) -> InventedSizes:
         """Run it with values, and tell which integers were made up. Raises ExampleError for what the code raises."""
 
-        def build(deferred: LazyCall) -> Any:
+        def build(deferred: LazyCall) -> object:
             structs, rebuild = abstract_call.split_arrays(deferred)
             return force(rebuild(comparison_inputs.random(structs, seed)))
 
@@ -163,9 +164,9 @@ class ComparisonSession:
         except _USERS:
             return None, ()  # with values it may be otherwise; and else that is reported
 
-    def _call_builder(self, build: Callable[[LazyCall], Any] | None = None) -> CallBuilder:
-        self._made = made = InventedSizes(**self._settings.get("made", {}))
-        sizes = self._settings.get("sizes", {})
+    def _call_builder(self, build: Callable[[LazyCall], object] | None = None) -> CallBuilder:
+        self._made = made = InventedSizes(self._settings.made.get("integers", {}), self._settings.made.get("dims", {}))
+        sizes = self._settings.sizes
         models = Models(self._recorder, sizes, self._described, self._subclasses, made, DEFAULTS_FIRST, build)
         return CallBuilder(self._recorder, models)
 
@@ -176,8 +177,8 @@ class ComparisonSession:
         return f"{type(error).__name__}: {failure.message}{at}{remedy}"
 
 
-def _describe_arguments(arguments: Iterable[tuple[str, Any]], *, made: bool = True) -> list[str]:
-    return list(
+def _describe_arguments(arguments: Iterable[tuple[str, object]], *, made: bool = True) -> tuple[str, ...]:
+    return tuple(
         filter(None, (comparison_inputs.describe_argument(name, value, made=made) for name, value in arguments))
     )
 
@@ -186,12 +187,12 @@ class _InputRecorder(StageRecorder):
     """Watches a model that computes. What is abstract in its arguments becomes random numbers."""
 
     def __init__(self, show: Callable[[str], str], collecting: StageCollector, seed: int) -> None:
-        super().__init__(ALL, show, runner=collecting.run_stage)
+        super().__init__((framework_protocol.record_stages,), show, runner=collecting.run_stage)
         self._collecting, self._seed = collecting, seed
         self._made: set[int] = set()
-        self.given: dict[str, Any] = {}  # what it was called with
+        self.given: dict[str, object] = {}  # what it was called with
 
-    def invented_arguments(self) -> list[tuple[str, Any]]:
+    def invented_arguments(self) -> list[tuple[str, object]]:
         """The arguments that were made up."""
         return [
             (name, value)
@@ -199,34 +200,34 @@ class _InputRecorder(StageRecorder):
             if any(id(leaf) in self._made for leaf in jax.tree_util.tree_leaves(value))
         ]
 
-    def know(self, name: str, model: Any) -> None:
+    def know(self, name: str, model: object) -> None:
         """What is called from outside begins now."""
         if self.top() is None:
             self._collecting.begin()
         super().know(name, model)
 
-    def was_given(self, arguments: Mapping[str, Any]) -> bool:
+    def was_given(self, arguments: Mapping[str, object]) -> bool:
         """Whether one of these arrays is among the arguments."""
         known = set(map(id, jax.tree_util.tree_leaves(arguments)))
         return any(id(leaf) in known for leaf in jax.tree_util.tree_leaves(self.given))
 
-    def evaluate(self, function: Callable[..., Any], *args: Any) -> None:
+    def evaluate(self, function: Callable[..., object], *args: Any) -> None:
         """Call a function with numbers for its abstract arrays."""
         (structs,) = args
         values = comparison_inputs.random(structs, self._seed)
         self._made = set(map(id, values))
         function(values)
 
-    def method(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self, function: Callable[..., object]) -> Callable[..., object]:
         """As it is called, with what it is given in mind."""
         return self._wrap_call(super().method(function), function, 1)
 
-    def function(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def function(self, function: Callable[..., object]) -> Callable[..., object]:
         """As it is called, with what it is given in mind."""
         return self._wrap_call(super().function(function), function, 0)
 
-    def _wrap_call(self, called: Callable[..., Any], function: Any, own: int) -> Callable[..., Any]:
-        def call_and_note(*args: Any, **kwargs: Any) -> Any:
+    def _wrap_call(self, called: Callable[..., object], function: Any, own: int) -> Callable[..., object]:
+        def call_and_note(*args: object, **kwargs: object) -> object:
             self.given = dict(list(stage_records.arguments(function, args, kwargs))[own:])
             return jax.block_until_ready(called(*args, **kwargs))
 

@@ -23,8 +23,10 @@ def fork_workers(number: int) -> bool:
 
     True in each of the workers, whose pipes and working directory are then as asked; False in the end.
     """
+    from shapecheck.evaluate.framework_protocol import all_frameworks  # noqa: PLC0415
     from shapecheck.evaluate.session import worker_session  # noqa: F401, PLC0415 - and with it JAX, once for all
 
+    all_frameworks()  # what we know of them, so that no worker has to read it
     with socket.socket(fileno=number) as parent:
         parent.set_inheritable(False)
         wake, ended = _alarm()

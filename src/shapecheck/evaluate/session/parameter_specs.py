@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any
 
 from shapecheck.evaluate.inputs import entries
 from shapecheck.evaluate.inputs.signature_facts import Descriptions
@@ -21,7 +20,7 @@ class ParameterSpecs:
     def __init__(self, importer: PlanImporter, recorder: Recorder, plans: Mapping[str, ModulePlan]) -> None:
         self._importer, self._recorder, self._plans = importer, recorder, plans
 
-    def __call__(self, what: Any) -> Descriptions:
+    def __call__(self, what: object) -> Descriptions:
         """The descriptions of a function's parameters, or of those of a class that its fields name."""
         found = self._of_class(what) if isinstance(what, type) else self.scope_of(what)
         if found is None:
@@ -38,7 +37,7 @@ class ParameterSpecs:
                 result[description.parameter] = replace(first, others=(*first.others, description.spec))
         return result
 
-    def ranks(self, what: Any) -> Mapping[str, int]:
+    def ranks(self, what: object) -> Mapping[str, int]:
         """The numbers of axes that docstrings give the parameters of a function, or of a class's constructor."""
         found = self.scope_of(inspect.getattr_static(what, "__init__") if isinstance(what, type) else what)
         if found is None:
@@ -46,7 +45,7 @@ class ParameterSpecs:
         path, scope = found
         return {each.parameter: each.axes for each in self._plans[path].ranks if each.scope == scope}
 
-    def claimed_names(self, function: Any) -> tuple[frozenset[str], ...]:
+    def claimed_names(self, function: object) -> tuple[frozenset[str], ...]:
         """The names that each claim uses of a function, of those inside of it, and of its class."""
         found = self.scope_of(function)
         if found is None:
@@ -61,7 +60,7 @@ class ParameterSpecs:
             inside.add(parent)
         return tuple(frozenset(names) for index, names in plan.names if index in inside)
 
-    def scope_of(self, function: Any) -> FunctionKey | None:
+    def scope_of(self, function: object) -> FunctionKey | None:
         """The path and the planned scope that a function object comes from."""
         inner = entries.unwrap(function)
         inner = getattr(inner, "__func__", inner)
@@ -84,7 +83,7 @@ class ParameterSpecs:
         return None
 
 
-def _annotation_names(function: Any) -> Collection[str]:
+def _annotation_names(function: object) -> Collection[str]:
     """The names of the parameters that have an annotation."""
     try:
         parameters = inspect.signature(function).parameters.values()

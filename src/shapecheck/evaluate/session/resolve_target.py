@@ -6,7 +6,6 @@ import importlib
 import inspect
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
 
 from shapecheck.evaluate.inputs.entries import nearest
 from shapecheck.evaluate.inputs.failure_reasons import describe_error, is_own
@@ -19,7 +18,7 @@ class NameGoneError(ExampleError):
     """The module is there, and has no such name."""
 
 
-def resolve_target(call: str, importer: PlanImporter, *, installed: bool = False) -> Any:
+def resolve_target(call: str, importer: PlanImporter, *, installed: bool = False) -> object:
     """Import the module and look the name up; with `installed`, of other modules than the planned ones too.
 
     Raises ExampleError for what is not there, with the nearest name that is: NameGoneError if only the name is missing.
@@ -34,7 +33,7 @@ def resolve_target(call: str, importer: PlanImporter, *, installed: bool = False
     else:
         near = nearest(where, [p.name for p in importer.plans.values()]) or ' (the form is "pkg.mod:name")'
         raise ExampleError(f"no checked file is the module {where!r}{near}")
-    value: Any = module
+    value: object = module
     for part in name.split("."):
         value = getattr(value, part, None)
         if value is None:
@@ -43,7 +42,7 @@ def resolve_target(call: str, importer: PlanImporter, *, installed: bool = False
     return value
 
 
-def target(call: str, importer: PlanImporter) -> tuple[Any, Any]:
+def target(call: str, importer: PlanImporter) -> tuple[object, object]:
     """What a target names, which may lie in an installed module, and of a method its class.
 
     Of a method of what a function makes it is the function, and the method's name. Else the second is None.

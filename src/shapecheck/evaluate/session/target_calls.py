@@ -10,10 +10,10 @@ from typing import Any
 
 import jax
 
-from shapecheck.evaluate.frameworks.multi_transform import wrap_init
+from shapecheck.evaluate.framework_protocol import framework_of, loaded_frameworks, model_classes
 from shapecheck.evaluate.inputs.abstract_call import build
 from shapecheck.evaluate.inputs.call_builder import CallBuilder
-from shapecheck.evaluate.inputs.entries import is_model, model_classes, nnx_class
+from shapecheck.evaluate.inputs.entries import is_model
 from shapecheck.evaluate.inputs.failure_reasons import describe_error, is_own, kind_of
 from shapecheck.evaluate.inputs.nested_arguments import heads
 from shapecheck.evaluate.inputs.runtime_annotations import array_type, is_config
@@ -52,7 +52,8 @@ def call_spec(builder: CallBuilder, target: Any, given: ConfiguredExample, owner
     if is_model(target) or is_model(holder):
         model, method = (target, own or "__call__") if is_model(target) else (holder, target.__func__.__name__)
         _require_method(type(model), method, given.call)
-        changes = isinstance(model, nnx_class() or ()) and not builder.models.has_values
+        framework = framework_of(model)
+        changes = framework is not None and framework.is_mutable and not builder.models.has_values
         model = _abstract(model) if changes else model
         return (
             builder.of_example(replace(given, method=method), model)
@@ -98,14 +99,14 @@ def call_spec(builder: CallBuilder, target: Any, given: ConfiguredExample, owner
     return builder.of_example(given, target) if has_arguments else builder.function(target)
 
 
-def _is_factory_result(value: Any) -> bool:
+def _is_factory_result(value: object) -> bool:
     """Whether a factory returns it: a model, a function, or one of them with what it takes."""
     if isinstance(value, tuple) and not is_pair(value):
         return bool(value) and (is_model(value[0]) or is_pair(value[0]) or _is_call(value))
     return is_model(value) or is_pair(value) or (callable(value) and not isinstance(value, type))
 
 
-def _is_call(made: tuple[Any, ...]) -> bool:
+def _is_call(made: tuple[object, ...]) -> bool:
     """Whether it is a function, or a model's method, with what it takes, as examples return them."""
     function, *args = made
     if not callable(function) or isinstance(function, type) or all(map(callable, args)):
@@ -117,7 +118,7 @@ def _is_call(made: tuple[Any, ...]) -> bool:
     return True
 
 
-def _is_plain(function: Any) -> bool:
+def _is_plain(function: object) -> bool:
     """Whether it is a function, no method of a model: called as it is."""
     return not (is_model(function) or is_pair(function) or is_model(getattr(function, "__self__", None)))
 
@@ -132,12 +133,12 @@ def _require_method(cls: type, method: str, call: str) -> None:
         raise ExampleError(f"{call} is no model: {cls.__qualname__} is a class of settings")
 
 
-def as_shape(value: Any) -> Any:
+def as_shape(value: Any) -> object:
     """A jaxtyping type as a shape, an array as an abstract one; other values pass as they are."""
     return jax.ShapeDtypeStruct(value.shape, value.dtype) if is_array(value) else as_placeholder(value)
 
 
-def as_placeholder(value: Any) -> Any:
+def as_placeholder(value: object) -> object:
     """A jaxtyping type as a shape; other values pass as they are."""
     array = array_type(value)
     if array is None:
@@ -152,7 +153,7 @@ def as_placeholder(value: Any) -> Any:
 def with_batches(given: ConfiguredExample) -> ConfiguredExample:
     """Arguments `@file` become the shapes in these files."""
 
-    def read_batch(value: Any) -> Any:
+    def read_batch(value: object) -> object:
         return batch(value[1:]) if isinstance(value, str) and value.startswith("@") else value
 
     return replace(
@@ -160,17 +161,17 @@ def with_batches(given: ConfiguredExample) -> ConfiguredExample:
     )
 
 
-def _abstract(model: Any) -> Any:
+def _abstract(model: object) -> object:
     """A model with shapes in place of its arrays: it may change itself when it is called."""
     return jax.tree_util.tree_map(lambda a: jax.ShapeDtypeStruct(a.shape, a.dtype) if is_array(a) else a, model)
 
 
-def is_pair(target: Any) -> bool:
-    """Whether it is what `haiku.transform` and its kin make: `init` and `apply`, functions or several, in a tuple."""
+def is_pair(target: object) -> bool:
+    """Whether it is what transforms a function: `init` and `apply`, functions or several, in a tuple."""
     return isinstance(target, tuple) and getattr(target, "_fields", ()) == ("init", "apply")
 
 
-def _wrap_apply(pair: Any, init: Any, recorder: Recorder) -> Callable[..., Any]:
+def _wrap_apply(pair: Any, init: object, recorder: Recorder) -> Callable[..., object]:
     """The transformed function itself: its parameters, and its state if it has one, are made for it.
 
     Source: https://dm-haiku.readthedocs.io/en/latest/api.html#transformed
@@ -178,11 +179,13 @@ def _wrap_apply(pair: Any, init: Any, recorder: Recorder) -> Callable[..., Any]:
     if init:
         raise ExampleError("init is for classes and factories, not for transformed functions")
     if not callable(pair.apply):
-        return wrap_init(pair, recorder.watch)
+        runs = (each.run_template(pair, recorder.watch) for each in loaded_frameworks())
+        if (run := next(filter(None, runs), None)) is not None:
+            return run
     takes = list(inspect.signature(pair.apply).parameters)
     has_state, has_key = takes[:2] == ["params", "state"], "rng" in takes
 
-    def init_and_apply(*args: Any, **kwargs: Any) -> Any:
+    def init_and_apply(*args: object, **kwargs: object) -> object:
         key = jax.random.PRNGKey(0)
         made = pair.init(key, *args, **kwargs)
         given = made if has_state else (made,)
@@ -191,7 +194,7 @@ def _wrap_apply(pair: Any, init: Any, recorder: Recorder) -> Callable[..., Any]:
     return init_and_apply
 
 
-def _factory_result(builder: CallBuilder, function: Any, given: ConfiguredExample) -> Any:
+def _factory_result(builder: CallBuilder, function: object, given: ConfiguredExample) -> object:
     """What a factory makes, abstractly; None if it is none, or does not run with made-up arguments.
 
     Raises ExampleError if it fails though it needs none.

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
 
 from shapecheck.evaluate.inputs import name_hints
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
+from shapecheck.worker.rpc import TargetRefusal
 
 
-def describe_refusal(error: BaseException, called: Any, owner: Any) -> dict[str, Any]:
+def describe_refusal(error: BaseException, called: object, owner: object) -> TargetRefusal:
     """The error in words; of which parameters nothing is known, with examples, and whose they are.
 
     They are a constructor's, or else of `called`, which may be a factory if it stands in no class `owner`.
     """
     lacks = error if isinstance(error, CannotSynthesiseError) else error.__cause__
     known = lacks if isinstance(lacks, CannotSynthesiseError) else CannotSynthesiseError("")
-    return {
-        "error": str(error),
-        "missing": {name: name_hints.example(name) for name in known.parameters},
-        "constructing": known.constructing,
-        "factory": inspect.isfunction(called) and not isinstance(owner, type),
-    }
+    return TargetRefusal(
+        error=str(error),
+        missing={name: name_hints.example(name) for name in known.parameters},
+        constructing=known.constructing,
+        factory=inspect.isfunction(called) and not isinstance(owner, type),
+    )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
-from shapecheck.evaluate.frameworks import ALL, named_scopes
+from shapecheck.evaluate import framework_protocol
 from shapecheck.evaluate.inputs.call_builder import CallBuilder
 from shapecheck.evaluate.inputs.construct_models import Models
 from shapecheck.evaluate.inputs.made_integers import DEFAULTS_FIRST
@@ -20,9 +19,9 @@ from shapecheck.evaluate.probes.recorder import Recorder, Watch
 from shapecheck.evaluate.session.resolve_target import NameGoneError, target
 from shapecheck.evaluate.session.target_calls import call_spec, with_batches
 from shapecheck.evaluate.session.target_errors import describe_refusal
+from shapecheck.evaluate.stages import named_scopes
 from shapecheck.evaluate.stages.stage_recorder import StageRecorder
-from shapecheck.model import Evaluation
-from shapecheck.worker.rpc import ConfiguredExample, EntryPlan
+from shapecheck.worker.rpc import ConfiguredExample, EntryPlan, InventedIntegers, TemplateResults, WorkerSettings
 
 
 class TemplateSession:
@@ -32,20 +31,18 @@ class TemplateSession:
         self,
         importer: PlanImporter,
         recorder: Recorder,
-        settings: Mapping[str, Any],
-        described: Callable[[Any], Descriptions],
+        settings: WorkerSettings,
+        described: Callable[[object], Descriptions],
         subclasses: Callable[[type], Sequence[type]],
     ) -> None:
         self._importer, self._recorder = importer, recorder
-        self._made = InventedSizes(**settings.get("made", {}), own=set())
-        sizes = settings.get("sizes", {})
+        self._made = InventedSizes(settings.made.get("integers", {}), settings.made.get("dims", {}), own=set())
+        sizes = settings.sizes
         models = Models(recorder, sizes, described, subclasses, self._made, DEFAULTS_FIRST)
         self._builder = CallBuilder(recorder, models)
-        self._stages = StageRecorder(ALL, importer.shown_path)
+        self._stages = StageRecorder((framework_protocol.record_stages,), importer.shown_path)
 
-    def evaluate(
-        self, given: ConfiguredExample, seconds: float, *, flops: bool
-    ) -> tuple[Evaluation, ...] | dict[str, Any]:
+    def evaluate(self, *, given: ConfiguredExample, seconds: float, flops: bool = False) -> TemplateResults:
         """Evaluate what `given` calls, with its stages; the answer is an error that the user can mend.
 
         It tells of which parameters nothing is known, with examples, and whether they are a constructor's, or maybe a
@@ -69,15 +66,13 @@ class TemplateSession:
             counted = tuple(each for each in found if all(type(stage.params) is int for stage in each.stages))
             if found and not counted:
                 raise ExampleError(f"{given.call}: its parameters depend on sizes that are open; give them as numbers")
-            return counted
+            return TemplateResults(runs=counted)
         except (CannotSynthesiseError, UnknownSizeError, ExampleError) as error:
-            return {
-                **describe_refusal(error, called, owner),
-                **({"gone": True} if isinstance(error, NameGoneError) else {}),
-            }
+            refusal = describe_refusal(error, called, owner)
+            return TemplateResults(refusal=replace(refusal, gone=isinstance(error, NameGoneError)))
         finally:
             self._recorder.watch = Watch()
 
-    def invented_integers(self) -> tuple[dict[str, int], dict[str, str]]:
+    def invented_integers(self) -> InventedIntegers:
         """The integers that were made up, and where constructors take them."""
-        return dict(self._made.chosen), dict(self._made.places)
+        return InventedIntegers(integers=dict(self._made.chosen), places=dict(self._made.places))

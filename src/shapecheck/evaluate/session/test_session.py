@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import jax
 
-from shapecheck.evaluate.global_state import CONFIGURATIONS, write
+from shapecheck.evaluate.global_state import configuration_kinds, write
 from shapecheck.evaluate.inputs.failure_reasons import is_own, kind_of
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.recorder import Recorder
@@ -18,7 +18,7 @@ from shapecheck.evaluate.probes.tolerate_concrete import BUG, Steps
 from shapecheck.evaluate.suites.generalise import Generaliser
 from shapecheck.evaluate.suites.read_only_disk import read_only
 from shapecheck.evaluate.suites.scratch_folder import playground
-from shapecheck.worker.rpc import TestFiles, TestLimits, TestPlan, TestResult
+from shapecheck.worker.rpc import CollectedTests, ImportEffects, TestFiles, TestLimits, TestPlan, TestResult
 
 if TYPE_CHECKING:
     import pytest
@@ -48,14 +48,14 @@ class TestSession:
         scratch: str,
         limits: TestLimits,
         part: TestFiles | None,
-        serve: Callable[[Mapping[str, Any]], None],
-    ) -> dict[str, Any]:
+        serve: Callable[[CollectedTests], None],
+    ) -> CollectedTests:
         """Collect (only a part), and `serve` from inside pytest's run; else the answer is an error."""
         try:
             from shapecheck.evaluate.suites import collect_tests, jax_settings  # noqa: PLC0415
             from shapecheck.evaluate.suites.run_test import TestRunner  # noqa: PLC0415
         except ImportError as error:
-            return {"error": f"pytest cannot be imported: {error}"}
+            return CollectedTests(error=f"pytest cannot be imported: {error}")
         self.runner = TestRunner(self.recorder, self.steps, limits.test, self.importer.global_state)
         self._activate(tests)
         home = os.getcwd()
@@ -73,8 +73,14 @@ class TestSession:
             self.importer.ran |= {each for each in self.recorder.touched if each[1]}  # in hooks of conftest files
             jax_settings.put_back(part.settings if part is not None else {})
             left = jax_settings.changed_settings(before)
-            found = {"tests": tuple(self.plans.values()), "problems": tuple(problems)}
-            serve({**found, "settings": left, "ran": self.import_functions(), "whole": whole})
+            serve(
+                CollectedTests(
+                    tests=tuple(self.plans.values()),
+                    problems=tuple(problems),
+                    whole=whole,
+                    effects=ImportEffects(ran=self.import_functions(), settings=left),
+                )
+            )
 
         try:
             only = None if part is None else part.files
@@ -82,17 +88,17 @@ class TestSession:
                 tests, scratch, limits, only, self.importer.global_state, ready, self._note_bug
             )
         except collect_tests.CollectionError as error:
-            return {"error": str(error)}
+            return CollectedTests(error=str(error))
         finally:
             os.chdir(home)
-        return {"tests": (), "problems": tuple(collected.problems), "whole": collected.whole}
+        return CollectedTests(problems=tuple(collected.problems), whole=collected.whole)
 
     def import_functions(self) -> tuple[tuple[str, str], ...]:
         """The functions that ran on import, by path and name."""
         scopes = {plan.path: plan.scopes for plan in self.importer.plans.values()}
         return tuple(sorted({(path, scopes[path][scope].qualname) for path, scope in self.importer.ran}))
 
-    def run_test(self, key: str) -> TestResult:
+    def run_test(self, *, key: str) -> TestResult:
         """Run one collected test, in a folder where it can leave what it likes."""
         plan = self.plans.get(key)
         if plan is None:
@@ -121,7 +127,7 @@ class TestSession:
         calls = self.generaliser.calls()
         stepped = self.steps.count
         # What was called is evaluated again as the test would call it: in its precision, say.
-        write(self.runner.changed, CONFIGURATIONS)
+        write(self.runner.changed, configuration_kinds())
         again = self.generaliser.evaluate()
         touched |= self.recorder.touched
         return TestResult(

@@ -7,56 +7,82 @@ import queue
 import sys
 import threading
 import traceback
-from collections.abc import Iterator, Mapping
-from typing import Any, BinaryIO
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, BinaryIO
 
 from shapecheck.evaluate.limits import TimeLimitError, time_limit
 from shapecheck.evaluate.session.standard_streams import keep_pipes
-from shapecheck.worker.rpc import dump, load
+from shapecheck.worker.rpc import (
+    Answer,
+    Bug,
+    Request,
+    Send,
+    Serve,
+    StartRefusal,
+    Startup,
+    TimedOut,
+    TimedRequest,
+    WorkerMessage,
+    dump,
+    load,
+)
+
+if TYPE_CHECKING:
+    from shapecheck.evaluate.session.worker_session import WorkerSession
 
 
 def main() -> None:
     """Serve the parent until it closes the pipe."""
     replies, commands = keep_pipes()
-    inbox: queue.Queue[Any] = queue.Queue()
+    inbox: queue.Queue[object] = queue.Queue()
     threading.Thread(target=_listen, args=(commands, inbox), daemon=True).start()
-    plan = inbox.get()
+    opening = inbox.get()
 
-    def send(message: Mapping[str, Any]) -> None:
+    def send(message: WorkerMessage) -> None:
         replies.write(dump(message).encode() + b"\n")
         replies.flush()
 
-    def serve(end: str = "") -> None:
-        """Answer commands, until the one that is named `end`."""
-        while (command := inbox.get())["op"] != end:
+    def serve(end: type[Request] | None = None) -> None:
+        """Answer calls, until one whose request is of the class `end`."""
+        while True:
+            call = inbox.get()
             try:
-                send({"result": _answer(session, command)})
+                if not isinstance(call, TimedRequest):
+                    raise TypeError(f"the parent sent {call!r}, which is no call")
+                if end is not None and isinstance(call.request, end):
+                    return
+                send(Answer(reply=_guarded_reply(session, call)))
             except Exception:
                 end_with_bug()
 
     def end_with_bug() -> None:
-        send({"event": "bug", "text": _traceback(), "ends": True})  # the parent shows it, and starts another worker
-        os._exit(1)
+        try:
+            send(Bug(text=_traceback(), ends=True))  # the parent shows it, and starts another worker
+        finally:
+            os._exit(1)
 
     try:
-        _limit_memory(plan["settings"].get("memory", 0))
-        session = _start(plan, send, serve)
-        if session is None:
+        if not isinstance(opening, Startup):
+            raise TypeError(f"the parent began with {opening!r}")
+        _limit_memory(opening.settings.memory)
+        found = _start(opening, send, serve)
+        if isinstance(found, StartRefusal):
+            send(found)
             return
-        send({"event": "hello", **session.versions()})
+        session = found
+        send(session.ready())
     except Exception:
         end_with_bug()
     serve()
 
 
-def _answer(session: Any, command: dict[str, Any]) -> Any:
-    """The answer to a command; does not return if user code has broken what we stand on."""
+def _guarded_reply(session: WorkerSession, call: TimedRequest) -> object:
+    """The reply to a call; does not return if user code has broken what we stand on."""
     before = session.damage.values()
     try:
-        answer = _serve(session, command)
+        return _reply_to(session, call)
     finally:
         session.damage.verify(before)
-    return answer
 
 
 def _traceback() -> str:
@@ -66,53 +92,49 @@ def _traceback() -> str:
         return f"{type(error).__name__} while the traceback was written\n"
 
 
-def _serve(session: Any, command: dict[str, Any]) -> Any:
-    operation = command.pop("op")
-    limit = command.pop("limit")
+def _reply_to(session: WorkerSession, call: TimedRequest) -> object:
     try:
-        with time_limit(limit):
-            return getattr(session, operation)(**command)
+        with time_limit(call.limit):
+            return session.answer(call.request)
     except TimeLimitError:
         touched = tuple(sorted(session.recorder.touched))
-        return {"error": f"took longer than {limit:g} s (--timeout)", "kind": "timeout", "touched": touched}
+        return TimedOut(reason=f"took longer than {call.limit:g} s (--timeout)", touched=touched)
 
 
-def _start(plan: Mapping[str, Any], send: Any, serve: Any) -> Any:
+def _start(opening: Startup, send: Send, serve: Serve) -> WorkerSession | StartRefusal:
     """Import JAX (through the hook, in case JAX's friends are what is checked) and open the session."""
     try:
         import jax  # noqa: F401
     except ImportError as error:
-        send({"event": "refused", "reason": f"JAX cannot be imported there ({error})"})
-        return None
+        return StartRefusal(reason=f"JAX cannot be imported there ({error})")
     try:
         from jax import export  # noqa: F401
     except ImportError as error:
         # JAX 0.5.0 needs absl for this, and does not say so in its requirements.
         hint = f"jax.export cannot be imported there ({error}); `pip install absl-py` may be what it lacks"
-        send({"event": "refused", "reason": hint})
-        return None
+        return StartRefusal(reason=hint)
     from shapecheck.evaluate.session.worker_session import TooOldError, WorkerSession
 
     try:
-        return WorkerSession(plan["plans"], plan["settings"], plan["culprits"], send, serve)
+        return WorkerSession(opening, send, serve)
     except TooOldError as error:
-        send({"event": "refused", "reason": str(error)})
-        return None
+        return StartRefusal(reason=str(error))
 
 
-def _listen(commands: BinaryIO, inbox: queue.Queue[Any]) -> None:
+def _listen(commands: BinaryIO, inbox: queue.Queue[object]) -> None:
     for message in _messages(commands):
         inbox.put(message)
     # The parent is gone: nobody wants an answer, whatever the user's code is doing.
     os._exit(0)
 
 
-def _messages(commands: BinaryIO) -> Iterator[Any]:
+def _messages(commands: BinaryIO) -> Iterator[object]:
+    """What the parent sends; in place of what nobody can read, the error that says so."""
     for line in commands:
         try:
             yield load(line)
-        except ValueError:
-            traceback.print_exc()
+        except (ValueError, TypeError) as error:
+            yield error
 
 
 def _limit_memory(gibibytes: float) -> None:

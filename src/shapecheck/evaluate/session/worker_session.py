@@ -10,12 +10,13 @@ import platform
 import sys
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import ParamSpec
 
 import jax
 
+from shapecheck.evaluate.framework_protocol import loaded_frameworks
 from shapecheck.evaluate.global_state import GlobalState
 from shapecheck.evaluate.inputs import entries
 from shapecheck.evaluate.inputs.branches import NO_STATICS, Statics, evaluate_others
@@ -45,9 +46,42 @@ from shapecheck.evaluate.suites.generalise import Generaliser
 from shapecheck.evaluate.suites.jax_settings import changed_settings
 from shapecheck.evaluate.suites.jax_settings import settings as settings_now
 from shapecheck.evaluate.suites.run_script import run_script
-from shapecheck.model import PRINTING, ComparedRuns, Evaluation, Failure, FunctionKey
+from shapecheck.model import PRINTING, Evaluation, Failure
 from shapecheck.shapes import SpecError
-from shapecheck.worker.rpc import UNSAID, ConfiguredExample, EntryPlan, ModulePlan, TestFiles, TestLimits, TestResult
+from shapecheck.worker.rpc import (
+    UNSAID,
+    Answer,
+    AskImportEffects,
+    AskInventedIntegers,
+    Bug,
+    CollectedTests,
+    CollectModel,
+    CollectTests,
+    CompareModels,
+    ConfiguredExample,
+    EndTests,
+    EntryList,
+    EntryPlan,
+    EntryResults,
+    EvaluateEntry,
+    EvaluateTemplate,
+    ImportedFiles,
+    ImportedModule,
+    ImportEffects,
+    ImportModule,
+    ListEntries,
+    ListFiles,
+    ModuleStart,
+    Ready,
+    Reply,
+    RequestFor,
+    RunTest,
+    Send,
+    Serve,
+    Startup,
+    TestFiles,
+    TestLimits,
+)
 
 _OLDEST_JAX = (0, 5)
 
@@ -56,17 +90,30 @@ class TooOldError(Exception):
     """The user's JAX has no sound symbolic shapes."""
 
 
+class UnknownRequestError(Exception):
+    """The parent asks for what this worker does not do: they are of two versions."""
+
+
+Fields = ParamSpec("Fields")
+
+
+def _handler(
+    request: Callable[Fields, RequestFor[Reply]], answer: Callable[Fields, Reply]
+) -> tuple[object, Callable[..., object]]:
+    """A request's class with what answers it: it takes the request's fields, and returns its reply."""
+    return request, answer
+
+
 class WorkerSession:
     """The state of one worker: the import hook, the recorder, and what can be evaluated."""
 
     def __init__(
         self,
-        plans: Sequence[ModulePlan],
-        settings: Mapping[str, Any],
-        culprits: Mapping[str, str],
-        send: Callable[[Mapping[str, Any]], None],
-        serve: Callable[[str], None] = lambda end: None,
+        opening: Startup,
+        send: Send,
+        serve: Serve,
     ) -> None:
+        plans, settings = opening.plans, opening.settings
         if tuple(int(p) for p in jax.__version__.split(".")[:2]) < _OLDEST_JAX:
             raise TooOldError(f"its JAX is {jax.__version__}, and 0.5 or newer is needed")
         # Whole tracebacks: the user's own line must be found among JAX's frames.
@@ -79,8 +126,8 @@ class WorkerSession:
         self.importer = PlanImporter(
             plans,
             self.recorder,
-            culprits,
-            lambda path: send({"event": "executing", "path": path}),
+            opening.culprits,
+            lambda path: send(ModuleStart(path=path)),
             self.global_state,
             self.damage,
         )
@@ -88,7 +135,7 @@ class WorkerSession:
         self._before = settings_now()
         self._described = ParameterSpecs(self.importer, self.recorder, self.plans)
         self._generaliser = Generaliser(
-            self.importer, self.recorder, self._described, settings.get("sizes", {}), self._described.claimed_names
+            self.importer, self.recorder, self._described, settings.sizes, self._described.claimed_names
         )
         self._suite = TestSession(self.importer, self.recorder, self._generaliser, self._note_bug)
         self.settings = settings
@@ -96,7 +143,7 @@ class WorkerSession:
         self.classes: dict[str, type] = {}
         models = Models(
             self.recorder,
-            settings.get("sizes", {}),
+            settings.sizes,
             self._described,
             self._subclasses,
             claimed=self._described.claimed_names,
@@ -111,11 +158,34 @@ class WorkerSession:
         # What a script beside a package imports is the package, and not its checkout's folder of the same name.
         sys.path += sorted({p.root for p in plans if "." in p.name} - set(sys.path))
 
-    def versions(self) -> dict[str, str]:
-        """Who evaluates: for messages and, later, cache keys."""
-        return {"python": platform.python_version(), "jax": jax.__version__, "executable": sys.executable}
+        self._handlers = dict(
+            (
+                _handler(ImportModule, self.import_module),
+                _handler(ListEntries, self.list_entries),
+                _handler(AskImportEffects, self.import_effects),
+                _handler(ListFiles, self.files),
+                _handler(CollectTests, self.collect_tests),
+                _handler(RunTest, self._suite.run_test),
+                _handler(EvaluateEntry, self.evaluate),
+                _handler(EvaluateTemplate, self._templates.evaluate),
+                _handler(AskInventedIntegers, self._templates.invented_integers),
+                _handler(CollectModel, self._comparisons.collect),
+                _handler(CompareModels, self._comparisons.compare),
+            )
+        )
 
-    def load_module(self, path: str) -> dict[str, Any]:
+    def ready(self) -> Ready:
+        """Who evaluates."""
+        return Ready(python=platform.python_version(), jax=jax.__version__, executable=sys.executable)
+
+    def answer(self, request: object) -> object:
+        """The reply to a request. Raises UnknownRequestError for what none is answered to."""
+        handler = self._handlers.get(type(request))
+        if handler is None:
+            raise UnknownRequestError(f"no worker answers {type(request).__name__}")
+        return handler(**vars(request))
+
+    def import_module(self, *, path: str) -> ImportedModule:
         """Import one planned file. What its body observed (module-level claims) comes back as an evaluation."""
         plan = self.plans[path]
         self.recorder.begin()
@@ -127,21 +197,21 @@ class WorkerSession:
             if is_own(error) and not isinstance(error, CulpritImportError):
                 raise
             line = line_in(error, plan.file)
-            return {"error": describe_error(error), "kind": "import", "line": line}
+            return ImportedModule(error=describe_error(error), line=line)
         finally:
             with contextlib.suppress(OSError):  # a folder that the user's code has removed
                 os.chdir(self.importer.cwd)
             standard_streams.renew()
         calls = self.recorder.finish()
         if not any(c.observations for c in calls):
-            return {"evaluation": None}
-        return {
-            "evaluation": Evaluation(
+            return ImportedModule()
+        return ImportedModule(
+            evaluation=Evaluation(
                 target=plan.name, origin="module", path=path, line=1, mode="sized", status="ok", reason="", calls=calls
             )
-        }
+        )
 
-    def list_entries(self) -> tuple[EntryPlan, ...]:
+    def list_entries(self) -> EntryList:
         """All entries of what was imported: examples, then models (wholes before parts), then functions."""
         examples: list[EntryPlan] = []
         models: list[tuple[EntryPlan, type]] = []
@@ -150,11 +220,11 @@ class WorkerSession:
             plan = self.importer.plans.get(file)
             if plan is None:  # a test
                 continue
-            self._send({"event": "executing", "path": plan.path})  # looking at it may run the user's code
+            self._send(ModuleStart(path=plan.path))  # looking at it may run the user's code
             examples += entries.examples(plan, module)
             models += entries.models(plan, module)
             functions += entries.functions(plan, module)
-        self._send({"event": "executing", "path": ""})
+        self._send(ModuleStart(path=""))
         ordered = [entry for entry, _ in entries.not_parts(models)]
         self.classes = {entry.key: cls for entry, cls in models}
         functions, printing = self._apart_from_printing(functions)
@@ -162,7 +232,7 @@ class WorkerSession:
         functions = [f for f in functions if (f.path, f.target.partition(":")[2]) not in modelled]
         result = tuple(map(self._with_body, (*self._example_entries(), *examples, *ordered, *functions, *printing)))
         self.entries = {e.key: e for e in result}
-        return result
+        return EntryList(entries=result)
 
     def _apart_from_printing(self, functions: Sequence[EntryPlan]) -> tuple[list[EntryPlan], list[EntryPlan]]:
         """The functions with claims, and those that are only evaluated for what they print.
@@ -180,24 +250,20 @@ class WorkerSession:
         return rest, [replace(each, origin=PRINTING) for each in printing]
 
     def collect_tests(
-        self, tests: Sequence[str], scratch: str, limits: TestLimits, part: TestFiles | None = None
-    ) -> dict[str, Any]:
+        self, *, tests: tuple[str, ...], scratch: str, limits: TestLimits, part: TestFiles | None = None
+    ) -> CollectedTests:
         """Collect tests, perhaps only a part of them.
 
-        The answer comes from inside pytest's run, which lasts until the parent says `end_tests`.
+        The answer comes from inside pytest's run, which lasts until the parent says `EndTests`.
         """
 
-        def serve(answer: Mapping[str, Any]) -> None:
-            self._send({"result": answer})
-            self._serve("end_tests")
+        def serve(reply: CollectedTests) -> None:
+            self._send(Answer(reply=reply))
+            self._serve(EndTests)
 
         return self._suite.collect(tests, scratch, limits, part, serve)
 
-    def run_test(self, key: str) -> TestResult:
-        """Run one test."""
-        return self._suite.run_test(key)
-
-    def files(self) -> dict[str, Any]:
+    def files(self) -> ImportedFiles:
         """The project's files that were imported, those whose functions ran meanwhile, and where packages lie."""
         sites = sorted({p for p in sys.path if os.path.basename(p) in ("site-packages", "dist-packages")})
         outside = (*sites, os.path.dirname(os.__file__), os.path.dirname(os.path.dirname(os.path.dirname(__file__))))
@@ -205,41 +271,23 @@ class WorkerSession:
         loaded = {os.path.realpath(f) for f in files if isinstance(f, str) and f.endswith(".py")}
         planned = {plan.file for plan in self.plans.values()}
         own = sorted(f for f in loaded if f in planned or not f.startswith(tuple(o + os.sep for o in outside)))
-        return {"loaded": own, "ran": sorted({path for path, _ in self.importer.ran}), "sites": sites}
+        ran = sorted({path for path, _ in self.importer.ran})
+        return ImportedFiles(loaded=tuple(own), ran=tuple(ran), sites=tuple(sites))
 
-    def import_facts(self) -> dict[str, Any]:
+    def import_effects(self) -> ImportEffects:
         """The functions that ran while modules were imported, and the settings of JAX that this has changed."""
-        return {"ran": self._suite.import_functions(), "settings": changed_settings(self._before)}
+        return ImportEffects(ran=self._suite.import_functions(), settings=changed_settings(self._before))
 
-    def evaluate(self, key: str, seconds: float) -> tuple[tuple[Evaluation, ...], tuple[FunctionKey, ...]]:
+    def evaluate(self, *, key: str, seconds: float) -> EntryResults:
         """Run one entry, in not many more than `seconds`: its evaluations, and which functions ran in any of them."""
         self.recorder.touched = set()
         with self.global_state.preserve():
             runs = self._evaluate_entry(self.entries[key], seconds)
-        return runs, tuple(sorted(self.recorder.touched))
-
-    def template(
-        self, given: ConfiguredExample, seconds: float, *, flops: bool = False
-    ) -> tuple[Evaluation, ...] | dict[str, Any]:
-        """Evaluate what `given` calls, with its stages; the answer is an error that the user can mend."""
-        return self._templates.evaluate(given, seconds, flops=flops)
-
-    def invented_integers(self) -> tuple[dict[str, int], dict[str, str]]:
-        """The integers that were made up for the template, and where constructors take them."""
-        return self._templates.invented_integers()
-
-    def collect(self, given: ConfiguredExample, seconds: float, **options: Any) -> dict[str, Any]:
-        """Run what `given` calls, with values, and keep what its stages give; or an error that the user can mend."""
-        return self._comparisons.collect(given, seconds, **options)
-
-    def compare(self, **sides: Any) -> ComparedRuns | dict[str, str]:
-        """Compare two models that were collected, here and elsewhere; or an error that the user can mend."""
-        return self._comparisons.compare(**sides)
+        return EntryResults(runs=runs, touched=tuple(sorted(self.recorder.touched)))
 
     def _note_bug(self, error: BaseException) -> None:
         """Tell the parent of a bug of ours that pytest has caught."""
-        text = "".join(traceback.format_exception(error))
-        self._send({"event": "bug", "text": text, "ends": False})
+        self._send(Bug(text="".join(traceback.format_exception(error)), ends=False))
 
     def _evaluate_entry(self, entry: EntryPlan, seconds: float) -> tuple[Evaluation, ...]:
         plan = self.plans.get(entry.path)
@@ -288,7 +336,7 @@ class WorkerSession:
 
     def _script(self, entry: EntryPlan) -> tuple[Evaluation, ...]:
         example = self._example(entry)
-        limit = float(self.settings.get("script_limit", 10.0))
+        limit = self.settings.script_limit
         self._generaliser.renew()
         self._generaliser.begin()
         try:
@@ -324,8 +372,8 @@ class WorkerSession:
             function = function.fget
         if isinstance(function, functools.cached_property):
             function = function.func
-        if type(function).__module__.startswith("equinox.") and owner is not None and not callable(function):
-            function = function.__get__(None, owner)  # before 0.13, methods stand in their class inside a descriptor
+        for framework in loaded_frameworks():
+            function = framework.unwrap_attribute(function, owner)
         if not callable(function):
             kind = type(function).__name__
             function = entries.find_original(function, scope.qualname)
@@ -356,8 +404,7 @@ class WorkerSession:
         return sorted((c for c in found if not inspect.isabstract(c)), key=lambda c: c.__module__ not in names)
 
     def _example_entries(self) -> list[EntryPlan]:
-        examples: Sequence[ConfiguredExample] = self.settings.get("examples", ())
-        file = self.settings.get("config_file", "")
+        examples, file = self.settings.examples, self.settings.config_file
         return [
             EntryPlan(
                 key=f"config:{index}",
@@ -372,8 +419,7 @@ class WorkerSession:
         ]
 
     def _example(self, entry: EntryPlan) -> ConfiguredExample:
-        example: ConfiguredExample = self.settings["examples"][int(entry.key.partition(":")[2])]
-        return example
+        return self.settings.examples[int(entry.key.partition(":")[2])]
 
     @staticmethod
     def _failed_evaluation(entry: EntryPlan, reason: str) -> Evaluation:

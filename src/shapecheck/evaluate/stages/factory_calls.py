@@ -1,13 +1,12 @@
 """What a factory returns to be called: a function or a model, and what it is called with, parameters first.
 
-Flax's linen and Haiku keep parameters apart from what computes with them: `(model.apply, variables, x)`.
+Some frameworks keep parameters apart from what computes with them: `(model.apply, variables, x)`.
 """
 
 from __future__ import annotations
 
 import inspect
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from shapecheck.evaluate.framework_protocol import framework_of
 from shapecheck.evaluate.inputs import name_hints
 from shapecheck.evaluate.inputs.entries import is_model
 from shapecheck.evaluate.inputs.user_examples import is_switch
@@ -25,18 +25,17 @@ from shapecheck.worker.rpc import ConfiguredExample
 
 def split_factory_result(
     given: ConfiguredExample, made: tuple[Any, ...]
-) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
+) -> tuple[Any, tuple[object, ...], tuple[object, ...]]:
     """What computes, the parameters that it has to be given first, and its inputs.
 
-    Sources: https://flax.readthedocs.io/en/stable/api_reference/flax.linen/module.html#flax.linen.Module.bind and
-    https://dm-haiku.readthedocs.io/en/latest/api.html#transformed
+    A transformed function is as https://dm-haiku.readthedocs.io/en/latest/api.html#transformed has it.
     """
     called: Any = made[0]
     args = made[1:]
-    linen: Any = sys.modules.get("flax.linen")
     has_parameters = bool(args) and isinstance(args[0], Mapping)
-    if has_parameters and linen is not None and isinstance(called, linen.Module) and called.scope is None:
-        return called.bind(args[0]), (), args[1:]
+    framework = framework_of(called)
+    if has_parameters and framework is not None and (bound := framework.bind(called, args[0])) is not None:
+        return bound, (), args[1:]
     if has_parameters and getattr(called, "_fields", ()) == ("init", "apply") and callable(called.apply):
         takes = list(inspect.signature(called.apply).parameters)
         first = 2 if takes[:2] == ["params", "state"] else 1
@@ -51,7 +50,9 @@ def split_factory_result(
     return called, args[:first], args[first:]
 
 
-def beside(given: ConfiguredExample, called: Any, parameters: Sequence[Any], own: Sequence[Any]) -> ConfiguredExample:
+def beside(
+    given: ConfiguredExample, called: object, parameters: Sequence[object], own: Sequence[object]
+) -> ConfiguredExample:
     """What is given to `called` in place of its `own` inputs, as far as it goes."""
     if given.args or given.kwargs:
         return given
@@ -79,7 +80,7 @@ def _positional(called: Any) -> list[str]:
     return ["" if p.kind is p.VAR_POSITIONAL else p.name for p in by_place]
 
 
-def _parameters(own: Sequence[Any], inputs: int) -> int:
+def _parameters(own: Sequence[object], inputs: int) -> int:
     """How many of the arguments are parameters, states and keys, which stand in front of so many inputs at least."""
     most = max(0, len(own) - inputs)
     return next((place for place in range(most) if is_array(own[place]) and not _is_key(own[place])), most)
@@ -92,7 +93,7 @@ def _is_key(value: Any) -> bool:
     return old or bool(jnp.issubdtype(value.dtype, jax.dtypes.prng_key))
 
 
-def _either(own: Any, other: Any) -> Any:
+def _either(own: Any, other: Any) -> object:
     """What the other model is given; or its own, if that are the same numbers as this model has its axes."""
     if not (is_array(own) and is_array(other)) or own.dtype != other.dtype or own.shape == other.shape:
         return other

@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 
-from shapecheck.evaluate.inputs.entries import module_class, modules_in, nnx_class
+from shapecheck.evaluate.framework_protocol import framework_of, state_index_classes
 from shapecheck.evaluate.probes.describe_value import is_array
 
 
 class ModelPaths:
     """The modules inside `root`, which has the path `path`. A module that stands in two places has the first one's."""
 
-    def __init__(self, root: Any, path: str) -> None:
+    def __init__(self, root: object, path: str) -> None:
         self.places: dict[int, str] = {}
-        self.modules: dict[str, Any] = {}
+        self.modules: dict[str, object] = {}
         for where, module in _parts(root, path):
             if id(module) not in self.places:
                 self.places[id(module)] = where
                 self.modules[where] = module
 
-    def place(self, module: Any) -> str | None:
+    def place(self, module: object) -> str | None:
         """Where this very module lies; None if nowhere."""
         found = self.places.get(id(module))
         return found if found is not None and self.modules[found] is module else None
 
-    def alike(self, module: Any, taken: Mapping[str, int], sizes: Collection[str]) -> tuple[int, int, str] | None:
+    def alike(self, module: object, taken: Mapping[str, int], sizes: Collection[str]) -> tuple[int, int, str] | None:
         """Where a module lies that JAX has rebuilt, as it does on the way through its transformations; less is better.
 
         That is the place of a module of the same structure, or of one that has wrappers in place of some of its arrays,
@@ -40,12 +39,12 @@ class ModelPaths:
         ranks = [(_distance(p, sizes), taken.get(where, 0), where) for where, p in pairs.items() if p is not None]
         return min(ranks, key=lambda rank: rank[:2]) if ranks else None
 
-    def equals(self, module: Any) -> list[str]:
+    def equals(self, module: object) -> list[str]:
         """Where modules lie that differ from `module` in the values of their arrays only."""
         return [where for where, other in self.modules.items() if is_alike(module, other) and _is_as(module, other)]
 
 
-def _is_as(module: Any, other: Any) -> bool:
+def _is_as(module: object, other: object) -> bool:
     """Whether the arrays of two modules that are alike have the same types."""
     pairs = zip(jax.tree_util.tree_leaves(module), jax.tree_util.tree_leaves(other), strict=True)
     return all(
@@ -55,7 +54,7 @@ def _is_as(module: Any, other: Any) -> bool:
     )
 
 
-def _opposite(module: Any, other: Any) -> list[tuple[Any, Any]] | None:
+def _opposite(module: object, other: object) -> list[tuple[object, object]] | None:
     """The leaves of a module with what `other` has in their place; None if it is of another structure.
 
     So is one that holds nothing in the place of an array: the static part of a module that was parted.
@@ -63,8 +62,8 @@ def _opposite(module: Any, other: Any) -> list[tuple[Any, Any]] | None:
     if type(module) is not type(other):
         return None
     try:
-        leaves: list[Any]
-        structure: Any
+        leaves: list[object]
+        structure: Any  # whose class JAX's own types do not name
         leaves, structure = jax.tree_util.tree_flatten(module)
         pairs = list(zip(leaves, structure.flatten_up_to(other), strict=True))
     except Exception:  # static fields may be anything
@@ -80,63 +79,46 @@ def _distance(pairs: Sequence[tuple[Any, Any]], sizes: Collection[str]) -> int:
     return 0 if all(there and own == there[1:] and str(there[0]) in sizes for own, there in shapes) else 2
 
 
-def is_alike(module: Any, other: Any) -> bool:
+def is_alike(module: object, other: object) -> bool:
     """Whether two modules differ in their arrays only. What cannot be compared differs."""
     if type(module) is not type(other):
         return False
     try:
-        own: Any = jax.tree_util.tree_structure(module)
+        own: object = jax.tree_util.tree_structure(module)
         return bool(own == jax.tree_util.tree_structure(other))
     except Exception:  # static fields may be anything
         return False
 
 
-def is_module(value: Any) -> bool:
-    """Whether `value` is a module of Equinox or of Flax's nnx, which knows its parts."""
-    return isinstance(value, (module_class() or (), nnx_class() or ()))
+def is_module(value: object) -> bool:
+    """Whether `value` is a module that knows its parts."""
+    framework = framework_of(value)
+    return framework is not None and framework.has_parts
 
 
-def _parts(root: Any, path: str) -> Iterator[tuple[str, Any]]:
-    equinox, nnx = module_class(), nnx_class()
+def _parts(root: Any, path: str) -> Iterator[tuple[str, object]]:
     if type(root) in (list, tuple, dict):
         pairs = root.items() if isinstance(root, dict) else enumerate(root)
         for key, part in pairs:
             yield from _parts(part, f"{path}[{key!r}]")
-    elif equinox is not None and isinstance(root, equinox):
-        yield from modules_in(root, path, equinox)
-    elif nnx is not None and isinstance(root, nnx):
-        found = [(_join_path(path, steps), part) for steps, part in _graph(root) if isinstance(part, nnx)]
-        yield from sorted(found, key=lambda each: len(each[0]))  # the outer ones first
+    elif (framework := framework_of(root)) is not None and framework.has_parts:
+        yield from framework.parts(root, path)
 
 
-def _graph(root: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    """The nodes of an nnx module, with the steps that lead to them."""
-    nnx: Any = sys.modules["flax.nnx"]
-    yield from nnx.iter_graph(root)
-
-
-def _join_path(path: str, steps: tuple[Any, ...]) -> str:
-    for step in steps:
-        path += f"[{step}]" if isinstance(step, int) else f".{step}"
-    return path.lstrip(".")
-
-
-def parameters(module: Any, whole: Callable[[Any], Any] = lambda tree: tree) -> tuple[int, int]:
+def parameters(module: object, whole: Callable[[object], object] = lambda tree: tree) -> tuple[int, int]:
     """How many inexact numbers a module holds, and their bytes; an array that it holds twice counts once.
 
     `whole` gives the arrays of which those that it holds are slices.
     """
-    nnx: Any = sys.modules.get("flax.nnx")
-    if nnx is not None and isinstance(module, nnx.Module):
-        module = nnx.state(module, nnx.Param)
-    return numbers(whole(module))
+    framework = framework_of(module)
+    return numbers(whole(module if framework is None else framework.parameters(module)))
 
 
-def numbers(tree: Any) -> tuple[int, int]:
+def numbers(tree: object) -> tuple[int, int]:
     """How many inexact numbers a pytree holds, and their bytes; an array that it holds twice counts once."""
     # The first value of a state, which its index holds, is no parameter.
-    index = getattr(getattr(sys.modules.get("equinox"), "nn", None), "StateIndex", ())
-    found_leaves = jax.tree_util.tree_leaves(tree, is_leaf=lambda value: isinstance(value, index))
+    indices = state_index_classes()
+    found_leaves = jax.tree_util.tree_leaves(tree, is_leaf=lambda value: isinstance(value, indices))
     leaves = {id(leaf): leaf for leaf in found_leaves if is_array(leaf)}
     found = [leaf for leaf in leaves.values() if jax.numpy.issubdtype(leaf.dtype, np.inexact)]
     return sum(leaf.size for leaf in found), sum(leaf.size * leaf.dtype.itemsize for leaf in found)

@@ -13,16 +13,19 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 from jax import export
+
+if TYPE_CHECKING:
+    from jax.extend.core import JaxprEqn, Literal, Var
 
 Flops = Any
 """A number of operations: an integer, or a symbolic dim's kin where free sizes enter."""
 
 
-def operations(equation: Any) -> Flops:
+def operations(equation: JaxprEqn) -> Flops:
     """What an equation costs, but for the jaxprs inside of it."""
     count = _COUNTED.get(equation.primitive.name)
     return count(equation) if count is not None else 0
@@ -40,32 +43,32 @@ def is_counted(name: str) -> bool:
     return name in _COUNTED
 
 
-def _shape(variable: Any) -> tuple[Any, ...]:
+def _shape(variable: Var | Literal) -> tuple[Flops, ...]:
     return tuple(getattr(variable.aval, "shape", ()))
 
 
-def _input(equation: Any) -> Flops:
+def _input(equation: JaxprEqn) -> Flops:
     """One for each element that goes in."""
     return math.prod(_shape(equation.invars[0]))
 
 
-def _output(equation: Any) -> Flops:
+def _output(equation: JaxprEqn) -> Flops:
     """One for each element that comes out."""
     return math.prod(_shape(equation.outvars[0]))
 
 
-def _reduction_flops(equation: Any) -> Flops:
+def _reduction_flops(equation: JaxprEqn) -> Flops:
     """Of n elements that become one, n - 1."""
     return _input(equation) - _output(equation)
 
 
-def _dot(equation: Any) -> Flops:
+def _dot(equation: JaxprEqn) -> Flops:
     (contracted, _), _ = equation.params["dimension_numbers"]
     left = _shape(equation.invars[0])
     return 2 * _output(equation) * math.prod(left[axis] for axis in contracted)
 
 
-def _ragged_dot(equation: Any) -> Flops:
+def _ragged_dot(equation: JaxprEqn) -> Flops:
     """Each row meets the matrix of its group only."""
     right = _shape(equation.invars[1])
     numbers = equation.params.get("ragged_dot_dimension_numbers")
@@ -76,7 +79,7 @@ def _ragged_dot(equation: Any) -> Flops:
     return 2 * _input(equation) * math.prod(size for axis, size in enumerate(right) if axis not in bound)
 
 
-def _convolution(equation: Any) -> Flops:
+def _convolution(equation: JaxprEqn) -> Flops:
     """Each element of the result takes a kernel over the features of its group; the zeros of a dilation are none.
 
     So the derivative of a strided convolution costs what the convolution does.
@@ -87,20 +90,20 @@ def _convolution(equation: Any) -> Flops:
     return 2 * _output(equation) * each // math.prod(equation.params["lhs_dilation"])
 
 
-def _window(equation: Any) -> Flops:
+def _window(equation: JaxprEqn) -> Flops:
     return _output(equation) * math.prod(equation.params["window_dimensions"])
 
 
-def _window_back(equation: Any) -> Flops:
+def _window_back(equation: JaxprEqn) -> Flops:
     """The derivative of a maximum looks for it again, in the window of each element that comes back."""
     return _input(equation) * math.prod(equation.params["window_dimensions"])
 
 
-def _updates(equation: Any) -> Flops:
+def _updates(equation: JaxprEqn) -> Flops:
     return math.prod(_shape(equation.invars[2]))
 
 
-def _fft(equation: Any) -> Flops:
+def _fft(equation: JaxprEqn) -> Flops:
     """5 n log2(n), half of it for real numbers (http://www.fftw.org/speed/method.html)."""
     lengths = tuple(equation.params["fft_lengths"])
     kind = str(equation.params["fft_type"]).upper()
@@ -109,7 +112,7 @@ def _fft(equation: Any) -> Flops:
     return rows * _n_log_n(math.prod(lengths), 5) // (1 if is_complex else 2)
 
 
-def _sort(equation: Any) -> Flops:
+def _sort(equation: JaxprEqn) -> Flops:
     shape = _shape(equation.invars[0])
     length = shape[equation.params["dimension"]]
     return math.prod(shape[: equation.params["dimension"]]) * (
@@ -117,12 +120,12 @@ def _sort(equation: Any) -> Flops:
     )
 
 
-def _top_k(equation: Any) -> Flops:
+def _top_k(equation: JaxprEqn) -> Flops:
     k = equation.params["k"]
     return _input(equation) * (max(1, math.ceil(math.log2(k))) if isinstance(k, int) and k > 0 else 1)
 
 
-def _n_log_n(n: Any, factor: int) -> Flops:
+def _n_log_n(n: Flops, factor: int) -> Flops:
     """A symbolic `n` has a logarithm with a name: `log2_seq`."""
     if not export.is_symbolic_dim(n):
         return round(factor * n * math.log2(n)) if n > 0 else 0
@@ -132,7 +135,7 @@ def _n_log_n(n: Any, factor: int) -> Flops:
 
 
 # Golub and Van Loan, Matrix Computations: flops for an m x n matrix, m >= n.
-_FACTORED: Mapping[str, Callable[[Any, Any], Flops]] = {
+_FACTORED: Mapping[str, Callable[[Flops, Flops], Flops]] = {
     "cholesky": lambda m, n: n**3 // 3,
     "lu": lambda m, n: n * n * (3 * m - n) // 3,
     "qr": lambda m, n: 4 * n * n * (3 * m - n) // 3,  # with its Q
@@ -147,25 +150,25 @@ _FACTORED: Mapping[str, Callable[[Any, Any], Flops]] = {
 }
 
 
-def _factorization_flops(equation: Any) -> Flops:
+def _factorization_flops(equation: JaxprEqn) -> Flops:
     *batch, rows, columns = _shape(equation.invars[0])
     m, n = dearer(rows, columns), jax.core.min_dim(rows, columns)
     return math.prod(batch) * _FACTORED[equation.primitive.name](m, n)
 
 
-def _triangular_solve(equation: Any) -> Flops:
+def _triangular_solve(equation: JaxprEqn) -> Flops:
     return _shape(equation.invars[0])[-1] * math.prod(_shape(equation.invars[1]))
 
 
-def _tridiagonal_solve(equation: Any) -> Flops:
+def _tridiagonal_solve(equation: JaxprEqn) -> Flops:
     return 8 * math.prod(_shape(equation.invars[3]))
 
 
-def _each(names: str, count: Callable[[Any], Flops]) -> Iterable[tuple[str, Callable[[Any], Flops]]]:
+def _each(names: str, count: Callable[[JaxprEqn], Flops]) -> Iterable[tuple[str, Callable[[JaxprEqn], Flops]]]:
     return ((name, count) for name in names.split())
 
 
-_COUNTED: Mapping[str, Callable[[Any], Flops]] = dict(
+_COUNTED: Mapping[str, Callable[[JaxprEqn], Flops]] = dict(
     [
         *_each(
             """

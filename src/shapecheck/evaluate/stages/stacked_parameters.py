@@ -22,7 +22,7 @@ from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.evaluate.probes.vmap_axes import VmapFrames
 
 _Path = tuple[str, ...]
-_Shape = tuple[Any, ...]
+_Shape = tuple[object, ...]
 _NamedLeaves = Mapping[_Path, Any]
 
 
@@ -34,8 +34,8 @@ class _Turn:
     """
 
     same: _NamedLeaves
-    sliced: Mapping[_Path, tuple[Any, _Shape]]
-    slices: Mapping[int, Any] = field(default_factory=dict)
+    sliced: Mapping[_Path, tuple[object, _Shape]]
+    slices: Mapping[int, object] = field(default_factory=dict)
 
 
 class StackedParameters:
@@ -53,11 +53,11 @@ class StackedParameters:
         original = jax.lax.scan
 
         @functools.wraps(original)
-        def scan(f: Callable[..., Any], init: Any, xs: Any = None, *args: Any, **kwargs: Any) -> Any:
+        def scan(f: Callable[..., Any], init: object, xs: object = None, *args: Any, **kwargs: Any) -> object:
             watched = self._is_mine() and callable(f) and xs is not None
             return original(self._body(f, xs) if watched else f, init, xs, *args, **kwargs)
 
-        names = list(_names_of(original))
+        names = list(_names_of(original))  # monkeypatch: inside of the body, nothing tells whose slices there are
         for module, name in names:
             setattr(module, name, scan)
         try:
@@ -66,11 +66,11 @@ class StackedParameters:
             for module, name in names:
                 setattr(module, name, original)
 
-    def _body(self, function: Callable[..., Any], scanned: Any) -> Callable[..., Any]:
+    def _body(self, function: Callable[..., object], scanned: object) -> Callable[..., Any]:
         wholes = jax.tree_util.tree_leaves(scanned)
 
         @functools.wraps(function)
-        def body(carry: Any, x: Any) -> Any:
+        def body(carry: object, x: object) -> object:
             slices = {id(own): whole for own, whole in zip(jax.tree_util.tree_leaves(x), wholes, strict=False)}
             sliced = {path: (leaf, tuple(leaf.shape)[1:]) for path, leaf in _flat(scanned)[0].items() if is_array(leaf)}
             frame = sys._getframe()
@@ -82,7 +82,7 @@ class StackedParameters:
 
         return body
 
-    def with_stacks(self, part: Any) -> Any:
+    def with_stacks(self, part: object) -> object:
         """A pytree of arrays, with those of which they are slices in their place, over which scans and `vmap` run."""
         leaves, structure = _flat(part)
         for turn in self._around(sys._getframe(1)):
@@ -115,14 +115,14 @@ def _without(shape: _Shape, axis: int) -> _Shape:
     return tuple(size for index, size in enumerate(shape) if index != axis % len(shape))
 
 
-def _names_of(function: Callable[..., Any]) -> Iterator[tuple[Any, str]]:
+def _names_of(function: Callable[..., object]) -> Iterator[tuple[object, str]]:
     """The modules that know a function, under which names: those of JAX's that are private are left alone."""
     for path, module in list(sys.modules.items()):
         if type(module) is ModuleType and not is_private(path):
             yield from ((module, name) for name, value in list(vars(module).items()) if value is function)
 
 
-def _outside(leaves: _NamedLeaves, turn: _Turn) -> dict[_Path, Any]:
+def _outside(leaves: _NamedLeaves, turn: _Turn) -> dict[_Path, object]:
     found = {path: turn.slices[id(leaf)] for path, leaf in leaves.items() if id(leaf) in turn.slices}
     others = {path: leaf for path, leaf in leaves.items() if path not in found and is_array(leaf)}
     same = {path: (leaf, tuple(leaf.shape)) for path, leaf in turn.same.items() if is_array(leaf)}
@@ -131,7 +131,7 @@ def _outside(leaves: _NamedLeaves, turn: _Turn) -> dict[_Path, Any]:
     return {**leaves, **{path: whole for path, whole in found.items() if _is_sized(whole)}}
 
 
-def _named_arrays(leaves: _NamedLeaves, there: Mapping[_Path, tuple[Any, _Shape]]) -> dict[_Path, Any]:
+def _named_arrays(leaves: _NamedLeaves, there: Mapping[_Path, tuple[object, _Shape]]) -> dict[_Path, object]:
     """The arrays of these names side by side somewhere, if all are `there` and have these shapes."""
     first = next(iter(leaves))
     for end in there:
@@ -144,17 +144,17 @@ def _named_arrays(leaves: _NamedLeaves, there: Mapping[_Path, tuple[Any, _Shape]
     return {}
 
 
-def _flat(tree: Any) -> tuple[dict[_Path, Any], Any]:
+def _flat(tree: object) -> tuple[dict[_Path, Any], object]:
     leaves, structure = jax.tree_util.tree_flatten_with_path(tree)
     return {tuple(map(_step, path)): leaf for path, leaf in leaves}, structure
 
 
-def _step(key: Any) -> str:
+def _step(key: object) -> str:
     names = (getattr(key, name, None) for name in ("key", "name", "idx"))
     return str(next((name for name in names if name is not None), key))
 
 
-def _unmapped_array(leaf: Any) -> Any:
+def _unmapped_array(leaf: object) -> object:
     """The array that `vmap` and derivatives have in hand, if its size is known: free ones cannot be counted."""
     for _, inner in nested_tracers(leaf):
         if not _is_sized(inner):

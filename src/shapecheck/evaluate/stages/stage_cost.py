@@ -3,8 +3,8 @@
 Every stage runs in a named scope with its number, and JAX notes with each equation in which scopes it came about. It
 notes so of the equations of derivatives too: `transpose(jvp(...))` stands around the scope of what they derive from.
 The equations of a jaxpr inside of another, a loop's body or a jitted function, know only the scopes inside of it (in
-JAX 0.5 to 0.12), and belong to the stages of the outer equation besides. `eqn.source_info` is JAX's own: where it is
-not there, all counts for the whole.
+JAX 0.5 to 0.12, but for what its flag `jax_remat3` traces), and belong to the stages of the outer equation besides.
+`eqn.source_info` is JAX's own: where it is not there, all counts for the whole.
 """
 
 from __future__ import annotations
@@ -17,9 +17,13 @@ from typing import Any
 
 from jax import export
 
+from shapecheck.evaluate.jax_internals import operation_of
 from shapecheck.evaluate.stages.operation_cost import Flops, dearer, is_counted, operations
 
-_SCOPE = re.compile(r"shapecheck#(\d+)")
+REUSED = "shapecheck#reused"
+"""The scope in which a jaxpr is traced that several equations may hold: of what is around, it knows one place only."""
+
+_SCOPE = re.compile(r"shapecheck#(\d+|reused)")
 
 
 def scope_name(number: int) -> str:
@@ -38,7 +42,7 @@ class _PartCost:
     flops: Flops = 0
     inside: dict[tuple[int, int], _PartCost] = field(default_factory=dict)
 
-    def times(self, number: Any) -> _PartCost:
+    def times(self, number: object) -> _PartCost:
         return _PartCost(self.flops * number, {key: part.times(number) for key, part in self.inside.items()})
 
     def of(self, number: int) -> list[_PartCost]:
@@ -64,7 +68,7 @@ class Cost:
         return Cost(found or self.anywhere.get(number, ()), self.anywhere)
 
 
-def cost(jaxpr: Any) -> Cost:
+def cost(jaxpr: object) -> Cost:
     """What a whole evaluation costs: loops as often as they run, of branches the dearest, `while` loops one turn."""
     whole = _count_flops(jaxpr, {})
     anywhere: dict[int, Sequence[_PartCost]] = {}
@@ -84,19 +88,35 @@ def _count_flops(jaxpr: Any, known: dict[int, _PartCost]) -> _PartCost:
         whole = _PartCost()
         for equation in jaxpr.eqns:
             found = _equation(equation, known)
-            part = whole
-            part.flops += found.flops
+            whole.flops += found.flops
+            around: list[tuple[int | None, _PartCost]] = [(None, whole)]
             for number in _stages(equation):
-                part = part.inside.setdefault((number, home), _PartCost())
+                part = around[-1][1].inside.setdefault((number, home), _PartCost())
                 part.flops += found.flops
-            for key, inner in found.inside.items():
-                part.inside.setdefault(key, inner)
+                around.append((number, part))
+            _put_inside(around, found.inside)
         known[home] = whole
     return known[home]
 
 
+def _put_inside(
+    around: Sequence[tuple[int | None, _PartCost]], inside: Mapping[tuple[int, int], _PartCost], depth: int = -1
+) -> None:
+    """Put what an equation holds into the stages `around` it, into the innermost one at first.
+
+    With the flag `jax_remat3` (JAX 0.12) what it holds knows the scopes around the equation besides its own: such a
+    stage is the one around, and what stands in it belongs there.
+    """
+    for key, part in inside.items():
+        same = next((place for place, (number, _) in enumerate(around) if number == key[0]), None)
+        if same is None:
+            around[depth][1].inside.setdefault(key, part)
+        else:
+            _put_inside(around, part.inside, same)
+
+
 def _equation(equation: Any, known: dict[int, _PartCost]) -> _PartCost:
-    name, params = equation.primitive.name, equation.params
+    name, params = operation_of(equation)
     if is_counted(name):
         return _PartCost(operations(equation))
     parts = [_count_flops(jaxpr, known) for jaxpr in _jaxprs(name, params)]
@@ -113,7 +133,7 @@ def _equation(equation: Any, known: dict[int, _PartCost]) -> _PartCost:
     return whole if isinstance(times, int) and times == 1 else whole.times(times)
 
 
-def _jaxprs(name: str, params: Mapping[str, Any]) -> Iterator[Any]:
+def _jaxprs(name: str, params: Mapping[str, Any]) -> Iterator[object]:
     """Those inside of an equation, whatever its primitive calls them."""
     if name == "custom_linear_solve":  # whose others tell how to solve and to derive it
         params = {"solve": params["jaxprs"].solve}
@@ -123,7 +143,7 @@ def _jaxprs(name: str, params: Mapping[str, Any]) -> Iterator[Any]:
                 yield each
 
 
-def _times(name: str, params: Mapping[str, Any]) -> Any:
+def _times(name: str, params: Mapping[str, object]) -> object:
     """How often what is inside of an equation runs: on how many devices, too."""
     if name == "scan":
         return params["length"]
@@ -141,6 +161,9 @@ def _stages(equation: Any) -> list[int]:
     """The numbers of the stages around an equation in its jaxpr, outermost first."""
     found: list[int] = []
     for text in _SCOPE.findall(str(getattr(equation.source_info, "name_stack", ""))):
+        if text == "reused":
+            found = []
+            continue
         number = int(text)
         # That of a recomputation starts anew from the outermost scope; no stage is inside of itself.
         found = [*found[: found.index(number)], number] if number in found else [*found, number]

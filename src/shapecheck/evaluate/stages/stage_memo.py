@@ -12,7 +12,6 @@ each time, as the index of a state is, never does.
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -21,9 +20,12 @@ from typing import Any
 import jax
 import numpy as np
 
+from shapecheck.evaluate.framework_protocol import is_state
 from shapecheck.evaluate.inputs.failure_reasons import is_own
+from shapecheck.evaluate.stages.stage_cost import REUSED
 
-Signature = tuple[tuple[tuple[Any, ...], str, bool], ...]
+Signature = tuple[tuple[tuple[object, ...], str, bool], ...]
+_scope = jax.named_scope  # as it is while nobody watches
 
 
 class ApartError(Exception):
@@ -33,7 +35,7 @@ class ApartError(Exception):
 class SplitArguments:
     """The arguments of one call: its tracers, and all the rest, which is static."""
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         """Raises ApartError for what JAX cannot take apart, such as a dict whose keys have no order."""
         try:
             leaves, self.tree = jax.tree_util.tree_flatten(value)
@@ -43,7 +45,7 @@ class SplitArguments:
         self.tracers = [leaf for leaf, traced in zip(leaves, self.is_tracer, strict=True) if traced]
         self.static = tuple(None if traced else leaf for leaf, traced in zip(leaves, self.is_tracer, strict=True))
 
-    def with_tracers(self, tracers: Sequence[Any]) -> Any:
+    def with_tracers(self, tracers: Sequence[object]) -> Any:
         """The value, with other tracers."""
         left = iter(tracers)
         leaves = [next(left) if traced else leaf for leaf, traced in zip(self.static, self.is_tracer, strict=True)]
@@ -89,13 +91,13 @@ class StageMemo:
 
     def call(
         self,
-        function: Callable[..., Any],
-        args: Sequence[Any],
-        kwargs: Mapping[str, Any],
+        function: Callable[..., object],
+        args: Sequence[object],
+        kwargs: Mapping[str, object],
         *,
         forget: Callable[[], None] = lambda: None,
-        extra_key: Callable[[Sequence[Any]], Hashable] = lambda tracers: None,
-    ) -> tuple[Any, Hashable]:
+        extra_key: Callable[[Sequence[object]], Hashable] = lambda tracers: None,
+    ) -> tuple[object, Hashable]:
         """The result of `function(*args, **kwargs)`, and the call's key (None if it is unlike any other).
 
         Where it has to begin again, it calls `forget` before. What distinguishes calls that JAX cannot tell
@@ -127,14 +129,14 @@ class StageMemo:
             return function(*args, **kwargs), key
 
     @staticmethod
-    def _has_changed(args: Sequence[Any], kwargs: Mapping[str, Any], static: Hashable) -> bool:
+    def _has_changed(args: Sequence[object], kwargs: Mapping[str, object], static: Hashable) -> bool:
         """Whether a call has put something into what it was given."""
         try:
             return SplitArguments((list(args), dict(kwargs))).key() != static
         except ApartError:
             return True
 
-    def make(self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def make(self, function: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]) -> object:
         """The result of `function(*args, **kwargs)`, a construction."""
         try:
             given = SplitArguments((list(args), dict(kwargs)))
@@ -164,15 +166,15 @@ class StageMemo:
             self._seen.add(key)
         return result
 
-    def repeat(self, function: Callable[..., Any], given: SplitArguments, static: Hashable) -> Any:
+    def repeat(self, function: Callable[..., object], given: SplitArguments, static: Hashable) -> object:
         """The result of a call by way of `jax.jit`, which knows it from before."""
         self.used = True
         key = static, given.signature()
         if static not in self._jitted:
 
-            def trace_split(tracers: Sequence[Any]) -> Sequence[Any]:
+            def trace_split(tracers: Sequence[object]) -> Sequence[object]:
                 args, kwargs = given.with_tracers(tracers)
-                with self._quiet():
+                with self._quiet(), _scope(REUSED):
                     result = SplitArguments(function(*args, **kwargs))
                 # What was given comes back itself, and what stands in two places remains one.
                 places = {id(tracer): index for index, tracer in enumerate(tracers)}
@@ -205,32 +207,26 @@ def _signature(tracers: Sequence[Any]) -> Signature:
     return tuple((tuple(t.shape), str(t.dtype), bool(getattr(t, "weak_type", False))) for t in tracers)
 
 
-def _is_plain(leaf: Any) -> bool:
+def _is_plain(leaf: object) -> bool:
     """Whether a static leaf has no arrays, and no function with tracers in its closure, and cannot change.
 
     What is equal only to itself may be an object that holds something else from call to call; functions do not.
     """
     if isinstance(leaf, (jax.Array, np.ndarray, np.generic)):
         return False
-    hashing: Any = type(leaf).__hash__
+    hashing = type(leaf).__hash__
     if hashing is object.__hash__ and not callable(leaf) and leaf is not None:
         return False
     cells = getattr(leaf, "__closure__", None) or ()
     return not any(isinstance(_inside(cell), jax.core.Tracer) for cell in cells)
 
 
-def _inside(cell: Any) -> Any:
+def _inside(cell: Any) -> object:
     try:
         return cell.cell_contents
     except ValueError:  # not filled yet
         return None
 
 
-def is_state(value: Any) -> bool:
-    """Whether it is a `State` of Equinox's."""
-    equinox: Any = sys.modules.get("equinox")
-    return equinox is not None and isinstance(value, equinox.nn.State)
-
-
-def _has_state(value: Any) -> bool:
+def _has_state(value: object) -> bool:
     return any(map(is_state, jax.tree_util.tree_leaves(value, is_leaf=is_state)))

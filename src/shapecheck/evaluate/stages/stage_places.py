@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 from shapecheck.evaluate.stages.model_paths import ModelPaths, parameters
 from shapecheck.evaluate.stages.stage_records import OpenStage
@@ -17,7 +16,7 @@ class StagePlaces:
         self.roots: list[ModelPaths] = []
         self._taken: Counter[str] = Counter()
 
-    def know(self, name: str, model: Any) -> None:
+    def know(self, name: str, model: object) -> None:
         """What is called from outside may be a part of this."""
         model_paths = ModelPaths(model, name)
         if model_paths.modules:
@@ -27,7 +26,7 @@ class StagePlaces:
         """Whether a known model has a part there."""
         return any(place in root.modules for root in self.roots)
 
-    def find(self, part: Any, around: Sequence[OpenStage], sizes: Sequence[str]) -> str:
+    def find(self, part: object, around: Sequence[OpenStage], sizes: Sequence[str]) -> str:
         """Where `part` lies, which runs inside of the stages `around` it, mapped over axes of these sizes."""
         holders = [(each.model_paths, each.taken) for each in reversed(around) if each.model_paths is not None]
         holders += [(model_paths, self._taken) for model_paths in self.roots]

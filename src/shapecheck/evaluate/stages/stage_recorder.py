@@ -9,7 +9,6 @@ import sys
 import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from types import FrameType, TracebackType
-from typing import Any
 
 import jax
 
@@ -27,8 +26,8 @@ from shapecheck.model import Frame, Stage
 _numbers = itertools.count()
 
 Framework = Callable[["StageRecorder"], contextlib.AbstractContextManager[None]]
-Runner = Callable[[OpenStage, Callable[..., Any], Sequence[Any], Mapping[str, Any]], Any]
-Parameter = Callable[[str, Any], Any]
+Runner = Callable[[OpenStage, Callable[..., object], Sequence[object], Mapping[str, object]], object]
+Parameter = Callable[[str, object], object]
 
 _scope = jax.named_scope  # as it is while nobody watches
 
@@ -59,7 +58,7 @@ class StageRecorder(Watch):
         self.stacks = StackedParameters(self.is_mine)
         self.traced = False  # whether there were stages that JAX may recall
         self._entered = contextlib.ExitStack()
-        self._wrap: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = []
+        self._wrap: list[Callable[[Callable[..., object]], Callable[..., object]]] = []
         self._kinds: dict[Hashable, int] = {}  # of whole models
         self.begin()
 
@@ -88,37 +87,37 @@ class StageRecorder(Watch):
         self._once.off = self._plain
         self._by_key: dict[Hashable, OpenStage] = {}
         self._whole: StageStep | None = None
-        self._labels: dict[int, tuple[Any, Label]] = {}
+        self._labels: dict[int, tuple[object, Label]] = {}
         self._numbers = itertools.count()
         self._cost: Cost | None = None
 
-    def evaluate(self, function: Callable[..., Any], *args: Any) -> None:
+    def evaluate(self, function: Callable[..., object], *args: object) -> None:
         """Evaluate `function(*args)` abstractly, and count what it costs, if that is asked for."""
         if self.flops:
             self._cost = cost(jax.make_jaxpr(function)(*args))
         else:
             super().evaluate(function, *args)
 
-    def know(self, name: str, model: Any) -> None:
+    def know(self, name: str, model: object) -> None:
         """What is called from outside may be a part of this, which is known as `name`."""
         if not self._stack:
             self._top = []  # what ran while it was constructed is no stage of it
         self._places.know(name, model)
 
-    def wrap(self, wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    def wrap(self, wrapper: Callable[[Callable[..., object]], Callable[..., object]]) -> None:
         """Let `method` make stages by `wrapper`."""
         self._wrap.append(wrapper)
 
-    def method(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self, function: Callable[..., object]) -> Callable[..., object]:
         """`function`, whose first argument is a model, as a stage of its own."""
         for wrapper in self._wrap:
             function = wrapper(function)
         return function
 
-    def function(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def function(self, function: Callable[..., object]) -> Callable[..., object]:
         """`function`, as a stage if nothing inside of it is one."""
 
-        def run_whole(*args: Any, **kwargs: Any) -> Any:
+        def run_whole(*args: object, **kwargs: object) -> object:
             name = stage_records.function_name(function)
             given = tuple(
                 (n, stage_records.describe_unmapped(value))
@@ -162,16 +161,16 @@ class StageRecorder(Watch):
         """Whether this is the thread that is watched. Others may call the same classes meanwhile."""
         return threading.get_ident() == self._thread
 
-    def expect(self, part: Any, label: Label) -> None:
+    def expect(self, part: object, label: Label) -> None:
         """The next run of `part` has this label."""
         self._labels[id(part)] = part, label
 
-    def expected_label(self, part: Any) -> Label | None:
+    def expected_label(self, part: object) -> Label | None:
         """The label of the run of `part` that begins now."""
         found = self._labels.pop(id(part), None)
         return found[1] if found is not None and found[0] is part else None
 
-    def origin(self, function: Any, name: str) -> Frame | None:
+    def origin(self, function: object, name: str) -> Frame | None:
         """Where a function is written."""
         return stage_records.origin(function, name, self._show)
 
@@ -184,12 +183,12 @@ class StageRecorder(Watch):
     def run_stage(
         self,
         step: StageStep,
-        function: Callable[..., Any],
-        args: Sequence[Any] = (),
-        kwargs: Mapping[str, Any] | None = None,
+        function: Callable[..., object],
+        args: Sequence[object] = (),
+        kwargs: Mapping[str, object] | None = None,
         *,
         once: bool = False,
-    ) -> Any:
+    ) -> object:
         """The result of `function(*args, **kwargs)`, which is the stage `step`.
 
         With `once`, what was evaluated already with equal arguments is not evaluated again.
@@ -239,13 +238,13 @@ class StageRecorder(Watch):
             self._renewals.enter_context(fresh_traces())  # until the attempt is over
             self._once.under = functools.partial(fresh_traces, self._name)
 
-    def make(self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def make(self, function: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]) -> object:
         """The result of a construction, which is not run again if it repeats earlier ones."""
         if self.runner is not None or not self.is_mine():
             return function(*args, **kwargs)
         return self._once.make(function, args, kwargs)
 
-    def note_rebuilt(self, part: Any) -> None:
+    def note_rebuilt(self, part: object) -> None:
         """The innermost stage runs with `part`: JAX may have rebuilt it, and so those inside of it."""
         stage = self.top()
         if stage is not None and stage.part is not part:

@@ -46,7 +46,7 @@ class StageStep:
 
     type: str
     callable: str
-    part: Any
+    part: object
     source: Frame | None = None
     path: str | None = None
     label: Label | None = None
@@ -74,7 +74,7 @@ class OpenStage:
     ) -> None:
         self.number = number
         self.step, self.lies, self.path, self.around, self.model_paths = step, lies, path, around, model_paths
-        self.scope: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
+        self.scope: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
         self.part = step.part  # as it is now: JAX may have rebuilt it
         self.held: tuple[int, int] | None = None  # its parameters and their bytes, if it is no part of a known model
         self.output: Value | None = None  # of a stage that came to its end
@@ -164,7 +164,7 @@ def stages(
         calls[running.path] += 1
 
 
-def describe_unmapped(value: Any) -> Value:
+def describe_unmapped(value: object) -> Value:
     """What a stage sees of a value: not the axes over which it is mapped."""
     return _drop_mapped(describe(value))
 
@@ -176,10 +176,10 @@ def _drop_mapped(value: Value) -> Value:
 
 
 def arguments(
-    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> Iterator[tuple[str, Any]]:
+    function: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]
+) -> Iterator[tuple[str, object]]:
     """The arguments with the names of their parameters; those that are None are left out."""
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     try:
         signature = inspect.signature(function)
         for name, value in signature.bind(*args, **kwargs).arguments.items():

@@ -10,7 +10,6 @@ A tap is the identity on arrays, with a function on the host that receives them.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +18,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.custom_batching import custom_vmap
+
+from shapecheck.evaluate.framework_protocol import has_identity, is_state
 
 Arrays = Sequence[Any]  # of JAX, or of NumPy on the host
 
@@ -42,7 +43,7 @@ class Sink:
     on_host: bool = False
 
 
-def tap(value: Any, given: Any, sink: Sink, which: Callable[[Any], bool] | None = None) -> Any:
+def tap(value: object, given: object, sink: Sink, which: Callable[[object], bool] | None = None) -> object:
     """`value`, a pytree, whose arrays of inexact numbers, or `which`, are sent to `sink` as they are computed.
 
     Those of `given` are what they came from.
@@ -69,44 +70,33 @@ def tap(value: Any, given: Any, sink: Sink, which: Callable[[Any], bool] | None 
     return jax.tree_util.tree_unflatten(structure, leaves)
 
 
-def tap_gradient(value: Any, sink: Callable[[Any], Sink]) -> Any:
+def tap_gradient(value: object, sink: Callable[[object], Sink]) -> object:
     """`value`, the cotangents of whose arrays are sent when they are computed: each to the sink that it has."""
 
-    def tap_leaf(leaf: Any) -> Any:
+    def tap_leaf(leaf: object) -> object:
         return _tap_array(leaf, sink(leaf)) if is_inexact(leaf) else leaf
 
     return jax.tree_util.tree_map(tap_leaf, value, is_leaf=has_identity)
 
 
-def _tap_array(array: Any, sink: Sink) -> Any:
+def _tap_array(array: object, sink: Sink) -> object:
     @jax.custom_vjp
-    def identity(array: Any) -> Any:
+    def identity(array: object) -> object:
         return array
 
-    def forward(array: Any) -> tuple[Any, None]:
+    def forward(array: object) -> tuple[object, None]:
         return array, None
 
-    def backward(_: None, cotangent: Any) -> tuple[Any]:
+    def backward(_: None, cotangent: object) -> tuple[object]:
         return (tap(cotangent, (), sink),)
 
     identity.defvjp(forward, backward)
     return identity(array)
 
 
-def arrays_in(value: Any) -> list[jax.Array]:
+def arrays_in(value: object) -> list[jax.Array]:
     """The arrays of inexact numbers in a pytree that can be tapped."""
     return [leaf for leaf in jax.tree_util.tree_leaves(value, is_leaf=has_identity) if is_inexact(leaf)]
-
-
-def has_identity(value: Any) -> bool:
-    """Whether it must not be built anew: an object of Flax's nnx, which the program changes in place, or a state."""
-    nnx: Any = sys.modules.get("flax.nnx")
-    return is_state(value) or (nnx is not None and isinstance(value, (nnx.Module, nnx.Variable)))
-
-
-def is_state(value: Any) -> bool:
-    """Whether it is a state of Equinox's, which nobody may look into twice: then it counts as old."""
-    return isinstance(value, getattr(sys.modules.get("equinox.nn"), "State", ()))
 
 
 def _send_concrete(outs: Arrays, ins: Arrays, sink: Sink) -> None:
@@ -120,7 +110,7 @@ def _send_concrete(outs: Arrays, ins: Arrays, sink: Sink) -> None:
             sink.after(jnp.asarray(bool(answer)))
 
 
-def is_inexact(value: Any) -> bool:
+def is_inexact(value: object) -> bool:
     """Whether it is an array of floating or complex numbers, and not empty."""
     return isinstance(value, jax.Array) and bool(jnp.issubdtype(value.dtype, jnp.inexact)) and value.size > 0
 
@@ -133,7 +123,7 @@ def _send_unmapped(sink: Sink) -> Callable[[Arrays, Arrays], jax.Array]:
         return _send_to_host(sink, outs, ins)
 
     @good.def_vmap
-    def batch_rule(size: int, batched: Any, outs: Arrays, ins: Arrays) -> tuple[jax.Array, bool]:
+    def batch_rule(size: int, batched: object, outs: Arrays, ins: Arrays) -> tuple[jax.Array, bool]:
         return _send_unmapped(sink)(outs, ins), False
 
     return good
@@ -143,7 +133,7 @@ def _send_to_host(sink: Sink, outs: Arrays, ins: Arrays) -> jax.Array:
     shapes = [tuple(array.shape) for array in (*outs, *ins)]
     whole, count = _takes_whole_arrays(sink), len(outs)
 
-    def host(*sent: Any) -> np.ndarray[Any, Any]:
+    def host(*sent: object) -> np.ndarray[Any, Any]:
         parts = [np.asarray(part) for part in sent]
         parts = [np.asarray(part) for part in sink.parts(parts[:count], parts[count:])] if whole else parts
         return np.asarray([True, bool(sink.receive(shapes, parts))])

@@ -190,7 +190,7 @@ class _CollectionPlugin:
             self.problems.append(f"{report.nodeid or 'pytest'}: {reason}")
 
     @pytest.hookimpl(hookwrapper=True)
-    def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Iterator[None]:
+    def pytest_fixture_setup(self, fixturedef: Any, request: object) -> Iterator[None]:
         """Wider fixtures are made once, and used by many traces: they are made for real, outside of each.
 
         What they set is for all tests that share them, until they end.

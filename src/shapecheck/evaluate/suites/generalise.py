@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from types import FrameType
-from typing import Any
 
 from shapecheck.evaluate.inputs import entries, replay
 from shapecheck.evaluate.inputs.search import Search
@@ -30,9 +29,9 @@ class Generaliser:
         self,
         importer: PlanImporter,
         recorder: Recorder,
-        described: Callable[[Any], Mapping[str, ParameterSpec]],
+        described: Callable[[object], Mapping[str, ParameterSpec]],
         pinned: Mapping[str, int],
-        claimed: Callable[[Any], tuple[frozenset[str], ...]],
+        claimed: Callable[[object], tuple[frozenset[str], ...]],
     ) -> None:
         self.importer, self.recorder, self.described, self.pinned = importer, recorder, described, pinned
         self.claimed = claimed

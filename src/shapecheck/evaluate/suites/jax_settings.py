@@ -11,15 +11,18 @@ from collections.abc import Mapping
 
 import jax
 
+from shapecheck.evaluate.framework_protocol import all_frameworks
+
 Settings = Mapping[str, bool | int | float | str | None]
 
-_PREFIXES = ("JAX_", "XLA_", "EQX_")
+_PREFIXES = ("JAX_", "XLA_")
 
 
 def settings() -> Settings:
     """All settings by name, environment variables included."""
     found = {f"config:{n}": v for n, v in jax.config.values.items() if isinstance(v, bool | int | float | str | None)}
-    return {**found, **{f"environ:{n}": v for n, v in os.environ.items() if n.startswith(_PREFIXES)}}
+    prefixes = (*_PREFIXES, *(prefix for each in all_frameworks() for prefix in each.variables))
+    return {**found, **{f"environ:{n}": v for n, v in os.environ.items() if n.startswith(prefixes)}}
 
 
 def changed_settings(before: Settings) -> Settings:

@@ -12,7 +12,6 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from shapecheck.evaluate.limits import ReadOnlyError
 
@@ -41,7 +40,7 @@ class _Guard:
         self.project: tuple[str, ...] = ()
         self.temporary = ""
 
-    def audit(self, event: str, arguments: tuple[Any, ...]) -> None:
+    def audit(self, event: str, arguments: tuple[object, ...]) -> None:
         """Raise ReadOnlyError for what would change a file."""
         if not self.active or not (event == "open" or event in _CHANGED):
             return
@@ -53,7 +52,7 @@ class _Guard:
             for index in _CHANGED[event]:
                 self._require_writable(arguments[index], follow=False)
 
-    def _require_writable(self, path: Any, *, follow: bool) -> None:
+    def _require_writable(self, path: object, *, follow: bool) -> None:
         if not isinstance(path, (str, bytes, os.PathLike)):  # a descriptor, which was opened before
             return
         name = os.fsdecode(path)

@@ -103,7 +103,7 @@ class TestRunner:
         return real.kind == "shape" and real.frame == failure.frame
 
     def _run_guarded(
-        self, item: pytest.Item, run: Callable[[], Any], found: list[BaseException]
+        self, item: pytest.Item, run: Callable[[], object], found: list[BaseException]
     ) -> BaseException | None:
         try:
             with time_limit(self.limit):
@@ -143,7 +143,7 @@ def _protocol(item: Any, ended: Callable[[], None] = lambda: None) -> Iterator[B
     yield from _phase(item, "teardown", nextitem=item.parent)
 
 
-def _phase(item: Any, when: Any, **more: Any) -> list[BaseException]:
+def _phase(item: Any, when: Any, **more: object) -> list[BaseException]:
     hook = getattr(item.ihook, f"pytest_runtest_{when}")
     call = pytest.CallInfo.from_call(lambda: hook(item=item, **more), when, reraise=(TimeLimitError,))
     item.ihook.pytest_runtest_makereport(item=item, call=call)

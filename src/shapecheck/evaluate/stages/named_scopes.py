@@ -40,7 +40,7 @@ def record_stages(watch: StageRecorder) -> Iterator[None]:
     def named_scope(name: str) -> Any:
         return _RecordedScope(watch, original, name)
 
-    jax.named_scope = named_scope
+    jax.named_scope = named_scope  # monkeypatch: JAX tells nobody of its scopes
     try:
         yield
     finally:
@@ -68,11 +68,11 @@ class _RecordedScope(contextlib.AbstractContextManager[None]):
             block.end(failed=error is not None)
         scope.__exit__(kind, error, trace)
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: Callable[..., object]) -> Callable[..., object]:
         """`function` under this scope."""
 
         @functools.wraps(function)
-        def call_in_scope(*args: Any, **kwargs: Any) -> Any:
+        def call_in_scope(*args: object, **kwargs: object) -> object:
             with self._original(self._name):
                 if not self._is_stage(getattr(function, "__code__", None)):
                     return function(*args, **kwargs)
@@ -86,7 +86,7 @@ class _RecordedScope(contextlib.AbstractContextManager[None]):
 
         return call_in_scope
 
-    def _is_stage(self, code: Any) -> bool:
+    def _is_stage(self, code: object) -> bool:
         """Whether it stands in the user's own code, and says more than that a module of this class runs."""
         top = self._watch.top()
         return (
@@ -155,7 +155,7 @@ def _on_return(frame: FrameType, stage: OpenStage) -> None:
     """When the function in `frame` returns, which is all that is left to it, the value is the stage's output."""
     before = sys.getprofile()
 
-    def profile(current: FrameType, event: Any, value: Any) -> None:
+    def profile(current: FrameType, event: object, value: object) -> None:
         if current is frame and event == "return":
             sys.setprofile(before)
             stage.output = describe_unmapped(value)
@@ -165,7 +165,7 @@ def _on_return(frame: FrameType, stage: OpenStage) -> None:
     sys.setprofile(profile)
 
 
-def _is_shown(value: Any) -> bool:
+def _is_shown(value: object) -> bool:
     """Whether a variable holds an array, or a plain container of some; models are known by their stages."""
     if isinstance(value, dict):
         value = list(value.values())

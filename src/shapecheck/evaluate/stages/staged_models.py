@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from shapecheck.evaluate.framework_protocol import is_wrapper
 from shapecheck.evaluate.stages.model_paths import is_module
 from shapecheck.evaluate.stages.stage_recorder import StageRecorder
 from shapecheck.evaluate.stages.stage_records import Label, StageStep, describe_unmapped, function_name, short
@@ -18,48 +19,48 @@ from shapecheck.evaluate.stages.stage_records import Label, StageStep, describe_
 _MEMBERS = ("callable", "where_input", "where_state")
 
 
-def with_labels(watch: StageRecorder, spec: Any, is_plumbing: Callable[[type], bool]) -> Any:
+def with_labels(watch: StageRecorder, spec: object) -> object:
     """The property `model_spec` of a class; what each of its steps calls is watched."""
     getter = spec.fget if isinstance(spec, property) else getattr(spec, "func", None)
     if getter is None:  # declared only
         return spec
 
     @functools.wraps(getter)
-    def get_labelled(model: Any) -> Any:
+    def get_labelled(model: object) -> object:
         found = getter(model)
         if not isinstance(found, Mapping):
             return found
-        steps = {label: _label_step(watch, step, str(label), is_plumbing) for label, step in found.items()}
+        steps = {label: _label_step(watch, step, str(label)) for label, step in found.items()}
         kind: Any = type(found)
         return kind(steps)
 
     return property(get_labelled)
 
 
-def argument_of(value: Any) -> Any:
+def argument_of(value: object) -> object:
     """What a step of a staged model takes: without what its intervenors are given beside it."""
     return value.input if hasattr(value, "input") and hasattr(value, "intervene") else value
 
 
-def _label_step(watch: StageRecorder, step: Any, name: str, is_plumbing: Callable[[type], bool]) -> Any:
+def _label_step(watch: StageRecorder, step: Any, name: str) -> object:
     if not all(hasattr(step, member) for member in _MEMBERS):
         return step
     choose = step.callable
 
     @functools.wraps(choose)
-    def choose_labelled(model: Any) -> Any:
+    def choose_labelled(model: object) -> object:
         found = choose(model)
         label = Label(name, short(type(model)), tuple(_intervenors(model, step, name)))
-        if is_module(found) and not is_plumbing(type(found)):
+        if is_module(found) and not is_wrapper(type(found)):
             watch.expect(found, label)
             return found
 
-        def call_as_stage(input: Any, state: Any, *, key: Any) -> Any:
+        def call_as_stage(input: object, state: object, *, key: object) -> object:
             given, before = (("input", describe_unmapped(input)),), (("substate", describe_unmapped(state)),)
             # What takes no state is wrapped, and the wrapper says so: then it is what it wraps.
             part = getattr(found, "__wrapped__", None)
             kind = title = function_name(part or found)
-            if is_module(part) and not is_plumbing(type(part)):
+            if is_module(part) and not is_wrapper(type(part)):
                 kind, title = short(type(part)), f"{short(type(part))}.__call__"
             run = StageStep(
                 type=kind,
@@ -80,7 +81,7 @@ def _label_step(watch: StageRecorder, step: Any, name: str, is_plumbing: Callabl
     return other
 
 
-def _intervenors(model: Any, step: Any, name: str) -> Iterator[str]:
+def _intervenors(model: object, step: object, name: str) -> Iterator[str]:
     """The types of what acts on the state after a step."""
     own = getattr(model, "intervenors", None)
     for found in (getattr(step, "intervenors", ()), own.get(name, ()) if isinstance(own, Mapping) else ()):

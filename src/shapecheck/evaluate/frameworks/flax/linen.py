@@ -7,34 +7,94 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import FrameType
 from typing import Any
 
 import jax
 
-from shapecheck.evaluate.probes.patch_classes import patch_attribute
+from shapecheck.evaluate.framework_protocol import Function
+from shapecheck.evaluate.frameworks.flax import FlaxFramework
+from shapecheck.evaluate.probes.monkeypatch import patch_attribute
 from shapecheck.evaluate.stages.jax_transforms import callers
 from shapecheck.evaluate.stages.model_paths import numbers
 from shapecheck.evaluate.stages.stage_recorder import StageRecorder
 from shapecheck.evaluate.stages.stage_records import StageStep, arguments, describe_unmapped, short
 
 _SCANNING = ("flax/core/axes_scan.py", "control_flow/loops.py")
+_NO_STATE = {"params", "intermediates", "perturbations"}  # among the variables
+
+
+class LinenFramework(FlaxFramework):
+    """Modules hold no parameters: they are made when a module is called inside of an `init`.
+
+    https://flax.readthedocs.io/en/stable/api_reference/flax.linen/module.html#flax.linen.Module.init_with_output
+    """
+
+    def unwrap_attribute(self, value: object, owner: type | None = None) -> object:
+        """Descriptors of Flax's stand around those of Python's, such as properties."""
+        around = getattr(self.library("flax.linen.module"), "DescriptorWrapper", ())
+        return vars(value).get("wrapped", value) if isinstance(value, around) else value
+
+    def bind(self, model: object, variables: Mapping[str, object]) -> object | None:
+        """https://flax.readthedocs.io/en/stable/api_reference/flax.linen/module.html#flax.linen.Module.bind."""
+        module: Any = model
+        return module.bind(variables) if self.is_unbound(model) else None
+
+    def is_unbound(self, model: object) -> bool:
+        """Whether it is a module outside of an `init` or `apply`."""
+        return isinstance(model, self.module_class() or ()) and getattr(model, "scope", None) is None
+
+    def wrap_method(self, function: Function) -> Function:
+        """An unbound module runs it inside of an `init`."""
+
+        @functools.wraps(function)
+        def call_unbound(model: Any, /, *args: object, **kwargs: object) -> object:
+            if not self.is_unbound(model):
+                return function(model, *args, **kwargs)
+            return model.init_with_output(_keys(), *args, method=run_member, **kwargs)[0]
+
+        def run_member(module: object, *args: object, **kwargs: object) -> object:
+            name = getattr(function, "__name__", "")
+            own = self.unwrap_attribute(inspect.getattr_static(type(module), name, None))
+            if isinstance(own, (property, functools.cached_property)):
+                return getattr(module, name)
+            # Not the function itself: Flax has wrapped the one in the class.
+            return getattr(module, name)(*args, **kwargs) if callable(own) else function(module, *args, **kwargs)
+
+        return call_unbound
+
+    def parameters(self, part: object) -> object:
+        """Those among the variables of a module that is bound."""
+        module: Any = part
+        return module.variables.get("params", {})
+
+    def states(self, part: object, value: object) -> Iterable[tuple[str, object]]:
+        """Its other variables: running averages, caches."""
+        if isinstance(part, self.module_class() or ()):
+            module: Any = part
+            yield "", {kind: kept for kind, kept in module.variables.items() if kind not in _NO_STATE}
+
+    def record_stages(self, watch: StageRecorder) -> contextlib.AbstractContextManager[None]:
+        """By its public interceptors."""
+        return _record_stages(self.library(), watch)
+
+
+FRAMEWORK = LinenFramework("flax.linen")
+
+
+def _keys() -> dict[str, object]:
+    return {name: jax.random.PRNGKey(0) for name in ("params", "dropout")}
 
 
 @contextlib.contextmanager
-def record_stages(watch: StageRecorder) -> Iterator[None]:
-    """Note the stages of linen modules in `watch` meanwhile."""
-    linen: Any = sys.modules.get("flax.linen")
-    if linen is None:
-        yield
-        return
+def _record_stages(linen: Any, watch: StageRecorder) -> Iterator[None]:
+    wholes: list[dict[str, object]] = []  # what the models hold that are running: known when they have run
+    outermost: list[dict[str, object]] = []  # those of them that were not called by others
 
-    wholes: list[dict[str, Any]] = []  # what the models hold that are running: known when they have run
-    outermost: list[dict[str, Any]] = []  # those of them that were not called by others
-
-    def intercept(run: Callable[..., Any], args: Any, kwargs: Any, context: Any) -> Any:
+    def intercept(run: Callable[..., object], args: Any, kwargs: Any, context: Any) -> object:
         module, method = context.module, context.method_name
         top, cls = watch.top(), type(module)
         own = getattr(cls, method, None)  # Flax has methods of its own that stand in no class
@@ -70,7 +130,7 @@ def record_stages(watch: StageRecorder) -> Iterator[None]:
                 whole.update({kind: watch.stacks.with_stacks(held) for kind, held in module.variables.items()})
                 wholes.pop()
 
-    watch.wrap(lambda function: _wrap_init(linen, function, watch, outermost))
+    watch.wrap(lambda function: _wrap_init(function, watch, outermost))
     with linen.intercept_methods(intercept), _parameters(linen, watch):
         yield
 
@@ -85,18 +145,19 @@ def _parameters(linen: Any, watch: StageRecorder) -> Iterator[None]:
     param = vars(linen.Module)["param"]
 
     @functools.wraps(param)
-    def param_with_tap(module: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+    def param_with_tap(module: object, name: str, *args: object, **kwargs: object) -> object:
         value = param(module, name, *args, **kwargs)
         top = watch.top()
         return take(name, value) if top is not None and top.part is module else value
 
+    # monkeypatch: interceptors are not told of parameters
     with patch_attribute(linen.Module, "param", param_with_tap):
         yield
 
 
 def _wrap_init(
-    linen: Any, function: Callable[..., Any], watch: StageRecorder, outermost: list[dict[str, Any]]
-) -> Callable[..., Any]:
+    function: Callable[..., object], watch: StageRecorder, outermost: list[dict[str, object]]
+) -> Callable[..., object]:
     """A method of a model, called with parameters that are made for it.
 
     That is the same run, if nobody counts its cost, or wants its values: a run that makes the parameters updates no
@@ -105,10 +166,10 @@ def _wrap_init(
     """
 
     @functools.wraps(function)
-    def call_initialised(model: Any, /, *args: Any, **kwargs: Any) -> Any:
-        if not isinstance(model, linen.Module) or model.scope is not None:
+    def call_initialised(model: Any, /, *args: object, **kwargs: object) -> object:
+        if not FRAMEWORK.is_unbound(model):
             return function(model, *args, **kwargs)
-        keys = {name: jax.random.PRNGKey(0) for name in ("params", "dropout")}
+        keys = _keys()
         outermost.clear()
         if watch.flops or watch.runner is not None:
             held = model.init(keys, *args, method=function.__name__, **kwargs)
@@ -128,7 +189,7 @@ def _is_trial(frame: FrameType) -> bool:
     return next(names, "scan") == "scan_fn"
 
 
-def _parameter_count(variables: Mapping[str, Any], steps: Sequence[str]) -> tuple[int, int]:
+def _parameter_count(variables: Mapping[str, object], steps: Sequence[str]) -> tuple[int, int]:
     """The parameters of the module at the end of these steps, inside of what the whole holds."""
     found: Any = variables.get("params", {})
     for step in steps:

@@ -8,11 +8,11 @@ import textwrap
 from collections.abc import Iterator
 from functools import cache
 
+from shapecheck.evaluate.framework_protocol import loaded_frameworks
+
 # Functions that call what they are given, or pass it on as it is.
-_TRANSFORMING = frozenset(
-    ["vmap", "filter_vmap", "checkpoint", "filter_checkpoint", "remat", "jit", "filter_jit", "grad", "value_and_grad"]
-)
-_MAPPING = frozenset(["tree_map", "map", "_vmap_a_of_b"])  # the last one is a helper of `equinox.nn.MLP`
+_TRANSFORMING = frozenset(["vmap", "checkpoint", "remat", "jit", "grad", "value_and_grad"])
+_MAPPING = frozenset(["tree_map", "map"])
 
 Parents = dict[ast.AST, ast.AST]
 
@@ -42,7 +42,7 @@ def only_called(cls: type) -> frozenset[str]:
 
 def _is_base(cls: type) -> bool:
     """Whether it is of a framework itself, and none of its layers."""
-    return cls.__module__.startswith(("equinox.", "flax.")) and not cls.__module__.startswith("equinox.nn.")
+    return any(each.is_base(cls) for each in loaded_frameworks())
 
 
 def _fields(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.Attribute]:
@@ -68,8 +68,16 @@ def _is_call(node: ast.expr, function: ast.AST, parents: Parents) -> bool:
     if parent.func is node or (_name(parent.func) == "isinstance" and parent.args[:1] == [node]):
         return True
     if isinstance(parent.func, ast.Call):  # vmap(lambda f, x: f(x))(self.act, x)
-        return _name(parent.func.func) in _TRANSFORMING
-    return _name(parent.func) in _MAPPING or (_name(parent.func) in _TRANSFORMING and parent.args[:1] == [node])
+        return _transforms(_name(parent.func.func))
+    return _maps(_name(parent.func)) or (_transforms(_name(parent.func)) and parent.args[:1] == [node])
+
+
+def _transforms(name: str) -> bool:
+    return name in _TRANSFORMING or any(name in each.transformations for each in loaded_frameworks())
+
+
+def _maps(name: str) -> bool:
+    return name in _MAPPING or any(name in each.appliers for each in loaded_frameworks())
 
 
 def _name(function: ast.expr) -> str:

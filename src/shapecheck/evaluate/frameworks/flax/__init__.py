@@ -1,0 +1,25 @@
+"""The frameworks of Flax, and the settings that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from shapecheck.evaluate.framework_protocol import Framework
+
+
+class FlaxFramework(Framework):
+    """One of them: `flax.configurations` has the settings, and weights are kept as kernels are."""
+
+    weight_layout = "in out"
+
+    def configuration(self) -> Mapping[str, object]:
+        """Those that stand as properties in the class of the one object."""
+        config = getattr(self.library("flax.configurations"), "config", None)
+        flags = vars(type(config)).items() if config is not None else ()
+        return {name: getattr(config, name) for name, value in flags if isinstance(value, property)}
+
+    def configure(self, name: str, value: object) -> None:
+        """Set one of them."""
+        configurations: Any = self.library("flax.configurations")
+        configurations.config.update(name, value)

@@ -1,0 +1,161 @@
+"""Flax's nnx: each call of a module is a stage, and each call of a function that the user's modules hold.
+
+https://flax.readthedocs.io/en/stable/nnx_basics.html
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from shapecheck.evaluate.framework_protocol import Classes
+from shapecheck.evaluate.frameworks.flax import FlaxFramework
+from shapecheck.evaluate.probes.monkeypatch import patch_attribute, subclasses
+from shapecheck.evaluate.stages.field_functions import watching_functions
+from shapecheck.evaluate.stages.stage_recorder import StageRecorder
+from shapecheck.evaluate.stages.stage_records import StageStep, arguments, describe_unmapped, short
+
+
+class NnxFramework(FlaxFramework):
+    """Modules are objects of Python, which hold variables and change them when they are called."""
+
+    is_mutable = True
+    has_parts = True
+
+    def identity_classes(self) -> Classes:
+        """Modules and variables."""
+        return self._classes("Module", "Variable")
+
+    def container_classes(self) -> tuple[Classes, Classes]:
+        """`nnx.List` and `nnx.Dict`, where this version of Flax has them."""
+        return self._classes("List"), self._classes("Dict")
+
+    def _classes(self, *names: str) -> Classes:
+        found = (getattr(self.library(), name, None) for name in names)
+        return tuple(each for each in found if each is not None)
+
+    def key_maker(self, annotation: object, name: str) -> type | None:
+        """`nnx.Rngs`, which parameters are annotated with, or named after."""
+        if isinstance(annotation, type) and annotation.__module__.startswith("flax."):
+            return annotation if annotation.__name__ == "Rngs" else None
+        found: type | None = getattr(self.library(), "Rngs", None)
+        return found if name == "rngs" else None
+
+    def parts(self, root: object, path: str) -> Iterable[tuple[str, object]]:
+        """Those among the nodes of its graph."""
+        nnx: Any = self.library()
+        found = [(_join_path(path, steps), part) for steps, part in nnx.iter_graph(root)]
+        modules = [each for each in found if isinstance(each[1], nnx.Module)]
+        return sorted(modules, key=lambda each: len(each[0]))
+
+    def parameters(self, part: object) -> object:
+        """The variables that are a `Param`."""
+        nnx: Any = self.library()
+        return nnx.state(part, nnx.Param)
+
+    def states(self, part: object, value: object) -> Iterable[tuple[str, object]]:
+        """Its other variables, but for keys and what only looks inside."""
+        nnx: Any = self.library()
+        if isinstance(part, nnx.Module):
+            yield "", nnx.state(part, nnx.Not(nnx.Any(nnx.Param, nnx.RngState, nnx.Intermediate)))
+
+    def record_stages(self, watch: StageRecorder) -> contextlib.AbstractContextManager[None]:
+        """Calls change what modules hold, so none is left out."""
+        return _record_stages(self, watch)
+
+
+FRAMEWORK = NnxFramework("flax.nnx")
+
+
+def _join_path(path: str, steps: tuple[object, ...]) -> str:
+    for step in steps:
+        path += f"[{step}]" if isinstance(step, int) else f".{step}"
+    return path.lstrip(".")
+
+
+@contextlib.contextmanager
+def _record_stages(framework: NnxFramework, watch: StageRecorder) -> Iterator[None]:
+    base = framework.module_class()
+    with contextlib.ExitStack() as stack:
+        seen: set[type] = set()
+
+        def change(cls: type) -> None:
+            """The monkeypatch of a class and those that it inherits from: a program defines some while it runs."""
+            for each in cls.__mro__:
+                if each not in seen and issubclass(each, base or ()):
+                    seen.add(each)
+                    call = vars(each).get("__call__")
+                    if call is not None:
+                        stack.enter_context(patch_attribute(each, "__call__", _wrap_call(watch, call)))
+
+        for cls in subclasses(base) if base is not None else ():
+            change(cls)
+        meta = next((each for each in type.mro(type(base)) if "__call__" in vars(each)), type)
+        if meta is not type:
+            stack.enter_context(patch_attribute(meta, "__call__", _wrap_constructor(vars(meta)["__call__"], change)))
+        stack.enter_context(_parameters(watch))
+        yield
+
+
+@contextlib.contextmanager
+def _parameters(watch: StageRecorder) -> Iterator[None]:
+    """Meanwhile, a stage that asks one of its parameters for its value gets what the watch gives back."""
+    take, nnx = watch.parameter, FRAMEWORK.library()
+    get = vars(getattr(nnx, "Variable", object)).get("get_value")  # since Flax 0.12
+    if take is None or nnx is None or get is None:
+        yield
+        return
+
+    @functools.wraps(get)
+    def getitem_with_tap(self: object, *args: object, **kwargs: object) -> object:
+        value, top = get(self, *args, **kwargs), watch.top()
+        if top is None or not isinstance(self, nnx.Param):
+            return value
+        name = next((name for name, held in vars(top.part).items() if held is self), None)
+        return take(name, value) if name is not None else value
+
+    # monkeypatch: Flax has no public way to be told that a variable is read
+    with patch_attribute(nnx.Variable, "get_value", getitem_with_tap):
+        yield
+
+
+def _wrap_constructor(construct: Callable[..., object], change: Callable[[type], None]) -> Callable[..., object]:
+    @functools.wraps(construct)
+    def change_and_construct(cls: type, /, *args: object, **kwargs: object) -> object:
+        change(cls)
+        return construct(cls, *args, **kwargs)
+
+    return change_and_construct
+
+
+def _wrap_call(watch: StageRecorder, call: Any) -> Callable[..., object]:
+    @functools.wraps(call)
+    def call_as_stage(self: object, /, *args: object, **kwargs: object) -> object:
+        top = watch.top()
+        if top is not None and top.part is self:  # super().__call__(...)
+            return call(self, *args, **kwargs)
+        cls = type(self)
+        given = list(arguments(call, (self, *args), kwargs))[1:]
+        taken = tuple((name, describe_unmapped(value)) for name, value in given)
+        name = short(cls)
+        step = StageStep(
+            type=name, callable=f"{name}.__call__", part=self, source=watch.origin(call, cls.__qualname__), input=taken
+        )
+        # Other layers of Flax's hold functions that are none of the model's.
+        own = not cls.__module__.startswith("flax.") or _is_sequential(cls)
+        return watch.run_stage(step, call_with_functions if own else call, (self, *args), kwargs)
+
+    def call_with_functions(self: object, /, *args: object, **kwargs: object) -> object:
+        with watching_functions(watch, self, ("layers",) if _is_sequential(type(self)) else ()):
+            return call(self, *args, **kwargs)
+
+    return call_as_stage
+
+
+def _is_sequential(cls: type) -> bool:
+    """Whether it is `nnx.Sequential`, or calls its layers as that does."""
+    sequential = getattr(FRAMEWORK.library(), "Sequential", None)
+    holder = next((each for each in cls.__mro__ if "__call__" in vars(each)), None)
+    return sequential is not None and holder is sequential

@@ -1,0 +1,61 @@
+"""All that we change in Python, in JAX, in a framework, or in the user's own classes: each is a monkeypatch.
+
+In the worker, while something is evaluated:
+
+| what                                        | where                          | what for                              |
+|---------------------------------------------|--------------------------------|---------------------------------------|
+| `jax.named_scope`                           | stages/named_scopes.py         | a block under it is a stage           |
+| `jax.lax.scan`, wherever it was imported    | stages/stacked_parameters.py   | of what a body's arrays are slices    |
+| `__call__` of modules that are pytrees      | stages/observe_once.py         | equal calls are evaluated once        |
+| functions in the fields of a module         | stages/field_functions.py      | their calls are stages                |
+| `__call__`, `model_spec` of Equinox modules | frameworks/equinox.py          | calls are stages, with labels         |
+| `__call__` of modules of Flax's nnx         | frameworks/flax/nnx.py         | calls are stages                      |
+| `flax.nnx.Variable.get_value`               | frameworks/flax/nnx.py         | gradients of parameters are looked at |
+| `flax.linen.Module.param`                   | frameworks/flax/linen.py       | gradients of parameters are looked at |
+
+In the worker, for good:
+
+| what                                        | where                          | what for                              |
+|---------------------------------------------|--------------------------------|---------------------------------------|
+| hooks, decorators of jaxtyping and its like | probes/disable_typecheckers.py | they would end an evaluation early    |
+| constructors of the user's classes          | probes/probe_runtime.py        | claims about fields are checked       |
+
+In a program that runs under checks (`shapecheck run`), until they end:
+
+| what                                        | where                          | what for                              |
+|---------------------------------------------|--------------------------------|---------------------------------------|
+| `sys.meta_path`, whose first finder is ours | runtime/import_hook.py         | imported modules get probes           |
+| `builtins.compile`, during one import       | runtime/import_hook.py         | other import hooks see the probes     |
+| `__code__` of the user's functions          | runtime/patch_functions.py     | what was imported before gets probes  |
+| `__code__` of the user's functions          | runtime/autoreload.py          | reloaded functions get probes         |
+| `sys.excepthook`, `threading.excepthook`    | runtime/excepthook.py          | errors are shown with their arrays    |
+| `inspect.stack`, as JAX's debugger opens    | runtime/breakpoint.py          | it opens in a frame of the user's     |
+| `runpy.run_path`                            | runtime/autostart.py           | spawned processes are checked, too    |
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+
+def subclasses(base: type) -> Iterator[type]:
+    """A class and all that inherit from it, each once."""
+    todo, seen = [base], set()
+    while todo:
+        cls = todo.pop()
+        if cls not in seen:
+            seen.add(cls)
+            todo += type.__subclasses__(cls)
+            yield cls
+
+
+@contextlib.contextmanager
+def patch_attribute(cls: type, name: str, value: object) -> Iterator[None]:
+    """Meanwhile a class has another attribute in place of its own. Metaclasses that would wrap it are not asked."""
+    before = vars(cls)[name]
+    type.__setattr__(cls, name, value)
+    try:
+        yield
+    finally:
+        type.__setattr__(cls, name, before)

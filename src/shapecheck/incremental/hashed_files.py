@@ -1,0 +1,54 @@
+"""The project's files by hashes of their contents, and by what of them a piece of code can reach."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Sequence
+
+from shapecheck.incremental.dependency_graph import DependencyGraph, GraphFile
+from shapecheck.incremental.environment_key import environment
+from shapecheck.incremental.graph_view import GraphView
+from shapecheck.incremental.module_summary import ModuleSummary, surface
+from shapecheck.worker.cache_keys import KnownFile
+
+
+class HashedFiles:
+    """Content hashes of files, and the key of the environment."""
+
+    def __init__(
+        self,
+        content: Callable[[str], str],
+        read: Callable[[str], bytes],
+        were_written: Callable[[Iterable[str]], bool],
+        project: frozenset[str],
+    ) -> None:
+        self.content, self.were_written, self.environment = content, were_written, environment
+        self._read, self._project = read, project
+        self._surfaces: dict[str, ModuleSummary] = {}
+        self._graphs: dict[tuple[KnownFile, ...], DependencyGraph] = {}
+
+    def outline(self, file: KnownFile) -> str:
+        """A hash of what running a file depends on, unless it calls its functions."""
+        return self._surface(file).outline
+
+    def mentions(self, files: Sequence[KnownFile], names: frozenset[str]) -> str:
+        """A hash of which of these names the functions and classes of the files mention."""
+        found = [[sorted(each & names) for each in self._surface(file).mentions] for file in files]
+        return hashlib.sha256(json.dumps(found).encode()).hexdigest()
+
+    def view(self, files: Sequence[KnownFile], roots: Sequence[str], always: Iterable[str]) -> GraphView:
+        """The files as they are seen where `roots` are imported one after the other, and `always` may always run."""
+        key = tuple(files)
+        if key not in self._graphs:
+            sources = [
+                GraphFile(file.file, file.names, self._surface(file), file.outside, file.comment_names)
+                for file in files
+            ]
+            self._graphs[key] = DependencyGraph(sources)
+        return GraphView(self._graphs[key], roots, always)
+
+    def _surface(self, file: KnownFile) -> ModuleSummary:
+        if file.file not in self._surfaces:
+            self._surfaces[file.file] = surface(self._read(file.file), self._project, tests=file.test)
+        return self._surfaces[file.file]
