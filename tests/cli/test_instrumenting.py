@@ -104,7 +104,7 @@ def test_files_that_cannot_be_read_are_left_alone_and_the_others_done(
         Path(name).write_text(text)
     assert main(["instrument", ".", "--write"]) == 2
     told = capsys.readouterr().err
-    assert "Error: a.py is left alone: line 1: Python" in told
+    assert "Error: a.py is left alone: line 1: this file cannot be parsed" in told
     unread = "the shape comments of this statement are not checked: libcst cannot parse line 1"
     assert f"Error: b.py is left alone: {unread}" in told
     assert "Error: z.py is left alone: it has the markers of a merge conflict; resolve that first" in told

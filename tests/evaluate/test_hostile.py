@@ -37,6 +37,10 @@ for name in list(vars(os)):
     "all_descriptors": ("import os\nos.closerange(0, 200)\n", "ended the process with exit status"),
     "modules": ("import sys\nsys.modules.clear()\n", "took builtins out of sys.modules"),
     "recursion": ("import sys\nsys.setrecursionlimit(120)\n", "lowered Python's recursion limit"),
+    "looked_at": (
+        "import os\nclass Odd:\n    @property\n    def __class__(self): os._exit(3)\nbad = Odd()\n",
+        "ended the process with exit status 3",
+    ),
     "swallows": (
         "import builtins\ntry:\n    builtins.isinstance = lambda *a: True\nexcept Exception: pass\n",
         "replaced builtins.isinstance",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from shapecheck.config import ConfigError
 from shapecheck.files import atomic_write
-from shapecheck.files.notebook_source import read_notebook, split_cell_path, with_cells
+from shapecheck.files.notebook_source import cell_python, read_notebook, split_cell_path, with_cells, with_python
 from shapecheck.files.unified_diff import unified_diff
 from shapecheck.model import Edit, Finding, Report, Span
 
@@ -51,14 +51,18 @@ def _notebooks(found: Mapping[str, Sequence[Finding]], sources: Mapping[str, Seq
     for path, findings in found.items():
         file, number = split_cell_path(path)
         if number:
-            text = "\n".join(sources[path])
-            cells.setdefault(file, {})[number] = _fix_file(path, text.encode(), sources[path], findings)
+            python = cell_python("\n".join(sources[path]))
+            cells.setdefault(file, {})[number] = _fix_file(path, python.encode(), python.split("\n"), findings)
     for file, fixed in cells.items():
         before = _read_file(file)
-        same = {number: cell.text for number, cell in enumerate(read_notebook(before).cells, 1)}
-        if any(same.get(number) != each.before.decode() for number, each in fixed.items()):
+        texts = {number: cell.text for number, cell in enumerate(read_notebook(before).cells, 1)}
+        if any(texts.get(number) != "\n".join(sources[each.path]) for number, each in fixed.items()):
             raise ConfigError(f"{file}: is no longer what was checked, so nothing is fixed in it; check it again")
-        after = with_cells(before, {number: each.after.decode() for number, each in fixed.items()})
+        problems = [f"cell {number}: {each.problem}" for number, each in fixed.items() if each.problem]
+        if problems:
+            yield FixedFile(file, before, before, (), "; ".join(problems))
+            continue
+        after = with_cells(before, {n: with_python(texts[n], each.after.decode()) for n, each in fixed.items()})
         if after is None:
             raise ConfigError(f"{file}: is not written as Jupyter writes notebooks, so nothing is fixed in it")
         yield FixedFile(file, before, after, tuple(finding for each in fixed.values() for finding in each.findings))

@@ -56,7 +56,7 @@ def read_notebook(data: bytes) -> Notebook:
     for cell in _code_cells(document):
         text = _source(cell)
         cells.append(NotebookCell(text, len(lines) + 1))
-        lines += [*_python(text).split("\n"), ""]
+        lines += [*cell_python(text).split("\n"), ""]
     return Notebook(tuple(cells), "\n".join(lines))
 
 
@@ -69,6 +69,32 @@ def split_cell_path(path: str) -> tuple[str, int]:
     """The file of a path, and the number of the code cell in it; 0 for the file itself."""
     found = _CELL.match(path)
     return (found["file"], int(found["number"])) if found is not None else (path, 0)
+
+
+def cell_python(text: str) -> str:
+    """The text of a cell, with something that Python reads in the place of each line that only IPython does."""
+    lines = text.split("\n")
+    first = next((number for number, line in enumerate(lines) if line.strip()), 0)
+    if lines[first].startswith("%%"):
+        magic = lines[first][2:].split(maxsplit=1)[:1]
+        if magic[:1] and magic[0] not in _PYTHON_MAGICS:
+            return "\n".join("" for _ in lines)
+        lines[first] = ""
+    if _is_python("\n".join(lines)):
+        return "\n".join(lines)
+    changed = [_ASSIGNED_MAGIC.sub(r"\1None", _MAGIC.sub(r"\1pass", line)) for line in lines]
+    return "\n".join(changed)
+
+
+def with_python(text: str, python: str) -> str:
+    """The text of a cell whose Python has changed to this; all lines that are the same there stay as they are."""
+    import difflib  # noqa: PLC0415  # only who fixes a notebook pays for it
+
+    written, before, after = text.split("\n"), cell_python(text).split("\n"), python.split("\n")
+    lines: list[str] = []
+    for kind, first, last, new_first, new_last in difflib.SequenceMatcher(None, before, after, False).get_opcodes():
+        lines += written[first:last] if kind == "equal" else after[new_first:new_last]
+    return "\n".join(lines)
 
 
 def with_cells(data: bytes, texts: Mapping[int, str]) -> bytes | None:
@@ -104,21 +130,6 @@ def _code_cells(document: Any) -> list[Any]:
 def _source(cell: Any) -> str:
     source = cell.get("source", "")
     return source if isinstance(source, str) else "".join(source)
-
-
-def _python(text: str) -> str:
-    """The text of a cell, with something that Python reads in the place of each line that only IPython does."""
-    lines = text.split("\n")
-    first = next((number for number, line in enumerate(lines) if line.strip()), 0)
-    if lines[first].startswith("%%"):
-        magic = lines[first][2:].split(maxsplit=1)[:1]
-        if magic[:1] and magic[0] not in _PYTHON_MAGICS:
-            return "\n".join("" for _ in lines)
-        lines[first] = ""
-    if _is_python("\n".join(lines)):
-        return "\n".join(lines)
-    changed = [_ASSIGNED_MAGIC.sub(r"\1None", _MAGIC.sub(r"\1pass", line)) for line in lines]
-    return "\n".join(changed)
 
 
 def _is_python(text: str) -> bool:

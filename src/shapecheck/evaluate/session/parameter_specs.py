@@ -85,6 +85,8 @@ class ParameterSpecs:
 
 def _annotation_names(function: object) -> Collection[str]:
     """The names of the parameters that have an annotation."""
+    if not callable(function):
+        return ()
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError, NameError):
