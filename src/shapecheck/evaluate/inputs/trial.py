@@ -130,7 +130,7 @@ class TrialOutcome:
     def has_invented(self) -> bool:
         """Whether something that no one describes was made up, so that another invention may show something else."""
         found = self.bound_call.assumptions if self.bound_call is not None else ()
-        return any(each.provenance == "invented" and each.kind not in ("dtype", "follows") for each in found)
+        return any(each.provenance == "invented" and each.kind not in ("dtype", "sizes", "follows") for each in found)
 
     def has_made_values(self) -> bool:
         """Whether a callable, a flag or an instance was made up."""
