@@ -65,10 +65,21 @@ def outer(x: Array, y: Array):
 def affine(x: Float[Array, "b d"], w: Array, bias: Array):
     assert w.ndim == 2 and bias.ndim == 1
     y = x @ w + bias  # (b, k)
-    return y.sum(0)  # (b,)  ~SC201
+    z = y.sum(0)  # (b,)  ~unreached
+    return y.sum(1)  # shape: (b, k)  ~SC201
 
 def alike(x: Array, y: Array) -> Float[Array, ""]:
     return jnp.sum(x * y)
+""",
+    # What fails for such a size alone proves nothing: it may be three.
+    "sizes.py": """
+def violation(positions: Array, mask: Array):
+    assert len(positions.shape) == 3
+    assert len(mask.shape) == 2
+    this = positions[:-1, 1, :]  # (N - 1, 3)  ~unreached
+    this_mask = mask[:-1, 1]  # (N - 1)
+    both = this * this_mask[:, None]  # (N - 1, M)
+    return both.sum(0)  # shape: ()  ~SC201
 """,
     # So do words of a docstring.
     "words.py": """

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
-AssumptionKind = Literal["tie", "size", "rank", "dtype", "value", "follows"]
+AssumptionKind = Literal["tie", "size", "sizes", "rank", "dtype", "value", "follows"]
 Provenance = Literal["given", "written", "namesake", "alias", "invented"]
 
+_FREE: Final = ("dtype", "sizes")
 _STRENGTH: dict[Provenance, int] = {"given": 0, "written": 1, "namesake": 2, "alias": 3, "invented": 4}
 
 
@@ -23,6 +24,7 @@ class Assumption:
 
     - `tie`: the dim `subject` was made equal to `value`, a size or an expression over other dims, to let the code run.
     - `size`: an integer inside of a made-up instance, `subject` as `model.width`; or sizes of a special kind.
+    - `sizes`: those of the array `subject`, of which only the number of axes is known.
     - `rank`: how many axes the array or the variadic dim `subject` has.
     - `dtype`: the dtype of the array `subject`.
     - `value`: a made-up flag, callable or instance.
@@ -50,8 +52,11 @@ class Assumption:
 
 
 def weakest(assumptions: Iterable[Assumption]) -> Provenance:
-    """The weakest provenance among the assumptions, those of dtypes apart: what rests on them is as weak as that."""
-    kinds = (each.provenance for each in assumptions if each.kind != "dtype")
+    """The weakest provenance among the assumptions: what rests on them is as weak as that.
+
+    Those of dtypes apart, and of sizes that are free.
+    """
+    kinds = (each.provenance for each in assumptions if each.kind not in _FREE)
     return max(kinds, key=_STRENGTH.__getitem__, default="given")
 
 
@@ -62,9 +67,9 @@ def proves(evidence: Sequence[Sequence[Assumption]], about: Literal["shape", "di
     an invented size, rank or value is no hindrance if the evaluations differ in it. A tie that nothing explains, and a
     size that may have to follow another, always are; evaluations with these are left out, if there are others. What is
     shown about a `dtype` rests on the dtypes too, and what is shown about the size of a `dim` on the arrays whose ranks
-    were invented: their sizes were so as well.
+    or sizes were invented.
     """
-    spoilt = {"shape": ("tie",), "dtype": ("tie", "dtype"), "dim": ("tie", "rank")}[about]
+    spoilt = {"shape": ("tie",), "dtype": ("tie", "dtype"), "dim": ("tie", "rank", "sizes")}[about]
     invented = [
         [each for each in one if each.provenance == "invented"]
         for one in evidence
@@ -74,6 +79,6 @@ def proves(evidence: Sequence[Sequence[Assumption]], about: Literal["shape", "di
     values: dict[tuple[str, str], set[str]] = {}
     for one in free:
         for each in one:
-            if each.kind != "dtype":
+            if each.kind not in _FREE:
                 values.setdefault((each.kind, each.subject), set()).add(each.value)
     return bool(free) and all(len(different) > 1 for different in values.values())

@@ -47,6 +47,6 @@ class PlainFacts:
             if name == "":
                 return {k: self.from_plain(v) for k, v in inner.items()}
             if name not in self._classes:
-                raise ValueError(f"{name} is no fact of this version")
+                raise ValueError(f"{name} is no message of this version")
             return self._classes[name](**dict(zip(self._fields[name], map(self.from_plain, inner), strict=True)))
         return value

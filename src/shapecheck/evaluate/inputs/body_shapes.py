@@ -31,12 +31,14 @@ _MOST_AXES = 6
 class BodyShape:
     """How the body takes one parameter: a spec, a jaxtyping dtype name or "".
 
-    It is `exact` if the body admits no other number of axes; else it has these at least.
+    It is `exact` if the body admits no other number of axes; else it has these at least. All axes are `named` if they
+    have names that somebody wrote.
     """
 
     spec: str
     dtype: str
     exact: bool
+    named: bool = False
 
 
 _NO_RANKS: Mapping[str, int] = types.MappingProxyType({})
@@ -100,6 +102,7 @@ class _ParameterShapes:
         self._open = [name for name in open_ones if name in facts.parameters]
         self._equal = {name: group for group in facts.equal_shapes for name in group}
         self._names: dict[Axis, str] = {}
+        self._said: set[Axis] = set()
 
     def all(self) -> dict[str, BodyShape]:
         found: dict[str, BodyShape] = {}
@@ -115,14 +118,16 @@ class _ParameterShapes:
         dtype = self._facts.parameters[name].dtype
         for other in sorted(self._equal.get(name, ())):
             if other in self._written:
-                return BodyShape(self._written[other], dtype, exact=True)
+                return BodyShape(self._written[other], dtype, exact=True, named=True)
         return None
 
     def _own(self, name: str) -> BodyShape | None:
         fact = self._facts.parameters[name]
         rank = self._rank(name)
         if rank is not None:
-            return BodyShape(" ".join(self._axis(name, number) for number in range(rank)), fact.dtype, exact=True)
+            spec = " ".join(self._axis(name, number) for number in range(rank))
+            named = all((name, number) in self._said for number in range(rank))
+            return BodyShape(spec, fact.dtype, exact=True, named=named)
         if fact.is_array or fact.dtype:
             return BodyShape(axis_names(name, max(fact.least, 1)), fact.dtype, exact=False)
         return None
@@ -150,6 +155,7 @@ class _ParameterShapes:
             names += [self._facts.parameters[name].names.get(number, "") for name, number in sorted(axes)]
             first, number = min(axes)
             self._names.update(dict.fromkeys(axes, next(filter(None, names), f"{first}{number}")))
+            self._said |= axes if any(names) else set()
 
     def _written_axis(self, axis: Axis) -> str:
         name, number = axis

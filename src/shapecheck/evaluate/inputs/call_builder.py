@@ -309,6 +309,7 @@ class CallBuilder:
             signature=CallSignature(tuple(written), self.models.claimed(function), function, made_names),
             certain=not vague,
             open_ranks=bool(made) or any(map(says_nothing, specs)),
+            open_names=made_names | frozenset(free_names(filter(says_nothing, specs))),
             constructions=(0,) if instance is None else self.models.constructions,
             ranks=ranks_of(specs),
             varies=True,

@@ -433,7 +433,7 @@ class Search:
             return (self._result(found.failed[0]),)
         errors = self._errors(found)
         further = self._further(found) if errors else found
-        if further.tied and self.call_spec.open_ranks:  # nobody says that these sizes differ
+        if any(self._is_open(tie) for each in further.tied for tie in each.trial.substitution.ties):
             errors = ()
         if further.tied and further.requires is None:  # sizes under some limit, and no tie
             return tuple(self._result(outcome) for outcome in (*further.tied, *self._again(further.tied)))
@@ -454,6 +454,11 @@ class Search:
     def _result_of_refused(self, refused: RefusedShape, failed: TrialOutcome) -> Evaluation:
         reason = failed.failure.message if failed.failure is not None else ""
         return dataclasses.replace(self._result(refused.outcome), refused=refused.parameter, reason=reason)
+
+    def _is_open(self, tie: Tie) -> bool:
+        """Whether nobody says that the sizes which a tie makes equal differ."""
+        names = {tie[0], *re.findall(r"[^\W\d]\w*", tie[1])}
+        return bool(names & self.call_spec.open_names)
 
     def _equality(self, error: TrialOutcome) -> str:
         """The two integers of a constructor that have to be equal, as JAX has it, though the claims name both."""

@@ -224,6 +224,8 @@ class ValueSynthesis:
         axes = usual + bool(self.integers.invention) if chosen is None else chosen
         if chosen is None:
             self.invent("rank", name, axes_text(axes))
+        else:
+            self.invent("sizes", name, "any")
         dtype = dtype or self.choices.dtype(self.place(name), name_hints.array_dtype(name))
         # What a constructor is given is mostly alike: a mean and a deviation, limits, weights and what they weigh.
         inside = self.integers.constructs or self.integers.inside
@@ -244,6 +246,8 @@ class ValueSynthesis:
         if shape.exact:
             dtype = shape.dtype or self.choices.dtype(self.place(name), name_hints.array_dtype(name))
             array = self.assignment.array(self._perhaps_square(name, shape.spec), dtype, name)
+            if not shape.named:
+                self.invent("sizes", name, "any")
             return self.choices.note(self.place(name), array)
         least = len(parse_spec(shape.spec).dims)
         usual = max(least - 1 + self.assignment.variadic_rank, least)

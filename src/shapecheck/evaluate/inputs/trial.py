@@ -80,7 +80,8 @@ class CallSpec:
 
     `relations` lets free names be tied to each other blindly. The `signature` has what is written of the arguments,
     which explains ties; it is `certain` if no array among them may have several shapes, so that a shape error is one of
-    the code. With `open_ranks`, for some array nobody says how many axes it has, or which sizes. Assumptions that hold
+    the code. With `open_ranks`, for some array nobody says how many axes it has, or which sizes; `open_names` are those
+    of such sizes. Assumptions that hold
     for each trial are `lasting`. Of arguments that may have one of several shapes, `alternatives` choose the others.
     If it `varies`, another invention has other integers. The search ends after so many `attempts`, or `seconds`.
     """
@@ -90,6 +91,7 @@ class CallSpec:
     signature: CallSignature = field(default_factory=CallSignature)
     certain: bool = True
     open_ranks: bool = False
+    open_names: frozenset[str] = frozenset()
     symbolic: bool = True
     constructions: tuple[int, ...] = (0,)
     ranks: tuple[int, ...] = (1,)
@@ -130,7 +132,7 @@ class TrialOutcome:
     def has_invented(self) -> bool:
         """Whether something that no one describes was made up, so that another invention may show something else."""
         found = self.bound_call.assumptions if self.bound_call is not None else ()
-        return any(each.provenance == "invented" and each.kind not in ("dtype", "follows") for each in found)
+        return any(each.provenance == "invented" and each.kind not in ("dtype", "sizes", "follows") for each in found)
 
     def has_made_values(self) -> bool:
         """Whether a callable, a flag or an instance was made up."""
