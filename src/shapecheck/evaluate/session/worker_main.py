@@ -105,7 +105,7 @@ def _start(opening: Startup, send: Send, serve: Serve) -> WorkerSession | StartR
     """Import JAX (through the hook, in case JAX's friends are what is checked) and open the session."""
     try:
         import jax  # noqa: F401
-    except ImportError as error:
+    except Exception as error:  # also of versions that do not go together
         return StartRefusal(reason=f"JAX cannot be imported there ({error})")
     try:
         from jax import export  # noqa: F401
