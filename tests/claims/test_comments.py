@@ -310,3 +310,17 @@ def test_hostile_text_ends_quickly(text):
     for part in split_comment("# " + text):
         read_comment(part.text)
         assert read_comment(part.text[:1900]) is not None
+
+
+@pytest.mark.parametrize(
+    ("comment", "shapes"),
+    [
+        ("Let b=batch_size, t=seq_len, and d=width.", []),
+        ("where b=batch_size, t=seq_len", []),
+        ("the output shape(s) and dtype(s)", []),
+        ("b=batch_size, t=seq_len", ["b=batch_size, t=seq_len"]),
+        ("shape (s)", ["(s)"]),
+    ],
+)
+def test_legends_and_plurals_are_no_shapes(comment: str, shapes: list[str]) -> None:
+    assert [bracket.text for segment in read_comment(f" {comment}") for bracket in segment.shapes] == shapes

@@ -252,6 +252,28 @@ def iterate(f: Callable, low: Array, high: Array) -> Float[Array, ""]: ~unreache
     assert low.ndim == 1 and high.ndim == 1
     return jax.lax.while_loop(lambda c: f(c) > 0, lambda c: c, low - high).sum()  ~SC302
 """,
+    # Equinox writes into a constructor what the converter of a field takes.
+    "converter.py": """
+def positive(x) -> Array:
+    return jnp.asarray(x)
+
+class Grid(eqx.Module):
+    values: Float[Array, "dim dim"]
+    size: Float[Array, ""] = eqx.field(converter=positive)
+
+    def __init__(self, values: Float[Array, "dim dim"], size: Float[Array, ""] | float):
+        self.values = values
+        self.size = jnp.asarray(size)
+
+    def scaled(self) -> Float[Array, "dim dim"]:
+        return self.values * self.size
+""",
+    # Heads that share a key are a multiple of the keys' heads: no claim says that they are as many.
+    "multiple.py": """
+def attend(q: Float[Array, "b t h d"], k: Float[Array, "b t g d"]) -> Float[Array, "b t h d"]: ~unreached
+    k = jnp.repeat(k, q.shape[2] // k.shape[2], axis=2)
+    return q + k
+""",
     # What the code refuses as it is documented, and takes otherwise.
     "refused.py": """
 def rewards(features: Array):

@@ -60,6 +60,9 @@ class _BracketGroup:
     inner: list[_BracketGroup]
 
 
+_PLURALS = ("(s)", "(es)")  # `shape(s)`
+
+
 def find_brackets(text: str) -> list[Bracket]:
     """All brackets that hold dims, in order; calls, subscripts and prose are left out."""
     if len(text) > MAX_TEXT:
@@ -107,6 +110,8 @@ def _read_bracket(text: str, group: _BracketGroup) -> Bracket | bool:
     inside = text[group.start + 1 : group.end - 1]
     square = text[group.start] == "["
     start, dtype, tree = group.start, "", False
+    if text[group.start : group.end] in _PLURALS and text[group.start - 1 : group.start].isalpha():
+        return False
     before = text[max(group.start - 40, 0) : group.start]
     word = _WORD_BEFORE.search(before)
     if word is not None and not (word.group().lower() in {"shape", "shaped"} and not square):

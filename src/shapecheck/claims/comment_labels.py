@@ -28,8 +28,8 @@ class CommentLabels:
         """The variables that the labels name, if they all are visible; None if the labels are no names."""
         if not segment.labels or segment.generic or (segment.prose and not segment.colon):
             return None
-        if segment.arrow and segment.colon:
-            return None  # `x: (a) -> (b)` tells what becomes of x
+        if segment.arrow:
+            return None  # `x: (a) -> (b)` and `x (a) -> (b)` tell what becomes of x
         if any(re.search(rf"""(['"]){re.escape(label)}\1\s*:""", comment.text) for label in segment.labels):
             return None  # `'k': (b, t)` is an entry, and no variable
         found = [self._variable(comment, label, placed, targets) for label in segment.labels]

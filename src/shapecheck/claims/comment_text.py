@@ -229,6 +229,7 @@ def _is_pair(bracket: Bracket, known: Container[str]) -> bool:
     return lower and bracket.text.startswith("(")
 
 
+_LEGEND = re.compile(r"\b(?:let|where|and|with)\b\s+\w+\s*=", re.IGNORECASE)
 _MARKED_BARE = re.compile(r"(?:^|\s)shapes?\s*+[:=]\s*+([^()\[\]:;=]++)$", re.IGNORECASE)
 
 
@@ -240,7 +241,7 @@ def _read_bare_dims(text: str, known: Container[str]) -> Segment | None:
         return None
     start = match.start(1) if match is not None else 0
     stripped = inside.strip().rstrip(".")
-    if match is None and "," not in stripped:
+    if match is None and ("," not in stripped or _LEGEND.search(stripped)):
         return None  # `B x T` needs a marker
     spec = parse_comment_dims(stripped)
     if spec is None or len(spec.dims) < 2 or not spec.names() or strength(spec.names(), known) < 1.0:

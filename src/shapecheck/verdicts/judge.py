@@ -326,6 +326,7 @@ def _read_results(modules: Mapping[str, Module], evaluation: Evaluation, samples
         readers[call.number] = reader
         outcomes = read_call(reader)
         own = set[int]() if evaluation.refused else _made_of_themselves(reader, evaluation)
+        own |= _of_invented(reader, evaluation)
         for index in [i for i, m in outcomes.bad.items() if i in own or _is_chance(m, reader, evaluation)]:
             del outcomes.bad[index]
             outcomes.unknown.setdefault(index, MADE_UP)
@@ -401,6 +402,19 @@ def _made_of_themselves(reader: CallReader, evaluation: Evaluation) -> set[int]:
             by_site[claim.sites[0]].append(index)
     alone = (indices[0] for indices in by_site.values() if len(indices) == 1)
     return {index for index in alone if module.claims[index].notation != "annotation"}
+
+
+def _of_invented(reader: CallReader, evaluation: Evaluation) -> set[int]:
+    """The claims of arguments and fields whose own numbers of axes were made up: these can contradict nothing."""
+    ranks = (a for a in evaluation.assumptions if (a.kind, a.provenance) == ("rank", "invented"))
+    made = {each.subject.rpartition(".")[2] for each in ranks}
+    module = reader.module
+    return {
+        index
+        for index, claim in enumerate(module.claims if made else ())
+        if claim.sites and claim.sites[0] in reader.seen
+        if module.sites[claim.sites[0]].kind in ("param", "field") and module.sites[claim.sites[0]].name in made
+    }
 
 
 def is_invented_call(evaluation: Evaluation) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import types
+import typing
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -63,7 +64,8 @@ def body_shapes(
             fact.admit((axes,))
     written = {name: each.spec for name, each in described.items()}
     written.update((name, found.shape) for name, each in annotations.items() if (found := array_type(each)))
-    return _ParameterShapes(facts, written, open_ones).all()
+    numbers = [name for name in open_ones if {float, int} & set(typing.get_args(annotations[name]))]
+    return _ParameterShapes(facts, written, open_ones, numbers).all()
 
 
 def body_dtypes(function: Callable[..., Any], described: Mapping[str, ParameterSpec]) -> dict[str, ParameterSpec]:
@@ -97,8 +99,10 @@ def axis_names(parameter: str, axes: int) -> str:
 class _ParameterShapes:
     """The specs of parameters whose axes are named by sets of equal ones."""
 
-    def __init__(self, facts: BodyFacts, written: Mapping[str, str], open_ones: Collection[str]) -> None:
-        self._facts, self._written = facts, written
+    def __init__(
+        self, facts: BodyFacts, written: Mapping[str, str], open_ones: Collection[str], numbers: Collection[str]
+    ) -> None:
+        self._facts, self._written, self._numbers = facts, written, numbers  # the latter may be no arrays
         self._open = [name for name in open_ones if name in facts.parameters]
         self._equal = {name: group for group in facts.equal_shapes for name in group}
         self._names: dict[Axis, str] = {}
@@ -128,7 +132,7 @@ class _ParameterShapes:
             spec = " ".join(self._axis(name, number) for number in range(rank))
             named = all((name, number) in self._said for number in range(rank))
             return BodyShape(spec, fact.dtype, exact=True, named=named)
-        if fact.is_array or fact.dtype:
+        if (fact.is_array or fact.dtype) and (name not in self._numbers or fact.least):
             return BodyShape(axis_names(name, max(fact.least, 1)), fact.dtype, exact=False)
         return None
 

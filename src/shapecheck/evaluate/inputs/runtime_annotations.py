@@ -42,7 +42,10 @@ def annotation_of(function: Any, name: str, raw: Any) -> Any:
         for cls in function.__mro__:
             init = vars(cls).get("__init__")
             if init is not None and getattr(init, "__annotations__", {}).get(name) not in _SILENT:
-                return annotation_of(init, name, init.__annotations__[name])
+                found = annotation_of(init, name, init.__annotations__[name])
+                # Of a field with a converter Equinox writes what the converter takes into the constructor, too.
+                own = annotation_of_field(cls, name) if holds_plain_array(found) else MISSING
+                return own if array_type(own) is not None else found
             if name in (annotations := own_annotations(cls)):
                 # Of a field with a converter the signature says what the converter takes: often anything.
                 own_annotation = annotations[name] if raw in _SILENT else raw
@@ -53,6 +56,12 @@ def annotation_of(function: Any, name: str, raw: Any) -> Any:
         inner = function
     inner = getattr(inner, "__func__", inner)
     return _resolve(raw, getattr(inner, "__globals__", {}), {})
+
+
+def annotation_of_field(cls: type, name: str) -> Any:
+    """What the body of a class annotates a field with, resolved."""
+    found = own_annotations(cls).get(name, MISSING)
+    return _resolve(found, vars(sys.modules.get(cls.__module__, typing)), vars(cls))
 
 
 def own_annotations(cls: type) -> Mapping[str, Any]:

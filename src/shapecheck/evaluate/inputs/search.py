@@ -423,9 +423,27 @@ class Search:
         bare = loosen_ties.try_as_limits(tied, self.attempts.run)
         if bare is not None:
             return dataclasses.replace(found, tied=(bare,))
+        multiple = self._with_multiple(tied)
+        if multiple is not None:
+            return dataclasses.replace(found, tied=(multiple,))
         ties = (self._explain_tie(tie, tied) for tie in tied.trial.substitution.ties)
         requires = next((each for each in ties if each.provenance == "invented"), None)
         return dataclasses.replace(found, requires=requires, tied=(tied,))
+
+    def _with_multiple(self, tied: TrialOutcome) -> TrialOutcome | None:
+        """What `tied` shows where one of the two sizes that it made equal is a multiple of the other, if that goes too.
+
+        So it is with `q.shape[2] // k.shape[2]` heads that share a key: equal ones are only the first case.
+        """
+        ties = tied.trial.substitution.ties
+        if len(ties) != 1 or not ties[0][1].isidentifier():
+            return None
+        (name, other), *_ = ties
+        for relation in ((name, f"2*{other}"), (other, f"2*{name}")):
+            outcome = self.attempts.run(dataclasses.replace(tied.trial, substitution=Substitution((relation,))))
+            if outcome.ok:
+                return outcome
+        return None
 
     def _failure_evaluations(self, found: SearchResult) -> tuple[Evaluation, ...]:
         """What to show of an entry that does not evaluate: a shape error if it is one of the code, else the reason."""
