@@ -15,15 +15,15 @@ from shapecheck.evaluate.inputs.user_examples import ExampleError
 _NOT_MADE = ("builtins", "inspect", "typing", "jax", "jaxlib", "numpy", "collections")
 
 
-def heads(given: Mapping[str, Any]) -> dict[str, Any]:
+def heads(given: Mapping[str, object]) -> dict[str, object]:
     """The names of a function's own parameters among those given."""
     return {name.partition(".")[0]: value for name, value in given.items()}
 
 
-def split_nested(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+def split_nested(given: Mapping[str, object]) -> tuple[dict[str, object], dict[str, dict[str, object]]]:
     """What is given whole, and what is given of others. Raises ExampleError for a name that is given in both ways."""
     whole = {name: value for name, value in given.items() if "." not in name}
-    inner: dict[str, dict[str, Any]] = {}
+    inner: dict[str, dict[str, object]] = {}
     for name, value in given.items():
         head, dot, rest = name.partition(".")
         if dot:
@@ -33,7 +33,7 @@ def split_nested(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, di
     return whole, inner
 
 
-def default_with(default: Any, given: Mapping[str, Any]) -> Any:
+def default_with(default: object, given: Mapping[str, object]) -> object:
     """A default that is a dataclass or named tuple, with other values of these fields; None if it is neither."""
     if isinstance(default, type):
         return None
@@ -63,7 +63,7 @@ def classes_in(annotation: Any) -> Sequence[type]:
     return [annotation] if is_class else []
 
 
-def cannot(name: str, given: Mapping[str, Any]) -> ExampleError:
+def cannot(name: str, given: Mapping[str, object]) -> ExampleError:
     """The error for a parameter of which nothing tells what it is."""
     return ExampleError(
         f"{name}.{next(iter(given))} cannot be given: nothing says of which class `{name}` is. "
