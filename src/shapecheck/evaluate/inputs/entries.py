@@ -118,7 +118,7 @@ def resolve(module: ModuleType, scopes: Sequence[Scope], scope: Scope) -> Any:
     return with_own_signature(value, names[-1]) if scope.kind == "function" else value
 
 
-def member(holder: object, name: str) -> Any:
+def member(holder: object, name: str) -> object:
     """What stands in a module or class under a name; None if there is nothing.
 
     Looking at it runs no code: a property is the property. Some frameworks have descriptors of their own around these.

@@ -136,9 +136,7 @@ def _user_frame(recorder: Recorder, frame: FrameType, line: int) -> Frame | None
     return type(found)(found.path, line, found.function)
 
 
-def _kind(
-    error: BaseException, frames: list[tuple[FrameType, int]], paths: Mapping[str, str]
-) -> FailureKind:
+def _kind(error: BaseException, frames: list[tuple[FrameType, int]], paths: Mapping[str, str]) -> FailureKind:
     name = type(error).__name__
     if isinstance(error, (jax.errors.ConcretizationTypeError, jax.errors.TracerIntegerConversionError)):
         return "value"

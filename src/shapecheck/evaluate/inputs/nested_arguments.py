@@ -55,12 +55,13 @@ def default_with(default: object, given: Mapping[str, object]) -> object:
     return LazyCall(replace, [default], values)
 
 
-def classes_in(annotation: Any) -> Sequence[type]:
+def classes_in(annotation: object) -> Sequence[type]:
     """The classes that an annotation admits and that have parameters of their own."""
     if typing.get_origin(annotation) in (Union, types.UnionType, typing.Annotated):
         return [cls for part in typing.get_args(annotation) for cls in classes_in(part)]
-    is_class = isinstance(annotation, type) and annotation.__module__.partition(".")[0] not in _NOT_MADE
-    return [annotation] if is_class else []
+    if isinstance(annotation, type) and annotation.__module__.partition(".")[0] not in _NOT_MADE:
+        return [annotation]
+    return []
 
 
 def cannot(name: str, given: Mapping[str, object]) -> ExampleError:

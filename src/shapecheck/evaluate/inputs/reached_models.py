@@ -6,7 +6,6 @@ import functools
 import inspect
 from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
-from typing import Any
 
 from shapecheck.evaluate.inputs.entries import is_model, unwrap
 
@@ -32,7 +31,7 @@ def reached_models(function: Callable[..., object]) -> dict[str, object]:
     return found
 
 
-def _plain(function: Any) -> object:
+def _plain(function: object) -> object:
     function = unwrap(function)
     while isinstance(function, functools.partial):
         function = unwrap(function.func)

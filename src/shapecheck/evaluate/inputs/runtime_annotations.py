@@ -67,11 +67,11 @@ def _resolve(raw: object, module: Mapping[str, object], members: Mapping[str, ob
     return _without_aliases(_evaluate_text(raw, module, members), _DEEPEST)
 
 
-_ALIAS: object = getattr(typing, "TypeAliasType", ())  # since Python 3.12
+_ALIAS: Any = getattr(typing, "TypeAliasType", ())  # since Python 3.12
 _DEEPEST = 16  # aliases of aliases: they may also stand for themselves
 
 
-def _without_aliases(annotation: object, deepest: int) -> object:
+def _without_aliases(annotation: Any, deepest: int) -> object:
     """What aliases of the form `type Batch = ...` stand for, in tuples and unions too; left out if nobody can tell."""
     if not _ALIAS:
         return annotation
