@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shapecheck.model import ArrayMismatch, ComparedRuns, ComparedStage, Tolerance
 
@@ -123,7 +123,7 @@ def _first(
     return next((inner for place in places if (inner := _first(stages, below, place)) is not None), None)
 
 
-def plain(stage: ComparedStage) -> dict[str, Any]:
+def plain(stage: ComparedStage) -> dict[str, object]:
     """A stage for JSON, which knows no infinity."""
     return {
         "path": stage.path,
@@ -158,7 +158,7 @@ def plain(stage: ComparedStage) -> dict[str, Any]:
     }
 
 
-def _part(part: ArrayMismatch) -> dict[str, Any]:
+def _part(part: ArrayMismatch) -> dict[str, object]:
     sides = {"a": (part.a, part.a_form), "b": (part.b, part.b_form)}
     return {
         **{side: {"name": name, "array": form} if form else None for side, (name, form) in sides.items()},

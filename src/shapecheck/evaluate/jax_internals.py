@@ -153,7 +153,7 @@ def operation_of(equation: Any) -> tuple[str, Mapping[str, Any]]:
     return _HIGH_LEVEL_NAMES.get(kind, kind), {key: _traced_jaxpr(value) for key, value in given.items()}
 
 
-def _traced_jaxpr(value: Any) -> Any:
+def _traced_jaxpr(value: object) -> object:
     inner = getattr(value, "jaxpr", None)
     return inner if hasattr(inner, "eqns") else value
 

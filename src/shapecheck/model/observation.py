@@ -94,11 +94,14 @@ class Call:
     paths: tuple[Point, ...] = ()
 
 
+FailureKind = Literal["shape", "value", "other"]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Failure:
     """Why an evaluation ended early: where in the user's code, what was raised, and the arrays on that line."""
 
-    kind: Literal["shape", "value", "other"]
+    kind: FailureKind
     message: str
     frame: Frame | None
     operation: str = ""

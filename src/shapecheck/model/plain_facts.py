@@ -17,7 +17,7 @@ class PlainFacts:
         self._classes = {each.__name__: each for each in classes}
         self._fields = {each.__name__: tuple(field.name for field in dataclasses.fields(each)) for each in classes}
 
-    def dump(self, message: Any) -> str:
+    def dump(self, message: object) -> str:
         """One line of JSON for `message`; raises TypeError for what is none of these facts."""
         return json.dumps(self.to_plain(message), separators=(",", ":"))
 
@@ -25,7 +25,7 @@ class PlainFacts:
         """The message of a line; raises ValueError for what is not one."""
         return self.from_plain(json.loads(line))
 
-    def to_plain(self, value: Any) -> Plain:
+    def to_plain(self, value: object) -> Plain:
         """Frozen facts become `{"!": class name, "v": field values}`."""
         if value is None or isinstance(value, (bool, int, float, str)):
             return value

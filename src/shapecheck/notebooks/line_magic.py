@@ -43,7 +43,7 @@ def read_line(line: str, options: RuntimeOptions) -> RuntimeOptions | bool | Non
     parser = _parser()
     try:
         words = shlex.split(line)
-        given: dict[str, Any] = vars(parser.parse_args(words))
+        given = vars(parser.parse_args(words))
         switch, warn = given.pop("switch"), given.pop("warn")
         if len(words) == (switch is not None):
             return bool(switch == "on") if words else None

@@ -11,6 +11,7 @@ import numpy as np
 
 from shapecheck.evaluate.framework_protocol import is_state
 from shapecheck.evaluate.probes.describe_value import dtype_name, is_array
+from shapecheck.evaluate.stages.value_taps import HostArray
 from shapecheck.model import ArrayValue
 from shapecheck.templates import format_value
 
@@ -48,7 +49,7 @@ def short(array: Any) -> str:
     return format_value.array(ArrayValue(dtype_name(array), tuple(map(str, array.shape))))
 
 
-def _values(array: object) -> np.ndarray[Any, Any] | None:
+def _values(array: object) -> HostArray | None:
     if isinstance(array, jax.core.Tracer) or not isinstance(array, (jax.Array, np.ndarray)):
         return None
     if jax.numpy.issubdtype(array.dtype, jax.dtypes.prng_key):
@@ -57,7 +58,7 @@ def _values(array: object) -> np.ndarray[Any, Any] | None:
     return values.astype(np.float32) if dtype_name(array) in ("bfloat16", "float16") else values
 
 
-def _range(values: np.ndarray[Any, Any]) -> str:
+def _range(values: HostArray) -> str:
     if not np.issubdtype(values.dtype, np.inexact):
         return _between(values) if np.issubdtype(values.dtype, np.integer) else f"{int(values.sum())} true"
     finite = np.isfinite(values)
@@ -66,6 +67,6 @@ def _range(values: np.ndarray[Any, Any]) -> str:
     return "  ".join(filter(None, [text, f"{bad} not finite" if bad else ""]))
 
 
-def _between(values: np.ndarray[Any, Any]) -> str:
+def _between(values: HostArray) -> str:
     least, most = values.min(), values.max()
     return f"{least:.6g}" if least == most else f"{least:.6g} .. {most:.6g}"

@@ -6,7 +6,6 @@ import atexit
 import os
 import runpy
 import sys
-from typing import Any
 
 from shapecheck.runtime.check_session import CheckSession
 from shapecheck.runtime.patch_functions import PatchedFunctions
@@ -63,7 +62,9 @@ def _watch_main(session: CheckSession) -> None:
     """A spawned process runs the program's script again, under another name."""
     run_path = runpy.run_path
 
-    def run_path_with_probes(path_name: str, init_globals: Any = None, run_name: str | None = None) -> Any:
+    def run_path_with_probes(
+        path_name: str, init_globals: dict[str, object] | None = None, run_name: str | None = None
+    ) -> dict[str, object]:
         if run_name != "__mp_main__" or not os.path.isfile(path_name):
             return run_path(path_name, init_globals, run_name)
         with open(path_name, "rb") as stream:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Hashable
-from typing import Any, Final
+from typing import Final
 
 from shapecheck.evaluate.probes.recorder import Listener, OpenCall
 from shapecheck.model import Call, Evaluation, Observation, Site
 from shapecheck.runtime.errors import ShapeMismatch, note
-from shapecheck.runtime.judge_client import JudgeClient
+from shapecheck.runtime.judge_client import ContradictedClaim, JudgeClient
 
 LOGGER: Final = logging.getLogger("shapecheck")
 _MOST = 50_000  # combinations of shapes that are remembered
@@ -85,7 +85,7 @@ class CallChecker(Listener):
                 self._reported.add(found["text"])
                 LOGGER.warning("%s", found["text"])
 
-    def _new_findings(self, opened: OpenCall, *, over: bool) -> list[dict[str, Any]]:
+    def _new_findings(self, opened: OpenCall, *, over: bool) -> list[ContradictedClaim]:
         calls: list[OpenCall] = []
         each: OpenCall | None = opened
         while each is not None:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import weakref
-from typing import IO, Any, cast
+from typing import IO, Any, TypedDict, cast
 
 from shapecheck.model import Evaluation
 from shapecheck.runtime.errors import CheckError
@@ -18,6 +18,15 @@ _START = (
     "import sys; sys.path[:1] = [p for p in sys.path[:1] if p]; "
     "from shapecheck.commands.judge_server import main; main()"
 )
+
+
+class ContradictedClaim(TypedDict):
+    """What the judge says of a claim that does not hold: its rule, where it stands, and the message."""
+
+    code: str
+    path: str
+    line: int
+    text: str
 
 
 class JudgeClient:
@@ -46,7 +55,7 @@ class JudgeClient:
         self._read.append(question)
         return (answer["plan"], frozenset(answer["prompt"])) if answer else None
 
-    def judge(self, evaluation: Evaluation, *, over: bool) -> list[dict[str, object]]:
+    def judge(self, evaluation: Evaluation, *, over: bool) -> list[ContradictedClaim]:
         """What contradicts the claims in the last call of an evaluation: `code`, `path`, `line` and `text` of each."""
         return list(self._request({"op": "judge", "evaluation": evaluation, "over": over}))
 

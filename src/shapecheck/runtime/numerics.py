@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from shapecheck.evaluate.framework_protocol import is_state
-from shapecheck.evaluate.stages.value_taps import Arrays, Sink, is_inexact
+from shapecheck.evaluate.stages.value_taps import Arrays, HostArray, Sink, is_inexact
 from shapecheck.runtime.nonfinite_policy import HandleNonFinite, ValuePlace
 from shapecheck.syntax.intended_nonfinite import INFINITY
 
@@ -52,7 +52,7 @@ def finite(
     """
     unfit = functools.partial(_unfit, passing)
 
-    def receive(shapes: list[tuple[int, ...]], parts: list[np.ndarray[Any, Any]]) -> bool:
+    def receive(shapes: list[tuple[int, ...]], parts: list[HostArray]) -> bool:
         sent = parts[len(outs.names) * _OUT :]
         before = [*sent[: _MOST * _IN][_IN - 1 :: _IN], *sent[_MOST * _IN :]]
         hinted = not place.gradient and not any(int(nan) for nan in parts[1 : len(outs.names) * _OUT : _OUT])
@@ -62,8 +62,8 @@ def finite(
     def worth(outs: Arrays) -> Any:
         return functools.reduce(operator.or_, [unfit(array).any() for array in outs])
 
-    def summarize(outs: Arrays, ins: Arrays) -> list[Any]:
-        parts: list[object] = []
+    def summarize(outs: Arrays, ins: Arrays) -> list[jax.Array]:
+        parts: list[jax.Array] = []
         for array in outs:
             bad = unfit(array)
             parts += [bad.sum(), (bad & _numbers(array).isnan(array)).sum(), bad.reshape(-1).argmax()]
@@ -99,7 +99,7 @@ def reals(array: Any) -> Any:
     return real if real.dtype in (np.float32, np.float64) else real.astype(np.float32)
 
 
-def bounds(array: object) -> list[Any]:
+def bounds(array: object) -> list[jax.Array]:
     """The least and the greatest of the finite values (of complex ones, their magnitudes), and how many are not."""
     numbers = _numbers(array)
     good = numbers.isfinite(array)
@@ -110,7 +110,7 @@ def bounds(array: object) -> list[Any]:
 
 
 def _lines(
-    outs: NamedArrays, ins: NamedArrays, shapes: Sequence[tuple[int, ...]], parts: Sequence[np.ndarray[Any, Any]]
+    outs: NamedArrays, ins: NamedArrays, shapes: Sequence[tuple[int, ...]], parts: Sequence[HostArray]
 ) -> Iterator[str]:
     count = len(outs.names)
     for index, name in enumerate(outs.names):
@@ -135,7 +135,7 @@ def _where(shape: tuple[int, ...], rank: int, first: int) -> str:
     return f"{_text(shape, rank)}{place}"
 
 
-def between(least: Any, most: Any, bad: int) -> str:
+def between(least: HostArray, most: HostArray, bad: int) -> str:
     """`-1.5 .. 2`, `2` where all are equal, or that nothing is finite."""
     if least > most:
         return "nothing finite"

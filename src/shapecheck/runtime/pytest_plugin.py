@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Generator
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from shapecheck.runtime.check_session import CheckSession
 from shapecheck.runtime.excepthook import without_ours
 from shapecheck.runtime.runtime_options import OptionSpec, RuntimeOptions, option_specs
+
+if TYPE_CHECKING:
+    import pluggy
 
 _NAME = "shapecheck-run"
 
@@ -85,7 +88,7 @@ class RuntimePlugin:
         self._session.start()
 
     @pytest.hookimpl(hookwrapper=True)
-    def _wait_for_arrays(self) -> Generator[None, Any, None]:
+    def _wait_for_arrays(self) -> Generator[None, pluggy.Result[object], None]:
         """What a test has not waited for is found in that test, and not in a later one."""
         outcome = yield
         try:

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from multiprocessing import parent_process
 from types import FrameType
-from typing import Any
 
 import jax
 
@@ -16,7 +15,7 @@ from shapecheck.evaluate.framework_protocol import has_identity
 from shapecheck.evaluate.probes.recorder import OpenCall
 from shapecheck.evaluate.stages import stage_records
 from shapecheck.evaluate.stages.stage_records import OpenStage
-from shapecheck.evaluate.stages.value_taps import arrays_in, tap, tap_gradient
+from shapecheck.evaluate.stages.value_taps import Sink, arrays_in, tap, tap_gradient
 from shapecheck.model import Site, Stage
 from shapecheck.runtime import numerics, stage_log
 from shapecheck.runtime.array_summary import short
@@ -128,7 +127,7 @@ class StageChecks:
         return self._input(name, value, self._titles[-1]) if self._titles else value
 
     def _input(self, name: str, value: object, title: str) -> object:
-        def tap_leaf(path: Any, leaf: object) -> object:
+        def tap_leaf(path: tuple[object, ...], leaf: object) -> object:
             what = f"{name}{jax.tree_util.keystr(path)} of {title}"
             return self._backward(leaf, what, "in the backward pass of this stage")
 
@@ -152,7 +151,7 @@ class StageChecks:
     def _backward(self, value: object, what: str, where: str = "on the way back through what uses it") -> object:
         place = ValuePlace(f"the gradient with respect to {what} is not finite: it became so {where}", gradient=True)
 
-        def sink(leaf: Any) -> Any:
+        def sink(leaf: jax.Array) -> Sink:
             named = numerics.NamedArrays(("gradient",), (leaf.ndim,))
             return numerics.finite(place, named, _NONE, self._failed, self._after, self._passing)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import logging.handlers
 import sys
-from typing import Any, Final
+from typing import Final
 
+import jax
 import numpy as np
 
 from shapecheck.evaluate.stages.value_taps import Arrays, Sink
@@ -40,7 +41,7 @@ def log_sink(record: str, rank: int) -> Sink:
     return Sink(_first, receive)
 
 
-def _first(outs: Arrays, ins: Arrays) -> list[Any]:
+def _first(outs: Arrays, ins: Arrays) -> list[jax.Array]:
     """One number, so that the record is not written before the stage has run."""
     return [outs[0].reshape(-1)[0]]
 

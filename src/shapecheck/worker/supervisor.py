@@ -8,11 +8,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from shapecheck.evaluate.scratch_folders import scratch_folder, sweep
 from shapecheck.worker.entry_phase import EntryPhase, Scopes
-from shapecheck.worker.pool import Spare, WorkerPool
+from shapecheck.worker.pool import Phase, Spare, WorkerPool
 from shapecheck.worker.result_cache import CachedCollection, ResultCache
 from shapecheck.worker.rpc import ModulePlan, WorkerSettings
 from shapecheck.worker.run_state import Progress, RunResult, RunState, Trouble
@@ -20,6 +20,8 @@ from shapecheck.worker.test_phase import TestPhase
 from shapecheck.worker.worker_client import Worker, WorkerEndedError, WorkerError
 
 __all__ = ["Limits", "Progress", "RunResult", "Supervisor", "Trouble"]
+
+_Task = TypeVar("_Task")
 
 _FOR_TESTS = 0.75  # the part of the budget that tests may use
 _WORTHWHILE = 8  # entries, or tests, for which another start of JAX pays
@@ -116,7 +118,7 @@ class Supervisor:
                 settled = not self._evaluate_phase(phase) or phase.resettle()
         return phase
 
-    def _evaluate_phase(self, phase: Any, spare: Spare | None = None) -> bool:
+    def _evaluate_phase(self, phase: Phase[_Task], spare: Spare | None = None) -> bool:
         """Have all tasks of a phase done; false if there is no worker any more that could.
 
         Raises WorkerError if there never was one: then nothing of the user's code is the reason, nor a bug of ours.

@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
 from shapecheck.evaluate.probes.describe_value import dtype_name
+from shapecheck.evaluate.stages.value_taps import HostArray
 from shapecheck.model import Tolerance
-
-Array = np.ndarray[Any, Any]
 
 _CHUNK = 1 << 20  # numbers that are in memory at once
 
@@ -32,7 +31,7 @@ class Difference:
     unlike: int = 0
 
 
-def difference(a: Array, b: Array, tolerance: Tolerance) -> Difference:
+def difference(a: HostArray, b: HostArray, tolerance: Tolerance) -> Difference:
     """How far two arrays of one shape differ, in pieces.
 
     Within the tolerance is, as numpy.allclose has it, |a - b| <= atol + rtol * |b|; NaN equals NaN. Integers and truth
@@ -54,12 +53,12 @@ def difference(a: Array, b: Array, tolerance: Tolerance) -> Difference:
     return Difference(absolute, relative, bool(close), odd, others)
 
 
-def is_exact(dtype: Any) -> bool:
+def is_exact(dtype: jax.typing.DTypeLike) -> bool:
     """Whether it is a dtype of integers or truth values, which no rounding changes."""
     return not jnp.issubdtype(jnp.dtype(dtype), jnp.inexact)
 
 
-def _size(a: Array, b: Array) -> float:
+def _size(a: HostArray, b: HostArray) -> float:
     """The root mean square of `b` where `a` differs: what stands for nothing, such as -1e9, is the same in both."""
     total, count = 0.0, 0
     for _, y, differs, _ in _pieces(a, b):
@@ -70,7 +69,7 @@ def _size(a: Array, b: Array) -> float:
     return math.sqrt(total / count) if count else 0.0
 
 
-def _pieces(a: Array, b: Array) -> Iterator[tuple[Array, Array, Array, Array]]:
+def _pieces(a: HostArray, b: HostArray) -> Iterator[tuple[HostArray, HostArray, HostArray, HostArray]]:
     """What differs, piece by piece: both as wide numbers, where they differ, and where only one is NaN."""
     flat = a.reshape(-1), b.reshape(-1)
     for start in range(0, a.size, _CHUNK):
@@ -82,6 +81,6 @@ def _pieces(a: Array, b: Array) -> Iterator[tuple[Array, Array, Array, Array]]:
             yield x, y, differs, unlike
 
 
-def _wide(values: Array) -> Array:
+def _wide(values: HostArray) -> HostArray:
     """As numbers in which differences are not lost."""
     return values.astype(np.complex128 if np.iscomplexobj(values) else np.float64)

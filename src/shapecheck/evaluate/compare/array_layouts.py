@@ -9,11 +9,10 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from shapecheck.evaluate.stages.value_taps import HostArray
 
 _MOST_AXES = 6  # longer than one, that are put in all orders
 _SAMPLE = 512
@@ -29,7 +28,7 @@ class ArrayLayout:
     order: tuple[int, ...]
     shape: tuple[int, ...]
 
-    def of(self, array: Array) -> Array:
+    def of(self, array: HostArray) -> HostArray:
         """The array in this layout."""
         longer = [axis for axis, size in enumerate(array.shape) if size != 1]
         inner = array.reshape([array.shape[axis] for axis in longer])
@@ -55,8 +54,8 @@ def layouts(a: Sequence[int], b: Sequence[int]) -> Iterator[ArrayLayout]:
             yield ArrayLayout(order, tuple(b))
 
 
-def sample(array: Array) -> Array:
+def sample(array: HostArray) -> HostArray:
     """Some of its numbers, at places that depend on its size alone."""
     places = np.random.default_rng(array.size).integers(0, array.size, _SAMPLE) if array.size else np.zeros(0, int)
-    found: Array = array[np.unravel_index(places, array.shape)] if array.shape else array.reshape(1)
+    found: HostArray = array[np.unravel_index(places, array.shape)] if array.shape else array.reshape(1)
     return found

@@ -6,15 +6,14 @@ import hashlib
 import os
 import shutil
 from dataclasses import replace
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import jax.numpy as jnp
 import numpy as np
 
 from shapecheck.evaluate.probes.describe_value import dtype_name
+from shapecheck.evaluate.stages.value_taps import HostArray
 from shapecheck.model import Tensor
-
-Array = np.ndarray[Any, Any]
 
 _MOST = 16 << 30  # bytes, if the disk has room for so many
 _CHUNK = 1 << 20  # numbers at once
@@ -32,7 +31,7 @@ class ArrayStore:
         self._numbers: dict[str, str] = {}  # of parameters, which those around a stage hold, too
         self._end = 0
 
-    def store(self, name: str, value: Array) -> Tensor:
+    def store(self, name: str, value: HostArray) -> Tensor:
         """Write an array, if its like has not been written before."""
         tensor = digest_only(name, value)
         if tensor.digest not in self._at:
@@ -52,7 +51,7 @@ class ArrayStore:
             nans=nans,
         )
 
-    def parameter(self, name: str, value: Array) -> Tensor:
+    def parameter(self, name: str, value: HostArray) -> Tensor:
         """An array by its digest, and by one that is the same in any order of its numbers. It is not written."""
         tensor = digest_only(name, value)
         if tensor.digest not in self._numbers:
@@ -64,14 +63,14 @@ class ArrayStore:
         self._file.close()
 
 
-def digest_only(name: str, value: Array) -> Tensor:
+def digest_only(name: str, value: HostArray) -> Tensor:
     """An array by its digest alone."""
     head = f"{dtype_name(value)}{value.shape}".encode()
     digest = hashlib.blake2b(head + np.ascontiguousarray(value).tobytes(), digest_size=20).hexdigest()
     return Tensor(name=name, dtype=dtype_name(value), shape=tuple(map(int, value.shape)), digest=digest)
 
 
-def _mix_bits(value: Array) -> int:
+def _mix_bits(value: HostArray) -> int:
     """The sum of the scattered bits of each number: https://prng.di.unimi.it/splitmix64.c scatters so."""
     width = value.dtype.itemsize
     words = np.ascontiguousarray(value).reshape(-1).view(np.dtype(f"u{min(width, 8)}"))
@@ -88,7 +87,7 @@ def _mix_bits(value: Array) -> int:
     return total % (1 << 64)
 
 
-def load_array(path: str, tensor: Tensor) -> Array:
+def load_array(path: str, tensor: Tensor) -> HostArray:
     """The array that was kept in the file `path`, as the disk has it."""
     size = int(np.prod(tensor.shape, dtype=np.int64))
     dtype = jnp.dtype(tensor.dtype)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import jax
 import numpy as np
@@ -14,7 +13,7 @@ from shapecheck.evaluate.compare.array_store import ArrayStore, digest_only
 from shapecheck.evaluate.compare.parameter_arrays import NamedValues
 from shapecheck.evaluate.compare.stage_runs import Arrival, Record, list_runs
 from shapecheck.evaluate.stages.stage_records import OpenStage
-from shapecheck.evaluate.stages.value_taps import Sink, tap
+from shapecheck.evaluate.stages.value_taps import HostArray, Sink, tap
 from shapecheck.model import StageRun
 
 
@@ -76,7 +75,7 @@ class StageCollector:
                 return result
             came = [[(n, a) for n, a in each if not isinstance(a, jax.core.Tracer)] for each in came]
 
-        def receive(shapes: list[tuple[int, ...]], parts: list[np.ndarray[Any, Any]]) -> bool:
+        def receive(shapes: list[tuple[int, ...]], parts: list[HostArray]) -> bool:
             each = iter(parts)
             given, held, before, after = came
             with self._lock:

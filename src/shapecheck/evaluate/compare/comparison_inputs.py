@@ -15,9 +15,8 @@ from shapecheck.evaluate.compare.array_store import ArrayStore, load_array
 from shapecheck.evaluate.inputs import name_hints
 from shapecheck.evaluate.inputs.user_examples import ExampleError
 from shapecheck.evaluate.probes.describe_value import is_array
+from shapecheck.evaluate.stages.value_taps import HostArray
 from shapecheck.model import Tensor
-
-Array = np.ndarray[Any, Any]
 
 INTEGERS = 8
 """Made-up integers are less than this: most tables and sets of classes have as many entries."""
@@ -66,7 +65,7 @@ def describe_argument(name: str, value: object, *, made: bool) -> str:
     return f"{name} {', '.join(found)}" if found else ""
 
 
-def read_arrays(file: str) -> dict[str, Array]:
+def read_arrays(file: str) -> dict[str, HostArray]:
     """The arrays of a file, by name; that of a `.npy` has none. Raises ExampleError for what cannot be read."""
     try:
         if file.endswith(".npy"):
@@ -81,7 +80,7 @@ def read_arrays(file: str) -> dict[str, Array]:
     raise ExampleError(f"{file}: inputs are .npy, .npz or .safetensors")
 
 
-def _safe(file: str) -> dict[str, Array]:
+def _safe(file: str) -> dict[str, HostArray]:
     """https://github.com/huggingface/safetensors: a JSON header behind its length, then the numbers."""
     with open(file, "rb") as stream:
         length = int.from_bytes(stream.read(8), "little")

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shapecheck.evaluate.compare.array_difference import Array, Difference, difference, is_exact
+from shapecheck.evaluate.compare.array_difference import Difference, difference, is_exact
 from shapecheck.evaluate.compare.array_layouts import ArrayLayout, layouts, sample
 from shapecheck.evaluate.compare.array_store import load_array
+from shapecheck.evaluate.stages.value_taps import HostArray
 from shapecheck.model import StageRun, Tensor, Tolerance
 
 _NONE = Difference()
@@ -119,7 +120,7 @@ class ArrayComparison:
                     return Pair(found, layout)
         return plain
 
-    def _arrays(self, a: Tensor, b: Tensor) -> tuple[Array, Array]:
+    def _arrays(self, a: Tensor, b: Tensor) -> tuple[HostArray, HostArray]:
         return load_array(self._a, a), load_array(self._b, b)
 
 

@@ -66,7 +66,7 @@ class EquinoxFramework(Framework):
 
     def states(self, part: object, value: object) -> Iterable[tuple[str, object]]:
         """A `State` is handed on: the values in it of the indices that the module has."""
-        carried: list[Any] = [leaf for leaf in jax.tree_util.tree_leaves(value, is_leaf=is_state) if is_state(leaf)]
+        carried = [leaf for leaf in jax.tree_util.tree_leaves(value, is_leaf=is_state) if is_state(leaf)]
         if not carried:
             return
         if not isinstance(part, self.module_class() or ()):
@@ -126,7 +126,7 @@ def _changes(watch: StageRecorder, cls: type) -> Iterator[tuple[str, object]]:
         yield "__call__", _retrace_each_time(call)
 
 
-def _wrap_call(watch: StageRecorder, call: Any) -> Callable[..., object]:
+def _wrap_call(watch: StageRecorder, call: Callable[..., object]) -> Callable[..., object]:
     def plain(module: object, /, *args: object, **kwargs: object) -> object:
         module = watched_functions(watch, module)
         watch.note_rebuilt(module)
@@ -159,7 +159,11 @@ def _wrap_constructor(
 
 
 def _step(
-    watch: StageRecorder, module: object, call: Any, args: tuple[object, ...], kwargs: dict[str, object]
+    watch: StageRecorder,
+    module: object,
+    call: Callable[..., object],
+    args: tuple[object, ...],
+    kwargs: dict[str, object],
 ) -> StageStep:
     cls, label = type(module), watch.expected_label(module)
     name = short(cls)
@@ -186,7 +190,7 @@ def _step(
     )
 
 
-def _retrace_each_time(call: Any) -> Callable[..., object]:
+def _retrace_each_time(call: Callable[..., object]) -> Callable[..., object]:
     """A jitted function that JAX traces each time: equal stages go through one and the same."""
 
     def call_anew(self: object, /, *args: object, **kwargs: object) -> object:

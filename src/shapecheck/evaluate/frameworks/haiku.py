@@ -16,8 +16,8 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import FrameType
-from typing import Any
+from types import CellType, FrameType
+from typing import Any, Protocol
 
 import jax
 
@@ -103,6 +103,12 @@ class HaikuFramework(Framework):
 FRAMEWORK = HaikuFramework("haiku")
 
 
+class _TransparencyMap(Protocol):
+    """The names of the layers that a `layer_stack` holds as one."""
+
+    def stacked_to_flat(self, stacked_module_name: str, scan_idx: int, /) -> str: ...
+
+
 @dataclass(frozen=True)
 class _LiftedTransform:
     """Parameters of a transform inside of others, of which there are `depth`, and what their names begin with there.
@@ -112,9 +118,9 @@ class _LiftedTransform:
 
     depth: int
     prefix: str
-    params: Mapping[str, Any]
+    params: Mapping[str, Mapping[str, object]]
     layers: int = 1
-    transparency: Any = None
+    transparency: _TransparencyMap | None = None
 
     def inside(self, name: str) -> list[str]:
         """What a module of the transform is called in `params`."""
@@ -131,7 +137,7 @@ class _LiftedTransform:
 def _record_stages(haiku: Any, watch: StageRecorder) -> Iterator[None]:
     lifted: list[_LiftedTransform] = []  # the outer ones first
 
-    def intercept(run: Callable[..., Any], args: Any, kwargs: Any, context: Any) -> object:
+    def intercept(run: Callable[..., Any], args: tuple[object, ...], kwargs: dict[str, object], context: Any) -> object:
         module, method = context.module, context.method_name
         top = watch.top()
         transforms = list(callers(sys._getframe(1), _TRANSFORMS))
@@ -183,7 +189,7 @@ def _record_stages(haiku: Any, watch: StageRecorder) -> Iterator[None]:
         yield
 
 
-def _transparency(frame: FrameType | None) -> tuple[int, object]:
+def _transparency(frame: FrameType | None) -> tuple[int, _TransparencyMap | None]:
     """How many layers the `layer_stack` has that lifts its parameters, and its map of their names, if it has one."""
     while frame is not None:
         code = frame.f_code
@@ -236,7 +242,9 @@ def _wrap_template(haiku: Any, pair: Any, watch: object) -> Callable[..., object
     return run_template
 
 
-def _zeros(next_creator: object, shape: object, dtype: Any, init: object, context: object) -> object:
+def _zeros(
+    next_creator: object, shape: tuple[int, ...], dtype: jax.typing.DTypeLike, init: object, context: object
+) -> object:
     return jax.numpy.zeros(shape, dtype)
 
 
@@ -319,7 +327,7 @@ def _has_defaults(function: object, frame: FrameType) -> bool:
     return all(frame.f_locals.get(name) is default for name, default in defaults)
 
 
-def _inside(cell: Any) -> object:
+def _inside(cell: CellType) -> object:
     try:
         return cell.cell_contents
     except ValueError:  # not filled yet

@@ -9,12 +9,12 @@ import jax
 
 from shapecheck.evaluate.inputs.lazy_call import LazyCall, force
 
-Rebuild = Callable[[Sequence[Any]], Any]
+Rebuild = Callable[[Sequence[object]], object]
 Evaluate = Callable[..., object]
 """Calls a function abstractly, as `jax.eval_shape` does."""
 
 
-def split_arrays(value: Any) -> tuple[list[jax.ShapeDtypeStruct], Rebuild]:
+def split_arrays(value: object) -> tuple[list[jax.ShapeDtypeStruct], Rebuild]:
     """The abstract arrays inside `value`, and a function that puts others in their place.
 
     One that stands in several places, as shared parameters do, is one array.
@@ -46,28 +46,28 @@ def _split_value(value: Any, structs: dict[int, tuple[int, jax.ShapeDtypeStruct]
     return lambda arrays: jax.tree_util.tree_unflatten(structure, [p(arrays) for p in inner])
 
 
-def run_abstractly(function: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+def run_abstractly(function: Callable[..., object], *args: object, **kwargs: object) -> None:
     """Call `function` once, abstractly; raises what it raises."""
     run_by(jax.eval_shape, function, *args, **kwargs)
 
 
-def run_by(evaluate: Evaluate, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> None:
+def run_by(evaluate: Evaluate, function: Callable[..., object], /, *args: object, **kwargs: object) -> None:
     """As `run_abstractly`, by another `evaluate`."""
     structs, rebuild = split_arrays((list(args), dict(kwargs)))
 
-    def call_rebuilt(arrays: Sequence[Any]) -> None:
+    def call_rebuilt(arrays: Sequence[object]) -> None:
         positional, named = force(rebuild(arrays))
         function(*positional, **named)
 
     evaluate(call_rebuilt, structs)
 
 
-def build(constructor: LazyCall) -> Any:
+def build(constructor: LazyCall) -> object:
     """What the deferred call constructs, with abstract arrays in place of its parameters."""
     structs, rebuild = split_arrays(constructor)
     static: list[Any] = []
 
-    def build_leaves(arrays: Sequence[Any]) -> list[Any]:
+    def build_leaves(arrays: Sequence[object]) -> list[object]:
         leaves, structure = jax.tree_util.tree_flatten(force(rebuild(arrays)))
         # A parameter that is shared remains one.
         dynamic = {id(leaf): leaf for leaf in leaves if isinstance(leaf, jax.Array)}

@@ -12,7 +12,6 @@ import inspect
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 Axis = tuple[str, int]
 """A parameter, and the number of one of its axes from the front."""
@@ -85,7 +84,7 @@ class BodyFacts:
 NO_FACTS = BodyFacts({})
 
 
-def facts_of(function: Callable[..., Any]) -> BodyFacts:
+def facts_of(function: Callable[..., object]) -> BodyFacts:
     """What the source of a function says of its parameters; nothing where there is no source."""
     own = inspect.getattr_static(function, "__init__") if isinstance(function, type) else function
     inner = inspect.unwrap(own) if callable(own) else own
@@ -99,7 +98,7 @@ def facts_of(function: Callable[..., Any]) -> BodyFacts:
     return _Reader(tree, getattr(inner, "__globals__", {})).read_body()
 
 
-def names_of_check(function: Callable[..., Any], line: int) -> frozenset[str] | None:
+def names_of_check(function: Callable[..., object], line: int) -> frozenset[str] | None:
     """The variables that decide whether the function comes to a line of its file: those of the statement there, and of
     all conditions around it. None if the line is not one of this function.
     """
@@ -128,7 +127,7 @@ def names_of_check(function: Callable[..., Any], line: int) -> frozenset[str] | 
 class _Reader:
     """Reads one function, statement by statement."""
 
-    def __init__(self, tree: ast.FunctionDef, module: Mapping[str, Any]) -> None:
+    def __init__(self, tree: ast.FunctionDef, module: Mapping[str, object]) -> None:
         self._tree, self._module = tree, module
         arguments = tree.args
         names = [each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]

@@ -47,7 +47,7 @@ NO_SHAPES: Mapping[str, BodyShape] = types.MappingProxyType({})
 
 
 def body_shapes(
-    function: Callable[..., Any], described: Mapping[str, ParameterSpec], ranks: Mapping[str, int] = _NO_RANKS
+    function: Callable[..., object], described: Mapping[str, ParameterSpec], ranks: Mapping[str, int] = _NO_RANKS
 ) -> dict[str, BodyShape]:
     """The shapes of the parameters that no annotation, comment or docstring describes, as far as the body tells.
 
@@ -68,7 +68,7 @@ def body_shapes(
     return _ParameterShapes(facts, written, open_ones, numbers).all()
 
 
-def body_dtypes(function: Callable[..., Any], described: Mapping[str, ParameterSpec]) -> dict[str, ParameterSpec]:
+def body_dtypes(function: Callable[..., object], described: Mapping[str, ParameterSpec]) -> dict[str, ParameterSpec]:
     """The descriptions, with the kind of number that the body asks for where they leave it open."""
     if all(each.dtype for each in described.values()):
         return dict(described)
@@ -79,13 +79,13 @@ def body_dtypes(function: Callable[..., Any], described: Mapping[str, ParameterS
     }
 
 
-def compared_texts(function: Callable[..., Any], parameter: str) -> tuple[str, ...]:
+def compared_texts(function: Callable[..., object], parameter: str) -> tuple[str, ...]:
     """The texts that the body compares a parameter with."""
     fact = facts_of(function).parameters.get(parameter)
     return fact.texts if fact is not None else ()
 
 
-def unpacked_parts(function: Callable[..., Any], parameter: str) -> int:
+def unpacked_parts(function: Callable[..., object], parameter: str) -> int:
     """The number of variables that the body unpacks a parameter into; 0 if it does not."""
     fact = facts_of(function).parameters.get(parameter)
     return fact.parts if fact is not None else 0
@@ -184,7 +184,7 @@ def _merge(sets: list[set[Axis]]) -> list[set[Axis]]:
     return merged
 
 
-def _annotations(function: Any) -> dict[str, Any]:
+def _annotations(function: Callable[..., object]) -> dict[str, object]:
     try:
         parameters = signature_of(function).parameters
     except (TypeError, ValueError):
@@ -197,7 +197,7 @@ def _annotations(function: Any) -> dict[str, Any]:
     }
 
 
-def _is_open(name: str, annotation: Any) -> bool:
+def _is_open(name: str, annotation: object) -> bool:
     """Whether a parameter may be an array of which its annotation says no shape."""
     if is_key(name):
         return False

@@ -14,7 +14,7 @@ import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Union
+from typing import Literal, Union
 
 from shapecheck.evaluate.inputs import name_hints
 from shapecheck.evaluate.inputs.nested_arguments import classes_in
@@ -31,7 +31,7 @@ _SECONDS = 6.0  # for all other paths of one function
 _MOST = 8  # values of switches that are tried
 _MOST_TOGETHER = 2
 
-Statics = Mapping[str, Any]
+Statics = Mapping[str, object]
 NO_STATICS: Statics = types.MappingProxyType({})
 CallSpecs = Callable[[Statics, Statics], CallSpec]
 """Makes a call spec in which some arguments of the constructor, and of the call, are given."""
@@ -42,7 +42,7 @@ class SwitchValue:
     """A switch at another value: `init` and `given` are arguments of the constructor and of the call."""
 
     name: str
-    value: Any
+    value: object
     provenance: Provenance = "written"  # the code says that it may be so
 
     @property
@@ -69,7 +69,7 @@ class SwitchValue:
         return Assumption("value", self.name, "given" if self.value is SUPPLIED else _text(self.value), self.provenance)
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return str(value) if isinstance(value, enum.Enum) else repr(value)
 
 
@@ -104,7 +104,7 @@ def _is_none(observation: Observation) -> bool:
 def evaluate_others(
     entry: EntryPlan,
     plan: ModulePlan,
-    function: Any,
+    function: Callable[..., object] | None,
     owner: type | None,
     *,
     found: Sequence[Evaluation],
@@ -182,7 +182,9 @@ def _nearest_first(scope: Scope, plan: ModulePlan, left: set[Point | int]) -> li
     return sorted(scope.switches, key=distance)
 
 
-def _settings(switches: Sequence[Switch], function: Any, owner: type | None) -> list[tuple[SwitchValue, ...]]:
+def _settings(
+    switches: Sequence[Switch], function: Callable[..., object] | None, owner: type | None
+) -> list[tuple[SwitchValue, ...]]:
     """The other values of the switches that a function's branches test, as far as their types tell them.
 
     First one after the other, then together those that one line tests: `if x is not None and y is not None`.
@@ -194,7 +196,7 @@ def _settings(switches: Sequence[Switch], function: Any, owner: type | None) -> 
     return [*single[:_MOST], *(each for each in together if len(each) > 1)][: _MOST + _MOST_TOGETHER]
 
 
-def _values_of(switch: Switch, function: Any, owner: type | None) -> list[SwitchValue]:
+def _values_of(switch: Switch, function: Callable[..., object] | None, owner: type | None) -> list[SwitchValue]:
     name, texts = switch.name, switch.texts
     holder, rest = _holder(name, function, owner)
     if holder is None:
@@ -206,17 +208,19 @@ def _values_of(switch: Switch, function: Any, owner: type | None) -> list[Switch
     return found
 
 
-def _holder(name: str, function: Any, owner: type | None) -> tuple[Any, str]:
+def _holder(
+    name: str, function: Callable[..., object] | None, owner: type | None
+) -> tuple[Callable[..., object] | None, str]:
     """What takes the argument that a switch is, and its name there: `self.config.causal` is of the config's class."""
     head, *rest = name.split(".")
-    holder: Any = owner if head == "self" else function
+    holder: Callable[..., object] | None = owner if head == "self" else function
     *inner, last = rest if head == "self" and rest else [head, *rest]
     for each in inner:
         holder = next(iter(classes_in(_parameter(holder, each)[0])), None) if holder is not None else None
     return holder, last
 
 
-def _parameter(function: Any, name: str) -> tuple[Any, Any]:
+def _parameter(function: Callable[..., object], name: str) -> tuple[object, object]:
     """The annotation and the default of a parameter; neither, where there is none of this name."""
     try:
         parameter = signature_of(function).parameters.get(name)
@@ -227,7 +231,7 @@ def _parameter(function: Any, name: str) -> tuple[Any, Any]:
     return annotation_of(function, name, parameter.annotation), parameter.default
 
 
-def _others(annotation: Any, default: Any, name: str, texts: Sequence[str]) -> list[Any]:
+def _others(annotation: object, default: object, name: str, texts: Sequence[str]) -> list[object]:
     """The values that a switch may have besides the one that it is evaluated with first."""
     if annotation is None:
         return []
@@ -245,18 +249,18 @@ def _others(annotation: Any, default: Any, name: str, texts: Sequence[str]) -> l
     return [SUPPLIED] if default is None else []
 
 
-def _members(annotation: Any) -> list[Any]:
+def _members(annotation: object) -> list[object]:
     if typing.get_origin(annotation) in (Union, types.UnionType):
         return [member for each in typing.get_args(annotation) for member in _members(each)]
     return [annotation]
 
 
-def _choices(annotation: Any) -> list[Any]:
+def _choices(annotation: object) -> list[object]:
     """The values that an annotation lists."""
     return [value for member in _members(annotation) for value in _list_values(member)]
 
 
-def _list_values(member: Any) -> list[Any]:
+def _list_values(member: object) -> list[object]:
     if typing.get_origin(member) is Literal:
         return list(typing.get_args(member))
     return list(member) if isinstance(member, type) and issubclass(member, enum.Enum) else []

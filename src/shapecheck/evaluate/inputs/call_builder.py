@@ -72,9 +72,9 @@ class CallBuilder:
     def method(
         self,
         cls: type,
-        function: Any,
-        init: Mapping[str, Any] | None = None,
-        given: Mapping[str, Any] = types.MappingProxyType({}),
+        function: Callable[..., object],
+        init: Mapping[str, object] | None = None,
+        given: Mapping[str, object] = types.MappingProxyType({}),
     ) -> CallSpec:
         """Construct `cls`, from `init` as far as it goes, and call its method `function`, with what is `given`."""
         function = inner_function(function)
@@ -94,13 +94,15 @@ class CallBuilder:
             statics=given,
         )
 
-    def of_instance(self, model: Any, method: str = "__call__") -> CallSpec:
+    def of_instance(self, model: object, method: str = "__call__") -> CallSpec:
         """Call a method of a model that exists, which may hold abstract arrays."""
         function = inner_function(getattr(type(model), method))
         described = annotated_original(type(model), function)
         return self._call(described, self._method(function), lambda trial: (model, integers_of(model), None))
 
-    def function(self, function: Any, given: Mapping[str, Any] = types.MappingProxyType({})) -> CallSpec:
+    def function(
+        self, function: Callable[..., object], given: Mapping[str, object] = types.MappingProxyType({})
+    ) -> CallSpec:
         """Call a plain function (or static method) alone, with what is `given`."""
         function = inner_function(function)
         return self._call(function, self._function(function), statics=given)
@@ -116,7 +118,7 @@ class CallBuilder:
             assignment = self._assignment(trial, {}, specs)
             arrays = {str(i): assignment.array(spec, dtype, "") for i, spec, dtype in found}
 
-            def call(given: Mapping[str, Any]) -> None:
+            def call(given: Mapping[str, object]) -> None:
                 target, *args = function()
                 owner = getattr(target, "__self__", target)  # the model whose method it is, or itself
                 self._stages_of(owner)
@@ -140,7 +142,7 @@ class CallBuilder:
         """A `[[tool.shapecheck.example]]` table, applied to the object that its `call` names."""
         function = target
         known: dict[str, int] = dict(self.models.pinned)
-        first: tuple[Any, ...] = ()
+        first: tuple[object, ...] = ()
         built = RecordedPart()
         if example.init is not None and not isinstance(target, type):
             raise ExampleError(f"init is for classes, and {example.call!r} names none")
@@ -177,7 +179,7 @@ class CallBuilder:
             assignment = self._assignment(trial, known, specs)
             self.recorder.again(built)
 
-            def make(leaf: Any) -> Any:
+            def make(leaf: object) -> object:
                 return assignment.array(leaf.spec, leaf.dtype, "") if isinstance(leaf, ShapeText) else leaf
 
             args, kwargs = jax.tree_util.tree_map(make, (arguments, named))
@@ -195,7 +197,7 @@ class CallBuilder:
             signature=CallSignature(written, claims, function),
         )
 
-    def construct(self, cls: type, init: Mapping[str, Any] = types.MappingProxyType({})) -> CallSpec:
+    def construct(self, cls: type, init: Mapping[str, object] = types.MappingProxyType({})) -> CallSpec:
         """Construct `cls`, from `init` as far as it goes, for what its constructor shows."""
 
         def prepare(trial: Trial) -> BoundCall:
@@ -208,7 +210,7 @@ class CallBuilder:
             prepare=prepare, symbolic=False, certain=False, constructions=self.models.constructions, signature=signature
         )
 
-    def _run_abstractly(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> None:
+    def _run_abstractly(self, function: Callable[..., object], /, *args: object, **kwargs: object) -> None:
         """Call `function` abstractly, as the watch would have it; inside of what its framework asks for."""
         evaluate = self.recorder.watch.evaluate
         try:
@@ -220,10 +222,10 @@ class CallBuilder:
                 raise
             abstract_call.run_by(inside, function, *args, **kwargs)
 
-    def _function(self, function: Any) -> Callable[..., None]:
+    def _function(self, function: Callable[..., object]) -> Callable[..., None]:
         """A call of a function: models that it is given, or reaches, are known by the names that it has for them."""
 
-        def invoke(*args: Any, **kwargs: Any) -> None:
+        def invoke(*args: object, **kwargs: object) -> None:
             self.recorder.watch.know("", unwrap(function))  # of vmap(model), filter_jit(model)
             for name, value in {**reached_models(function), **bind_arguments(function, args, kwargs)}.items():
                 self.recorder.watch.know(name, value)
@@ -231,10 +233,10 @@ class CallBuilder:
 
         return invoke
 
-    def _method(self, function: Any) -> Callable[..., None]:
+    def _method(self, function: Callable[..., object]) -> Callable[..., None]:
         """A call of a method with its model as first argument: stages get their paths, states are made."""
 
-        def invoke(model: Any, *args: Any, **kwargs: Any) -> None:
+        def invoke(model: object, *args: object, **kwargs: object) -> None:
             self._stages_of(model)
             given = with_state(function, model, args, kwargs)
             for name, value in list(bind_arguments(function, [model, *args], given).items())[1:]:
@@ -246,7 +248,7 @@ class CallBuilder:
 
         return invoke
 
-    def _stages_of(self, model: Any) -> None:
+    def _stages_of(self, model: object) -> None:
         self.recorder.stages = {}
         for path, module in modules_in(model, "", pytree_classes()):
             self.recorder.stages.setdefault(id(module), path)
@@ -254,11 +256,11 @@ class CallBuilder:
 
     def _call(
         self,
-        function: Any,
-        invoke: Any,
+        function: Callable[..., object],
+        invoke: Callable[..., None],
         instance: Callable[[Trial], Instance] | None = None,
         *,
-        statics: Mapping[str, Any] = types.MappingProxyType({}),
+        statics: Mapping[str, object] = types.MappingProxyType({}),
     ) -> CallSpec:
         described = body_dtypes(function, self.models.described(function))
         body = body_shapes(function, described, self.models.ranks(function))
@@ -316,7 +318,7 @@ class CallBuilder:
             alternatives=_alternatives(described.values()),
         )
 
-    def _init(self, init: Mapping[str, Any] | None, trial: Trial) -> dict[str, Any]:
+    def _init(self, init: Mapping[str, object] | None, trial: Trial) -> dict[str, object]:
         """What a constructor is given. Raises CannotSynthesiseError for an integer that none takes."""
         places = self.models.made.places
         for name, _ in trial.init:
@@ -324,7 +326,7 @@ class CallBuilder:
                 raise CannotSynthesiseError(f"no constructor takes {name}")
         return {**(init or {}), **{places[name]: size for name, size in trial.init}}
 
-    def _own(self, known: Mapping[str, int], *values: Any) -> None:
+    def _own(self, known: Mapping[str, int], *values: object) -> None:
         """Note the sizes of a model, and of what is given to it, if others shall differ."""
         if self.models.made.own is not None:
             self.models.made.own.update(known.values(), sizes_of(values))

@@ -7,9 +7,9 @@ Where the first choice does not evaluate, the search takes others. A choice is t
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final, Protocol, TypeVar
 
 from shapecheck.model import Assumption
 from shapecheck.model.assumption import AssumptionKind
@@ -22,6 +22,14 @@ DTYPES: Final[Mapping[str, str]] = {"float32": "Float", "int32": "Int", "bool": 
 _MOST_AXES = 4
 _WORD = re.compile(r"[^\W\d]\w*")
 _NUMBER = re.compile(r"\d+")
+
+
+class _HasShape(Protocol):
+    @property
+    def shape(self) -> Sequence[object]: ...
+
+
+_Array = TypeVar("_Array", bound=_HasShape)
 
 
 @dataclass(frozen=True)
@@ -68,7 +76,7 @@ class ArgumentChoices:
         """What could be chosen otherwise, until now."""
         return Options(self._others, self._sizes)
 
-    def note(self, place: str, array: Any) -> Any:
+    def note(self, place: str, array: _Array) -> _Array:
         """An array that was made for a place."""
         self._sizes[f"{self.prefix}{place}"] = frozenset(map(str, array.shape))
         return array

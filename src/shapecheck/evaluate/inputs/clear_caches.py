@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import Protocol
 
 import jax
 
@@ -17,6 +17,10 @@ from shapecheck.evaluate.probes.ast_probes import HANDLE
 
 _CACHED = type(functools.lru_cache(lambda: None))
 _MOST = 8  # decorators around each other
+
+
+class _Cache(Protocol):
+    def cache_clear(self) -> None: ...
 
 
 def forget() -> None:
@@ -32,7 +36,7 @@ def forget() -> None:
                     cached.cache_clear()
 
 
-def _find_caches(value: Any) -> Iterator[Any]:
+def _find_caches(value: object) -> Iterator[_Cache]:
     """The caches of a function, inside of its other decorators."""
     for _ in range(_MOST):
         if isinstance(value, _CACHED):

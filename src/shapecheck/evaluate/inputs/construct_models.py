@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from shapecheck.evaluate.framework_protocol import deferred_classes
 from shapecheck.evaluate.inputs import abstract_call
@@ -23,7 +22,7 @@ from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.probes.recorder import RecordedPart, Recorder
 
 _Key = tuple[type, int, int, str, Choices]
-Instance = tuple[Any, dict[str, int], Synthesis | None]
+Instance = tuple[object, dict[str, int], Synthesis | None]
 """A model with abstract arrays, the integers known of it, and how its constructor's arguments were made up."""
 
 
@@ -40,13 +39,13 @@ class Models:
         self,
         recorder: Recorder,
         pinned: Mapping[str, int],
-        described: Callable[[Any], Descriptions],
+        described: Callable[[object], Descriptions],
         subclasses: Callable[[type], Sequence[type]],
         made: InventedSizes | None = None,
         constructions: tuple[int, ...] = CONSTRUCTIONS,
-        build: Callable[[LazyCall], Any] | None = None,
-        claimed: Callable[[Any], tuple[frozenset[str], ...]] = lambda function: (),
-        ranks: Callable[[Any], Mapping[str, int]] = lambda function: {},
+        build: Callable[[LazyCall], object] | None = None,
+        claimed: Callable[[object], tuple[frozenset[str], ...]] = lambda function: (),
+        ranks: Callable[[object], Mapping[str, int]] = lambda function: {},
     ) -> None:
         self.build, self.has_values = build or abstract_call.build, build is not None
         self.pinned, self.described, self.claimed, self.subclasses = pinned, described, claimed, subclasses
@@ -54,7 +53,7 @@ class Models:
         self.ranks = ranks
         self.keys = Keys()
         self._recorder = recorder
-        self._kept: dict[_Key, tuple[Any, dict[str, int], RecordedPart]] = {}
+        self._kept: dict[_Key, tuple[object, dict[str, int], RecordedPart]] = {}
         self._made: dict[_Key, Synthesis] = {}
         self._chosen: dict[int, dict[str, int]] = {}
 
@@ -62,7 +61,7 @@ class Models:
         self,
         cls: type,
         construction: int,
-        init: Mapping[str, Any] | None = None,
+        init: Mapping[str, object] | None = None,
         invention: int = 0,
         choices: Choices = (),
     ) -> Instance:
@@ -79,7 +78,7 @@ class Models:
             self._recorder.again(self._kept[key][2])
         return (*self._kept[key][:2], self._made[key])
 
-    def construct_with(self, cls: type, init: Mapping[str, Any]) -> tuple[Any, dict[str, int]]:
+    def construct_with(self, cls: type, init: Mapping[str, object]) -> tuple[object, dict[str, int]]:
         """An abstract instance with the arguments that the user gave, the others made up, and its integers."""
         problem: CannotSynthesiseError | None = None
         for construction in self.constructions:
@@ -90,7 +89,7 @@ class Models:
         raise ExampleError(str(problem)) from problem
 
     def constructor(
-        self, cls: type, init: Mapping[str, Any], construction: int, invention: int = 0, choices: Choices = ()
+        self, cls: type, init: Mapping[str, object], construction: int, invention: int = 0, choices: Choices = ()
     ) -> tuple[LazyCall, Synthesis]:
         """A construction that is yet to happen."""
         if inspect.isabstract(cls):
@@ -99,7 +98,12 @@ class Models:
         return self.call(cls, init, construction, invention, choices)
 
     def call(
-        self, function: Any, init: Mapping[str, Any], construction: int, invention: int = 0, choices: Choices = ()
+        self,
+        function: Callable[..., object],
+        init: Mapping[str, object],
+        construction: int,
+        invention: int = 0,
+        choices: Choices = (),
     ) -> tuple[LazyCall, Synthesis]:
         """A call of what makes a model, a class or a factory, that is yet to happen."""
         sizes = SizeAssignment(
@@ -135,8 +139,8 @@ class Models:
         self.made.chosen = self._chosen.get(construction, self.made.chosen)
 
     def _construct(
-        self, cls: type, init: Mapping[str, Any], construction: int, invention: int = 0, choices: Choices = ()
-    ) -> tuple[Any, dict[str, int]]:
+        self, cls: type, init: Mapping[str, object], construction: int, invention: int = 0, choices: Choices = ()
+    ) -> tuple[object, dict[str, int]]:
         deferred, synthesis = self.constructor(cls, init, construction, invention, choices)
         try:
             model = self.build(deferred)

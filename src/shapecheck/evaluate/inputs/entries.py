@@ -25,7 +25,7 @@ _INSIDE = 100  # objects that are looked through for a function
 _EMPTY = CellType()
 
 
-def is_model(value: Any) -> bool:
+def is_model(value: object) -> bool:
     """Whether it is a module of a framework, and not a function in the dress of one."""
     return isinstance(value, model_classes()) and not is_wrapper(type(value))
 
@@ -110,7 +110,7 @@ def resolve(module: ModuleType, scopes: Sequence[Scope], scope: Scope) -> Any:
             return None
         names.insert(0, current.qualname.rpartition(".")[2])
         current = scopes[current.parent] if current.parent is not None else None
-    value: Any = module
+    value: object = module
     for name in names:
         value = member(value, name)
         if value is None:
@@ -118,7 +118,7 @@ def resolve(module: ModuleType, scopes: Sequence[Scope], scope: Scope) -> Any:
     return with_own_signature(value, names[-1]) if scope.kind == "function" else value
 
 
-def member(holder: Any, name: str) -> Any:
+def member(holder: object, name: str) -> object:
     """What stands in a module or class under a name; None if there is nothing.
 
     Looking at it runs no code: a property is the property. Some frameworks have descriptors of their own around these.
@@ -174,7 +174,7 @@ def unwrap(function: Any) -> Any:
         return function
 
 
-def find_original(value: Any, qualname: str) -> Any:
+def find_original(value: object, qualname: str) -> FunctionType | None:
     """The function of this name inside of what a decorator made of it, perhaps a framework's; None if not there."""
     todo, seen = [value], set[int]()
     while todo and len(seen) < _INSIDE:
@@ -191,7 +191,7 @@ def find_original(value: Any, qualname: str) -> Any:
     return None
 
 
-def code_of(function: Any) -> CodeType | None:
+def code_of(function: object) -> CodeType | None:
     """The code of a function under its decorators, None for anything that has none."""
     code = getattr(unwrap(function), "__code__", None) if callable(function) else None
     return code if isinstance(code, CodeType) else None

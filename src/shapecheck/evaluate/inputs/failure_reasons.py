@@ -12,7 +12,6 @@ import traceback
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from types import FrameType
-from typing import Any
 
 import jax
 
@@ -22,7 +21,8 @@ from shapecheck.evaluate.jax_internals import VALUE_WORDS, is_machinery, public_
 from shapecheck.evaluate.limits import ReadOnlyError, TimeLimitError
 from shapecheck.evaluate.probes.describe_value import describe, is_array
 from shapecheck.evaluate.probes.recorder import Recorder
-from shapecheck.model import ArrayValue, Failure
+from shapecheck.model import ArrayValue, Failure, Frame
+from shapecheck.model.observation import FailureKind
 
 _LIBRARIES = frozenset({"jax", "jaxlib", "numpy", "einops", "opt_einsum", "optax"})
 _SHAPE_WORDS = re.compile(
@@ -129,14 +129,14 @@ def describe_error(error: BaseException) -> str:
     return f"{said}{_REMEDIES.get(name, '')}"
 
 
-def _user_frame(recorder: Recorder, frame: FrameType, line: int) -> Any:
+def _user_frame(recorder: Recorder, frame: FrameType, line: int) -> Frame | None:
     found = recorder.frame(frame)
     if found is None:
         return None
     return type(found)(found.path, line, found.function)
 
 
-def _kind(error: BaseException, frames: list[tuple[FrameType, int]], paths: Mapping[str, str]) -> Any:
+def _kind(error: BaseException, frames: list[tuple[FrameType, int]], paths: Mapping[str, str]) -> FailureKind:
     name = type(error).__name__
     if isinstance(error, (jax.errors.ConcretizationTypeError, jax.errors.TracerIntegerConversionError)):
         return "value"
@@ -294,7 +294,7 @@ def _chain(node: ast.AST) -> str | None:
     return None
 
 
-def _lookup(chain: str, frame: FrameType) -> Any:
+def _lookup(chain: str, frame: FrameType) -> object:
     first, *rest = chain.split(".")
     value = frame.f_locals.get(first, frame.f_globals.get(first))
     for name in rest:

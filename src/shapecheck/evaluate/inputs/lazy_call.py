@@ -14,29 +14,29 @@ from shapecheck.evaluate.probes.describe_value import is_array
 _FEATURES = 7
 
 
-def promise(value: Any, *args: Any, **kwargs: Any) -> Any:
+def promise(value: object, *args: object, **kwargs: object) -> object:
     """What a callable returns whose annotation says the shape."""
     return jax.tree_util.tree_map(lambda s: jnp.zeros(s.shape, s.dtype), value)
 
 
-def activation(x: Any, *args: Any, **kwargs: Any) -> Any:
+def activation(x: Any, *args: object, **kwargs: object) -> object:
     """What stands in for a callable: it keeps shapes, and takes whatever it is given."""
     return jnp.tanh(x) if is_array(x) and jnp.issubdtype(x.dtype, jnp.inexact) else x
 
 
-def initialise(*args: Any, **kwargs: Any) -> Any:
+def initialise(*args: object, **kwargs: object) -> object:
     """What stands in for an initialiser: zeros of the shape that is among its arguments."""
     given = [*args, *kwargs.values()]
     shape = next((each for each in given if isinstance(each, (tuple, list))), ())
     return jnp.zeros(tuple(shape))
 
 
-def reduction(x: Any, *args: Any, **kwargs: Any) -> Any:
+def reduction(x: Any, *args: object, **kwargs: object) -> object:
     """What stands in for a callable in another invention: it takes the last axis away."""
     return jnp.sum(x, axis=-1) if is_array(x) and x.ndim else x
 
 
-def embed_numbers(x: Any, *args: Any, **kwargs: Any) -> Any:
+def embed_numbers(x: Any, *args: object, **kwargs: object) -> object:
     """What stands in for a callable in one more invention: it gives each number an axis of features."""
     if not is_array(x):
         return x
@@ -48,9 +48,9 @@ def embed_numbers(x: Any, *args: Any, **kwargs: Any) -> Any:
 class LazyCall:
     """A call to be made inside the abstract evaluation: its arguments may be abstract arrays or deferred themselves."""
 
-    function: Callable[..., Any]
-    args: Sequence[Any]
-    kwargs: Mapping[str, Any]
+    function: Callable[..., object]
+    args: Sequence[object]
+    kwargs: Mapping[str, object]
 
 
 def force(value: Any) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Callable, Collection, Iterator
-from typing import Any
 
 import jax
 
@@ -14,7 +13,7 @@ from shapecheck.evaluate.inputs.trial import Apart, Trial, TrialOutcome
 from shapecheck.evaluate.probes.describe_value import is_array
 
 
-def sizes_of(*values: Any) -> set[int]:
+def sizes_of(*values: object) -> set[int]:
     """The sizes of all arrays in these values."""
     arrays = (leaf for leaf in jax.tree_util.tree_leaves(values) if is_array(leaf))
     return {size for array in arrays for size in array.shape if isinstance(size, int)}

@@ -15,15 +15,15 @@ from shapecheck.evaluate.inputs.user_examples import ExampleError
 _NOT_MADE = ("builtins", "inspect", "typing", "jax", "jaxlib", "numpy", "collections")
 
 
-def heads(given: Mapping[str, Any]) -> dict[str, Any]:
+def heads(given: Mapping[str, object]) -> dict[str, object]:
     """The names of a function's own parameters among those given."""
     return {name.partition(".")[0]: value for name, value in given.items()}
 
 
-def split_nested(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+def split_nested(given: Mapping[str, object]) -> tuple[dict[str, object], dict[str, dict[str, object]]]:
     """What is given whole, and what is given of others. Raises ExampleError for a name that is given in both ways."""
     whole = {name: value for name, value in given.items() if "." not in name}
-    inner: dict[str, dict[str, Any]] = {}
+    inner: dict[str, dict[str, object]] = {}
     for name, value in given.items():
         head, dot, rest = name.partition(".")
         if dot:
@@ -33,7 +33,7 @@ def split_nested(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, di
     return whole, inner
 
 
-def default_with(default: Any, given: Mapping[str, Any]) -> Any:
+def default_with(default: object, given: Mapping[str, object]) -> object:
     """A default that is a dataclass or named tuple, with other values of these fields; None if it is neither."""
     if isinstance(default, type):
         return None
@@ -55,15 +55,16 @@ def default_with(default: Any, given: Mapping[str, Any]) -> Any:
     return LazyCall(replace, [default], values)
 
 
-def classes_in(annotation: Any) -> Sequence[type]:
+def classes_in(annotation: object) -> Sequence[type]:
     """The classes that an annotation admits and that have parameters of their own."""
     if typing.get_origin(annotation) in (Union, types.UnionType, typing.Annotated):
         return [cls for part in typing.get_args(annotation) for cls in classes_in(part)]
-    is_class = isinstance(annotation, type) and annotation.__module__.partition(".")[0] not in _NOT_MADE
-    return [annotation] if is_class else []
+    if isinstance(annotation, type) and annotation.__module__.partition(".")[0] not in _NOT_MADE:
+        return [annotation]
+    return []
 
 
-def cannot(name: str, given: Mapping[str, Any]) -> ExampleError:
+def cannot(name: str, given: Mapping[str, object]) -> ExampleError:
     """The error for a parameter of which nothing tells what it is."""
     return ExampleError(
         f"{name}.{next(iter(given))} cannot be given: nothing says of which class `{name}` is. "

@@ -10,7 +10,7 @@ import ast
 import functools
 import inspect
 import linecache
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
 
@@ -20,7 +20,7 @@ _MOST = 100  # decorators around each other
 _CACHE = type(functools.lru_cache(lambda: None))
 
 
-def without_cache(function: Any) -> Any:
+def without_cache(function: Callable[..., object]) -> Callable[..., object]:
     """What `functools.lru_cache` and `cache` remember the results of, under the decorators of JAX and Equinox too.
 
     A cache wants arguments that have a hash, which arrays have not.
@@ -52,7 +52,7 @@ def with_own_signature(value: Any, name: str) -> Any:
     result.__module__ = str(result.__globals__.get("__name__", ""))
     result.__doc__ = ast.get_docstring(definition, clean=False)
     owner = chain[own].__qualname__.rpartition(".")[0]
-    code: Any = result.__code__
+    code: object = result.__code__
     result.__qualname__ = getattr(code, "co_qualname", f"{owner}.{name}".lstrip("."))  # which Python 3.10 lacks
     for outer in reversed(chain[:own]):
         around = _copy(outer)
@@ -61,7 +61,7 @@ def with_own_signature(value: Any, name: str) -> Any:
     return result
 
 
-def _chain(function: Any) -> Iterator[FunctionType]:
+def _chain(function: object) -> Iterator[FunctionType]:
     """A function and those that its decorators say they wrap, as far as all of them are functions."""
     for _ in range(_MOST):
         if not isinstance(function, FunctionType):

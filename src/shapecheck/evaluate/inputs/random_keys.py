@@ -25,7 +25,7 @@ class Keys:
         self.optional = self.open = False
 
 
-def admits_key(annotation: Any) -> bool:
+def admits_key(annotation: object) -> bool:
     """Whether a random key is among what an annotation admits."""
     if annotation is MISSING or annotation is Any:
         return True
@@ -36,7 +36,7 @@ def admits_key(annotation: Any) -> bool:
     return any(is_plain_array(m) or getattr(m, "__name__", "") in _LABELS for m in members)
 
 
-def key_types(annotation: Any) -> tuple[ArrayType | None, ArrayType | None]:
+def key_types(annotation: object) -> tuple[ArrayType | None, ArrayType | None]:
     """The array types of an annotation that keys have, the new kind first; None for a kind that it does not admit."""
     found = list(_of_keys([array for m in _members(annotation) if (array := array_type(m)) is not None]))
     new = next((array for array in found if array.dtype in ("Key", *_LABELS)), None)
@@ -50,7 +50,7 @@ def _of_keys(arrays: Sequence[ArrayType]) -> Iterator[ArrayType]:
             yield array
 
 
-def _members(annotation: Any) -> Iterator[Any]:
+def _members(annotation: object) -> Iterator[object]:
     if typing.get_origin(annotation) in (Union, types.UnionType, typing.Annotated):
         for part in typing.get_args(annotation):
             yield from _members(part)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
-from typing import Any
 
 from shapecheck.evaluate.inputs.entries import is_model, unwrap
 
 
-def reached_models(function: Any) -> dict[str, Any]:
+def reached_models(function: Callable[..., object]) -> dict[str, object]:
     """The models, and containers that may hold some, by the names that the code has for them.
 
     Of two of one name, in functions that call each other, it is that of the outer one.
     """
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     seen: set[int] = set()
     todo = [function]
     while todo:
@@ -32,14 +31,14 @@ def reached_models(function: Any) -> dict[str, Any]:
     return found
 
 
-def _plain(function: Any) -> Any:
+def _plain(function: object) -> object:
     function = unwrap(function)
     while isinstance(function, functools.partial):
         function = unwrap(function.func)
     return function.__func__ if inspect.ismethod(function) else function
 
 
-def _names(function: FunctionType) -> Iterator[tuple[str, Any]]:
+def _names(function: FunctionType) -> Iterator[tuple[str, object]]:
     """What it closes over, and of the globals that its code names the models, and the functions of the same module."""
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
         try:
@@ -52,7 +51,7 @@ def _names(function: FunctionType) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def _is_of(module: str, function: Any) -> bool:
+def _is_of(module: str, function: object) -> bool:
     return isinstance(function, FunctionType) and function.__module__ == module
 
 

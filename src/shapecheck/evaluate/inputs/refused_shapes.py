@@ -62,6 +62,8 @@ def find_refused(failed: Sequence[TrialOutcome], call_spec: CallSpec, attempts: 
 def _checks_arrays_alone(call_spec: CallSpec, line: int) -> bool:
     """Whether what raises on a line is decided by documented arguments: `if x.ndim == 1 and n > 3` is not."""
     function = call_spec.signature.function
+    if function is None:
+        return False
     names = names_of_check(function, line)
     code = getattr(inspect.unwrap(function), "__code__", None)
     if names is None or code is None:

@@ -35,7 +35,7 @@ _SECONDS = 3.0
 class RecordedCall:
     """One call of a function: its arguments by parameter, tracers as abstract arrays; sizes known of its `self`."""
 
-    function: Callable[..., Any]
+    function: Callable[..., object]
     arguments: Mapping[str, Any]
     known: Mapping[str, int]
 
@@ -45,7 +45,7 @@ class RecordedCall:
         return frozenset(d for leaf in leaves if is_array(leaf) for d in leaf.shape if isinstance(d, int))
 
 
-def capture(function: Any, frame: FrameType, known: Mapping[str, int]) -> RecordedCall | None:
+def capture(function: object, frame: FrameType, known: Mapping[str, int]) -> RecordedCall | None:
     """The call that `frame` is the beginning of; None if it cannot be made again."""
     inner = _plain(function)
     if getattr(inner, "__code__", None) is not frame.f_code:
@@ -183,7 +183,7 @@ def _fixed_sizes(seen: RecordedCall, specs: Mapping[str, str]) -> set[int]:
     return sizes - {0, 1}
 
 
-def _closure_values(function: Any) -> list[Any]:
+def _closure_values(function: Callable[..., object]) -> list[object]:
     """The arrays and numbers that a function closes over, or finds among the variables of its module."""
     code, cells = getattr(function, "__code__", None), getattr(function, "__closure__", None) or ()
     names = code.co_names if code is not None else ()
@@ -210,9 +210,9 @@ def _rank(specs: Mapping[str, str], arrays: Mapping[str, jax.ShapeDtypeStruct]) 
     return 1
 
 
-def _call(function: Any, given: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    args: list[Any] = []
-    kwargs: dict[str, Any] = {}
+def _call(function: Callable[..., object], given: Mapping[str, Any]) -> tuple[list[object], dict[str, object]]:
+    args: list[object] = []
+    kwargs: dict[str, object] = {}
     for name, parameter in inspect.signature(function).parameters.items():
         if name not in given:
             continue
@@ -227,7 +227,7 @@ def _call(function: Any, given: Mapping[str, Any]) -> tuple[list[Any], dict[str,
     return args, kwargs
 
 
-def _abstract(leaf: Any) -> Any:
+def _abstract(leaf: object) -> object:
     if isinstance(leaf, jax.core.Tracer):
         return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype)
     return leaf

@@ -7,7 +7,7 @@ import inspect
 import sys
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import jax
@@ -22,7 +22,7 @@ MISSING = inspect.Parameter.empty
 _SILENT = (None, MISSING, Any, "Any")
 
 
-def signature_of(function: Any) -> inspect.Signature:
+def signature_of(function: Callable[..., object]) -> inspect.Signature:
     """The parameters of a function or class: where a metaclass hides them, as Flax's do, those of `__init__`.
 
     Raises TypeError or ValueError where they cannot be read.
@@ -36,7 +36,7 @@ def signature_of(function: Any) -> inspect.Signature:
     return found
 
 
-def annotation_of(function: Any, name: str, raw: Any) -> Any:
+def annotation_of(function: Callable[..., object], name: str, raw: object) -> object:
     """The annotation, resolved if it is a string; left out if it cannot be."""
     if isinstance(function, type):
         for cls in function.__mro__:
@@ -58,13 +58,13 @@ def annotation_of(function: Any, name: str, raw: Any) -> Any:
     return _resolve(raw, getattr(inner, "__globals__", {}), {})
 
 
-def annotation_of_field(cls: type, name: str) -> Any:
+def annotation_of_field(cls: type, name: str) -> object:
     """What the body of a class annotates a field with, resolved."""
     found = own_annotations(cls).get(name, MISSING)
     return _resolve(found, vars(sys.modules.get(cls.__module__, typing)), vars(cls))
 
 
-def own_annotations(cls: type) -> Mapping[str, Any]:
+def own_annotations(cls: type) -> Mapping[str, object]:
     """What the body of a class annotates itself. `type`, above metaclasses, has a descriptor there."""
     try:
         return inspect.get_annotations(cls)
@@ -72,7 +72,7 @@ def own_annotations(cls: type) -> Mapping[str, Any]:
         return {}
 
 
-def _resolve(raw: Any, module: Mapping[str, Any], members: Mapping[str, Any]) -> Any:
+def _resolve(raw: object, module: Mapping[str, object], members: Mapping[str, object]) -> object:
     return _without_aliases(_evaluate_text(raw, module, members), _DEEPEST)
 
 
@@ -80,7 +80,7 @@ _ALIAS: Any = getattr(typing, "TypeAliasType", ())  # since Python 3.12
 _DEEPEST = 16  # aliases of aliases: they may also stand for themselves
 
 
-def _without_aliases(annotation: Any, deepest: int) -> Any:
+def _without_aliases(annotation: Any, deepest: int) -> object:
     """What aliases of the form `type Batch = ...` stand for, in tuples and unions too; left out if nobody can tell."""
     if not _ALIAS:
         return annotation
@@ -103,7 +103,7 @@ def _without_aliases(annotation: Any, deepest: int) -> Any:
     return types.GenericAlias(origin, inner) if isinstance(origin, type) else annotation
 
 
-def _evaluate_text(raw: Any, module: Mapping[str, Any], members: Mapping[str, Any]) -> Any:
+def _evaluate_text(raw: object, module: Mapping[str, object], members: Mapping[str, object]) -> object:
     if not isinstance(raw, (str, typing.ForwardRef)):
         return raw
     holder = types.SimpleNamespace(__annotations__={"it": raw})
@@ -118,7 +118,7 @@ def _evaluate_text(raw: Any, module: Mapping[str, Any], members: Mapping[str, An
         return MISSING
 
 
-def preference(member: Any) -> tuple[bool, bool, bool]:
+def preference(member: object) -> tuple[bool, bool, bool]:
     """The order in which the members of a union are tried: arrays first, floating ones before integers."""
     found = array_type(member)
     whole = found is not None and found.dtype.startswith(("Int", "UInt", "Bool"))
@@ -130,19 +130,19 @@ def is_config(cls: type) -> bool:
     return dataclasses.is_dataclass(cls) and not any("__call__" in vars(c) for c in cls.__mro__)
 
 
-def is_plain_array(annotation: Any) -> bool:
+def is_plain_array(annotation: object) -> bool:
     """Whether an annotation says that there is an array, and nothing of its shape."""
     return annotation in (jax.Array, np.ndarray)
 
 
-def holds_plain_array(annotation: Any) -> bool:
+def holds_plain_array(annotation: object) -> bool:
     """Whether an annotation is such a type, or a union with one."""
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
         return any(map(is_plain_array, typing.get_args(annotation)))
     return is_plain_array(annotation)
 
 
-def admits_integer(annotation: Any) -> bool:
+def admits_integer(annotation: object) -> bool:
     """Whether an integer is among what an annotation admits."""
     return annotation is int or int in typing.get_args(annotation)
 
@@ -154,7 +154,7 @@ class ArrayType(NamedTuple):
     dtype: str
 
 
-def array_type(annotation: Any) -> ArrayType | None:
+def array_type(annotation: object) -> ArrayType | None:
     """What an annotation says that is an array type of jaxtyping, or of kauldron; None if it is none."""
     if not isinstance(annotation, type):
         return None
@@ -170,7 +170,7 @@ def array_type(annotation: Any) -> ArrayType | None:
         return None
 
 
-def is_array_type(annotation: Any) -> bool:
+def is_array_type(annotation: object) -> bool:
     """Whether an annotation is an array type, or holds one."""
     if array_type(annotation) is not None:
         return True

@@ -5,9 +5,8 @@ from __future__ import annotations
 import inspect
 import types
 import typing
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import CodeType
-from typing import Any
 
 import jax
 
@@ -25,7 +24,7 @@ _LARGEST_DIVISOR = 512
 Descriptions = Mapping[str, ParameterSpec]
 
 
-def annotated_original(cls: type, function: Any) -> Any:
+def annotated_original(cls: type, function: Callable[..., object]) -> Callable[..., object]:
     """The method itself; or, if it has no annotations, the one it overrides that has them for the same parameters."""
     parameters = list(inspect.signature(function).parameters)
     if not getattr(function, "__annotations__", {}):
@@ -40,7 +39,7 @@ def annotated_original(cls: type, function: Any) -> Any:
     return function
 
 
-def inner_function(function: Any) -> Any:
+def inner_function(function: Callable[..., object]) -> Callable[..., object]:
     """The function inside the decorators of JAX or a framework: under `vmap`, its annotations speak of one example."""
     transforming = {"jax", "jaxlib", *(each.package for each in loaded_frameworks() if each.transformations)}
     while hasattr(function, "__wrapped__"):
@@ -56,12 +55,12 @@ def ranks_of(specs: Sequence[str]) -> tuple[int, ...]:
     return (1, 2, 0, 3) if any(parse_spec(s).rank() is None for s in specs) else (1,)
 
 
-def specs_of(function: Any, described: Descriptions) -> list[str]:
+def specs_of(function: Callable[..., object], described: Descriptions) -> list[str]:
     """The spec texts that the parameters' annotations and descriptions hold, and of arrays that have neither."""
     return [*written_specs(function, described), *made_specs(function, described)]
 
 
-def written_specs(function: Any, described: Descriptions) -> list[str]:
+def written_specs(function: Callable[..., object], described: Descriptions) -> list[str]:
     """The spec texts that the parameters' annotations and descriptions hold."""
     try:
         parameters = inspect.signature(function).parameters
@@ -74,7 +73,10 @@ def written_specs(function: Any, described: Descriptions) -> list[str]:
 
 
 def made_specs(
-    function: Any, described: Descriptions, body: Mapping[str, BodyShape] = NO_SHAPES, default: Any = MISSING
+    function: Callable[..., object],
+    described: Descriptions,
+    body: Mapping[str, BodyShape] = NO_SHAPES,
+    default: object = MISSING,
 ) -> list[str]:
     """The specs of array parameters that nothing describes: as the body takes them, else any number of axes.
 
@@ -106,7 +108,7 @@ def says_nothing(text: str) -> bool:
     return isinstance(dims[0], AnyDims) or (isinstance(dims[0], VariadicDim) and dims[0].per_leaf)
 
 
-def admits_several_ranks(function: Any) -> bool:
+def admits_several_ranks(function: Callable[..., object]) -> bool:
     """Whether some parameter may have one of several numbers of axes: `Float[Array, "d"] | Float[Array, "d d"]`.
 
     The code rarely treats them all alike, and the names of such an alias are seldom those of the other arguments.
@@ -124,7 +126,7 @@ def admits_several_ranks(function: Any) -> bool:
     return False
 
 
-def constants_of(function: Any, specs: Sequence[str], described: Sequence[str]) -> dict[str, int]:
+def constants_of(function: Callable[..., object], specs: Sequence[str], described: Sequence[str]) -> dict[str, int]:
     """The module's integers that the specs mean: any name of a comment, and names inside expressions of annotations.
 
     A plain name of an annotation is no variable, whatever the module holds under that name.
@@ -134,7 +136,7 @@ def constants_of(function: Any, specs: Sequence[str], described: Sequence[str]) 
     return {n: module[n] for n in free_names(specs) if n not in plain and type(module.get(n)) is int}
 
 
-def code_integers(function: Any) -> tuple[int, ...]:
+def code_integers(function: Callable[..., object]) -> tuple[int, ...]:
     """The integers that the code of a function writes: it may divide sizes by them."""
     found: list[int] = []
     todo = [getattr(inspect.unwrap(function), "__code__", None)]
@@ -148,7 +150,7 @@ def code_integers(function: Any) -> tuple[int, ...]:
     return tuple(n for n in dict.fromkeys(found) if 2 < n <= _LARGEST_DIVISOR)
 
 
-def _annotation_shapes(annotation: Any) -> Iterator[str]:
+def _annotation_shapes(annotation: object) -> Iterator[str]:
     found = array_type(annotation)
     if found is not None:
         yield found.shape
@@ -159,7 +161,7 @@ def _annotation_shapes(annotation: Any) -> Iterator[str]:
         yield from _annotation_shapes(leaf)
 
 
-def integers_of(model: Any) -> dict[str, int]:
+def integers_of(model: object) -> dict[str, int]:
     """The integer fields of an instance, and those of its configs."""
     found: dict[str, int] = {}
     for name, value in getattr(model, "__dict__", {}).items():
@@ -170,7 +172,7 @@ def integers_of(model: Any) -> dict[str, int]:
     return found
 
 
-def field_sizes(instance: Any) -> dict[str, int]:
+def field_sizes(instance: object) -> dict[str, int]:
     """The sizes of an instance's arrays, by the names that the annotations of its class's fields have for them."""
     cls = type(instance)
     memo = Bindings()
@@ -189,31 +191,33 @@ def field_sizes(instance: Any) -> dict[str, int]:
     return {name: size[0] for name, size in memo.single.items() if name.isidentifier()}
 
 
-def only_integers(init: Mapping[str, Any]) -> dict[str, int]:
+def only_integers(init: Mapping[str, object]) -> dict[str, int]:
     """The integers among given arguments; `cfg.depth` is known as `depth`, if nothing else is."""
     found = {k: v for k, v in init.items() if type(v) is int}
     last = [name.rpartition(".")[2] for name in found]
     return {k.rpartition(".")[2]: v for k, v in found.items() if last.count(k.rpartition(".")[2]) == 1 or "." not in k}
 
 
-def takes_state(function: Any, model: Any) -> bool:
+def takes_state(function: Callable[..., object], model: object) -> bool:
     """Whether a method takes the state that a stateful model hands on."""
     return state_framework(function, model) is not None
 
 
-def state_framework(function: Any, model: Any) -> Framework | None:
+def state_framework(function: Callable[..., object], model: object) -> Framework | None:
     """The framework of the state that a method takes."""
     return next((each for each in loaded_frameworks() if _has_index(each.state_index_classes(), function, model)), None)
 
 
-def _has_index(classes: Classes, function: Any, model: Any) -> bool:
+def _has_index(classes: Classes, function: Callable[..., object], model: object) -> bool:
     if not classes or "state" not in inspect.signature(function).parameters:
         return False
     leaves = jax.tree_util.tree_leaves(model, is_leaf=lambda x: isinstance(x, classes))
     return any(isinstance(leaf, classes) for leaf in leaves)
 
 
-def bind_arguments(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+def bind_arguments(
+    function: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]
+) -> dict[str, object]:
     """Arguments, which may be some of all, by the names of parameters; none if they do not fit."""
     try:
         return dict(inspect.signature(function).bind_partial(*args, **kwargs).arguments)
@@ -221,7 +225,7 @@ def bind_arguments(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
         return {}
 
 
-def missing_parameters(function: Any, given: Mapping[str, Any]) -> list[str]:
+def missing_parameters(function: Callable[..., object], given: Mapping[str, object]) -> list[str]:
     """The parameters that have neither an argument nor a default."""
     try:
         parameters = inspect.signature(function).parameters
@@ -236,7 +240,9 @@ def missing_parameters(function: Any, given: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def with_state(function: Any, model: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+def with_state(
+    function: Callable[..., object], model: object, args: Sequence[object], kwargs: dict[str, object]
+) -> dict[str, object]:
     """`state` for a stateful model, made inside the trace."""
     if bind_arguments(function, (model, *args), kwargs).get("state") is not None:
         return kwargs

@@ -8,7 +8,7 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Protocol
 
 import jax
 import jax.numpy as jnp
@@ -50,7 +50,15 @@ _PRIMES = (5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71,
 _DIVIDES = 240  # what is divided by in any case: 3 and 4, and the first integers that are made up, 48 and 80
 _LARGEST_MULTIPLE = 5040
 
-_BINARY: Mapping[str, Callable[[Any, Any], Any]] = {
+
+class Size(Protocol):
+    """A size of an axis, an int or a symbolic dim: it takes part in arithmetic with others."""
+
+    def __mul__(self, other: int, /) -> Size: ...
+    def __neg__(self) -> Size: ...
+
+
+_BINARY: Mapping[str, Callable[[Size, Size], Size]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
@@ -134,9 +142,9 @@ class SizeAssignment:
         self.ties = dict(substitution.ties)
         self.variadic_rank = rank
         self.guessed_dtypes: list[str] = []  # arrays whose dtype could as well be another
-        self._sizes: dict[str, Any] = {}
+        self._sizes: dict[str, Size] = {}
         self._given_sizes: set[int] = set()
-        self.used: dict[str, Any] = {}
+        self.used: dict[str, Size] = {}
         free = [n for n in free_names(specs) if n not in self.known]
         self.free = tuple(n for n in free if n not in self.ties)
         if mode == "symbolic":
@@ -167,12 +175,12 @@ class SizeAssignment:
         """The numbers that dims were tied to."""
         return {int(text) for text in self.ties.values() if text.isdigit()} | self._given_sizes
 
-    def size(self, name: str) -> Any:
+    def size(self, name: str) -> Size:
         """The size of a name: an int or a symbolic dim. Raises UnknownSizeError."""
         self.used[name] = size = self._size(name)
         return size
 
-    def _size(self, name: str) -> Any:
+    def _size(self, name: str) -> Size:
         if name in self.known:
             return self.known[name]
         if name in self.ties:
@@ -189,7 +197,7 @@ class SizeAssignment:
 
     def array(self, spec: str, dtype: str, name: str) -> jax.ShapeDtypeStruct:
         """An abstract array as `spec` describes it; `dtype` is a jaxtyping name or ""."""
-        dims: list[Any] = []
+        dims: list[Size] = []
         for dim in parse_spec(spec).dims:
             if isinstance(dim, AnyDims):
                 dims += [self._sizes[f"dim{i}"] for i in range(self.variadic_rank)]
@@ -237,7 +245,7 @@ def concrete_dtype(dtype: str, name: str) -> str:
     return _DTYPES.get(dtype, dtype.lower())
 
 
-def evaluate(dim: Any, size: Callable[[str], Any]) -> Any:
+def evaluate(dim: object, size: Callable[[str], Size]) -> Size:
     """The size of a single dim, as an int or a symbolic dim."""
     if isinstance(dim, FixedDim):
         return dim.size
@@ -251,7 +259,7 @@ def evaluate(dim: Any, size: Callable[[str], Any]) -> Any:
     raise UnknownSizeError(f"{dim} is not one axis")
 
 
-def _compute(expression: Expression, size: Callable[[str], Any]) -> Any:
+def _compute(expression: Expression, size: Callable[[str], Size]) -> Size:
     if isinstance(expression, Int):
         return expression.value
     if isinstance(expression, Name):
@@ -263,7 +271,7 @@ def _compute(expression: Expression, size: Callable[[str], Any]) -> Any:
     if isinstance(expression, Binary) and expression.operator in _BINARY:
         return _BINARY[expression.operator](_compute(expression.left, size), _compute(expression.right, size))
     if isinstance(expression, FunctionCall) and expression.function in ("max", "min"):
-        pick: Callable[..., Any] = max if expression.function == "max" else min
+        pick: Callable[..., Size] = max if expression.function == "max" else min
         return pick(*(_compute(a, size) for a in expression.arguments))
     raise UnknownSizeError(f"{expression} cannot be computed before the call")
 
@@ -312,7 +320,7 @@ def _anonymous() -> list[str]:
     return [f"dim{i}" for i in range(10)]
 
 
-def _symbols(names: Sequence[str]) -> dict[str, Any]:
+def _symbols(names: Sequence[str]) -> dict[str, Size]:
     """A symbolic dim for each name, all of one scope. Names that JAX cannot read are spelled so that it can."""
     spelled: dict[str, str] = {}
     for name in names:

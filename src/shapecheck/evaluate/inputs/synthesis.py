@@ -67,14 +67,14 @@ class Synthesis:
 
     def arguments(
         self,
-        function: Callable[..., Any],
+        function: Callable[..., object],
         described: Mapping[str, ParameterSpec] = types.MappingProxyType({}),
-        given: Mapping[str, Any] = types.MappingProxyType({}),
+        given: Mapping[str, object] = types.MappingProxyType({}),
         body: Mapping[str, BodyShape] = NO_SHAPES,
         *,
         skip: int = 0,
         constructing: bool = False,
-    ) -> tuple[list[Any], dict[str, Any]]:
+    ) -> tuple[list[object], dict[str, object]]:
         """Arguments for `function`: `described` gives spec and dtype of arrays from comments or docstrings.
 
         Those that are `given` may be arguments of others: `cfg.depth` of `cfg`. What nothing else describes is as the
@@ -82,8 +82,8 @@ class Synthesis:
         first parameter that nothing explains, ExampleError for a given one that is not there.
         """
         given, inner = split_nested(given)
-        positional: list[Any] = []
-        named: dict[str, Any] = {}
+        positional: list[object] = []
+        named: dict[str, object] = {}
         parameters = list(_signature(function).parameters.values())[skip:]
         problems: list[CannotSynthesiseError] = []
         if not self._building:
@@ -123,7 +123,9 @@ class Synthesis:
             raise CannotSynthesiseError(str(problems[0]), names, constructing=constructing)
         return positional, named
 
-    def _with(self, function: Any, parameter: inspect.Parameter, given: Mapping[str, Any]) -> Any:
+    def _with(
+        self, function: Callable[..., object], parameter: inspect.Parameter, given: Mapping[str, object]
+    ) -> object:
         """An argument of whose own arguments some are given: its default, else an instance of its class."""
         name, default = parameter.name, parameter.default
         value = default_with(default, given)
@@ -135,14 +137,18 @@ class Synthesis:
         return self._instance(classes[0], name, given)
 
     def only(
-        self, names: Sequence[str], function: Callable[..., Any], described: Mapping[str, ParameterSpec]
-    ) -> dict[str, Any]:
+        self, names: Sequence[str], function: Callable[..., object], described: Mapping[str, ParameterSpec]
+    ) -> dict[str, object]:
         """Arguments for these parameters alone. Raises CannotSynthesiseError as `arguments` does."""
         parameters = _signature(function).parameters
         return {n: self._argument(function, parameters[n], described.get(n), constructing=False) for n in names}
 
     def _tie_integers(
-        self, function: Any, parameters: Sequence[inspect.Parameter], given: Mapping[str, Any], constructing: bool
+        self,
+        function: Callable[..., object],
+        parameters: Sequence[inspect.Parameter],
+        given: Mapping[str, object],
+        constructing: bool,
     ) -> None:
         """An integer parameter that is named as a dim is the size of that dim."""
         for parameter in parameters:
@@ -156,11 +162,11 @@ class Synthesis:
 
     def _argument(
         self,
-        function: Any,
+        function: Callable[..., object],
         parameter: inspect.Parameter,
         described: ParameterSpec | BodyShape | None,
         constructing: bool,
-    ) -> Any:
+    ) -> object:
         name, default = parameter.name, parameter.default
         annotation = annotation_of(function, name, parameter.annotation)
         variant = self.integers.variant
@@ -196,7 +202,7 @@ class Synthesis:
                 return MISSING
             raise
 
-    def _from_description(self, annotation: Any, name: str, described: ParameterSpec) -> Any:
+    def _from_description(self, annotation: object, name: str, described: ParameterSpec) -> object:
         """The array that a comment or docstring describes, or an instance of a class whose arrays all are like it."""
         found = array_type(annotation)
         place = self.values.place(name)
@@ -214,7 +220,7 @@ class Synthesis:
                 self.values.invent("value", name, "an array")
         return self.choices.note(place, self.assignment.array(spec, dtype, name))
 
-    def _instance(self, cls: type, name: str, given: Mapping[str, Any] = types.MappingProxyType({})) -> Any:
+    def _instance(self, cls: type, name: str, given: Mapping[str, object] = types.MappingProxyType({})) -> object:
         """An instance of the user's class (a config, a sub-module), its arguments made the same way."""
         check_names(cls, heads(given))
         if cls.__module__.split(".", 1)[0] in ("builtins", "typing", "jax", "jaxlib", "numpy", "collections"):
@@ -243,7 +249,7 @@ class Synthesis:
             self._building.pop()
             self.integers.inside.pop()
 
-    def _concrete(self, cls: type, name: str, given: Mapping[str, Any]) -> Any:
+    def _concrete(self, cls: type, name: str, given: Mapping[str, object]) -> object:
         for candidate in self.subclasses(cls):
             if not inspect.isabstract(candidate):
                 try:
@@ -253,13 +259,13 @@ class Synthesis:
         raise CannotSynthesiseError(f"`{name}: {cls.__name__}` is abstract")
 
 
-def _is_open(annotation: Any) -> bool:
+def _is_open(annotation: object) -> bool:
     """Whether an array type leaves all axes open: `...`, of which a docstring may say more."""
     found = array_type(annotation)
     return found is not None and found.shape.strip() == "..."
 
 
-def _without_none(function: Any, parameter: inspect.Parameter) -> Any:
+def _without_none(function: Callable[..., object], parameter: inspect.Parameter) -> object:
     """What a parameter takes besides None."""
     annotation = annotation_of(function, parameter.name, parameter.annotation)
     if typing.get_origin(annotation) not in (Union, types.UnionType):
@@ -268,12 +274,12 @@ def _without_none(function: Any, parameter: inspect.Parameter) -> Any:
     return Union[members] if members else MISSING  # noqa: UP007 - made at run time
 
 
-def _signature(function: Callable[..., Any]) -> inspect.Signature:
+def _signature(function: Callable[..., object]) -> inspect.Signature:
     try:
         return signature_of(function)
     except (TypeError, ValueError) as error:
         raise CannotSynthesiseError(f"its parameters cannot be read ({error})") from None
 
 
-def _index(function: Callable[..., Any], name: str, skip: int) -> int:
+def _index(function: Callable[..., object], name: str, skip: int) -> int:
     return list(_signature(function).parameters).index(name) - skip

@@ -71,7 +71,7 @@ class ValueSynthesis:
         self,
         assignment: SizeAssignment,
         integers: IntegerChoices,
-        instance: Callable[[type, str], Any],
+        instance: Callable[[type, str], object],
         keys: Keys,
         choices: ArgumentChoices,
     ) -> None:
@@ -93,7 +93,7 @@ class ValueSynthesis:
         """Note that a value was made up, of which nothing says the shape."""
         self.inventions[kind, name] = value
 
-    def value(self, annotation: Any, name: str, *, constructing: bool = False) -> Any:
+    def value(self, annotation: object, name: str, *, constructing: bool = False) -> object:
         """A value of the annotated type, by type first and then by name."""
         origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
         if annotation in (MISSING, Any):
@@ -120,7 +120,7 @@ class ValueSynthesis:
             return "batch"
         return self._plain(annotation if origin is None else origin, name)
 
-    def _callable(self, arguments: Sequence[Any], name: str) -> Callable[..., Any]:
+    def _callable(self, arguments: Sequence[object], name: str) -> Callable[..., object]:
         """A function that gives what its annotation promises, else one that keeps shapes."""
         if len(arguments) == 2 and is_array_type(arguments[1]):
             try:
@@ -136,7 +136,7 @@ class ValueSynthesis:
         self.invent("value", name, f"a function that {what}")
         return function
 
-    def _plain(self, annotation: Any, name: str) -> Any:
+    def _plain(self, annotation: object, name: str) -> object:
         label = getattr(annotation, "__name__", str(annotation))
         if annotation is bool:
             return False
@@ -164,7 +164,7 @@ class ValueSynthesis:
             return self._plain_array((), name)
         raise CannotSynthesiseError(f"nothing says the shape of `{name}`")
 
-    def _by_name(self, name: str, constructing: bool) -> Any:
+    def _by_name(self, name: str, constructing: bool) -> object:
         if constructing and (maker := key_maker(MISSING, name)) is not None:
             return LazyCall(maker, [0], {})
         if name_hints.is_key(name):
@@ -181,7 +181,7 @@ class ValueSynthesis:
             return self.integers.choose(name)
         raise CannotSynthesiseError(f"`{name}` has no annotation, and no comment or docstring describes it")
 
-    def _pytree(self, annotation: Any, name: str) -> Any:
+    def _pytree(self, annotation: object, name: str) -> object:
         leaf = getattr(annotation, "leaftype", Any)
         if name == "args":  # by the custom of differential equation and optimisation libraries
             return None
@@ -193,7 +193,7 @@ class ValueSynthesis:
             self.invent("rank", name, axes_text(axes))
             return self.assignment.array(" ".join("_" * axes), "Float", name)
 
-    def _union(self, members: Sequence[Any], name: str) -> Any:
+    def _union(self, members: Sequence[object], name: str) -> object:
         if any(is_plain_array(m) for m in members):
             return self.key(MISSING, name) if name_hints.is_key(name) else self._plain_array(members, name)
         if type(None) in members and not any(is_array_type(m) for m in members):
@@ -206,7 +206,7 @@ class ValueSynthesis:
                 problem = problem or error
         raise problem or CannotSynthesiseError(f"`{name}` is an empty union")
 
-    def _plain_array(self, members: Sequence[Any], name: str) -> Any:
+    def _plain_array(self, members: Sequence[object], name: str) -> object:
         """An array that nothing describes: a number where that may stand for it, else one of a guessed rank.
 
         What follows from the guess may confirm a claim, and proves nothing against it.
@@ -219,7 +219,7 @@ class ValueSynthesis:
             return name_hints.number(name) if float in members else self.integers.choose(name)
         return self._of_rank(name, chosen, self.assignment.variadic_rank, "")
 
-    def _of_rank(self, name: str, chosen: int | None, usual: int, dtype: str) -> Any:
+    def _of_rank(self, name: str, chosen: int | None, usual: int, dtype: str) -> object:
         """An array of the number of axes that was chosen, or else of the usual one, of which nothing says so."""
         axes = usual + bool(self.integers.invention) if chosen is None else chosen
         if chosen is None:
@@ -241,7 +241,7 @@ class ValueSynthesis:
         """An argument's name, behind those of what holds it."""
         return ".".join([*self.integers.inside, name])
 
-    def as_taken(self, name: str, shape: BodyShape) -> Any:
+    def as_taken(self, name: str, shape: BodyShape) -> object:
         """An array as the body of a function takes it, of which nothing else says the shape."""
         if shape.exact:
             dtype = shape.dtype or self.choices.dtype(self.place(name), name_hints.array_dtype(name))
@@ -253,14 +253,14 @@ class ValueSynthesis:
         usual = max(least - 1 + self.assignment.variadic_rank, least)
         return self._of_rank(name, self.choices.axes(self.place(name), usual, least), usual, shape.dtype)
 
-    def _sequence(self, origin: Any, arguments: Sequence[Any], name: str) -> Any:
+    def _sequence(self, origin: object, arguments: Sequence[object], name: str) -> object:
         if origin is tuple and arguments and Ellipsis not in arguments:
             return tuple(self.value(a, f"{name}") for a in arguments)
         element = arguments[0] if arguments else Any
         values = [self.value(element, name), self.value(element, name)]
         return values if origin is list else tuple(values)
 
-    def key(self, annotation: Any, name: str) -> Any:
+    def key(self, annotation: object, name: str) -> object:
         """A random key, or several, as the annotation says; of its kind if it says that."""
         new, old = key_types(annotation)
         self.keys.open |= (new is None) == (old is None)

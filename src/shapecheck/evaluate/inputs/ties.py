@@ -14,7 +14,6 @@ import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from shapecheck.evaluate.inputs.namesakes import are_namesakes, is_extent, is_of_models, words
 from shapecheck.model import Assumption
@@ -45,7 +44,7 @@ class CallSignature:
 
     arrays: tuple[ArgumentSpec, ...] = ()
     claims: tuple[frozenset[str], ...] = ()
-    function: Any = None
+    function: Callable[..., object] | None = None
     made_names: frozenset[str] = frozenset()
 
     def features(self) -> frozenset[str]:
@@ -173,7 +172,7 @@ def _says_relation(name: str) -> bool:
     return bool(_RELATING & set(words(name))) or name[-1:].isdigit()
 
 
-def _computed_variables(function: Callable[..., Any] | None) -> frozenset[str]:
+def _computed_variables(function: Callable[..., object] | None) -> frozenset[str]:
     """The variables of a function that are computed of others: `half = d // 2`."""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function))) if function is not None else None

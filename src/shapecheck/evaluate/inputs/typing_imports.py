@@ -8,21 +8,20 @@ import importlib
 import inspect
 import sys
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 
-def typing_names(module: str) -> Mapping[str, Any]:
+def typing_names(module: str) -> Mapping[str, object]:
     """What the imports under `if TYPE_CHECKING:` of a loaded module would bind, as far as they can be imported."""
     return _typing_names(module) if module in sys.modules else {}
 
 
 @functools.lru_cache(maxsize=256)
-def _typing_names(module: str) -> Mapping[str, Any]:
+def _typing_names(module: str) -> Mapping[str, object]:
     try:
         tree = ast.parse(inspect.getsource(sys.modules[module]))
     except (OSError, TypeError, SyntaxError):
         return {}
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     package = str(getattr(sys.modules[module], "__package__", "") or "")
     for statement in _imports(tree):
         for alias in statement.names:
@@ -39,7 +38,7 @@ def _imports(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:
             yield from (s for s in statement.body if isinstance(s, (ast.Import, ast.ImportFrom)))
 
 
-def _import_name(statement: ast.Import | ast.ImportFrom, alias: ast.alias, package: str) -> Any:
+def _import_name(statement: ast.Import | ast.ImportFrom, alias: ast.alias, package: str) -> object:
     try:
         if isinstance(statement, ast.Import):
             module = importlib.import_module(alias.name)

@@ -59,12 +59,12 @@ def read_argument(value: Any) -> Any:
     return ShapeText(dtype, print_spec(spec))
 
 
-def shapes_in(value: Any) -> list[ShapeText]:
+def shapes_in(value: object) -> list[ShapeText]:
     """The shapes inside of an argument that `read_argument` gave."""
     return [leaf for leaf in jax.tree_util.tree_leaves(value) if isinstance(leaf, ShapeText)]
 
 
-def check_names(function: Any, kwargs: Mapping[str, Any]) -> None:
+def check_names(function: Callable[..., object], kwargs: Mapping[str, object]) -> None:
     """Raises ExampleError for a keyword that `function` does not take."""
     parameters = signature_of(function).parameters
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
@@ -75,7 +75,9 @@ def check_names(function: Any, kwargs: Mapping[str, Any]) -> None:
             raise ExampleError(f"{called} has no parameter {name!r}{nearest(name, list(parameters))}")
 
 
-def check_fit(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any], *, whole: bool = True) -> None:
+def check_fit(
+    function: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object], *, whole: bool = True
+) -> None:
     """Raises ExampleError for arguments that `function` does not take, or, if they are the `whole`, that it lacks."""
     try:
         signature = inspect.signature(function)
@@ -90,8 +92,11 @@ def check_fit(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any], *, 
 
 
 def fit_arguments(
-    function: Any, args: Sequence[Any], kwargs: Mapping[str, Any], borrowed: Mapping[str, Any]
-) -> tuple[list[Any], dict[str, Any]]:
+    function: Callable[..., object],
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
+    borrowed: Mapping[str, object],
+) -> tuple[list[object], dict[str, object]]:
     """The arguments of another callable as those of `function` that `args` and `kwargs` leave out.
 
     They go by name, and then by order; random keys and switches by name only, since not all take one. Raises
@@ -107,7 +112,7 @@ def fit_arguments(
     free = {name: p for name, p in signature.parameters.items() if name not in taken}
     named = {n: v for n, v in borrowed.items() if n in free and free[n].kind in (_BY_NAME, _BY_EITHER)}
     left = [v for name, v in borrowed.items() if name not in named and not (name_hints.is_key(name) or is_switch(v))]
-    positional: list[Any] = []
+    positional: list[object] = []
     for name, parameter in free.items():
         if parameter.kind is parameter.VAR_POSITIONAL:
             positional, left = [*positional, *left], []
@@ -122,7 +127,7 @@ def fit_arguments(
     return positional, named
 
 
-def is_switch(value: Any) -> bool:
+def is_switch(value: object) -> bool:
     """Whether it is no data, but says how to compute: `train=False`, `mode="same"`."""
     return value is None or isinstance(value, (bool, str))
 
@@ -135,7 +140,7 @@ def public_names(cls: type) -> list[str]:
     return [n for n in dir(cls) if not n.startswith("_")]
 
 
-def placeholders(function: Callable[[], Any]) -> list[tuple[int, str, str]]:
+def placeholders(function: Callable[[], object]) -> list[tuple[int, str, str]]:
     """Which arguments of an example are jaxtyping types: their place, spec and dtype."""
     found: list[tuple[int, str, str]] = []
 

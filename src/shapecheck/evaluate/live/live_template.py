@@ -89,7 +89,7 @@ def title(model: object) -> str:
 
 def check_parameter_names(model: Any, option: str) -> None:
     """Raises ExampleError if an option of ours is a parameter of the model, which may have been meant."""
-    function: Any = (model.apply if callable(model.apply) else model.init) if is_pair(model) else model
+    function = (model.apply if callable(model.apply) else model.init) if is_pair(model) else model
     try:
         taken = option in inspect.signature(function).parameters
     except (TypeError, ValueError):  # it tells nobody

@@ -226,7 +226,9 @@ class _InputRecorder(StageRecorder):
         """As it is called, with what it is given in mind."""
         return self._wrap_call(super().function(function), function, 0)
 
-    def _wrap_call(self, called: Callable[..., object], function: Any, own: int) -> Callable[..., object]:
+    def _wrap_call(
+        self, called: Callable[..., object], function: Callable[..., object], own: int
+    ) -> Callable[..., object]:
         def call_and_note(*args: object, **kwargs: object) -> object:
             self.given = dict(list(stage_records.arguments(function, args, kwargs))[own:])
             return jax.block_until_ready(called(*args, **kwargs))

@@ -194,7 +194,7 @@ def _wrap_apply(pair: Any, init: object, recorder: Recorder) -> Callable[..., ob
     return init_and_apply
 
 
-def _factory_result(builder: CallBuilder, function: object, given: ConfiguredExample) -> object:
+def _factory_result(builder: CallBuilder, function: Callable[..., object], given: ConfiguredExample) -> Any:
     """What a factory makes, abstractly; None if it is none, or does not run with made-up arguments.
 
     Raises ExampleError if it fails though it needs none.

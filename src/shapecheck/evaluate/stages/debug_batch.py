@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import IO, Any
 
 import jax
@@ -70,7 +70,7 @@ def _safe(stream: IO[bytes]) -> Iterator[tuple[str, ShapeText]]:
             yield name, _shape("bool" if kind == "BOOL" else f"{_SAFE[kind]}{bits}", entry["shape"])
 
 
-def _shape(dtype: str, shape: Any) -> ShapeText:
+def _shape(dtype: str, shape: Iterable[int]) -> ShapeText:
     """As JAX takes such an array: without its 64-bit mode, `float64` becomes `float32`."""
     name = comment_dtype(str(jax.dtypes.canonicalize_dtype(jax.numpy.dtype(dtype))))
     if name is None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,7 +30,7 @@ def split_factory_result(
 
     A transformed function is as https://dm-haiku.readthedocs.io/en/latest/api.html#transformed has it.
     """
-    called: Any = made[0]
+    called = made[0]
     args = made[1:]
     has_parameters = bool(args) and isinstance(args[0], Mapping)
     framework = framework_of(called)
@@ -51,7 +51,7 @@ def split_factory_result(
 
 
 def beside(
-    given: ConfiguredExample, called: object, parameters: Sequence[object], own: Sequence[object]
+    given: ConfiguredExample, called: Callable[..., object], parameters: Sequence[object], own: Sequence[object]
 ) -> ConfiguredExample:
     """What is given to `called` in place of its `own` inputs, as far as it goes."""
     if given.args or given.kwargs:
@@ -70,7 +70,7 @@ def beside(
     return replace(given, args=tuple(args), borrowed=left, read=True)
 
 
-def _positional(called: Any) -> list[str]:
+def _positional(called: Callable[..., object]) -> list[str]:
     """The names of the parameters that are filled by their place; that of all others is ""."""
     try:
         parameters = inspect.signature(called).parameters.values()

@@ -26,7 +26,7 @@ class FieldFunction:
         functools.update_wrapper(self, function)
 
     @property  # type: ignore[misc]
-    def __class__(self) -> Any:
+    def __class__(self) -> type:
         """What `isinstance` goes by."""
         return type(self._function)
 
@@ -48,7 +48,7 @@ class FieldFunction:
     def __deepcopy__(self, memo: dict[int, object]) -> object:
         return self._function
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         return (_itself, (self._function,))
 
     def __eq__(self, other: object) -> bool:
@@ -101,7 +101,7 @@ def _functions_of(watch: StageRecorder, module: object, known: Collection[str] =
     fields = {name: value for name, value in vars(module).items() if _may_hold_functions(value)}
     if stage is None or not fields:
         return {}
-    cls: Any = type(module)
+    cls: type = type(module)
     called = known or only_called(cls)
     return dict(_wrapped_fields(watch, {name: fields[name] for name in fields if name in called}, stage.path))
 

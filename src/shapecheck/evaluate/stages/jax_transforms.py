@@ -6,7 +6,6 @@ import contextlib
 import itertools
 from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import Any
 
 import jax
 
@@ -77,7 +76,7 @@ def fresh_traces(name: str = "") -> Iterator[None]:
 
     Under one `name`, those that were traced under it before are not traced again.
     """
-    metadata: Callable[..., Any]
+    metadata: Callable[..., contextlib.AbstractContextManager[object]]
     try:
         from jax.experimental.xla_metadata import set_xla_metadata as metadata  # noqa: PLC0415
     except ImportError:

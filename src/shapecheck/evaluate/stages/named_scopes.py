@@ -50,9 +50,11 @@ def record_stages(watch: StageRecorder) -> Iterator[None]:
 class _RecordedScope(contextlib.AbstractContextManager[None]):
     """What `jax.named_scope` gives: for a `with` statement, or a decorator."""
 
-    def __init__(self, watch: StageRecorder, original: Callable[[str], Any], name: str) -> None:
+    def __init__(
+        self, watch: StageRecorder, original: Callable[[str], contextlib.AbstractContextManager[object]], name: str
+    ) -> None:
         self._watch, self._original, self._name = watch, original, name
-        self._open: list[tuple[Any, _Block | None]] = []
+        self._open: list[tuple[contextlib.AbstractContextManager[object], _Block | None]] = []
 
     def __enter__(self) -> None:
         frame = sys._getframe(1)

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import chain
 from types import TracebackType
-from typing import Any
 
 from shapecheck.evaluate.framework_protocol import is_wrapper, pytree_classes
 from shapecheck.evaluate.probes.monkeypatch import patch_attribute, subclasses
@@ -59,13 +58,13 @@ class RepeatedCalls(Watch):
         self._plain = self._plain or again
         return again
 
-    def _once_each(self, cls: type, call: object) -> Callable[..., object]:
+    def _once_each(self, cls: type, call: Callable[..., object]) -> Callable[..., object]:
         known = self._wrapped.get(cls)
         if known is None or known[0] is not call:
             self._wrapped[cls] = known = call, self._wrapper(call)
         return known[1]
 
-    def _wrapper(self, call: Any) -> Callable[..., object]:
+    def _wrapper(self, call: Callable[..., object]) -> Callable[..., object]:
         def plain(module: object, /, *args: object, **kwargs: object) -> object:
             return call.__get__(module, type(module))(*args, **kwargs)
 

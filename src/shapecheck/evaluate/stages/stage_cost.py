@@ -13,12 +13,15 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jax import export
 
 from shapecheck.evaluate.jax_internals import operation_of
 from shapecheck.evaluate.stages.operation_cost import Flops, dearer, is_counted, operations
+
+if TYPE_CHECKING:
+    from jax.extend.core import JaxprEqn
 
 REUSED = "shapecheck#reused"
 """The scope in which a jaxpr is traced that several equations may hold: of what is around, it knows one place only."""
@@ -115,7 +118,7 @@ def _put_inside(
             _put_inside(around, part.inside, same)
 
 
-def _equation(equation: Any, known: dict[int, _PartCost]) -> _PartCost:
+def _equation(equation: JaxprEqn, known: dict[int, _PartCost]) -> _PartCost:
     name, params = operation_of(equation)
     if is_counted(name):
         return _PartCost(operations(equation))
@@ -157,7 +160,7 @@ def _times(name: str, params: Mapping[str, object]) -> object:
     return 1
 
 
-def _stages(equation: Any) -> list[int]:
+def _stages(equation: JaxprEqn) -> list[int]:
     """The numbers of the stages around an equation in its jaxpr, outermost first."""
     found: list[int] = []
     for text in _SCOPE.findall(str(getattr(equation.source_info, "name_stack", ""))):

@@ -15,6 +15,7 @@ import contextlib
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from types import CellType
 from typing import Any
 
 import jax
@@ -221,7 +222,7 @@ def _is_plain(leaf: object) -> bool:
     return not any(isinstance(_inside(cell), jax.core.Tracer) for cell in cells)
 
 
-def _inside(cell: Any) -> object:
+def _inside(cell: CellType) -> object:
     try:
         return cell.cell_contents
     except ValueError:  # not filled yet

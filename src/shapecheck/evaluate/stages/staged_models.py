@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from shapecheck.evaluate.framework_protocol import is_wrapper
@@ -31,7 +31,7 @@ def with_labels(watch: StageRecorder, spec: object) -> object:
         if not isinstance(found, Mapping):
             return found
         steps = {label: _label_step(watch, step, str(label)) for label, step in found.items()}
-        kind: Any = type(found)
+        kind: Callable[[object], object] = type(found)
         return kind(steps)
 
     return property(get_labelled)

@@ -21,6 +21,9 @@ from jax.custom_batching import custom_vmap
 
 from shapecheck.evaluate.framework_protocol import has_identity, is_state
 
+HostArray = np.ndarray[tuple[int, ...], np.dtype[Any]]
+"""An array of NumPy, of any shape and dtype."""
+
 Arrays = Sequence[Any]  # of JAX, or of NumPy on the host
 
 
@@ -37,7 +40,7 @@ class Sink:
     """
 
     parts: Callable[[Arrays, Arrays], list[jax.Array]]
-    receive: Callable[[list[tuple[int, ...]], list[np.ndarray[Any, Any]]], bool | None]
+    receive: Callable[[list[tuple[int, ...]], list[HostArray]], bool | None]
     worth: Callable[[Arrays], jax.Array] | None = None
     after: Callable[[jax.Array], None] | None = None
     on_host: bool = False
@@ -70,10 +73,10 @@ def tap(value: object, given: object, sink: Sink, which: Callable[[object], bool
     return jax.tree_util.tree_unflatten(structure, leaves)
 
 
-def tap_gradient(value: object, sink: Callable[[object], Sink]) -> object:
+def tap_gradient(value: object, sink: Callable[[jax.Array], Sink]) -> object:
     """`value`, the cotangents of whose arrays are sent when they are computed: each to the sink that it has."""
 
-    def tap_leaf(leaf: object) -> object:
+    def tap_leaf(leaf: jax.Array) -> object:
         return _tap_array(leaf, sink(leaf)) if is_inexact(leaf) else leaf
 
     return jax.tree_util.tree_map(tap_leaf, value, is_leaf=has_identity)
@@ -133,7 +136,7 @@ def _send_to_host(sink: Sink, outs: Arrays, ins: Arrays) -> jax.Array:
     shapes = [tuple(array.shape) for array in (*outs, *ins)]
     whole, count = _takes_whole_arrays(sink), len(outs)
 
-    def host(*sent: object) -> np.ndarray[Any, Any]:
+    def host(*sent: object) -> HostArray:
         parts = [np.asarray(part) for part in sent]
         parts = [np.asarray(part) for part in sink.parts(parts[:count], parts[count:])] if whole else parts
         return np.asarray([True, bool(sink.receive(shapes, parts))])

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any, Protocol
+from typing import Protocol
 
 import jax
 import pytest
@@ -120,7 +120,7 @@ class _CollectionPlugin:
         if is_own(error) and not isinstance(error, (CulpritImportError, TimeLimitError)):
             self._note_bug(error)
 
-    def pytest_exception_interact(self, call: pytest.CallInfo[Any]) -> None:
+    def pytest_exception_interact(self, call: pytest.CallInfo[object]) -> None:
         """Look at what pytest takes for an error of a file of tests."""
         if call.excinfo is not None:
             self.note_own(call.excinfo.value)
@@ -190,7 +190,7 @@ class _CollectionPlugin:
             self.problems.append(f"{report.nodeid or 'pytest'}: {reason}")
 
     @pytest.hookimpl(hookwrapper=True)
-    def pytest_fixture_setup(self, fixturedef: Any, request: object) -> Iterator[None]:
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[object], request: object) -> Iterator[None]:
         """Wider fixtures are made once, and used by many traces: they are made for real, outside of each.
 
         What they set is for all tests that share them, until they end.

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import Any
+from typing import Literal
 
 import jax
 
@@ -46,7 +46,7 @@ def run_script(
     importer.activate(plan.root or os.path.dirname(plan.file))
     error = _run_guarded(run, [file, *argv], limit)
     failure = _failure(error, recorder, limit)
-    status: Any = "ok" if failure is None else "stopped"
+    status: Literal["ok", "stopped"] = "ok" if failure is None else "stopped"
     reason = failure.message if failure is not None else ""
     return Evaluation(
         target=entry.target,
@@ -67,7 +67,7 @@ def _main(plan: ModulePlan, recorder: Recorder, steps: Steps) -> Callable[[], No
         with open(plan.file, "rb") as stream:
             source = stream.read()
         tree = with_steps(instrument(source, plan.file, plan.scopes, plan.sites), everywhere=True)
-        code: Any = compile(tree, plan.file, "exec", dont_inherit=True)
+        code = compile(tree, plan.file, "exec", dont_inherit=True)
     except (OSError, SyntaxError, ValueError) as error:
         raise ExampleError(f"script = {plan.path!r}: {describe_error(error)}") from None
 

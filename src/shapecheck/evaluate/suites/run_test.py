@@ -128,7 +128,7 @@ def _renew(item: Any) -> None:
         item._initrequest()
 
 
-def _protocol(item: Any, ended: Callable[[], None] = lambda: None) -> Iterator[BaseException]:
+def _protocol(item: pytest.Item, ended: Callable[[], None] = lambda: None) -> Iterator[BaseException]:
     """Setup, call and teardown, by pytest's own hooks and reports, so that marks and plugins have their say.
 
     `ended` is called before the teardown.
@@ -143,7 +143,7 @@ def _protocol(item: Any, ended: Callable[[], None] = lambda: None) -> Iterator[B
     yield from _phase(item, "teardown", nextitem=item.parent)
 
 
-def _phase(item: Any, when: Any, **more: object) -> list[BaseException]:
+def _phase(item: pytest.Item, when: Any, **more: object) -> list[BaseException]:
     hook = getattr(item.ihook, f"pytest_runtest_{when}")
     call = pytest.CallInfo.from_call(lambda: hook(item=item, **more), when, reraise=(TimeLimitError,))
     item.ihook.pytest_runtest_makereport(item=item, call=call)

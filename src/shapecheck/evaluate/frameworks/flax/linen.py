@@ -94,7 +94,9 @@ def _record_stages(linen: Any, watch: StageRecorder) -> Iterator[None]:
     wholes: list[dict[str, object]] = []  # what the models hold that are running: known when they have run
     outermost: list[dict[str, object]] = []  # those of them that were not called by others
 
-    def intercept(run: Callable[..., object], args: Any, kwargs: Any, context: Any) -> object:
+    def intercept(
+        run: Callable[..., object], args: tuple[object, ...], kwargs: dict[str, object], context: Any
+    ) -> object:
         module, method = context.module, context.method_name
         top, cls = watch.top(), type(module)
         own = getattr(cls, method, None)  # Flax has methods of its own that stand in no class

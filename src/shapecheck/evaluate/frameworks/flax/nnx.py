@@ -130,7 +130,7 @@ def _wrap_constructor(construct: Callable[..., object], change: Callable[[type],
     return change_and_construct
 
 
-def _wrap_call(watch: StageRecorder, call: Any) -> Callable[..., object]:
+def _wrap_call(watch: StageRecorder, call: Callable[..., object]) -> Callable[..., object]:
     @functools.wraps(call)
     def call_as_stage(self: object, /, *args: object, **kwargs: object) -> object:
         top = watch.top()
