@@ -12,6 +12,7 @@ import inspect
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import CodeType
 
 Axis = tuple[str, int]
 """A parameter, and the number of one of its axes from the front."""
@@ -89,6 +90,18 @@ def facts_of(function: Callable[..., object]) -> BodyFacts:
     own = inspect.getattr_static(function, "__init__") if isinstance(function, type) else function
     inner = inspect.unwrap(own) if callable(own) else own
     inner = getattr(inner, "__func__", inner)
+    code = getattr(inner, "__code__", None)
+    if not isinstance(code, CodeType):
+        return NO_FACTS
+    if code not in _kept:  # a class is constructed anew for each attempt
+        _kept[code] = _read_function(inner)
+    return _kept[code]
+
+
+_kept: dict[CodeType, BodyFacts] = {}
+
+
+def _read_function(inner: Callable[..., object]) -> BodyFacts:
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(inner))).body[0]
     except (OSError, TypeError, SyntaxError, ValueError, IndexError):

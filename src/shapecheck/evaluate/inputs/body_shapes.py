@@ -58,10 +58,12 @@ def body_shapes(
     if not open_ones:
         return {}
     facts = facts_of(function)
-    for name, axes in ranks.items():
-        fact = facts.parameters.get(name)
-        if fact is not None and not fact.ranks and axes >= fact.least:
-            fact.admit((axes,))
+    said = {
+        name: replace(fact, ranks=(ranks[name],), is_array=True)
+        for name, fact in facts.parameters.items()
+        if name in ranks and not fact.ranks and ranks[name] >= fact.least
+    }
+    facts = replace(facts, parameters={**facts.parameters, **said})
     written = {name: each.spec for name, each in described.items()}
     written.update((name, found.shape) for name, each in annotations.items() if (found := array_type(each)))
     numbers = [name for name in open_ones if {float, int} & set(typing.get_args(annotations[name]))]

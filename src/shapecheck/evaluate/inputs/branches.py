@@ -27,7 +27,8 @@ from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.model import Assumption, Evaluation, Observation, OtherValue, Point, Provenance, Scope, Switch
 from shapecheck.worker.rpc import EntryPlan, ModulePlan
 
-_SECONDS = 6.0  # for all other paths of one function
+_SECONDS = 4.0  # for all other paths of one function
+_MOST_ATTEMPTS = 40  # for one of them
 _MOST = 8  # values of switches that are tried
 _MOST_TOGETHER = 2
 
@@ -135,7 +136,7 @@ def evaluate_others(
             init = {name: value for each in setting for name, value in each.init.items()}
             call_spec = call_specs(init, {n: value for each in setting for n, value in each.call_arguments.items()})
             lasting = (*call_spec.lasting, *(each.assumption() for each in setting))
-            call_spec = dataclasses.replace(call_spec, lasting=lasting)
+            call_spec = dataclasses.replace(call_spec, lasting=lasting, attempts=_MOST_ATTEMPTS)
             search = Search(other, call_spec, recorder, max(ends - time.monotonic(), 1.0))
             wanted = left if setting[0].is_only_given else left - left_out
             if not wanted & _seen_by_one(search, call_spec, plan.path, scope.index):
