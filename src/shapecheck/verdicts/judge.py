@@ -19,6 +19,7 @@ from shapecheck.verdicts.rank_only import rank_only_names
 ClaimKey = tuple[str, int]
 MISFIT = "the example's own arguments do not fit the parameters"
 UNEVEN = "it was seen only with sizes for which its division does not come out even"
+CONSEQUENCE = "its function, or one that calls it, is given arguments that do not fit its annotations"
 MADE_UP = "it fails, but only for made-up arguments, which prove nothing"
 
 HALF_WAY = "evaluation did not come to the end of its function"
@@ -320,6 +321,7 @@ def _read_results(modules: Mapping[str, Module], evaluation: Evaluation, samples
     readers: dict[int, CallReader] = {}
     results: dict[ClaimKey, Result] = defaultdict(Result)
     misfits: dict[int, Mismatch] = {}
+    consequences = Consequences()
     unfit = False
     for call in evaluation.calls:
         reader = CallReader(modules[call.path], call, samples, _outer(readers, call))
@@ -337,6 +339,7 @@ def _read_results(modules: Mapping[str, Module], evaluation: Evaluation, samples
             others = (outcomes.good | outcomes.bad.keys()) - misfits.keys()
             outcomes = ClaimOutcomes(bad=misfits, unknown=dict.fromkeys(others, MISFIT))
             misfits = {}
+        outcomes = consequences.without(reader, outcomes)
         if not call.complete:  # what ends half-way shows nothing of what would have followed
             outcomes = ClaimOutcomes(
                 bad=outcomes.bad, unknown={**dict.fromkeys(outcomes.good, HALF_WAY), **outcomes.unknown}
@@ -361,8 +364,38 @@ def _is_of_any_instance(module: Module, index: int) -> bool:
     return claim.notation == "docstring" and module.sites[claim.sites[0]].kind == "field"
 
 
+class Consequences:
+    """What follows, in one evaluation, from arguments that do not fit a function's annotations: one cause, one finding.
+
+    The names of such an annotation mean nothing in that call, and what the function hands on is as wrong there.
+    """
+
+    def __init__(self) -> None:
+        self._wrongly_called: set[tuple[str, str]] = set()  # functions, by path and qualified name
+
+    def without(self, reader: CallReader, outcomes: ClaimOutcomes) -> ClaimOutcomes:
+        """The outcomes of a call, of which mere consequences say nothing. Calls come in their order."""
+        misfits = {i for i, m in _misfits(reader, outcomes).items() if m.reason in ("rank", "dim")}
+        if not misfits:
+            return outcomes
+        claims = reader.module.claims
+        names = {name for index in misfits for name in parse_spec(claims[index].spec).names()}
+        dropped = {i for i in outcomes.bad.keys() - misfits if names & set(parse_spec(claims[i].spec).names())}
+        caller = reader.call.caller
+        if caller is not None and self._is_within(caller.path, caller.function):
+            dropped |= misfits
+        self._wrongly_called.add((reader.module.path, reader.module.scopes[reader.call.scope].qualname))
+        unknown = {**dict.fromkeys(dropped, CONSEQUENCE), **outcomes.unknown}
+        return replace(outcomes, bad={i: m for i, m in outcomes.bad.items() if i not in dropped}, unknown=unknown)
+
+    def _is_within(self, path: str, function: str) -> bool:
+        parts = function.split(".")
+        outer = (".".join(parts[:length]) for length in range(1, len(parts) + 1))
+        return any((path, each) in self._wrongly_called for each in outer)
+
+
 def _misfits(reader: CallReader, outcomes: ClaimOutcomes) -> dict[int, Mismatch]:
-    """The annotated parameters that an example's own arguments do not fit: all that such an example shows."""
+    """The annotated parameters that a call's arguments do not fit: of an example's own all that it shows."""
     claims, sites = reader.module.claims, reader.module.sites
     return {
         index: mismatch

@@ -19,6 +19,7 @@ from shapecheck.evaluate.inputs.attempts import Attempts
 from shapecheck.evaluate.inputs.choices import as_assumption
 from shapecheck.evaluate.inputs.made_integers import ALL_EQUAL
 from shapecheck.evaluate.inputs.namesakes import are_namesakes
+from shapecheck.evaluate.inputs.nested_sizes import NestedSizes
 from shapecheck.evaluate.inputs.refused_shapes import RefusedShape, find_refused
 from shapecheck.evaluate.inputs.search_choices import search_choices
 from shapecheck.evaluate.inputs.size_assignment import DIVISIBLE, DIVISIBLE_TOO, SQUARES, Substitution, substitutions
@@ -58,6 +59,7 @@ class Search:
         self._accuses = entry.origin not in _UNVERIFIED
         self._persists = False  # a shape error, whatever is chosen for arguments that nobody describes
         self._alternatives_fail: bool | None = None
+        self._nested_open = False  # other sizes inside of made-up instances might mend what fails
         self._needed: frozenset[str] = frozenset()  # the choices without which the code does not run
 
     def evaluate(self) -> tuple[Evaluation, ...]:
@@ -171,11 +173,19 @@ class Search:
             return SearchResult(ok=self._loosen(tied))
         if _needs_values(tied):
             return SearchResult(failed=(tied,))
+        nested = NestedSizes(self._attempt_if_left).settle(tied)
+        if nested.outcome is not None:
+            ok = nested.outcome.ok
+            return SearchResult(ok=(nested.outcome,)) if ok else SearchResult(failed=(nested.outcome,))
+        self._nested_open |= nested.open
         if tied.trial.substitution == deepest.trial.substitution:
             return SearchResult(failed=tuple(failed))
         # Explained ties have led further: what fails there is what fails.
         again = (self.attempts.run(dataclasses.replace(tied.trial, variant=variant)) for variant in (0, 1, 2))
         return SearchResult(failed=tuple(outcome for outcome in again if not outcome.ok) or (tied,))
+
+    def _attempt_if_left(self, trial: Trial) -> TrialOutcome | None:
+        return None if self.attempts.is_exhausted() else self._try_invention(trial)
 
     def _with_fields(self, deepest: TrialOutcome) -> TrialOutcome:
         """The run where all names that the class's own arrays have too have the sizes of these, if it comes further."""
@@ -338,9 +348,12 @@ class Search:
 
     @staticmethod
     def _is_further(found: TrialOutcome, before: TrialOutcome) -> bool:
-        """Whether a tie leads further: to more values, a later line, or other axes that do not fit on the same line."""
+        """Whether a tie leads further: to more values, a later line, or other axes that do not fit on the same line.
+
+        What a line calls comes later than the line.
+        """
         if found.depth != before.depth or found.place != before.place:
-            return (found.depth, found.place) > (before.depth, before.place)
+            return (found.depth, found.trace) > (before.depth, before.trace)
         return fails_elsewhere(found, before)
 
     def _with(self, trial: Trial, tie: Tie) -> TrialOutcome:
@@ -353,6 +366,12 @@ class Search:
     def _explain_tie(self, tie: Tie, outcome: TrialOutcome) -> Assumption:
         if outcome.bound_call is None:
             return Assumption("tie", *tie, "invented")
+        name, text = tie
+        number = dict(outcome.trial.substitution.ties).get(text, "")
+        if number.isdigit():  # a name that has the size of the model's own axis: it is that axis that both follow
+            to_number = explain_tie((name, number), self.call_spec.signature, outcome.bound_call.sizes())
+            if to_number.provenance != "invented":
+                return to_number
         return explain_tie(tie, self.call_spec.signature, outcome.bound_call.sizes())
 
     def _is_mix_up(self, first: SearchResult, other: TrialOutcome) -> bool:
@@ -378,7 +397,7 @@ class Search:
     def _shape_error(self, found: SearchResult) -> TrialOutcome | None:
         """The attempt to show for a shape error of the code itself: every untied run raised one, on the same line."""
         failed = found.failed
-        if not failed or not self.attempts.complete or not self.call_spec.certain:
+        if not failed or self._nested_open or not self.attempts.complete or not self.call_spec.certain:
             return None
         if any(o.failure is None or o.failure.kind != "shape" or o.has_guessed_rank() for o in failed):
             return None
@@ -404,7 +423,7 @@ class Search:
             return (error,)
         if not error.has_invented() and self.call_spec.constructions == (0,):
             return found.failed[:_LEAST_FAILURES]
-        other = self._try_invention(dataclasses.replace(error.trial, variant=1, invention=1))
+        other = self._try_invention(self._as_tied(dataclasses.replace(error.trial, variant=1, invention=1), error))
         if other is None or other.failure is None or other.failure.kind != "shape" or other.place != error.place:
             return ()
         return error, other

@@ -153,7 +153,8 @@ class SizeAssignment:
             before = self.made.dims if variant == 0 else {}
             taken = {*before.values(), *(self.made.own or ())}
             pool = [size for size in _pool(variant, divisors) if size not in taken]
-            names = [n for n in (*self.free, *_anonymous()) if n not in before]
+            # Tied names too: the others keep their sizes, which else might be the very one that a name is tied to.
+            names = [n for n in (*free, *_anonymous()) if n not in before]
             self._sizes.update({n: pool[i % len(pool)] + 16 * (i // len(pool)) for i, n in enumerate(names)})
             self._sizes.update(before)
         for name, factor in multiples:
