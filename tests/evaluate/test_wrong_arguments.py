@@ -1,4 +1,4 @@
-"""Arguments that do not fit a function's annotations: one finding where they are handed over, and none of what follows."""
+"""Arguments that do not fit a function's annotations: one finding where they are handed over, no more behind it."""
 
 from __future__ import annotations
 
