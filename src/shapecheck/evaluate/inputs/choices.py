@@ -134,6 +134,11 @@ def integer_key(place: str) -> str:
     return f"{place} integer"
 
 
+def is_value_key(key: str) -> bool:
+    """Whether it is the key of the choice whether an argument that may be left out is given."""
+    return key.endswith(" value")
+
+
 def axes_text(count: int) -> str:
     """`1 axis`, `2 axes`."""
     return f"{count} axis" if count == 1 else f"{count} axes"

@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager
 
 from shapecheck.evaluate.inputs import loosen_ties
 from shapecheck.evaluate.inputs.attempts import Attempts
-from shapecheck.evaluate.inputs.choices import as_assumption
+from shapecheck.evaluate.inputs.choices import GIVEN, NO_OPTIONS, as_assumption, is_value_key
 from shapecheck.evaluate.inputs.made_integers import ALL_EQUAL
 from shapecheck.evaluate.inputs.namesakes import are_namesakes
 from shapecheck.evaluate.inputs.nested_sizes import NestedSizes
@@ -36,6 +36,7 @@ _SPECIAL = (DIVISIBLE, DIVISIBLE_TOO, SQUARES)
 _VARIANTS = (0, 1, 2, *_SPECIAL)
 # What a failure says that other sizes may mend: such as divide evenly, or have a root.
 _DIVIDING = re.compile(r"reshape|divi|multiple|split|partition|rearrange|evenly|power|square|root|equal", re.IGNORECASE)
+_EMPTY = re.compile(r"(?<![\w.])0(?![\w.])")
 _FURTHER = 60  # attempts at ties that nothing explains: they only name what the code would need
 _SEVERAL = 2  # axes of a variadic dim, which then are more than one
 _LEAST_FAILURES = 2  # assignments of different sizes that must fail alike
@@ -405,7 +406,7 @@ class Search:
             return None
         if len({o.place for o in failed}) > 1 or not failed[0].place[0]:
             return None
-        return failed[0] if self._fails_alike(failed[0]) else None
+        return failed[0] if self._fails_alike(failed[0]) and self._fails_complete(failed[0]) else None
 
     def _fails_alike(self, error: TrialOutcome) -> bool:
         """Whether the other shapes that arguments may have end in shape errors too."""
@@ -413,6 +414,21 @@ class Search:
             kinds = {o.failure.kind if o.failure else "" for o in self._alternatives(error.trial)}
             self._alternatives_fail = kinds <= {"shape"}
         return self._alternatives_fail
+
+    def _fails_complete(self, error: TrialOutcome) -> bool:
+        """Whether it is no matter that arguments were left out: what stands in for them may fit some sizes alone.
+
+        So `jnp.zeros((n, 0))` does, which can only be multiplied with weights for no inputs.
+        """
+        options = error.bound_call.options if error.bound_call is not None else NO_OPTIONS
+        absent = [key for key in options.others if is_value_key(key)]
+        if not absent:
+            return True
+        given = tuple((key, GIVEN) for key in absent)
+        whole = self._try_invention(dataclasses.replace(error.trial, choices=(*error.trial.choices, *given)))
+        if whole is not None and whole.ok:
+            return False
+        return error.failure is None or not _EMPTY.search(error.failure.message)
 
     def _errors(self, found: SearchResult) -> tuple[TrialOutcome, ...]:
         """The runs that show a shape error of the code: it stays on its line, whatever the sizes and inventions are."""
