@@ -73,6 +73,24 @@ class Bins(eqx.Module):
         parts = self.net(c).reshape(-1, 3 * self.bins + 1)
         return x * jnp.concatenate([parts[:, :-1], parts[:, 1:]], axis=1).prod(1).reshape(x.shape)
 """,
+    # The arrays of a record have dims of their own, which follow the model's, but not each other.
+    "records.py": """
+from typing import NamedTuple
+
+class Params(NamedTuple):
+    probs: Float[Array, "state_dim"]
+    weights: Float[Array, "state_dim emission_dim"]
+
+class Initial:
+    def __init__(self, num_states: int):
+        self.concentration = jnp.ones(num_states)
+
+    def log_prior(self, params: Params) -> Float[Array, ""]:
+        return (self.concentration * params.probs).sum()
+
+    def expected(self, params: Params) -> Float[Array, "emission_dim"]: ~unreached
+        return self.concentration @ params.weights + params.weights @ params.probs  ~SC305
+""",
     # No sizes of the net mend what is wrong outside of it.
     "wrong.py": STACK.format(mark="~SC301")
     + """

@@ -298,6 +298,7 @@ class CallBuilder:
                 shared=assignment.shared_names(construction.assignment) if construction is not None else (),
                 apart=self._apart(),
                 options=sum((each.choices.options for each in inventors), start=Options()),
+                inner_specs=tuple(dict.fromkeys(assignment.inner_specs)),
             )
 
         written = [ArgumentSpec(d.parameter, s, formal=False) for d in described.values() for s in (d.spec, *d.others)]

@@ -25,7 +25,7 @@ from shapecheck.evaluate.inputs.search_choices import search_choices
 from shapecheck.evaluate.inputs.size_assignment import DIVISIBLE, DIVISIBLE_TOO, SQUARES, Substitution, substitutions
 from shapecheck.evaluate.inputs.suggest_ties import compared_integers, fails_elsewhere, proposals
 from shapecheck.evaluate.inputs.synthesise_values import INVENTIONS, CannotSynthesiseError
-from shapecheck.evaluate.inputs.ties import Tie, explain_tie
+from shapecheck.evaluate.inputs.ties import ArgumentSpec, Tie, explain_tie
 from shapecheck.evaluate.inputs.trial import CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.model import Assumption, Evaluation
@@ -343,7 +343,8 @@ class Search:
                 break
             if all(admits(tie, first) for tie in substitution.ties):
                 found = self.attempts.run(dataclasses.replace(first.trial, substitution=substitution))
-                if found.ok or _needs_values(found):
+                # Two that are explained each for itself may together make equal what claims tell apart.
+                if (found.ok or _needs_values(found)) and all(admits(tie, found) for tie in substitution.ties):
                     return found
         return outcome
 
@@ -368,12 +369,15 @@ class Search:
         if outcome.bound_call is None:
             return Assumption("tie", *tie, "invented")
         name, text = tie
+        sizes = outcome.bound_call.sizes()
+        inner = tuple(ArgumentSpec("", spec) for spec in outcome.bound_call.inner_specs)
+        signature = dataclasses.replace(self.call_spec.signature, arrays=(*self.call_spec.signature.arrays, *inner))
         number = dict(outcome.trial.substitution.ties).get(text, "")
         if number.isdigit():  # a name that has the size of the model's own axis: it is that axis that both follow
-            to_number = explain_tie((name, number), self.call_spec.signature, outcome.bound_call.sizes())
+            to_number = explain_tie((name, number), signature, sizes)
             if to_number.provenance != "invented":
                 return to_number
-        return explain_tie(tie, self.call_spec.signature, outcome.bound_call.sizes())
+        return explain_tie(tie, signature, sizes)
 
     def _is_mix_up(self, first: SearchResult, other: TrialOutcome) -> bool:
         """Whether sizes that happen to be equal in another construction are what an error of distinct ones is about.

@@ -145,6 +145,8 @@ class SizeAssignment:
         self._sizes: dict[str, Size] = {}
         self._given_sizes: set[int] = set()
         self.used: dict[str, Size] = {}
+        self.inner_specs: list[str] = []  # of arrays inside of arguments, which have names of their own
+        self._inner: dict[str, None] = {}  # these names
         free = [n for n in free_names(specs) if n not in self.known]
         self.free = tuple(n for n in free if n not in self.ties)
         if mode == "symbolic":
@@ -194,12 +196,14 @@ class SizeAssignment:
         if not name.isidentifier():
             raise UnknownSizeError(f"the size of {name} is not known before the call")
         self._sizes[name] = self._sizes[next(self._anonymous, "dim9")]
+        self._inner[name] = None
         return self._sizes[name]
 
     def array(self, spec: str, dtype: str, name: str) -> jax.ShapeDtypeStruct:
         """An abstract array as `spec` describes it; `dtype` is a jaxtyping name or ""."""
         dims: list[Size] = []
-        for dim in parse_spec(spec).dims:
+        parsed = parse_spec(spec)
+        for dim in parsed.dims:
             if isinstance(dim, AnyDims):
                 dims += [self._sizes[f"dim{i}"] for i in range(self.variadic_rank)]
             elif isinstance(dim, VariadicDim):
@@ -208,6 +212,8 @@ class SizeAssignment:
                 dims.append(self._sizes[next(self._anonymous, "dim9")])
             else:
                 dims.append(evaluate(dim, self.size))
+        if any(name in self._inner for name in parsed.names()):
+            self.inner_specs.append(spec)
         if dtype in ("Key", "PRNGKeyArray"):
             return jax.ShapeDtypeStruct(tuple(dims), self.key(typed=True).dtype)
         if dtype in _OPEN_DTYPES:
@@ -223,7 +229,8 @@ class SizeAssignment:
 
     def chosen_sizes(self) -> tuple[tuple[str, str], ...]:
         """What was chosen for each name that arrays were made of, as text for messages."""
-        free = [(n, str(self._sizes[n])) for n in self.free if n in self.used and n not in self.known]
+        names = dict.fromkeys([*self.free, *self._inner])
+        free = [(n, str(self._sizes[n])) for n in names if n in self.used and n not in self.known]
         return tuple(free + [(n, t) for n, t in self.ties.items() if n not in self.known])
 
 

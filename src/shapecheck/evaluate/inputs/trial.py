@@ -52,7 +52,7 @@ class BoundCall:
     `chosen` are the sizes of its free names, `integers` those of its model and its arguments by name, `arguments` the
     names of the latter. `own` are the sizes of arrays that are given and stay. `assumptions` are what was made up;
     `shared` are ties of free names to the sizes that they had in the constructor, `options` what could be chosen
-    otherwise.
+    otherwise. `inner_specs` are those of arrays inside of its arguments that name dims of their own.
     """
 
     call: Callable[[], None]
@@ -64,6 +64,7 @@ class BoundCall:
     shared: ChosenSizes = ()
     apart: Apart = Apart()
     options: Options = NO_OPTIONS
+    inner_specs: tuple[str, ...] = ()
 
     def sizes(self) -> Sizes:
         """All sizes of the trial."""
