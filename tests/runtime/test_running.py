@@ -156,6 +156,29 @@ try:
 finally:
     print("cleaned up")
 """
+OPERATIONS = """
+import sys, threading
+import equinox as eqx, jax, jax.numpy as jnp
+
+jax.config.update("jax_debug_nans", False)  # as of an option of the program's own
+log = jax.jit(lambda x: jnp.log(x) * 2)
+
+def work():
+    eqx.filter_vmap(lambda key: eqx.nn.Linear(2, 2, key=key))(jax.random.split(jax.random.PRNGKey(0), 3))
+    print("finite", log(jnp.ones(2)))
+    with jax.debug_nans(False):
+        print("meant", log(-jnp.ones(2)))
+    try:
+        print("passed", log(-jnp.ones(2)))
+    except FloatingPointError:
+        print("raised")
+
+work()
+jax.config.update("jax_debug_nans", True)
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+"""
 
 
 @pytest.fixture
@@ -271,6 +294,13 @@ def test_pytest_runs_with_checks_also_in_its_own_files(project: Path) -> None:
     assert "3 failed, 4 passed" in numbers_only  # one fails by itself
     assert "FAILED test_own.py::test_not_finite - shapecheck.NonFinite" in numbers_only
     assert "without numerics nothing looks for NaN" in called(project, *command, "--shapecheck-nan-only").stderr
+
+
+def test_operations_are_looked_at_after_jax_has_looked_away_for_a_while(project: Path) -> None:
+    (project / "operations.py").write_text(OPERATIONS, "utf-8")
+    said = ours(project, "--numerics", "ops", "operations.py")
+    lines = [line for line in said.stdout.splitlines() if not line.startswith("Invalid nan")]  # which JAX prints
+    assert lines == ["finite [0. 0.]", "meant [nan nan]", "raised"] * 2
 
 
 def test_the_debugger_of_jax_opens_in_the_user_s_frame(project: Path) -> None:

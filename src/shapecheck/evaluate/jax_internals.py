@@ -8,9 +8,10 @@ it, a claim without the reading that has the mapped axes in front), and nothing 
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
@@ -58,6 +59,9 @@ CALLBACK_LOGGER = "jax._src.callback"
 """Where JAX logs what a callback on the host raises."""
 _ARRAY_METHODS = ".array_methods"
 _OPERATORS = {"sub": "subtract", "mul": "multiply", "truediv": "divide"}
+_HOOK = "_post_hook_state"  # what looks at the results of compiled functions, where `debug_nans` is on; from JAX 0.10
+_LOCAL_HOOK = "_update_thread_local_hook"
+_DEBUGGING = ("debug_nans", "debug_infs")
 _WRAPPERS = re.compile(
     r"^_|^<|reraise|result_paths|wrapper|wrapped|deferring|cache_miss|fun$|^meth$|^op$|^inner$|^bind|^call"
 )
@@ -199,3 +203,40 @@ def is_jit_wrapper(value: object, *, is_method: bool) -> bool:
     Not a method under `jax.jit` itself: what `self` holds may be static there.
     """
     return type(value).__name__ == "PjitFunction" and not is_method
+
+
+@contextlib.contextmanager
+def keep_debug_hook() -> Iterator[None]:
+    """Meanwhile `with jax.debug_nans(False)` ends as it began, in every thread.
+
+    JAX enters it of its own, as under `vmap`. Where the thread had no setting of its own, the one for all threads
+    holds again afterwards, but in JAX 0.10 to 0.12 the thread has lost the hook that looks at what compiled functions
+    give, and NaN passes unseen. A monkeypatch: the hook of the thread goes with its setting.
+    """
+    api, config = sys.modules["jax._src.api"], sys.modules["jax._src.config"]
+    hook, unset = getattr(api, _HOOK, None), getattr(getattr(config, "config_ext", None), "unset", None)
+    states = [getattr(config, name) for name in _DEBUGGING]
+    if hook is None or unset is None or not all(hasattr(each, _LOCAL_HOOK) for each in states):
+        yield
+        return
+    found = [getattr(each, _LOCAL_HOOK) for each in states]
+
+    def forget() -> None:
+        if all(each.get_local() is unset for each in states):
+            hook.set_local(unset)
+
+    def follow(update: Callable[[object], None]) -> Callable[[object], None]:
+        def update_and_forget(value: object) -> None:
+            update(value)
+            forget()
+
+        return update_and_forget
+
+    for state, update in zip(states, found, strict=True):
+        setattr(state, _LOCAL_HOOK, follow(update))
+    forget()
+    try:
+        yield
+    finally:
+        for state, update in zip(states, found, strict=True):
+            setattr(state, _LOCAL_HOOK, update)

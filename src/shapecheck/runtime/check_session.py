@@ -10,6 +10,7 @@ from types import CodeType
 from typing import TYPE_CHECKING
 
 from shapecheck.evaluate.framework_protocol import framework_of_module, module_names
+from shapecheck.evaluate.jax_internals import keep_debug_hook
 from shapecheck.evaluate.probes.recorder import OpenCall
 from shapecheck.model import Site
 from shapecheck.runtime import import_hook
@@ -27,10 +28,15 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def _debug_nans(*, nan_only: bool) -> Iterator[None]:
-    """JAX looks at each operation itself: https://docs.jax.dev/en/latest/debugging/flags.html."""
+    """JAX looks at each operation itself: https://docs.jax.dev/en/latest/debugging/flags.html.
+
+    Its variables say so to all threads. To this one it is said again: what the program makes of the flags for all
+    threads (`jax.config.update("jax_debug_nans", args.debug)`) is not what the checks were asked for.
+    """
     import jax  # noqa: PLC0415 - asked for by name
 
-    with jax.debug_nans(True), contextlib.nullcontext() if nan_only else jax.debug_infs(True):
+    infinity = contextlib.nullcontext() if nan_only else jax.debug_infs(True)
+    with keep_debug_hook(), jax.debug_nans(True), infinity:
         yield
 
 
@@ -79,9 +85,7 @@ class CheckSession:
     def _listen(self) -> None:
         if self.watches:
             self._frameworks.enter_context(putting_off())
-        if "ops" in self.options.numerics and "jax" in sys.modules:  # else its variables say so
-            self._frameworks.enter_context(_debug_nans(nan_only=self.options.nan_only))
-        for name in sorted(module_names() & sys.modules.keys()):
+        for name in sorted({"jax", *module_names()} & sys.modules.keys()):
             self._enter(name)
 
     def ignore_imports(self) -> None:
@@ -157,8 +161,15 @@ class CheckSession:
         return self._stages.variable(name, line, value)
 
     def _enter(self, name: str) -> None:
-        """A framework has been loaded: watch its stages."""
-        if not self.watches or name in self._entered:
+        """JAX or a framework has been loaded: let it look at operations, or watch its stages."""
+        if name in self._entered:
+            return
+        if name == "jax":
+            self._entered.add(name)
+            if "ops" in self.options.numerics:
+                self._frameworks.enter_context(_debug_nans(nan_only=self.options.nan_only))
+            return
+        if not self.watches:
             return
         self._entered.add(name)
         self._frameworks.enter_context(framework_of_module(name).record_stages(self._watch))

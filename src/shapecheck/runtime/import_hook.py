@@ -219,7 +219,7 @@ class Finder(importlib.abc.MetaPathFinder):
     def _spec_with_probes(self, spec: importlib.machinery.ModuleSpec, fullname: str) -> importlib.machinery.ModuleSpec:
         loader, file = spec.loader, spec.origin
         if isinstance(loader, importlib.machinery.SourceFileLoader) and file is not None:
-            if fullname in module_names():
+            if fullname == "jax" or fullname in module_names():
                 spec.loader = _AnnouncingLoader(fullname, file, self._loaded)
             elif self.probing.is_own(file, fullname):
                 spec.loader = OwnFileLoader(fullname, file, self.probing, loader)

@@ -31,6 +31,7 @@ In a program that runs under checks (`shapecheck run`), until they end:
 | `sys.excepthook`, `threading.excepthook`    | runtime/excepthook.py          | errors are shown with their arrays    |
 | `inspect.stack`, as JAX's debugger opens    | runtime/breakpoint.py          | it opens in a frame of the user's     |
 | `runpy.run_path`                            | runtime/autostart.py           | spawned processes are checked, too    |
+| the hooks of `jax.debug_nans`, `debug_infs` | jax_internals.py               | a thread keeps them, see there        |
 """
 
 from __future__ import annotations
