@@ -121,6 +121,55 @@ def test_a_claimed_value_is_named_with_its_line_and_what_it_was_made_of(load: An
     assert "given x [4]: -2 .. 4" in said
 
 
+RETURNING = """
+import equinox as eqx
+import jax.numpy as jnp
+
+
+class Way(eqx.Module):
+    is_log: bool
+
+    @eqx.filter_jit
+    def __call__(self, x):
+        if self.is_log:
+            return jnp.log(x)
+        y = jnp.sqrt(x)
+        return (
+            y
+        )
+
+
+class Model(eqx.Module):
+    ways: list[Way]
+    last: eqx.nn.Lambda
+
+    def __call__(self, x):
+        for way in self.ways:
+            x = way(x)
+        return self.last(x)
+"""
+
+
+@pytest.mark.parametrize(("ways", "line"), [([True], 12), ([False], 14), ([True, False], 14)])
+def test_the_line_is_that_of_the_return_and_not_of_the_function(load: Any, ways: list[bool], line: int) -> None:
+    module = load(RETURNING, shapes=False, numerics=("outputs",))
+    model = module.Model([module.Way(each) for each in ways], eqx.nn.Lambda(jnp.abs))
+    assert jnp.isfinite(model(jnp.array([3.0, 4.0]))).all()
+    for call in (model, eqx.filter_jit(model)):
+        with pytest.raises(Exception) as caught:
+            jax.block_until_ready(call(jnp.array([-1.0 if len(ways) == 1 else 0.5, 4.0])))
+        assert f"(Way at {module.__name__}.py:{line}), called at {module.__name__}.py:25 gave" in told(
+            load, caught.value
+        )
+
+
+def test_of_installed_code_the_line_is_that_of_the_function(load: Any) -> None:
+    module = load(RETURNING, shapes=False, numerics=("outputs",))
+    with pytest.raises(Exception) as caught:
+        module.Model([], eqx.nn.Lambda(jnp.log))(jnp.array([-1.0]))
+    assert "stage last.fn (log at jax/" in told(load, caught.value)
+
+
 def test_mapped_axes_stand_in_front_of_the_index(load: Any) -> None:
     module = load(TEXT, shapes=False, numerics=("outputs",))
     with pytest.raises(Exception) as caught:
@@ -219,7 +268,7 @@ def test_gradients_that_are_made_of_what_was_told_are_not_told(load: Any, caplog
     for _ in range(2):
         jax.block_until_ready(step(BAD))
     assert [record.message.partition(",")[0] for record in caplog.records] == [
-        f"stage logs[1] (Log at {module.__name__}.py:11)"
+        f"stage logs[1] (Log at {module.__name__}.py:13)"
     ]
     load.session.stop()
     assert "What is not finite was passed on " in caplog.text

@@ -9,9 +9,11 @@ it, a claim without the reading that has the mapped axes in front), and nothing 
 from __future__ import annotations
 
 import contextlib
+import linecache
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
@@ -32,6 +34,16 @@ class JaxFunction:
     label: str
     size: str = ""
     always: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class DebuggedFrame:
+    """A frame that JAX's debugger is to show: its variables, and those of its module."""
+
+    file: str
+    line: int
+    variables: Mapping[str, object]
+    module: Mapping[str, object]
 
 
 TRANSFORMS = (
@@ -195,6 +207,52 @@ def _is_tracer(value: object) -> bool:
 def innermost(value: object) -> object:
     """What all of them have wrapped, `value` itself if it is no such tracer."""
     return next((inner for _, inner in reversed(list(nested_tracers(value)))), value)
+
+
+def traces_under_way(frame: FrameType | None) -> list[object]:
+    """The traces of functions that JAX has begun around a frame, and has not ended."""
+    found = []
+    while frame is not None:
+        if begins_trace(frame):
+            found.append(frame.f_locals.get("trace"))
+        frame = frame.f_back
+    return found
+
+
+def is_alive(tracer: Any, under_way: Sequence[object]) -> bool:
+    """Whether a tracer, and whatever it has in hand, can still be computed with.
+
+    JAX marks traces of `vmap` and of derivatives that are over. A trace of a function is over if it is not `under_way`.
+    """
+    value = tracer
+    for wrapping, inner in nested_tracers(tracer):
+        if not getattr(trace_of(wrapping), "is_valid", lambda: True)():
+            return False
+        value = inner
+    return not _is_tracer(value) or any(trace_of(value) is each for each in under_way)
+
+
+def open_debugger(frames: Sequence[DebuggedFrame]) -> None:
+    """Open JAX's debugger with these frames, the innermost first; returns when its user lets the program go on."""
+    from jax._src.debugger import core  # noqa: PLC0415 - only where a program stops
+
+    def make(frame: DebuggedFrame) -> Any:
+        lines = linecache.getlines(frame.file)
+        source = [line.rstrip("\n") for line in lines]
+        offset = frame.line - 1 if 0 < frame.line <= len(lines) else None
+        return core.DebuggerFrame(
+            filename=frame.file,
+            locals=dict(frame.variables),
+            globals=dict(frame.module),
+            code_context="",
+            source=source if offset is not None else [],
+            lineno=frame.line,
+            offset=offset,
+        )
+
+    is_main = threading.current_thread() is threading.main_thread()
+    with core.debug_lock:
+        core.get_debugger()([make(each) for each in frames], None if is_main else threading.get_ident())
 
 
 def is_jit_wrapper(value: object, *, is_method: bool) -> bool:

@@ -66,7 +66,8 @@ class CheckSession:
         taps = bool({"outputs", "grads"} & set(options.numerics))
         self.watches = bool(taps or options.prints or options.log)
         self.checking.do(self._value if taps else None, shapes=options.shapes, warn=options.failing == "warn")
-        self.probing.look_for(options.root, options.include, options.prints, self._variable if options.prints else None)
+        watch, returned = self._variable if options.prints else None, self._note_return if taps else None
+        self.probing.look_for(options.root, options.include, options.prints, watch, returned)
 
     def change(self, options: RuntimeOptions) -> None:
         """Check as other options say, what has probes already as well. Raises what was not reported yet."""
@@ -159,6 +160,11 @@ class CheckSession:
         if self.checking.off or "jax" not in sys.modules:
             return value
         return self._stages.variable(name, line, value)
+
+    def _note_return(self, line: int, value: object) -> object:
+        if not self.checking.off and "_watch" in self.__dict__ and (frame := users_frame(sys._getframe(1))) is not None:
+            self._stages.note_return(frame, line)
+        return value
 
     def _enter(self, name: str) -> None:
         """JAX or a framework has been loaded: let it look at operations, or watch its stages."""

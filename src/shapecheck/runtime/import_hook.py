@@ -21,11 +21,12 @@ from shapecheck.runtime import watched_names
 from shapecheck.runtime.call_checks import CallChecker
 from shapecheck.runtime.cell_source import Cell, with_handle
 from shapecheck.runtime.judge_client import JudgeClient
-from shapecheck.runtime.lazy_probe import LazyProbe
+from shapecheck.runtime.lazy_probe import LazyProbe, ValueHandle
 from shapecheck.runtime.runtime_constructions import PassingConstructions
 from shapecheck.worker.rpc import ModulePlan, as_shown
 
 Watch = Callable[[str, int, object], object]
+Return = Callable[[int, object], object]
 
 _PYTEST = "_pytest.assertion.rewrite"
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
@@ -47,11 +48,19 @@ class ProbeInserter:
         self.look_for(root, include)
 
     def look_for(
-        self, root: str, include: Sequence[str], globs: Sequence[str] = (), watch: Watch | None = None
+        self,
+        root: str,
+        include: Sequence[str],
+        globs: Sequence[str] = (),
+        watch: Watch | None = None,
+        returned: Return | None = None,
     ) -> None:
-        """From now on, these files are the user's, and variables that match `globs` are given to `watch`."""
+        """From now on, these files are the user's.
+
+        Variables that match `globs` are given to `watch`, and to `returned` what functions return, with the line.
+        """
         self._root, self._include = os.path.realpath(root) if root else "", tuple(include)
-        self._globs, self._watch = tuple(globs), watch
+        self._globs, self._watch, self._returned = tuple(globs), watch, returned
         self._own: dict[tuple[str, str], bool] = {}
 
     def is_own(self, file: str, module: str = "") -> bool:
@@ -82,7 +91,7 @@ class ProbeInserter:
         plan, version = self._plan(file, source)
         handle = f"__shapecheck_version_{version}__" if version else HANDLE
         names[handle] = LazyProbe(self.recorder, *((plan.path, plan.scopes, plan.sites) if plan else (file, (), ())))
-        if plan is None and self._watch is None:
+        if plan is None and self._watch is None and self._returned is None:
             return None
         tree = self._tree_with_probes(source, file, plan, names)
         return with_handle(tree, handle) if version else tree
@@ -96,8 +105,11 @@ class ProbeInserter:
             self.operands[plan.path] = watched_names.operands(source, sites)
         tree = instrument(source, file, plan.scopes if plan else (), sites, leaving=True)
         if self._watch is not None:
-            names[watched_names.HANDLE] = self._watch
+            names[watched_names.HANDLE] = ValueHandle(self._watch)
             tree = watched_names.wrap_assignments(tree, self._globs)
+        if self._returned is not None:
+            names[watched_names.RETURNED] = ValueHandle(self._returned)
+            tree = watched_names.wrap_returns(tree)
         return tree
 
     def cell(self, cell: Cell, names: dict[str, object]) -> ast.Module | None:
@@ -110,7 +122,7 @@ class ProbeInserter:
             found = self._client.read_cell(cell.name, cell.text, cell.before)
             self._plans_of_cells[cell.name] = self._note_prompt(found)
         plan = self._plans_of_cells[cell.name]
-        if plan is None and self._watch is None:
+        if plan is None and self._watch is None and self._returned is None:
             return None
         scopes, sites = (plan.scopes, plan.sites) if plan is not None else ((), ())
         names[cell.handle] = LazyProbe(self.recorder, cell.name, scopes, sites, cell.mentioned)

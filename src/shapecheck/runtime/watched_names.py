@@ -13,6 +13,7 @@ from shapecheck.model import Site
 from shapecheck.syntax.intended_nonfinite import intended_nonfinite
 
 HANDLE: Final = "__shapecheck_watch__"
+RETURNED: Final = "__shapecheck_returned__"
 
 _Place = tuple[int, int, int, int]
 _Scope = TypeVar("_Scope", ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -21,6 +22,12 @@ _Scope = TypeVar("_Scope", ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 def wrap_assignments(tree: ast.Module, globs: Sequence[str]) -> ast.Module:
     """The tree with a call around what is assigned to names that match, as `x` or as `function.x`."""
     changed: ast.Module = _AssignmentWrapper([glob.removeprefix("grad:") for glob in globs]).visit(tree)
+    return ast.fix_missing_locations(changed)
+
+
+def wrap_returns(tree: ast.Module) -> ast.Module:
+    """The tree with a call around what functions return, which is given the line too."""
+    changed: ast.Module = _ReturnWrapper().visit(tree)
     return ast.fix_missing_locations(changed)
 
 
@@ -96,6 +103,18 @@ def chain_value(variables: Mapping[str, object], chain: str) -> object:
     for attribute in attributes:
         value = getattr(value, "__dict__", {}).get(attribute)
     return value
+
+
+class _ReturnWrapper(ast.NodeTransformer):
+    """One walk over one module."""
+
+    def visit_Return(self, node: ast.Return) -> ast.Return:
+        """`return f(y)`."""
+        self.generic_visit(node)
+        if node.value is not None:
+            call = ast.Call(ast.Name(RETURNED, ast.Load()), [ast.Constant(node.lineno), node.value], [])
+            node.value = ast.copy_location(call, node.value)
+        return node
 
 
 class _AssignmentWrapper(ast.NodeTransformer):
