@@ -82,7 +82,7 @@ class _SentTracer:
 
 
 @dataclass(frozen=True)
-class _Variable:
+class _FrameVariable:
     """A variable's parts, and how it is made of them again."""
 
     name: str
@@ -98,13 +98,13 @@ class _Variable:
         return self.rebuild([next(values) if isinstance(part, _SentTracer) else part for part in self.parts])
 
 
-def _flatten(variables: Mapping[str, object], under_way: Sequence[object]) -> list[_Variable]:
+def _flatten(variables: Mapping[str, object], under_way: Sequence[object]) -> list[_FrameVariable]:
     found = []
     for name, value in variables.items():
         parts, rebuild = _parts(value)
         if not any(isinstance(part, jax.core.Tracer) for part in parts):
             parts, rebuild = (value,), _only
-        found.append(_Variable(name, [_stand_in(part, under_way) for part in parts], rebuild))
+        found.append(_FrameVariable(name, [_stand_in(part, under_way) for part in parts], rebuild))
     return found
 
 

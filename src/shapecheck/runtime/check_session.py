@@ -18,6 +18,7 @@ from shapecheck.runtime.call_checks import CallChecker
 from shapecheck.runtime.excepthook import ErrorReporter, no_other_record, users_frame
 from shapecheck.runtime.judge_client import JudgeClient
 from shapecheck.runtime.runtime_options import RuntimeOptions
+from shapecheck.runtime.show_page import require_matplotlib
 from shapecheck.runtime.sigint import putting_off
 from shapecheck.runtime.watched_names import ValueOrigin, chain_value
 
@@ -64,10 +65,13 @@ class CheckSession:
     def _do(self, options: RuntimeOptions) -> None:
         self.options = options
         taps = bool({"outputs", "grads"} & set(options.numerics))
-        self.watches = bool(taps or options.prints or options.log)
+        globs = (*options.prints, *options.shows)
+        self.watches = bool(taps or globs or options.log)
+        if options.shows:
+            require_matplotlib()
         self.checking.do(self._value if taps else None, shapes=options.shapes, warn=options.failing == "warn")
-        watch, returned = self._variable if options.prints else None, self._note_return if taps else None
-        self.probing.look_for(options.root, options.include, options.prints, watch, returned)
+        watch, returned = self._variable if globs else None, self._note_return if taps else None
+        self.probing.look_for(options.root, options.include, globs, watch, returned)
 
     def change(self, options: RuntimeOptions) -> None:
         """Check as other options say, what has probes already as well. Raises what was not reported yet."""

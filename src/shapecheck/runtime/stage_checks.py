@@ -27,13 +27,15 @@ from shapecheck.runtime.nonfinite_policy import LOGGER, HandleNonFinite, LogNonF
 from shapecheck.runtime.print_arrays import print_sink
 from shapecheck.runtime.print_globs import PrintGlobs
 from shapecheck.runtime.runtime_options import RuntimeOptions
+from shapecheck.runtime.show_arrays import show_sink
+from shapecheck.runtime.show_page import ShowPage
 from shapecheck.syntax.intended_nonfinite import INFINITY, NAN
 from shapecheck.templates import log_records
 from shapecheck.worker.rpc import as_shown
 
 _MOST = 3  # paths beside the first that are shown
 _GIVEN = 256  # arrays that a value may come from
-_Written = tuple[str, int]  # where a function is: its file in messages, and its first line
+_FunctionPlace = tuple[str, int]  # where a function is: its file in messages, and its first line
 _NONE = numerics.NamedArrays((), ())
 
 
@@ -45,13 +47,14 @@ class StageChecks:
         self._raising = RaiseNonFinite(found)
         self._logger = LogNonFinite(again=options.failing == "breakpoint")
         self._failed: HandleNonFinite = self._raising.handle if options.failing == "raise" else self._logger.handle
-        self._globs = PrintGlobs(options.prints)
+        self._prints, self._shows = PrintGlobs(options.prints, "--print"), PrintGlobs(options.shows, "--show")
+        self._page = ShowPage(options.show_output) if options.shows else None
         self._running: list[OpenStage] = []
         self._titles: list[str] = []  # of those that are running
-        self._handler = stage_log.to_file(options.log) if options.log else None
+        self._handlers = [stage_log.write_to(path) for path in options.log]
         self._stops = options.failing == "breakpoint"
         self._returned: _Return | None = None  # in the innermost stage
-        self._returns: dict[tuple[_Written, str], set[int]] = {}  # lines, by function and stage
+        self._returns: dict[tuple[_FunctionPlace, str], set[int]] = {}  # lines, by function and stage
         self._outputs, self._grads = "outputs" in options.numerics, "grads" in options.numerics
         self._passing = frozenset([INFINITY] if options.nan_only else [])
 
@@ -62,11 +65,14 @@ class StageChecks:
     def close(self) -> None:
         """Write no more."""
         self._logger.sum_up()
-        for text in self._globs.idle() if parent_process() is None else ():  # another process may have what is missing
+        idle = [*self._prints.idle(), *self._shows.idle()]
+        for text in idle if parent_process() is None else ():  # another process may have what is missing
             LOGGER.warning("%s", text)
-        if self._handler is not None:
-            stage_log.LOGGER.removeHandler(self._handler)
-            self._handler.close()
+        for handler in self._handlers:
+            stage_log.LOGGER.removeHandler(handler)
+            handler.close()
+        if self._page is not None:
+            self._page.close()
 
     def run_stage(
         self, stage: OpenStage, function: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]
@@ -198,12 +204,23 @@ class StageChecks:
         return tap_gradient(value, sink)
 
     def _print_value(self, value: object, names: Sequence[str], title: str) -> object:
-        plain, gradient = self._globs.selects(names)
+        if self._page is not None:
+            value = self._show_value(value, names, title, self._page)
+        plain, gradient = self._prints.selects(names)
         if plain:
             paths = [f" {name}".rstrip() for name in numerics.name_arrays("", value, has_identity).names]
             value = tap(value, (), print_sink(title, paths, [_dtype(array) for array in arrays_in(value)]))
         if gradient:
             value = tap_gradient(value, lambda leaf: print_sink(f"gradient of {title}", [""], [_dtype(leaf)]))
+        return value
+
+    def _show_value(self, value: object, names: Sequence[str], title: str, page: ShowPage) -> object:
+        plain, gradient = self._shows.selects(names)
+        if plain:
+            paths = [f"{names[0]}{name}" for name in numerics.name_arrays("", value, has_identity).names]
+            value = tap(value, (), show_sink(page, title, paths))
+        if gradient:
+            value = tap_gradient(value, lambda leaf: show_sink(page, title, [f"gradient of {names[0]}"]))
         return value
 
     def _caller(self, frame: FrameType | None) -> str:
@@ -220,7 +237,7 @@ class StageChecks:
 class _Return:
     """A function that returns: where it is written, on which line it does, and its frame if the program may stop."""
 
-    written: _Written
+    written: _FunctionPlace
     line: int
     frame: DebuggedFrame | None
 
