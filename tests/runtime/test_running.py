@@ -232,7 +232,7 @@ def test_a_program_is_as_python_runs_it(project: Path) -> None:
     plain, checked = called(project, "train.py", "fail", "--flag"), ours(project, "train.py", "fail", "--flag")
     assert checked.stdout == plain.stdout
     assert checked.returncode == plain.returncode
-    told, _, arrays = checked.stderr.partition("\nArrays in these frames:\n")
+    told, _, arrays = checked.stderr.partition("\nArrays in these frames, the innermost first:\n")
     assert told == plain.stderr
     assert "x  f64[2,3]  1" in arrays
 

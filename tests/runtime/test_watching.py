@@ -89,7 +89,7 @@ def test_the_log_has_a_record_of_each_stage_that_ran(
     load.session.stop()
     text = log.read_text("utf-8")
     records = text.strip().split("\n\n")
-    assert [record.count("Callable: Scale.__call__") for record in records] == [1, 1, 0, 1, 1, 0]
+    assert [record.count("Callable: Scale(by=") for record in records] == [1, 1, 0, 1, 1, 0]
     assert 'Stage: "blocks[0]"' in records[0] and "Model type: Model" in records[0]
     assert "x = f32[2]" in records[0] and "Batch: 4" in records[0] and "MiB" in records[0]
     assert capfd.readouterr().err == text and not (tmp_path / "-").exists()

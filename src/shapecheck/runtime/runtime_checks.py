@@ -10,6 +10,7 @@ from types import ModuleType, TracebackType
 from shapecheck.evaluate.probes.ast_probes import HANDLE
 from shapecheck.runtime.check_session import CheckSession, forget_traces
 from shapecheck.runtime.errors import note
+from shapecheck.runtime.excepthook import HEADER
 from shapecheck.runtime.import_hook import finders
 from shapecheck.runtime.patch_functions import PatchedFunctions
 from shapecheck.runtime.runtime_options import RuntimeOptions, absolute_paths
@@ -112,4 +113,4 @@ def _explain(error: BaseException, session: CheckSession) -> None:
     """Tell of the arrays in the user's frames."""
     text = session.failures.arrays(error)
     if text:
-        note(error, f"Arrays in these frames:\n{text}")
+        note(error, f"{HEADER}\n{text}")

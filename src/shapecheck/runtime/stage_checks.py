@@ -22,6 +22,7 @@ from shapecheck.model import Site, Stage
 from shapecheck.runtime import numerics, stage_log
 from shapecheck.runtime.array_summary import short
 from shapecheck.runtime.breakpoint import note_frame, stop_in
+from shapecheck.runtime.callable_text import callable_text
 from shapecheck.runtime.excepthook import OwnFiles
 from shapecheck.runtime.nonfinite_policy import LOGGER, HandleNonFinite, LogNonFinite, RaiseNonFinite, ValuePlace
 from shapecheck.runtime.print_arrays import print_sink
@@ -106,7 +107,7 @@ class StageChecks:
             result = tap(
                 result,
                 (),
-                stage_log.log_sink(log_records.message(_final_stage(stage, paths, result), model), found[0].ndim),
+                stage_log.log_sink(log_records.message(_logged_stage(stage, paths, result), model), found[0].ndim),
             )
         return self._backward(result, f"the output of {title}") if self._grads else result
 
@@ -288,9 +289,10 @@ def _dtype(array: object) -> str:
     return short(array).partition("[")[0]
 
 
-def _final_stage(stage: OpenStage, paths: Sequence[str], result: object) -> Stage:
+def _logged_stage(stage: OpenStage, paths: Sequence[str], result: object) -> Stage:
     stage.output = stage_records.describe_unmapped(result)
     ended = next(stage_records.stages([stage], lambda _: (0, 0)))
+    ended = dataclasses.replace(ended, callable=callable_text(stage.part, ended.callable))
     return dataclasses.replace(ended, path=_either(paths), label=_either(paths)) if len(paths) > 1 else ended
 
 
