@@ -49,10 +49,20 @@ def forget_traces() -> None:
         jax.clear_caches()
 
 
+def _require(options: RuntimeOptions) -> None:
+    """Raise ValueError for what this process lacks."""
+    if options.shows:
+        require_matplotlib()
+
+
 class CheckSession:
-    """Checks as `options` say, from `start` to `stop`. `client` asks the judge for the claims."""
+    """Checks as `options` say, from `start` to `stop`. `client` asks the judge for the claims.
+
+    Raises ValueError for options that this process cannot meet.
+    """
 
     def __init__(self, options: RuntimeOptions, client: JudgeClient | None = None) -> None:
+        _require(options)
         self.client = client or JudgeClient(options.python)
         self.checking = CallChecker(self.client)
         self.probing = import_hook.ProbeInserter(options.root, options.include, self.client, self.checking)
@@ -67,14 +77,13 @@ class CheckSession:
         taps = bool({"outputs", "grads"} & set(options.numerics))
         globs = (*options.prints, *options.shows)
         self.watches = bool(taps or globs or options.log)
-        if options.shows:
-            require_matplotlib()
         self.checking.do(self._value if taps else None, shapes=options.shapes, warn=options.failing == "warn")
         watch, returned = self._variable if globs else None, self._note_return if taps else None
         self.probing.look_for(options.root, options.include, globs, watch, returned)
 
     def change(self, options: RuntimeOptions) -> None:
         """Check as other options say, what has probes already as well. Raises what was not reported yet."""
+        _require(options)
         try:
             self._let_go()
         finally:

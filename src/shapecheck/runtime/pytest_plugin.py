@@ -70,9 +70,10 @@ def _begin(config: pytest.Config, given: Namespace) -> None:
         tuples = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
         try:
             options = RuntimeOptions(root=str(config.rootpath), **absolute_paths({**values, **tuples}))
+            plugin = RuntimePlugin(options)
         except ValueError as error:
             raise pytest.UsageError(f"shapecheck: {error}") from error
-        config.pluginmanager.register(RuntimePlugin(options), _NAME)
+        config.pluginmanager.register(plugin, _NAME)
 
 
 def _pytest_options() -> list[OptionSpec]:

@@ -101,7 +101,8 @@ class ShowPage:
         with self._lock:
             if self._shown and self._write():
                 count = sum(len(each.pictures) for each in self._shown.values())
-                sys.stderr.write(f"shapecheck: --show: {count} pictures are in {os.path.relpath(self._path)}\n")
+                pictures = "1 picture is" if count == 1 else f"{count} pictures are"
+                sys.stderr.write(f"shapecheck: --show: {pictures} in {os.path.relpath(self._path)}\n")
                 sys.stderr.flush()
 
     def _write(self) -> bool:
