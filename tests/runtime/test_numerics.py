@@ -163,6 +163,40 @@ def test_the_line_is_that_of_the_return_and_not_of_the_function(load: Any, ways:
         )
 
 
+COMPILED = """
+import dis
+import equinox as eqx
+import jax.numpy as jnp
+
+
+def compiled(x):
+    return x
+
+
+assert not any("shapecheck" in str(each.argval) for each in dis.get_instructions(compiled))  # what Numba would read
+
+
+@eqx.filter_jit
+def root(x):
+    def inner(x):
+        return x
+
+    x = inner(x)
+    return jnp.sqrt(x)
+
+
+model = eqx.nn.Sequential([eqx.nn.Lambda(root)])
+"""
+
+
+def test_functions_that_others_may_compile_stay_as_they_are_and_have_their_line(load: Any) -> None:
+    module = load(COMPILED, shapes=False, numerics=("outputs",))
+    assert jnp.isfinite(module.model(jnp.ones(2))).all()
+    with pytest.raises(Exception) as caught:
+        module.model(jnp.array([-1.0]))
+    assert f"(root at {module.__name__}.py:20)" in told(load, caught.value)
+
+
 def test_of_installed_code_the_line_is_that_of_the_function(load: Any) -> None:
     module = load(RETURNING, shapes=False, numerics=("outputs",))
     with pytest.raises(Exception) as caught:

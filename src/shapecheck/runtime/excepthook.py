@@ -37,6 +37,9 @@ class OwnFiles(Protocol):
     def shown_path(self, file: str) -> str:
         """What it is called in messages."""
 
+    def single_return(self, path: str, line: int) -> int:
+        """The line of the only `return` of a function of the file shown as `path`, whose first `line` this is; or 0."""
+
     def shares_variables(self, file: str, function: str) -> bool:
         """Whether the variables of a frame are those of a whole notebook."""
 

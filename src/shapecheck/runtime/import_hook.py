@@ -44,6 +44,7 @@ class ProbeInserter:
         self._plans: dict[str, list[tuple[bytes, ModulePlan | None]]] = {}  # of each text that a file had
         self._plans_of_cells: dict[str, ModulePlan | None] = {}
         self._cells: dict[str, str] = {}  # their names, by what Python calls their code
+        self._single_returns: dict[str, dict[int, int]] = {}  # by file
         self.operands: dict[str, watched_names.Operands] = {}  # by path
         self.look_for(root, include)
 
@@ -109,6 +110,7 @@ class ProbeInserter:
             tree = watched_names.wrap_assignments(tree, self._globs)
         if self._returned is not None:
             names[watched_names.RETURNED] = ValueHandle(self._returned)
+            self._single_returns[file] = watched_names.single_returns(source)
             tree = watched_names.wrap_returns(tree)
         return tree
 
@@ -132,6 +134,11 @@ class ProbeInserter:
     def shown_path(self, file: str) -> str:
         """A file of the user's in messages; of a notebook's cell its name."""
         return self._cells.get(file) or os.path.relpath(file)
+
+    def single_return(self, path: str, line: int) -> int:
+        """The line of the only `return` of a function of the file shown as `path`, whose first `line` this is; or 0."""
+        files = (file for file, lines in self._single_returns.items() if line in lines)
+        return next((self._single_returns[file][line] for file in files if self.shown_path(file) == path), 0)
 
     def shares_variables(self, file: str, function: str) -> bool:
         """Whether the variables of a frame are those of a whole notebook."""

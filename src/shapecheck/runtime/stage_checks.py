@@ -150,7 +150,7 @@ class StageChecks:
             return returned.line
         written = stage.step.source.path, stage.step.source.line
         lines = self._returns.get((written, stage.path), set())  # if it is jitted, and was traced before
-        return next(iter(lines)) if len(lines) == 1 else 0
+        return next(iter(lines)) if len(lines) == 1 else self._own.single_return(*written)
 
     def _place(self, title: str, stage: str = "") -> ValuePlace:
         return ValuePlace(title, stage, tuple(self._titles))
