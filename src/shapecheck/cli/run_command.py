@@ -13,7 +13,7 @@ import click
 
 from shapecheck.cli.terminal import require_paths
 from shapecheck.config import ConfigError, interpreter
-from shapecheck.runtime.runtime_options import RuntimeOptions, option_specs, to_environment
+from shapecheck.runtime.runtime_options import RuntimeOptions, absolute_paths, option_specs, to_environment
 
 _LAUNCH = "import sys; from shapecheck.runtime.run_main import launch; launch(sys.argv[1:])"
 
@@ -67,7 +67,7 @@ def _with_check_options(command: Callable[..., int]) -> Callable[..., int]:
 )
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[SCRIPT] [ARGS]...")
 def run(
-    module: str | None, warn: bool, python: str | None, program: tuple[str, ...], log: str, failing: str, **given: Any
+    module: str | None, warn: bool, python: str | None, program: tuple[str, ...], failing: str, **given: Any
 ) -> int:
     """Run a Python program with checks, its source untouched.
 
@@ -80,6 +80,8 @@ def run(
       shapecheck run -m pkg.train --steps 10
       shapecheck run --warn train.py                 tell, and go on
       shapecheck run --numerics outputs train.py     where does the first NaN arise?
+      shapecheck run --log stages.log --log - train.py      a record of each stage, in a file and on stderr
+      shapecheck run --show '*attn*' train.py        pictures of these stages' arrays, in an HTML page
     """
     if module is None and not program:
         raise click.UsageError("Missing argument 'SCRIPT', or -m MODULE.")
@@ -96,9 +98,8 @@ def run(
         options = RuntimeOptions(
             root=str(files.project_root(start) or start),
             python=sys.executable,
-            log=os.path.abspath(log) if log else "",
             failing="warn" if warn else failing,
-            **given,
+            **absolute_paths(given),
         )
     except ValueError as error:
         raise click.UsageError(str(error)) from error

@@ -27,12 +27,12 @@ def begin() -> CheckSession | None:
     if _Program.session is None:
         try:
             options = from_environment(os.environ)
+            if options is None:
+                return None
+            session = _Program.session = CheckSession(options)
         except ValueError as error:
             sys.stderr.write(f"shapecheck: {error}\n")
             raise SystemExit(2) from None
-        if options is None:
-            return None
-        session = _Program.session = CheckSession(options)
         session.start()
         session.failures.watch(debug=options.pdb)
         atexit.register(session.stop)

@@ -10,6 +10,7 @@ from types import CodeType
 from typing import TYPE_CHECKING
 
 from shapecheck.evaluate.framework_protocol import framework_of_module, module_names
+from shapecheck.evaluate.jax_internals import keep_debug_hook
 from shapecheck.evaluate.probes.recorder import OpenCall
 from shapecheck.model import Site
 from shapecheck.runtime import import_hook
@@ -17,6 +18,7 @@ from shapecheck.runtime.call_checks import CallChecker
 from shapecheck.runtime.excepthook import ErrorReporter, no_other_record, users_frame
 from shapecheck.runtime.judge_client import JudgeClient
 from shapecheck.runtime.runtime_options import RuntimeOptions
+from shapecheck.runtime.show_page import require_matplotlib
 from shapecheck.runtime.sigint import putting_off
 from shapecheck.runtime.watched_names import ValueOrigin, chain_value
 
@@ -27,10 +29,15 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def _debug_nans(*, nan_only: bool) -> Iterator[None]:
-    """JAX looks at each operation itself: https://docs.jax.dev/en/latest/debugging/flags.html."""
+    """JAX looks at each operation itself: https://docs.jax.dev/en/latest/debugging/flags.html.
+
+    Its variables say so to all threads. To this one it is said again: what the program makes of the flags for all
+    threads (`jax.config.update("jax_debug_nans", args.debug)`) is not what the checks were asked for.
+    """
     import jax  # noqa: PLC0415 - asked for by name
 
-    with jax.debug_nans(True), contextlib.nullcontext() if nan_only else jax.debug_infs(True):
+    infinity = contextlib.nullcontext() if nan_only else jax.debug_infs(True)
+    with keep_debug_hook(), jax.debug_nans(True), infinity:
         yield
 
 
@@ -42,10 +49,20 @@ def forget_traces() -> None:
         jax.clear_caches()
 
 
+def _require(options: RuntimeOptions) -> None:
+    """Raise ValueError for what this process lacks."""
+    if options.shows:
+        require_matplotlib()
+
+
 class CheckSession:
-    """Checks as `options` say, from `start` to `stop`. `client` asks the judge for the claims."""
+    """Checks as `options` say, from `start` to `stop`. `client` asks the judge for the claims.
+
+    Raises ValueError for options that this process cannot meet.
+    """
 
     def __init__(self, options: RuntimeOptions, client: JudgeClient | None = None) -> None:
+        _require(options)
         self.client = client or JudgeClient(options.python)
         self.checking = CallChecker(self.client)
         self.probing = import_hook.ProbeInserter(options.root, options.include, self.client, self.checking)
@@ -58,12 +75,15 @@ class CheckSession:
     def _do(self, options: RuntimeOptions) -> None:
         self.options = options
         taps = bool({"outputs", "grads"} & set(options.numerics))
-        self.watches = bool(taps or options.prints or options.log)
+        globs = (*options.prints, *options.shows)
+        self.watches = bool(taps or globs or options.log)
         self.checking.do(self._value if taps else None, shapes=options.shapes, warn=options.failing == "warn")
-        self.probing.look_for(options.root, options.include, options.prints, self._variable if options.prints else None)
+        watch, returned = self._variable if globs else None, self._note_return if taps else None
+        self.probing.look_for(options.root, options.include, globs, watch, returned)
 
     def change(self, options: RuntimeOptions) -> None:
         """Check as other options say, what has probes already as well. Raises what was not reported yet."""
+        _require(options)
         try:
             self._let_go()
         finally:
@@ -79,9 +99,7 @@ class CheckSession:
     def _listen(self) -> None:
         if self.watches:
             self._frameworks.enter_context(putting_off())
-        if "ops" in self.options.numerics and "jax" in sys.modules:  # else its variables say so
-            self._frameworks.enter_context(_debug_nans(nan_only=self.options.nan_only))
-        for name in sorted(module_names() & sys.modules.keys()):
+        for name in sorted({"jax", *module_names()} & sys.modules.keys()):
             self._enter(name)
 
     def ignore_imports(self) -> None:
@@ -156,9 +174,21 @@ class CheckSession:
             return value
         return self._stages.variable(name, line, value)
 
+    def _note_return(self, line: int, value: object) -> object:
+        if not self.checking.off and "_watch" in self.__dict__ and (frame := users_frame(sys._getframe(1))) is not None:
+            self._stages.note_return(frame, line)
+        return value
+
     def _enter(self, name: str) -> None:
-        """A framework has been loaded: watch its stages."""
-        if not self.watches or name in self._entered:
+        """JAX or a framework has been loaded: let it look at operations, or watch its stages."""
+        if name in self._entered:
+            return
+        if name == "jax":
+            self._entered.add(name)
+            if "ops" in self.options.numerics:
+                self._frameworks.enter_context(_debug_nans(nan_only=self.options.nan_only))
+            return
+        if not self.watches:
             return
         self._entered.add(name)
         self._frameworks.enter_context(framework_of_module(name).record_stages(self._watch))

@@ -11,6 +11,8 @@ from typing import Any, Final
 NUMERICS: Final = ("outputs", "grads", "ops")
 FAILING: Final = ("raise", "warn", "breakpoint")
 SWITCH: Final = "SHAPECHECK_DEBUG"
+STDERR: Final = "-"
+PAGE: Final = "shapecheck-show.html"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +25,7 @@ class OptionSpec:
     help: str
     choices: tuple[str, ...]
     shown: str
+    separator: str
 
     @property
     def variable(self) -> str:
@@ -30,8 +33,11 @@ class OptionSpec:
         return f"SHAPECHECK_{self.flag.replace('-', '_').upper()}"
 
 
-def _option(default: object, flag: str, text: str = "", choices: tuple[str, ...] = (), shown: str = "") -> Any:
-    return dataclasses.field(default=default, metadata={"flag": flag, "help": text, "choices": choices, "shown": shown})
+def _option(
+    default: object, flag: str, text: str = "", choices: tuple[str, ...] = (), shown: str = "", separator: str = ","
+) -> Any:
+    names = {"flag": flag, "help": text, "choices": choices, "shown": shown, "separator": separator}
+    return dataclasses.field(default=default, metadata=names)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +59,16 @@ class RuntimeOptions:
     prints: tuple[str, ...] = _option(
         (), "print", "Print stages or variables as they are computed; of grad:GLOB the gradients.", shown="GLOB"
     )
-    log: str = _option("", "log", "Write a record of each stage that runs.", shown="FILE")
+    log: tuple[str, ...] = _option(
+        (), "log", "Write a record of each stage that runs; - is stderr.", shown="FILE", separator=os.pathsep
+    )
+    shows: tuple[str, ...] = _option(
+        (),
+        "show",
+        "Draw stages or variables into an HTML page, with matplotlib; of grad:GLOB the gradients.",
+        shown="GLOB",
+    )
+    show_output: str = _option("", "show-output", f"Where the page of --show goes, if not to {PAGE}.", shown="FILE")
     failing: str = _option("raise", "on-failure", "What happens when a check fails.", FAILING)
     include: tuple[str, ...] = _option(
         (), "include", "Check this package too, although it is not yours.", shown="PACKAGE"
@@ -69,10 +84,22 @@ class RuntimeOptions:
             raise ValueError("nan_only: without numerics nothing looks for NaN")
         if self.failing not in FAILING:
             raise ValueError(f"on_failure: {self.failing!r} is none of {', '.join(FAILING)}")
-        if self.log and not os.path.isdir(os.path.dirname(os.path.abspath(self.log))):
-            raise ValueError(f"log: there is no folder {os.path.dirname(os.path.abspath(self.log))}")
-        if self.log and os.path.isdir(self.log):
-            raise ValueError(f"log: {self.log} is a folder")
+        if self.show_output and not self.shows:
+            raise ValueError("show_output: without show nothing is drawn")
+        files = [("log", file) for file in self.log if file != STDERR]
+        for name, file in [*files, *([("show_output", self.show_output)] if self.show_output else [])]:
+            folder = os.path.dirname(os.path.abspath(file))
+            if not os.path.isdir(folder):
+                raise ValueError(f"{name}: there is no folder {folder}")
+            if os.path.isdir(file):
+                raise ValueError(f"{name}: {file} is a folder")
+
+
+def absolute_paths(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as somebody gave them in this folder, so that they mean the same in another one."""
+    log = tuple(file if file == STDERR else os.path.abspath(file) for file in given["log"])
+    page = given["show_output"] or (PAGE if given["shows"] else "")
+    return {**given, "log": log, "show_output": page and os.path.abspath(page)}
 
 
 def option_specs() -> Iterator[OptionSpec]:
@@ -84,7 +111,7 @@ def option_specs() -> Iterator[OptionSpec]:
 def to_environment(options: RuntimeOptions) -> dict[str, str]:
     """The variables that say the same."""
     own = ["JAX_DEBUG_NANS", *([] if options.nan_only else ["JAX_DEBUG_INFS"])] if "ops" in options.numerics else []
-    said = {each.variable: _text(getattr(options, each.field)) for each in option_specs()}
+    said = {each.variable: _text(getattr(options, each.field), each.separator) for each in option_specs()}
     # JAX's own: https://docs.jax.dev/en/latest/debugging/flags.html
     return {**dict.fromkeys([*own, SWITCH], "True"), **said}
 
@@ -95,14 +122,14 @@ def from_environment(variables: Mapping[str, str]) -> RuntimeOptions | None:
         return None
     given: dict[str, Any] = {each.field: _value(variables, each) for each in option_specs()}
     try:
-        return RuntimeOptions(**{**given, "root": given["root"] or os.getcwd()})
+        return RuntimeOptions(**absolute_paths({**given, "root": given["root"] or os.getcwd()}))
     except ValueError as error:  # which speaks of arguments
         name, _, reason = str(error).partition(": ")
         raise ValueError(f"SHAPECHECK_{name.upper()}: {reason}") from None
 
 
-def _text(value: bool | str | tuple[str, ...]) -> str:
-    return ",".join(value) if isinstance(value, tuple) else str(value)
+def _text(value: bool | str | tuple[str, ...], separator: str) -> str:
+    return separator.join(value) if isinstance(value, tuple) else str(value)
 
 
 def _value(variables: Mapping[str, str], option: OptionSpec) -> bool | str | tuple[str, ...]:
@@ -110,7 +137,7 @@ def _value(variables: Mapping[str, str], option: OptionSpec) -> bool | str | tup
         return _truth(variables, option.variable, default=option.default)
     text = variables.get(option.variable, "")
     if isinstance(option.default, tuple):
-        return tuple(part.strip() for part in text.split(",") if part.strip())
+        return tuple(part.strip() for part in text.split(option.separator) if part.strip())
     return text or str(option.default)
 
 

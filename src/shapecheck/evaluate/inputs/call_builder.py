@@ -46,6 +46,7 @@ from shapecheck.evaluate.inputs.trial import Apart, BoundCall, CallSpec, Trial
 from shapecheck.evaluate.inputs.user_examples import (
     ExampleError,
     ShapeText,
+    check_annotations,
     check_fit,
     check_names,
     fit_arguments,
@@ -163,6 +164,8 @@ class CallBuilder:
         arguments, named = list(example.args), dict(example.kwargs)
         if not example.read:
             arguments, named = read_argument(arguments), read_argument(named)
+        if example.as_annotated:
+            check_annotations(function, bind_arguments(function, [*first, *arguments], named))
         rest, others = fit_arguments(function, [*first, *arguments], named, example.borrowed)
         arguments, named = [*arguments, *rest], {**named, **others}
         named_arguments = bind_arguments(function, [*first, *arguments], named)

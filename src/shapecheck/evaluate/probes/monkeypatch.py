@@ -29,8 +29,8 @@ In a program that runs under checks (`shapecheck run`), until they end:
 | `__code__` of the user's functions          | runtime/patch_functions.py     | what was imported before gets probes  |
 | `__code__` of the user's functions          | runtime/autoreload.py          | reloaded functions get probes         |
 | `sys.excepthook`, `threading.excepthook`    | runtime/excepthook.py          | errors are shown with their arrays    |
-| `inspect.stack`, as JAX's debugger opens    | runtime/breakpoint.py          | it opens in a frame of the user's     |
 | `runpy.run_path`                            | runtime/autostart.py           | spawned processes are checked, too    |
+| the hooks of `jax.debug_nans`, `debug_infs` | jax_internals.py               | a thread keeps them, see there        |
 """
 
 from __future__ import annotations
