@@ -6,7 +6,6 @@ what depends on it, and what it gave under an earlier trace holds tracers that b
 
 from __future__ import annotations
 
-import functools
 import sys
 from collections.abc import Iterator
 from typing import Protocol
@@ -14,8 +13,8 @@ from typing import Protocol
 import jax
 
 from shapecheck.evaluate.probes.ast_probes import HANDLE
+from shapecheck.evaluate.probes.unhashable_arguments import CACHES
 
-_CACHED = type(functools.lru_cache(lambda: None))
 _MOST = 8  # decorators around each other
 
 
@@ -39,7 +38,7 @@ def forget() -> None:
 def _find_caches(value: object) -> Iterator[_Cache]:
     """The caches of a function, inside of its other decorators."""
     for _ in range(_MOST):
-        if isinstance(value, _CACHED):
+        if isinstance(value, CACHES):
             yield value
         if isinstance(value, (staticmethod, classmethod)):
             value = value.__func__
