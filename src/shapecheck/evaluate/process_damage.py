@@ -14,6 +14,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -28,6 +29,7 @@ DAMAGED = 78
 _FREE = frozenset({"breakpoint", "copyright", "credits", "exit", "help", "input", "license", "print", "quit"})
 _PROCESSES = ("abort", "exec", "fork", "kill", "popen", "posix_spawn", "register_at_fork", "spawn", "system", "wait")
 _STREAMS = (0, 1, 2)
+_LIMITS = ("RLIMIT_AS", "RLIMIT_CPU", "RLIMIT_DATA", "RLIMIT_FSIZE", "RLIMIT_NOFILE")
 _LOWEST_RECURSION = 500  # frames: JAX and the worker need that many
 
 
@@ -37,6 +39,15 @@ class _NeededName(NamedTuple):
     namespace: dict[str, Any]
     name: str
     written: str
+
+
+class _ResourceLimit(NamedTuple):
+    """What the system lets the process have of something, as it was when the worker began."""
+
+    name: str
+    number: int
+    soft: int
+    read: Callable[[int], tuple[int, int]]
 
 
 class ProcessDamage:
@@ -59,6 +70,7 @@ class ProcessDamage:
         modules = ("builtins", "importlib", "inspect", "jax", "jax.numpy", "json", "numpy", "os", "shapecheck", "sys")
         self._modules = [(name, sys.modules[name]) for name in modules if name in sys.modules]
         self._loaded, self._sys = sys.modules, vars(sys)
+        self._limits = _resource_limits()
         self._exit, self._fstat, self._zip = os._exit, os.fstat, zip
         self._recursion_limit, self._set_recursion_limit = sys.getrecursionlimit, sys.setrecursionlimit
 
@@ -92,6 +104,10 @@ class ProcessDamage:
         if self._recursion_limit() < _LOWEST_RECURSION:
             self._set_recursion_limit(1000)
             reason = reason or f"lowered Python's recursion limit below {_LOWEST_RECURSION}"
+        for each in self._limits:
+            soft = each.read(each.number)[0]
+            if soft >= 0 and (each.soft < 0 or soft < each.soft):  # below 0 there is no limit
+                reason = reason or f"lowered the limit {each.name} of the process"
         return reason or self._closed_stream()
 
     def _closed_stream(self) -> str:
@@ -111,6 +127,7 @@ _SINGLE: tuple[tuple[ModuleType, str], ...] = (
     (functools, "wraps"),
     (importlib, "import_module"),
     (jax, "ShapeDtypeStruct"),
+    (jax, "config"),
     (jax, "eval_shape"),
     (jax, "make_jaxpr"),
     (sys, "_getframe"),
@@ -118,6 +135,17 @@ _SINGLE: tuple[tuple[ModuleType, str], ...] = (
     (sys, "meta_path"),
     (time, "monotonic"),
 )
+
+
+def _resource_limits() -> list[_ResourceLimit]:
+    """The limits without which the process cannot go on; none where the system has no such limits."""
+    try:
+        import resource  # noqa: PLC0415 - not on Windows
+    except ImportError:
+        return []
+    numbers = {name: getattr(resource, name, None) for name in _LIMITS}
+    read = resource.getrlimit
+    return [_ResourceLimit(name, n, read(n)[0], read) for name, n in numbers.items() if n is not None]
 
 
 def _functions(module: ModuleType, name: str) -> list[_NeededName]:

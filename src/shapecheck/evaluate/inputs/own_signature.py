@@ -40,7 +40,7 @@ def with_own_signature(value: Any, name: str) -> Any:
 
     It is evaluated in place of `value`: the code is the same, and so are the decorators that are functions.
     """
-    if isinstance(value, (staticmethod, classmethod)):
+    if issubclass(type(value), (staticmethod, classmethod)):
         inner = with_own_signature(value.__func__, name)
         return value if inner is value.__func__ else type(value)(inner)
     function = without_cache(value)

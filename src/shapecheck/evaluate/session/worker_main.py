@@ -38,7 +38,11 @@ def main() -> None:
     threading.Thread(target=_listen, args=(commands, inbox), daemon=True).start()
     opening = inbox.get()
 
+    process, own_process = os.getpid(), os.getpid
+
     def send(message: WorkerMessage) -> None:
+        if own_process() != process:  # the user's code has forked, and the parent talks to one process only
+            os._exit(0)
         replies.write(dump(message).encode() + b"\n")
         replies.flush()
 
