@@ -104,10 +104,10 @@ class ProcessDamage:
         if self._recursion_limit() < _LOWEST_RECURSION:
             self._set_recursion_limit(1000)
             reason = reason or f"lowered Python's recursion limit below {_LOWEST_RECURSION}"
-        for each in self._limits:
-            soft = each.read(each.number)[0]
-            if soft >= 0 and (each.soft < 0 or soft < each.soft):  # below 0 there is no limit
-                reason = reason or f"lowered the limit {each.name} of the process"
+        for limit in self._limits:
+            soft = limit.read(limit.number)[0]
+            if soft >= 0 and (limit.soft < 0 or soft < limit.soft):  # below 0 there is no limit
+                reason = reason or f"lowered the limit {limit.name} of the process"
         return reason or self._closed_stream()
 
     def _closed_stream(self) -> str:

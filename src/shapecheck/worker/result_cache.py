@@ -236,9 +236,7 @@ class ResultCache:
         )
 
     @staticmethod
-    def _plans_by_slot(
-        tests: Iterable[TestPlan], entries: Iterable[EntryPlan]
-    ) -> dict[str, TestPlan | EntryPlan]:
+    def _plans_by_slot(tests: Iterable[TestPlan], entries: Iterable[EntryPlan]) -> dict[str, TestPlan | EntryPlan]:
         """Where the result of each test and entry is kept."""
         plans: dict[str, TestPlan | EntryPlan] = {f"test:{plan.key}": plan for plan in tests}
         return plans | {f"entry:{plan.key}": plan for plan in entries}

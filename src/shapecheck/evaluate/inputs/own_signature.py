@@ -30,8 +30,10 @@ def without_cache(function: Callable[..., object]) -> Callable[..., object]:
 
     A cache wants arguments that have a hash, which arrays have not.
     """
-    while isinstance(inner := inner_function(function) if callable(function) else function, CACHES):
+    inner: Any = inner_function(function) if callable(function) else function
+    while isinstance(inner, CACHES):
         function = inner.__wrapped__
+        inner = inner_function(function)
     return function
 
 

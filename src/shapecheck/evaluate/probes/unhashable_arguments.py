@@ -43,7 +43,7 @@ class LenientCache:
         return self
 
 
-CACHES: tuple[type, ...] = (_python_cache, LenientCache)
+CACHES: tuple[Any, ...] = (_python_cache, LenientCache)
 """The classes of what `functools.lru_cache` and `functools.cache` make."""
 
 
@@ -51,7 +51,7 @@ def let_pass_unhashable() -> None:
     """A monkeypatch for good: the caches that modules with probes make from now on let pass what has no hash."""
     # What `lru_cache` and `cache` make a cache with, in CPython.
     if getattr(functools, "_lru_cache_wrapper", None) is _python_cache:
-        functools._lru_cache_wrapper = _make_cache  # type: ignore[attr-defined]
+        vars(functools)["_lru_cache_wrapper"] = _make_cache
 
 
 def _make_cache(function: Any, *settings: object) -> object:
