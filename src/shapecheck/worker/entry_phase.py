@@ -217,7 +217,11 @@ class EntryPhase:
 
     def on_worker_end(self, task: int, error: WorkerEndedError) -> None:
         """An entry ended the worker."""
-        self._note_stopped(task, error.reason, repeats=error.repeats)
+        entry = (self.entries or ())[task]
+        if entry.origin not in _USERS and time.monotonic() > self.deadline:  # it had no time to end by itself
+            self._cut(task)
+        else:
+            self._note_stopped(task, error.reason, repeats=error.repeats)
 
     def finish(self, worker: Worker) -> None:
         """Ask what it had loaded."""
