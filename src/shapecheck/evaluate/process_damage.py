@@ -127,6 +127,7 @@ _SINGLE: tuple[tuple[ModuleType, str], ...] = (
     (functools, "wraps"),
     (importlib, "import_module"),
     (jax, "ShapeDtypeStruct"),
+    (jax, "clear_caches"),
     (jax, "config"),
     (jax, "eval_shape"),
     (jax, "make_jaxpr"),
