@@ -85,6 +85,7 @@ class Supervisor:
             self._spare.close()
 
     def _run_phases(self, interpreters: Sequence[str]) -> RunResult:
+        sweep()
         started = self._started
         conduct, memory = self.conduct, self.conduct.memory
         self._interpreters = interpreters
@@ -125,7 +126,6 @@ class Supervisor:
 
     def _run_tests(self, started: float) -> TestPhase:
         end, deadline = started + self.limits.budget, started + _FOR_TESTS * self.limits.budget
-        sweep()
         with scratch_folder() as scratch:
             paths = [os.fspath(path) for path in self.tests]
             self._tests = phase = TestPhase(self.conduct, paths, scratch, self.limits.test, deadline=deadline, end=end)

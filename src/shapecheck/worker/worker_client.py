@@ -38,6 +38,10 @@ from shapecheck.worker.spawn import Process, Start, kill_group, spawn_process
 _GRACE = 5.0  # seconds past its time limit that the worker has to end the user's code by itself
 _START_LIMIT = 120.0
 _GLANCE = 0.5  # seconds after which we look whether a process that says nothing is there yet
+_HUNG = (
+    "{python} was not ready after {limit:g} s. Does `{python} -c 'import jax'` end? "
+    "Name another interpreter with --python, or try again when the machine is less busy."
+)
 _TAIL = 40  # lines of the worker's stderr that are kept
 BUG = "met a bug in shapecheck, which is shown at the end"
 """Why a worker ended that had a bug of ours."""
@@ -110,7 +114,7 @@ class Worker:
             reader.start()
         try:
             self._send(Startup(plans=tuple(plans), settings=settings, culprits=dict(culprits)))
-            ready = self._receive(_START_LIMIT)
+            ready = self._receive(_START_LIMIT, starting=True)
             if not isinstance(ready, Ready):
                 raise TypeError(f"the worker began with {ready!r}")
             self.ready = ready
@@ -160,7 +164,7 @@ class Worker:
         except OSError as error:
             raise self._worker_ended() from error
 
-    def _receive(self, limit: float) -> Ready | Answer:
+    def _receive(self, limit: float, *, starting: bool = False) -> Ready | Answer:
         deadline = time.monotonic() + limit
         while True:
             left = max(0.0, deadline - time.monotonic())
@@ -173,6 +177,8 @@ class Worker:
                     raise self._worker_ended() from None
                 executing = self._executing
                 self.close()
+                if starting:
+                    raise WorkerError(_HUNG.format(python=self.python, limit=limit)) from None
                 raise WorkerEndedError(
                     f"took longer than {round(limit - _GRACE, 1):g} s (--timeout)", executing, self._text()
                 ) from None
