@@ -135,6 +135,7 @@ _SINGLE: tuple[tuple[ModuleType, str], ...] = (
     (sys, "exc_info"),
     (sys, "meta_path"),
     (time, "monotonic"),
+    (time, "thread_time"),
 )
 
 

@@ -10,10 +10,18 @@ from collections.abc import Callable
 from fuzz.hostile import DECORATORS, OBJECTS, STATEMENTS
 
 _IMPORTS = (
-    "import abc, asyncio, atexit, contextlib, dataclasses, enum, functools, operator, threading, typing, unittest.mock\n"
-    "import weakref, pytest, jax, equinox as eqx\n"
+    "import abc, asyncio, atexit, contextlib, dataclasses, enum, functools, operator, threading, typing\n"
+    "import unittest.mock, weakref, pytest, jax, equinox as eqx\n"
 )
-_COMMENTS = ("# (b, d)", "# shape: (b, s, d)", "# [B, T, C]", "# (n, 2*m)", "# x: (b,)", "# (b, d), (d,)", "# f32[b, s]")
+_COMMENTS = (
+    "# (b, d)",
+    "# shape: (b, s, d)",
+    "# [B, T, C]",
+    "# (n, 2*m)",
+    "# x: (b,)",
+    "# (b, d), (d,)",
+    "# f32[b, s]",
+)
 _TOKENS = re.compile(r"\b\w+\b|[-+*/@%<>=]+|[()\[\]{}]")
 _KINDS = re.compile(r"^class Odd", re.MULTILINE)
 
