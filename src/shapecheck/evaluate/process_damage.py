@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import jax
+import numpy as np
 
 from shapecheck.worker.rpc import DamageNotice, Send
 
@@ -126,11 +127,16 @@ _SINGLE: tuple[tuple[ModuleType, str], ...] = (
     (functools, "partial"),
     (functools, "wraps"),
     (importlib, "import_module"),
+    (jax, "Array"),
     (jax, "ShapeDtypeStruct"),
     (jax, "clear_caches"),
     (jax, "config"),
     (jax, "eval_shape"),
     (jax, "make_jaxpr"),
+    (np, "asarray"),
+    (np, "dtype"),
+    (np, "generic"),
+    (np, "ndarray"),
     (sys, "_getframe"),
     (sys, "exc_info"),
     (sys, "meta_path"),

@@ -153,14 +153,16 @@ class DescribedRank:
 
 @dataclass(frozen=True)
 class DebugCall:
-    """A call of `print`, `jax.debug.print` or `jax.debug.breakpoint`: `function`.
+    """A call of `print`, or of `jax.debug.print`, `callback` or `breakpoint`: `function`.
 
-    `shown` are the sites of what becomes text as soon as Python comes to the call, each with its own text.
+    `shown` are the sites of what becomes text as soon as Python comes to the call, each with its own text; `unfit`
+    says why its format and its arguments do not go together, if they do not.
     """
 
     function: str
     span: Span
     shown: tuple[tuple[int, str], ...] = ()
+    unfit: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
