@@ -66,6 +66,7 @@ class ProcessDamage:
             *_functions(inspect, "inspect"),
             *_functions(json, "json"),
             *(_NeededName(vars(module), name, f"{module.__name__}.{name}") for module, name in _SINGLE),
+            *_array_types(),
             *(each for each in _functions(jax.tree_util, "jax.tree_util") if each.name.startswith("tree_")),
         ]
         modules = ("builtins", "importlib", "inspect", "jax", "jax.numpy", "json", "numpy", "os", "shapecheck", "sys")
@@ -143,6 +144,17 @@ _SINGLE: tuple[tuple[ModuleType, str], ...] = (
     (time, "monotonic"),
     (time, "thread_time"),
 )
+
+
+def _array_types() -> list[_NeededName]:
+    """The types by which the annotations of all modules name arrays."""
+    jaxtyping = sys.modules.get("jaxtyping")
+    found = vars(jaxtyping).items() if jaxtyping is not None else ()
+    return [
+        _NeededName(vars(jaxtyping), key, f"jaxtyping.{key}")
+        for key, value in found
+        if isinstance(value, type) and not key.startswith("_")
+    ]
 
 
 def _resource_limits() -> list[_ResourceLimit]:

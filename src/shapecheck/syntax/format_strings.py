@@ -123,16 +123,19 @@ def _format_method(value: cst.BaseExpression, taken: Collection[str]) -> tuple[s
     starred = any(each.star or (each.keyword is not None and each.keyword.value in taken) for each in value.args)
     if not isinstance(text, cst.SimpleString) or value.func.attr.value != "format" or starred:
         return None
-    try:
-        fields = list(string.Formatter().parse(str(text.evaluated_value)))
-    except ValueError:
-        return None
-    if any(
-        name is not None and (conversion or re.search(r"[.\[]", name) or "{" in (spec or ""))
-        for _, name, spec, conversion in fields
-    ):
+    if _is_elaborate(str(text.evaluated_value)):
         return None
     return text.value, [_code(each.with_changes(comma=cst.MaybeSentinel.DEFAULT)) for each in value.args]
+
+
+def _is_elaborate(text: str) -> bool:
+    """Whether a format is none, or has fields that convert, look into arguments, or have others in their formats."""
+    try:
+        fields = list(string.Formatter().parse(text))
+    except ValueError:
+        return True
+    named = [(name, spec or "", conversion) for _, name, spec, conversion in fields if name is not None]
+    return any(conversion or re.search(r"[.\[]", name) or "{" in spec for name, spec, conversion in named)
 
 
 def _percent(value: cst.BaseExpression) -> tuple[str, list[str]] | None:
@@ -147,10 +150,13 @@ def _percent(value: cst.BaseExpression) -> tuple[str, list[str]] | None:
     operands = [each.value for each in right.elements] if isinstance(right, cst.Tuple) else [right]
     if isinstance(right, cst.Dict):
         return None
-    plain = _PERCENT.sub(
-        lambda found: "%" if found[0] == "%%" else "{" + (f":{found[1]}" if found[1] else "") + "}", text
-    )
+    plain = _PERCENT.sub(_late_field, text)
     return plain, [_code(each) for each in operands]
+
+
+def _late_field(found: re.Match[str]) -> str:
+    """What `str.format` writes for `%s`, `%.2f` or `%%`."""
+    return "%" if found[0] == "%%" else f"{{:{found[1]}}}" if found[1] else "{}"
 
 
 def _parsed_call(span: Span, lines: Sequence[str]) -> cst.Call | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
 from collections.abc import Sequence
@@ -23,6 +22,7 @@ __all__ = ["Limits", "Progress", "RunResult", "Supervisor", "Trouble"]
 
 _Task = TypeVar("_Task")
 
+_TRACEBACK = "Traceback (most recent call last):"
 _FOR_TESTS = 0.75  # the part of the budget that tests may use
 _WORTHWHILE = 8  # entries, or tests, for which another start of JAX pays
 
@@ -168,14 +168,19 @@ class Supervisor:
         raise problem or WorkerError("there is no interpreter to evaluate with")
 
     def _start(self) -> Worker:
-        with contextlib.suppress(WorkerEndedError):  # by a bug of ours, or by somebody else: maybe not a second time
-            return self._start_once()
         try:
             return self._start_once()
+        except WorkerEndedError as error:  # by a bug of ours, or by somebody else: maybe not a second time
+            first = error.tail
+        try:
+            worker = self._start_once()
         except WorkerEndedError as error:
             remedy = "Name a Python that has JAX with --python, or give it more memory with --memory."
             text = f"{self.python} ended while it started ({error.reason}). {remedy}\n{error.tail}"
             raise WorkerError(text.rstrip()) from None
+        if _TRACEBACK in first:
+            self.conduct.note_bug(f"the worker failed while it started:\n{first}")
+        return worker
 
     def _start_once(self) -> Worker:
         return Worker(
