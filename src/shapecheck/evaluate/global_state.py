@@ -123,7 +123,7 @@ def _attributes(holder: Callable[[], object]) -> _Kind:
 def _system_list(name: str) -> _Kind:
     """A list of `sys`, in whose place user code may put anything."""
 
-    def read() -> Mapping[str, object]:
+    def items() -> Mapping[str, object]:
         value = getattr(sys, name, None)
         return {"": list(value)} if isinstance(value, list) else {}
 
@@ -133,7 +133,7 @@ def _system_list(name: str) -> _Kind:
         else:
             vars(sys)[name] = list(value)
 
-    return _Kind(read, write_items)
+    return _Kind(items, write_items)
 
 
 def _folder() -> Mapping[str, object]:

@@ -27,7 +27,7 @@ class Stopwatch:
     def __init__(self) -> None:
         self._clock, self._processor, self._forgiven = time.monotonic(), time.thread_time(), 0.0
 
-    def spent(self) -> float:
+    def seconds(self) -> float:
         """Seconds since the begin, without those that were forgiven."""
         clock = (time.monotonic() - self._clock) / _BUSY
         return max(time.thread_time() - self._processor, clock) - self._forgiven

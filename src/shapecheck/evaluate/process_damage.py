@@ -48,7 +48,7 @@ class _ResourceLimit(NamedTuple):
     name: str
     number: int
     soft: int
-    read: Callable[[int], tuple[int, int]]
+    getter: Callable[[int], tuple[int, int]]
 
 
 class ProcessDamage:
@@ -107,7 +107,7 @@ class ProcessDamage:
             self._set_recursion_limit(1000)
             reason = reason or f"lowered Python's recursion limit below {_LOWEST_RECURSION}"
         for limit in self._limits:
-            soft = limit.read(limit.number)[0]
+            soft = limit.getter(limit.number)[0]
             if soft >= 0 and (limit.soft < 0 or soft < limit.soft):  # below 0 there is no limit
                 reason = reason or f"lowered the limit {limit.name} of the process"
         return reason or self._closed_stream()
@@ -164,8 +164,8 @@ def _resource_limits() -> list[_ResourceLimit]:
     except ImportError:
         return []
     numbers = {name: getattr(resource, name, None) for name in _LIMITS}
-    read = resource.getrlimit
-    return [_ResourceLimit(name, n, read(n)[0], read) for name, n in numbers.items() if n is not None]
+    getter = resource.getrlimit
+    return [_ResourceLimit(name, n, getter(n)[0], getter) for name, n in numbers.items() if n is not None]
 
 
 def _functions(module: ModuleType, name: str) -> list[_NeededName]:

@@ -54,7 +54,7 @@ def _text(module: Module, name: str, call: str, arguments: Sequence[_Argument], 
     named = [str(each) for each in arguments if each.name]
     callee = f"functools.partial({', '.join([call, *named])})" if named else call
     value = ", ".join([callee, *(each.value for each in arguments if not each.name)])
-    known = {alias.asname or alias.name for node in body for alias in _imported(node)}
+    known = {alias.asname or alias.name for node in body for alias in _imported_names(node)}
     imports = [f"import {each}" for each in ("functools", "jax") if f"{each}." in value and each not in known]
     wanted = [each for each in ("Array", "Float") if re.search(rf"\b{each}\b", value) and each not in known]
     imports += [f"from jaxtyping import {', '.join(wanted)}"] if wanted else []
@@ -70,7 +70,7 @@ def _text(module: Module, name: str, call: str, arguments: Sequence[_Argument], 
     return "\n".join([*lines, f"    return {value}{',' * (value == callee)}", ""])
 
 
-def _imported(node: ast.stmt) -> Sequence[ast.alias]:
+def _imported_names(node: ast.stmt) -> Sequence[ast.alias]:
     return node.names if isinstance(node, (ast.Import, ast.ImportFrom)) else ()
 
 

@@ -175,13 +175,13 @@ class EntryPhase:
                     self._trouble(entry, shown[2])
                 self._accept(self.next, shown[0])
             elif time.monotonic() > self.deadline and entry.origin not in _USERS:
-                self._cut(self.next)
+                self._leave_out(self.next)
             else:
                 return True
             self.next += 1
         return False
 
-    def _cut(self, index: int) -> None:
+    def _leave_out(self, index: int) -> None:
         """Leave out an entry for which there is no time, or not enough."""
         self.conduct.result.cut += 1
         self._accept(index, (_failed_evaluation((self.entries or ())[index], CUT),))
@@ -202,7 +202,7 @@ class EntryPhase:
         except RequestTimeoutError as error:
             with self.conduct.lock:
                 if limit < self.conduct.timeout:
-                    self._cut(task)
+                    self._leave_out(task)
                 else:
                     self._note_stopped(task, error.reason, repeats=True, touched=error.touched)
             return
@@ -219,7 +219,7 @@ class EntryPhase:
         """An entry ended the worker."""
         entry = (self.entries or ())[task]
         if entry.origin not in _USERS and time.monotonic() > self.deadline:  # it had no time to end by itself
-            self._cut(task)
+            self._leave_out(task)
         else:
             self._note_stopped(task, error.reason, repeats=error.repeats)
 

@@ -44,14 +44,14 @@ class CachedCollection:
 
 
 @dataclass(frozen=True)
-class _Imports:
+class _ImportRecord:
     """The functions that ran on import, what that set, and whether there was time for the `whole` of it."""
 
     ran: tuple[tuple[str, ...], ...]
     settings: Mapping[str, SettingValue]
     whole: bool
 
-    def may_be_part_of(self, other: _Imports) -> bool:
+    def may_be_part_of(self, other: _ImportRecord) -> bool:
         """Whether one of them may be what the other is with more time, or with less."""
         mine, others = set(self.ran), set(other.ran)
         return dict(self.settings) == dict(other.settings) and (mine <= others or others <= mine)
@@ -95,8 +95,8 @@ class ResultCache:
         self.known_tests: tuple[TestPlan, ...] = ()  # of the last run, which may have had no time to collect more
         self.known_entries: tuple[EntryPlan, ...] = ()
         self._bases: dict[str, str] = {}
-        self._imports: dict[str, _Imports] = {}  # by kind, as the results that are remembered had them
-        self._new_imports: dict[str, _Imports] = {}  # as those of this run have them
+        self._imports: dict[str, _ImportRecord] = {}  # by kind, as the results that are remembered had them
+        self._new_imports: dict[str, _ImportRecord] = {}  # as those of this run have them
         index = self._load("index")
         if index is not None:
             self._open(index)
@@ -106,7 +106,7 @@ class ResultCache:
         cache_keys = self._cache_keys
         cache_keys.settle(index["python"], files)
         self._python = index["python"]
-        self._imports = {kind: _Imports(*each) for kind, each in index["imported"].items()}
+        self._imports = {kind: _ImportRecord(*each) for kind, each in index["imported"].items()}
         self._new_imports = dict(self._imports)
         kinds: tuple[Kind, ...] = ("tests", "entries")
         self._bases = {kind: cache_keys.base(kind) for kind in kinds if index["bases"][kind] == cache_keys.base(kind)}
@@ -136,7 +136,7 @@ class ResultCache:
         Where there was no time for all modules, in this run or in the last one, fewer of them ran.
         """
         old = self._imports.get(kind)
-        new = _Imports(tuple(sorted({tuple(each) for each in effects.ran})), dict(effects.settings), whole)
+        new = _ImportRecord(tuple(sorted({tuple(each) for each in effects.ran})), dict(effects.settings), whole)
         if old is not None and not (old.whole and whole) and old.may_be_part_of(new):
             ran = tuple(sorted({*old.ran, *new.ran}))
             self._new_imports[kind] = replace(new, ran=ran, whole=old.whole or whole)
@@ -259,7 +259,7 @@ class ResultCache:
         return all(self._cache_keys.stamp(file) == stamp for file, stamp in stamps.items())
 
     @staticmethod
-    def _also(plan: TestPlan | EntryPlan, imports: Mapping[str, _Imports]) -> str:
+    def _also(plan: TestPlan | EntryPlan, imports: Mapping[str, _ImportRecord]) -> str:
         """What a result depends on besides files."""
         known = imports.get("tests" if isinstance(plan, TestPlan) else "entries")
         parts = [known.ran, dict(known.settings)] if known is not None else []

@@ -161,7 +161,7 @@ class Worker:
         try:
             self._stdin.write(dump(message).encode() + b"\n")
             self._stdin.flush()
-        except OSError as error:
+        except (OSError, ValueError) as error:  # its end of the pipe is closed, or ours, as it has ended before
             raise self._worker_ended() from error
 
     def _receive(self, limit: float, *, starting: bool = False) -> Ready | Answer:

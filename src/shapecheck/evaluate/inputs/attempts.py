@@ -53,7 +53,7 @@ class Attempts:
         most, seconds = self._most, self.seconds
         if self._guessing:
             most, seconds = min(most, self._most_guesses), min(seconds, self._guess_seconds)
-        if self.tried > most or self._watch.spent() > seconds:
+        if self.tried > most or self._watch.seconds() > seconds:
             self.complete = False
         return not self.complete
 
@@ -65,7 +65,7 @@ class Attempts:
     def apart(self, attempts: int, seconds: float) -> Iterator[None]:
         """Another search, of so many attempts and seconds, which the ones around it are not charged for."""
         before = self._most, self._most_guesses, self.seconds, self._guess_seconds, self.complete, self.tried
-        elapsed = self._watch.spent()
+        elapsed = self._watch.seconds()
         self._most = self._most_guesses = self.tried + attempts
         self.seconds = self._guess_seconds = elapsed + min(seconds, max(self.seconds - elapsed, 0.0))
         self.complete = True
@@ -74,7 +74,7 @@ class Attempts:
         finally:
             self._most, self._most_guesses, self.seconds, self._guess_seconds, self.complete, tried = before
             self._most, self._most_guesses = self._most + self.tried - tried, self._most_guesses + self.tried - tried
-            self._watch.forgive(self._watch.spent() - elapsed)
+            self._watch.forgive(self._watch.seconds() - elapsed)
 
     @contextlib.contextmanager
     def _clear_caches(self) -> Iterator[None]:

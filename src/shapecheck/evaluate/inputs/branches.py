@@ -129,7 +129,7 @@ def evaluate_others(
     # Whether one of these may be given alone nothing says: what follows may confirm a claim.
     settings += [(SwitchValue(name, SUPPLIED, "invented"),) for name in optional[:_MOST]]
     for setting in settings if left else ():
-        if not left or watch.spent() > most:
+        if not left or watch.seconds() > most:
             return
         other = dataclasses.replace(entry, target=f"{entry.target} with {', '.join(map(str, setting))}")
         try:
@@ -137,7 +137,7 @@ def evaluate_others(
             call_spec = call_specs(init, {n: value for each in setting for n, value in each.call_arguments.items()})
             lasting = (*call_spec.lasting, *(each.assumption() for each in setting))
             call_spec = dataclasses.replace(call_spec, lasting=lasting, attempts=_MOST_ATTEMPTS)
-            search = Search(other, call_spec, recorder, max(most - watch.spent(), 1.0))
+            search = Search(other, call_spec, recorder, max(most - watch.seconds(), 1.0))
             wanted = left if setting[0].is_only_given else left - left_out
             if not wanted & _seen_by_one(search, call_spec, plan.path, scope.index):
                 continue

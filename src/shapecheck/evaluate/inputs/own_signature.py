@@ -96,7 +96,7 @@ def _hands_on(wrapper: FunctionType, wrapped: FunctionType) -> bool:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names
     ]
     given = _as_given(definition.args)
-    handed = bool(calls) and all(_handed(call, given) == set(given.items()) for call in calls)
+    handed = bool(calls) and all(_arguments_of(call, given) == set(given.items()) for call in calls)
     return handed and given.keys().isdisjoint(_changed_names(definition))
 
 
@@ -108,7 +108,7 @@ def _as_given(parameters: ast.arguments) -> dict[str, str]:
     return given | {each.arg: how for each, how in starred if each is not None}
 
 
-def _handed(call: ast.Call, given: Mapping[str, str]) -> set[tuple[str, str]]:
+def _arguments_of(call: ast.Call, given: Mapping[str, str]) -> set[tuple[str, str]]:
     """What a call hands on; of what is no plain name, the name is empty."""
     handed = set[tuple[str, str]]()
     for index, argument in enumerate(call.args):

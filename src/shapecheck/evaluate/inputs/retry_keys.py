@@ -34,7 +34,7 @@ def with_keys(keys: Keys, search: Callable[[float], Evaluations], seconds: float
     others: list[Choice] = ["other kind"] if keys.open and (is_to_blame or _holds_keys(found)) else []
     others += ["left out"] if keys.optional and is_to_blame else []
     for choice in others:
-        spent = watch.spent()
+        spent = watch.seconds()
         if spent > min(_PATIENCE, seconds):
             break
         again = _again(keys, choice, search, seconds - spent)

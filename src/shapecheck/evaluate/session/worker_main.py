@@ -78,9 +78,9 @@ def main() -> None:
             return
         session = found
         send(session.ready())
+        serve()
     except Exception:
         end_with_bug()
-    serve()
 
 
 def _guarded_reply(session: WorkerSession, call: TimedRequest) -> object:
