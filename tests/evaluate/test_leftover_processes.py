@@ -15,12 +15,12 @@ MODULE = """
 import os, subprocess
 from jaxtyping import Array, Float
 
-subprocess.Popen(["sleep", "29711"], start_new_session=True)
-subprocess.Popen(["sh", "-c", "setsid sleep 29712 &"])
+subprocess.Popen(["sleep", "NUMBER1"], start_new_session=True)
+subprocess.Popen(["sh", "-c", "setsid sleep NUMBER2 &"])
 if not os.fork():
     os.setsid()
     if not os.fork():
-        os.execvp("sleep", ["sleep", "29713"])
+        os.execvp("sleep", ["sleep", "NUMBER3"])
     os._exit(0)
 
 def f(x: Float[Array, "b d"]) -> Float[Array, "b d"]: ~SC203
@@ -34,37 +34,44 @@ from jaxtyping import Array, Float
 def f(x: Float[Array, "b d"]) -> Float[Array, "b d"]: ~unreached
     if not os.fork():
         os.setsid()
-        time.sleep(29714)
-    subprocess.Popen(["sleep", "29715"], start_new_session=True)
+        time.sleep(NUMBER4)
+    subprocess.Popen(["sleep", "NUMBER5"], start_new_session=True)
     os._exit(3)
 """
 
 
+@pytest.fixture(params=["spawned", "forked"])
+def number(request: pytest.FixtureRequest) -> str:
+    """How the seconds begin that the processes of a test sleep; its workers are spawned or forked."""
+    if request.param == "spawned":
+        request.getfixturevalue("spawned_workers")
+        return "2971"
+    return "3971"
+
+
 @pytest.fixture
-def other() -> Iterator[subprocess.Popen[bytes]]:
+def other(number: str) -> Iterator[subprocess.Popen[bytes]]:
     """A process that is none of the run's."""
-    with subprocess.Popen(["sleep", "29719"], start_new_session=True) as process:
+    with subprocess.Popen(["sleep", f"{number}9"], start_new_session=True) as process:
         yield process
         process.kill()
 
 
-def sleeping() -> set[str]:
+def sleeping(number: str) -> set[str]:
     found = set()
     for file in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             words = file.read_bytes().decode().split("\0")
         except OSError:
             continue
-        found |= {word for word in words if word.startswith("2971")}
+        found |= {word for word in words if word.startswith(number)}
     return found
 
 
-@pytest.mark.parametrize("way", ["spawned", "forked"])
-def test_they_end_with_the_run(check_folder, other, request: pytest.FixtureRequest, way: str) -> None:
-    if way == "spawned":
-        request.getfixturevalue("spawned_workers")
-    folder = check_folder({"leaves.py": MODULE, "crashes.py": CRASH}, "timeout = 100\nbudget = 200\njobs = 1\n")
+def test_they_end_with_the_run(check_folder, other, number: str) -> None:
+    files = {name: text.replace("NUMBER", number) for name, text in {"leaves.py": MODULE, "crashes.py": CRASH}.items()}
+    folder = check_folder(files, "timeout = 100\nbudget = 200\njobs = 1\n")
     assert folder.cases["leaves.py"].as_marked()
     assert [each.reason for each in folder.report.unreached] == ["it ended the process with exit status 3"] * 2
-    assert sleeping() == {"29719"}
+    assert sleeping(number) == {f"{number}9"}
     assert other.poll() is None

@@ -204,7 +204,7 @@ class ResultCache:
             dependencies = cache_keys.code_key(new.kind, new.files)
             value = {"base": cache_keys.base(new.kind), "deps": deps, "dependencies": dependencies, "also": new.also}
             self._write(slot, {**value, "result": new.result})
-        self.complete = self.lasting and listed
+        self.complete = self.lasting and listed and collected.whole
         beside = {file for plan in collected.tests for file in plan.files} - self._listing.keys()
         lined = {*modules, *(t.path for t in troubles), *(e.path for e in entries or () if e.origin == "example")}
         self._write(
