@@ -32,7 +32,7 @@ import os, subprocess, time
 from jaxtyping import Array, Float
 
 def f(x: Float[Array, "b d"]) -> Float[Array, "b d"]: ~unreached
-    if not os.fork():
+    if NUMBER == 2971 and not os.fork():  # one without another program ends with the fork server
         os.setsid()
         time.sleep(NUMBER4)
     subprocess.Popen(["sleep", "NUMBER5"], start_new_session=True)

@@ -1,7 +1,8 @@
 """Processes that user code started in sessions of their own: no process group knows them, their environment does.
 
 Each worker has a mark in its environment, which what it starts inherits. Only Linux shows the environment of others;
-elsewhere such a process (a daemon, `Popen(start_new_session=True)`) outlives the run.
+elsewhere such a process (a daemon, `Popen(start_new_session=True)`) outlives the run. What a forked worker forks shows
+the mark of the fork server until it runs another program, and ends with that.
 """
 
 from __future__ import annotations
