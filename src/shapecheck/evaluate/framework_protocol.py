@@ -70,8 +70,9 @@ class Framework:
 
     def is_base(self, cls: type) -> bool:
         """Whether a class is of the framework itself, and none of its layers."""
-        layer = bool(self.layers) and cls.__module__.startswith(self.layers)
-        return cls.__module__.startswith(f"{self.package}.") and not layer
+        module = module_name(cls)
+        layer = bool(self.layers) and module.startswith(self.layers)
+        return module.startswith(f"{self.package}.") and not layer
 
     def state_classes(self) -> Classes:
         """The classes of what carries a model's state through its calls, which nobody may look into twice."""
@@ -186,6 +187,12 @@ def framework_of_module(name: str) -> Framework:
 def all_frameworks() -> tuple[Framework, ...]:
     """All that we know, whether they are there or not."""
     return tuple(map(framework_of_module, sorted(module_names())))
+
+
+def module_name(cls: type) -> str:
+    """The module that a class says it is from; "" where a decorator has put something else there."""
+    found: object = cls.__module__
+    return found if isinstance(found, str) else ""
 
 
 def loaded_frameworks() -> tuple[Framework, ...]:

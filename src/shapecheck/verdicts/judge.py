@@ -32,6 +32,7 @@ _GIVEN = ("test", "example", "config", "script", "run")  # origins of arguments 
 _PARTICULAR = ("tie", "size", "rank")  # assumptions under which a claim was not seen for all sizes
 _SMALLEST_OWED = 15  # multiples of smaller sizes mean nothing
 _FACTORS = range(1, 9)
+_LARGEST_DIVISOR = 1000
 
 
 @dataclass(frozen=True)
@@ -226,8 +227,8 @@ def _is_written_size(module: Module, mismatch: Mismatch, alike: Sequence[Evaluat
     if mismatch.axis is None or not isinstance(mismatch.value, ArrayValue):
         return False
     size = mismatch.value.shape[mismatch.axis] if mismatch.axis < len(mismatch.value.shape) else ""
-    named = {name for claim in module.claims for name in parse_spec(claim.spec).names()}
-    return any((name, size) in each.evaluation.sizes for each in alike for name in named)
+    names = {name for each in alike for name, other in each.evaluation.sizes if other == size}
+    return bool(names) and any(not names.isdisjoint(parse_spec(claim.spec).names()) for claim in module.claims)
 
 
 def _some_sizes(holds: Sequence[EvaluationView], fails: Sequence[EvaluationView]) -> str:
@@ -308,7 +309,8 @@ def evaluate(modules: Mapping[str, Module], evaluation: Evaluation) -> dict[Clai
         if result.bad is not None and _comes_out_uneven(modules[path].claims[index], result.bad):
             result.bad, result.unknown = None, UNEVEN
     failing = {k for k, r in results.items() if r.bad is not None}
-    multiple = math.lcm(*(d for k in failing for d in _divisors(modules[k[0]])), 1) if failing else 1
+    divisors = {divisor for path, index in results if failing for divisor in _divisors(modules[path].claims[index])}
+    multiple = math.lcm(*divisors, 1)
     if multiple > 1:
         samples = Samples(evaluation, multiple)
         if samples.symbolic:
@@ -430,9 +432,10 @@ def _made_of_themselves(reader: CallReader, evaluation: Evaluation) -> set[int]:
         return set()
     module = reader.module
     by_site: dict[int, list[int]] = defaultdict(list)
-    for index, claim in enumerate(module.claims):
-        if claim.sites and claim.sites[0] in reader.seen and module.sites[claim.sites[0]].kind == "param":
-            by_site[claim.sites[0]].append(index)
+    for index in reader.seen_claims:
+        site = module.claims[index].sites[0]
+        if site in reader.seen and module.sites[site].kind == "param":
+            by_site[site].append(index)
     alone = (indices[0] for indices in by_site.values() if len(indices) == 1)
     return {index for index in alone if module.claims[index].notation != "annotation"}
 
@@ -441,12 +444,12 @@ def _of_invented(reader: CallReader, evaluation: Evaluation) -> set[int]:
     """The claims of arguments and fields whose own numbers of axes were made up: these can contradict nothing."""
     ranks = (a for a in evaluation.assumptions if (a.kind, a.provenance) == ("rank", "invented"))
     made = {each.subject.rpartition(".")[2] for each in ranks}
-    module = reader.module
+    claims, sites = reader.module.claims, reader.module.sites
+    firsts = {index: claims[index].sites[0] for index in (reader.seen_claims if made else ())}
     return {
         index
-        for index, claim in enumerate(module.claims if made else ())
-        if claim.sites and claim.sites[0] in reader.seen
-        if module.sites[claim.sites[0]].kind in ("param", "field") and module.sites[claim.sites[0]].name in made
+        for index, site in firsts.items()
+        if site in reader.seen and sites[site].kind in ("param", "field") and sites[site].name in made
     }
 
 
@@ -491,5 +494,5 @@ def _comes_out_uneven(claim: Claim, mismatch: Mismatch) -> bool:
     return any(each.ok or each.reason == "unbound" for each in rounded)
 
 
-def _divisors(module: Module) -> set[int]:
-    return {d for claim in module.claims for d in parse_spec(claim.spec).divisors() if d < 1000}
+def _divisors(claim: Claim) -> set[int]:
+    return {divisor for divisor in parse_spec(claim.spec).divisors() if divisor < _LARGEST_DIVISOR}

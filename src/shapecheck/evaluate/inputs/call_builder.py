@@ -78,7 +78,7 @@ class CallBuilder:
         given: Mapping[str, object] = types.MappingProxyType({}),
     ) -> CallSpec:
         """Construct `cls`, from `init` as far as it goes, and call its method `function`, with what is `given`."""
-        function = inner_function(function)
+        function = _readable(function)
         if getattr(function, "__isabstractmethod__", False):
             raise CannotSynthesiseError(f"{function.__qualname__} is abstract")
         if inspect.isabstract(cls):
@@ -105,7 +105,7 @@ class CallBuilder:
         self, function: Callable[..., object], given: Mapping[str, object] = types.MappingProxyType({})
     ) -> CallSpec:
         """Call a plain function (or static method) alone, with what is `given`."""
-        function = inner_function(function)
+        function = _readable(function)
         return self._call(function, self._function(function), statics=given)
 
     def example(self, function: Callable[[], Any]) -> CallSpec:
@@ -365,6 +365,19 @@ def _alternatives(described: Collection[ParameterSpec]) -> tuple[Choices, ...]:
         tuple((shape_key(each.parameter), each.others[min(index, len(each.others) - 1)]) for each in several)
         for index in range(most)
     )
+
+
+def _readable(function: Callable[..., object]) -> Callable[..., object]:
+    """The function inside of JAX's decorators; raises CannotSynthesiseError where nobody can tell what it takes.
+
+    A decorator may have put anything in its place, and any signature.
+    """
+    try:
+        inner = inner_function(function)
+        inspect.signature(inner)
+    except (TypeError, ValueError) as error:
+        raise CannotSynthesiseError(f"its parameters cannot be read ({error})") from None
+    return inner
 
 
 def _inventions(made: Iterable[Synthesis], fixed: Collection[int] = ()) -> tuple[Assumption, ...]:

@@ -9,6 +9,7 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Union
 
+from shapecheck.evaluate.framework_protocol import module_name
 from shapecheck.evaluate.inputs import name_hints
 from shapecheck.evaluate.inputs.body_shapes import NO_SHAPES, BodyShape, body_shapes, compared_texts, unpacked_parts
 from shapecheck.evaluate.inputs.choices import ArgumentChoices
@@ -223,7 +224,7 @@ class Synthesis:
     def _instance(self, cls: type, name: str, given: Mapping[str, object] = types.MappingProxyType({})) -> object:
         """An instance of the user's class (a config, a sub-module), its arguments made the same way."""
         check_names(cls, heads(given))
-        if cls.__module__.split(".", 1)[0] in ("builtins", "typing", "jax", "jaxlib", "numpy", "collections"):
+        if module_name(cls).split(".", 1)[0] in ("builtins", "typing", "jax", "jaxlib", "numpy", "collections"):
             raise CannotSynthesiseError(f"no value can be made for `{name}: {cls.__name__}`")
         if cls in self._building or len(self._building) >= _DEPTH:
             raise CannotSynthesiseError(f"`{name}: {cls.__name__}` holds itself")
