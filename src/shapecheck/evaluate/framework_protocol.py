@@ -41,6 +41,8 @@ class Framework:
     """Its modules know their parts without being called."""
     is_deferred = False
     """Its modules can be constructed only inside of a transformed function."""
+    infers_inputs = False
+    """Its layers are built for inputs of any size: they get their parameters at the first call."""
     layers = ""
     """Where its own layers stand, as opposed to what they are built of: `equinox.nn.`."""
     transformations: frozenset[str] = frozenset()
@@ -235,6 +237,12 @@ def pytree_classes() -> Classes:
 def deferred_classes() -> Classes:
     """The classes of modules that can be constructed only inside of a transformed function."""
     classes = (each.module_class() for each in loaded_frameworks() if each.is_deferred)
+    return tuple(cls for cls in classes if cls is not None)
+
+
+def inferring_classes() -> Classes:
+    """The classes of modules whose layers are built for inputs of any size."""
+    classes = (each.module_class() for each in loaded_frameworks() if each.infers_inputs)
     return tuple(cls for cls in classes if cls is not None)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 import types
@@ -10,7 +11,7 @@ from typing import Any
 
 import jax
 
-from shapecheck.evaluate.framework_protocol import loaded_frameworks, modules_in, pytree_classes
+from shapecheck.evaluate.framework_protocol import inferring_classes, loaded_frameworks, modules_in, pytree_classes
 from shapecheck.evaluate.inputs import abstract_call
 from shapecheck.evaluate.inputs.body_shapes import body_dtypes, body_shapes
 from shapecheck.evaluate.inputs.choices import ArgumentChoices, Choices, Options, shape_key
@@ -86,7 +87,7 @@ class CallBuilder:
         if init:
             check_names(cls, heads(init))
         described = annotated_original(cls, function)
-        return self._call(
+        call_spec = self._call(
             described,
             self._method(function),
             lambda trial: self.models.instance(
@@ -94,6 +95,7 @@ class CallBuilder:
             ),
             statics=given,
         )
+        return dataclasses.replace(call_spec, infers_inputs=issubclass(cls, inferring_classes()))
 
     def of_instance(self, model: object, method: str = "__call__") -> CallSpec:
         """Call a method of a model that exists, which may hold abstract arrays."""

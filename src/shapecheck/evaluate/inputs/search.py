@@ -28,7 +28,7 @@ from shapecheck.evaluate.inputs.synthesise_values import INVENTIONS, CannotSynth
 from shapecheck.evaluate.inputs.ties import ArgumentSpec, Tie, explain_tie
 from shapecheck.evaluate.inputs.trial import CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.probes.recorder import Recorder
-from shapecheck.model import Assumption, Evaluation
+from shapecheck.model import ArrayValue, Assumption, Evaluation
 from shapecheck.worker.rpc import EntryPlan
 
 _MOST_TIES = 6
@@ -37,6 +37,7 @@ _VARIANTS = (0, 1, 2, *_SPECIAL)
 # What a failure says that other sizes may mend: such as divide evenly, or have a root.
 _DIVIDING = re.compile(r"reshape|divi|multiple|split|partition|rearrange|evenly|power|square|root|equal", re.IGNORECASE)
 _EMPTY = re.compile(r"(?<![\w.])0(?![\w.])")
+_MOST_BUILT = 2  # sizes of a model's values, the last ones first
 _FURTHER = 60  # attempts at ties that nothing explains: they only name what the code would need
 _SEVERAL = 2  # axes of a variadic dim, which then are more than one
 _LEAST_FAILURES = 2  # assignments of different sizes that must fail alike
@@ -146,7 +147,10 @@ class Search:
             axes = Assumption("rank", "variadic dims", f"{first.trial.rank} axes", "written")
             symbolic, runs = ([_add_assumption(each, axes) for each in some] for some in (symbolic, runs))
         others = [outcome for outcome in (*ranks, *self._alternatives(first.trial)) if outcome.ok]
-        return SearchResult(ok=(*symbolic, *runs, *self._named_elsewhere(runs), *others, *self._narrow(first, ranks)))
+        sized = list(self._named_elsewhere(runs))
+        for outcome in (first, *ranks):
+            sized += self._as_built(outcome) if outcome.ok else ()
+        return SearchResult(ok=(*symbolic, *runs, *sized, *others, *self._narrow(first, ranks)))
 
     def _search_sizes(self, start: Trial) -> SearchResult:
         """The first run with numbers that goes to its end, untied if that goes, else under ties that are explained."""
@@ -283,6 +287,27 @@ class Search:
         substitution = Substitution((*first.trial.substitution.ties, *shared))
         outcome = self.attempts.run(dataclasses.replace(first.trial, substitution=substitution))
         return (outcome,) if outcome.ok else ()
+
+    def _as_built(self, first: TrialOutcome) -> tuple[TrialOutcome, ...]:
+        """The runs where a free feature axis has a size that the model gives its values, if it takes inputs of any.
+
+        Layers that are built for whatever comes in let nothing fail if `x: "batch d"` has not the model's `width`, in a
+        residual block that gives back as many.
+        """
+        call = next((each for each in first.calls if each.caller is None), None)
+        if not self.call_spec.infers_inputs or call is None or first.bound_call is None:
+            return ()
+        integers = {str(size) for size in first.bound_call.tie_candidates()}
+        last = [value.shape[-1] for o in call.observations if isinstance(value := o.value, ArrayValue) and value.shape]
+        sizes = [size for size in dict.fromkeys(last[::-1]) if size in integers][:_MOST_BUILT]
+        free = [name for name, text in first.bound_call.chosen if name in self.call_spec.signature.features()]
+        ties = first.trial.substitution.ties
+        outcomes = (
+            self._with(first.trial, (name, size))
+            for name, size in itertools.product(free, sizes)
+            if name not in dict(ties) and self._is_explained((name, size), first)
+        )
+        return tuple(outcome for outcome in outcomes if outcome.ok)
 
     def _other_ranks(self, first: TrialOutcome) -> tuple[TrialOutcome, ...]:
         """The same with none and two axes for variadic dims: a claim holds for each number of them, or not at all."""

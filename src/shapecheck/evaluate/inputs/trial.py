@@ -84,7 +84,8 @@ class CallSpec:
     the code. With `open_ranks`, for some array nobody says how many axes it has, or which sizes; `open_names` are those
     of such sizes. Assumptions that hold
     for each trial are `lasting`. Of arguments that may have one of several shapes, `alternatives` choose the others.
-    If it `varies`, another invention has other integers. The search ends after so many `attempts`, or `seconds`.
+    A model that `infers_inputs` is built for whatever it is given. If it `varies`, another invention has other
+    integers. The search ends after so many `attempts`, or `seconds`.
     """
 
     prepare: Callable[[Trial], BoundCall]
@@ -98,6 +99,7 @@ class CallSpec:
     ranks: tuple[int, ...] = (1,)
     lasting: tuple[Assumption, ...] = ()
     varies: bool = False
+    infers_inputs: bool = False
     alternatives: tuple[Choices, ...] = ()
     attempts: int = 240
     seconds: float = 20.0
