@@ -41,6 +41,8 @@ class Framework:
     """Its modules know their parts without being called."""
     is_deferred = False
     """Its modules can be constructed only inside of a transformed function."""
+    hidden_fields: frozenset[str] = frozenset()
+    """Fields of its modules that it keeps for itself."""
     infers_inputs = False
     """Its layers are built for inputs of any size: they get their parameters at the first call."""
     layers = ""
@@ -244,6 +246,11 @@ def inferring_classes() -> Classes:
     """The classes of modules whose layers are built for inputs of any size."""
     classes = (each.module_class() for each in loaded_frameworks() if each.infers_inputs)
     return tuple(cls for cls in classes if cls is not None)
+
+
+def hidden_fields() -> frozenset[str]:
+    """The fields that frameworks keep for themselves in a module."""
+    return frozenset(name for each in loaded_frameworks() for name in each.hidden_fields)
 
 
 def state_classes() -> Classes:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import Any
 
-from shapecheck.evaluate.framework_protocol import has_identity
+from shapecheck.evaluate.framework_protocol import has_identity, hidden_fields
 from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.runtime.array_summary import short
 
@@ -17,7 +17,6 @@ _LONGEST_FIELD = 80
 _MOST_ITEMS = 3  # of a list
 _DEEPEST = 2  # modules in modules
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
-_KEPT_BY_FLAX = frozenset({"parent", "name", "scope"})
 
 
 def callable_text(part: object, name: str) -> str:
@@ -44,15 +43,16 @@ def _fields(value: Any) -> Iterator[tuple[str, object]]:
     """Those that a dataclass has and shows, or public attributes; read without running code of others."""
     own: Mapping[str, object] = getattr(value, "__dict__", {})
     names = [each.name for each in dataclasses.fields(value) if each.repr] if dataclasses.is_dataclass(value) else own
+    hidden = hidden_fields()
     for name in names:
-        if name in own and not name.startswith("_") and name not in _KEPT_BY_FLAX:
+        if name in own and not name.startswith("_") and name not in hidden:
             yield name, own[name]
 
 
 def _field(value: Any, depth: int) -> str:
     if is_array(value):
         return short(value)
-    if has_identity(value) and hasattr(value, "shape") and hasattr(value, "dtype"):  # a variable of Flax's nnx
+    if has_identity(value) and hasattr(value, "shape") and hasattr(value, "dtype"):  # a variable of a framework
         return short(value)
     if _has_fields(value):
         return _module(value, type(value).__name__, depth)

@@ -33,6 +33,7 @@ class LinenFramework(FlaxFramework):
     https://flax.readthedocs.io/en/stable/api_reference/flax.linen/module.html#flax.linen.Module.init_with_output
     """
 
+    hidden_fields = frozenset({"parent", "name", "scope"})
     infers_inputs = True
 
     def unwrap_attribute(self, value: object, owner: type | None = None) -> object:
