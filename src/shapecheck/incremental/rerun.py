@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shapecheck.config import Config, options
-from shapecheck.incremental.cache_store import Store
+from shapecheck.incremental.cache_store import KeptTexts, Store
 from shapecheck.incremental.content_hash import content
 from shapecheck.incremental.environment_key import environment, ourselves
 from shapecheck.model import assumption, finding, is_test_file, location
@@ -57,9 +57,10 @@ class Rerun:
         files: Mapping[str, tuple[Path, bytes]],
         tests: Sequence[Path],
         lock: Path | None = None,
+        store: KeptTexts | None = None,
     ) -> None:
         self.started = time.time_ns()
-        self.store = Store(config.root / FOLDER)
+        self.store: KeptTexts = store or Store(config.root / FOLDER)
         self.config, self.tests, self.lock = config, tests, lock
         self._known = {os.path.realpath(file): content(data) for file, data in files.values()}
         self._checked = frozenset(self._known)

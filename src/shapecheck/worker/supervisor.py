@@ -16,6 +16,7 @@ from shapecheck.worker.pool import Phase, Spare, WorkerPool
 from shapecheck.worker.result_cache import CachedCollection, ResultCache
 from shapecheck.worker.rpc import ModulePlan, WorkerSettings
 from shapecheck.worker.run_state import Progress, RunResult, RunState, Trouble
+from shapecheck.worker.spawn import Start
 from shapecheck.worker.test_phase import TestPhase
 from shapecheck.worker.worker_client import Worker, WorkerEndedError, WorkerError
 
@@ -52,9 +53,11 @@ class Supervisor:
         progress: Progress | None = None,
         memory: ResultCache | None = None,
         echo: bool = False,
+        start: Start | None = None,
     ) -> None:
         self.plans, self.settings, self.limits = plans, settings, limits
         self.cwd, self.echo, self.tests = cwd, echo, tests
+        self._start_process = start
         self._interpreters: Sequence[str] = ()
         self._spare = Spare()
         self._has_worked = False
@@ -170,4 +173,5 @@ class Supervisor:
             cwd=self.cwd,
             echo=self.echo,
             on_bug=self.conduct.note_bug,
+            start=self._start_process,
         )
