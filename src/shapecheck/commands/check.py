@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from shapecheck.commands.check_inputs import read_inputs
 from shapecheck.config import Config
 from shapecheck.model import Report
+
+if TYPE_CHECKING:
+    from shapecheck.worker.spawn import Start
 
 Progress = Callable[[str, int, int], None]
 
@@ -19,10 +23,11 @@ def check(
     progress: Progress | None = None,
     stdin: tuple[str, bytes] | None = None,
     echo: bool = False,
+    start: Start | None = None,
 ) -> Report:
     """Check files and folders, or the text of `stdin` in place of the file it names.
 
-    With `echo`, what the user's code prints goes to stderr.
+    With `echo`, what the user's code prints goes to stderr. `start` is how worker processes are started.
 
     Raises ConfigError for what the user must put right first: no usable interpreter. Wrong examples are reported in
     the report, beside what the others showed.
@@ -35,4 +40,4 @@ def check(
     # What most runs of a day do not need: they find nothing changed.
     from shapecheck.commands.checked_project import check_inputs  # noqa: PLC0415
 
-    return check_inputs(inputs, config, rerun, progress=progress, echo=echo).report
+    return check_inputs(inputs, config, rerun, progress=progress, echo=echo, start=start).report

@@ -41,7 +41,8 @@ _FACTS = PlainFacts(
     finding.VerifiedClaim,
     location.Span,
 )
-_CONFIGURE = ("pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg", "conftest.py")
+CONFIGURE = ("pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg", "conftest.py")
+"""Names of files that configure tests, in the folders above them."""
 
 
 class Rerun:
@@ -137,7 +138,7 @@ class Rerun:
         """What else lies with the tests or configures them, and the scripts, which all run as the main module."""
         found = [file for file in self._beside if not is_test_file(file)]
         folders = {self.config.root, *(parent for test in self.tests for parent in Path(test).absolute().parents)}
-        found += [str(folder / name) for folder in folders for name in _CONFIGURE]
+        found += [str(folder / name) for folder in folders for name in CONFIGURE]
         found += [os.path.realpath(example.script) for example in self.config.examples if example.script]
         return {file: self._content(file) for file in sorted(found) if os.path.isfile(file)}
 
