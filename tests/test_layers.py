@@ -49,6 +49,7 @@ ORDER = (
     "runtime",
     "notebooks",
     "commands",
+    "editor",
     "cli",
     "__main__",
 )

@@ -29,9 +29,9 @@ class CheckInputs:
     tests: Sequence[Path]
     lock: Path | None
 
-    def rerun(self, config: Config, store: KeptTexts | None = None) -> Rerun:
-        """What is remembered of an earlier run; `store` keeps it in place of the project's cache."""
-        return Rerun(config, self.paths, self.texts, self.tests, self.lock, store)
+    def rerun(self, config: Config, store: KeptTexts | None = None, purpose: str = "") -> Rerun:
+        """What is remembered of an earlier run for one purpose; `store` keeps it in place of the project's cache."""
+        return Rerun(config, self.paths, self.texts, self.tests, self.lock, store, purpose)
 
 
 def read_inputs(paths: Sequence[Path], config: Config, stdin: tuple[str, bytes] | None = None) -> CheckInputs:

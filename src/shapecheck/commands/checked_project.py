@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -48,13 +48,17 @@ def check_inputs(
     echo: bool = False,
     start: Start | None = None,
     cwd: str = "",
+    prepare: Callable[[Module, bytes], Module] | None = None,
 ) -> CheckedProject:
     """Evaluate what `rerun` does not remember, and judge all claims.
 
-    `start` is how processes of workers are started, in the folder `cwd`, if not by themselves in the working directory.
+    `prepare` adds to what is observed of a file. `start` is how processes of workers are started, in the folder `cwd`,
+    if not by themselves in the working directory.
     """
     reader = ModuleReader(config, dict(inputs.texts.values()), rerun.store if rerun is not None else None)
     modules = {shown: reader.read_file(file, text, shown) for shown, (file, text) in inputs.texts.items()}
+    if prepare is not None:
+        modules = {shown: prepare(module, inputs.texts[shown][1]) for shown, module in modules.items()}
     plans = [
         plan(file, modules[shown], config, text if shown in inputs.unsaved else None)
         for shown, (file, text) in inputs.texts.items()

@@ -48,7 +48,8 @@ CONFIGURE = ("pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cf
 class Rerun:
     """One way to call the checker: paths and settings. `files` maps shown paths to the file and its bytes.
 
-    The files may be others at the next such run, and what is remembered of those that stay is of use.
+    Runs for another `purpose` have results of their own. The files may be others at the next such run, and what is
+    remembered of those that stay is of use.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class Rerun:
         tests: Sequence[Path],
         lock: Path | None = None,
         store: KeptTexts | None = None,
+        purpose: str = "",
     ) -> None:
         self.started = time.time_ns()
         self.store: KeptTexts = store or Store(config.root / FOLDER)
@@ -69,7 +71,7 @@ class Rerun:
         names = ["file", *(name for name, declared in options().items() if not declared.presentation_only)]
         settings = {name: repr(getattr(config, name)) for name in names}
         # Each version of ours has its own results, for their format changes with it.
-        called = [ourselves(), sorted({os.path.abspath(path) for path in paths}), os.getcwd(), settings]
+        called = [ourselves() + purpose, sorted({os.path.abspath(path) for path in paths}), os.getcwd(), settings]
         self.name = hashlib.sha256(json.dumps(called).encode()).hexdigest()
 
     def report(self) -> Report | None:

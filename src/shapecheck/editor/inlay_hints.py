@@ -1,0 +1,44 @@
+"""Shapes behind the targets of assignments that claim nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lsprotocol import types
+
+from shapecheck.editor.file_result import FileResult, ShownValue
+from shapecheck.editor.moved_lines import MovedLines
+from shapecheck.editor.positions import EditorText, column_of_bytes
+
+
+def inlay_hints(
+    result: FileResult, text: EditorText, moved: MovedLines, visible: types.Range
+) -> Iterator[types.InlayHint]:
+    """A hint for each assignment whose shape is proved, and the same in all stages."""
+    claimed = {line for claim in result.claims for line in range(claim.span.line, claim.span.end_line + 1)}
+    for line, values in result.values.items():
+        now = moved.forward(line)
+        if now is None or line in claimed or not visible.start.line <= now - 1 <= visible.end.line:
+            continue
+        for value in _proved(values):
+            hint_line, offset = value.place.hint or (0, 0)
+            if hint_line != line:
+                continue
+            position = text.position(now, column_of_bytes(result.lines[line - 1], offset))
+            yield types.InlayHint(
+                position=position,
+                label=f": {value.shapes}",
+                kind=types.InlayHintKind.Type,
+                tooltip=f"evaluated in {value.stage or value.function}",
+                padding_left=False,
+            )
+
+
+def _proved(values: tuple[ShownValue, ...]) -> Iterator[ShownValue]:
+    """The values that have one shape wherever they were seen, with symbols."""
+    by_place: dict[tuple[int, int] | None, list[ShownValue]] = {}
+    for value in values:
+        by_place.setdefault(value.place.hint, []).append(value)
+    for hint, shown in by_place.items():
+        if hint is not None and all(each.whole for each in shown) and len({each.shapes for each in shown}) == 1:
+            yield shown[0]

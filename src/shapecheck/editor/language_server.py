@@ -1,0 +1,364 @@
+"""The server: what the protocol asks, answered from the last results; runs are begun by edits, and saved files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+from pygls.uris import from_fs_path, to_fs_path
+
+from shapecheck import __version__, files
+from shapecheck.editor.code_actions import KINDS, CodeActions
+from shapecheck.editor.diagnostics import diagnostics
+from shapecheck.editor.file_result import FileResult
+from shapecheck.editor.hover import hover
+from shapecheck.editor.inlay_hints import inlay_hints
+from shapecheck.editor.moved_lines import MovedLines
+from shapecheck.editor.positions import EditorText
+from shapecheck.editor.project_checker import OpenDocument, ProjectChecker, RunOutcome
+from shapecheck.editor.run_queue import RunListener, RunQueue
+from shapecheck.editor.server_settings import ServerSettings
+from shapecheck.editor.work_progress import WorkProgress
+from shapecheck.editor.workspace_results import WorkspaceResults
+
+STATUS: Final = "$/shapecheck/status"
+"""The notification of how far the claims of a document are verified: `uri`, `version`, `text`. Clients may drop it."""
+_WATCHED = ("**/*.py", "**/pyproject.toml", "**/shapes.lock")
+
+
+class ShapecheckServer(LanguageServer):
+    """One server process, for any number of workspace folders."""
+
+    def __init__(self) -> None:
+        super().__init__("shapecheck", __version__)
+        self.settings = ServerSettings()
+        self.results = WorkspaceResults()
+        self._queues: dict[Path, RunQueue] = {}
+        self._texts: dict[str, tuple[int | None, EditorText]] = {}
+        self._said: set[str] = set()
+        self._published: set[str] = set()
+
+    # What the client has
+
+    def file_of(self, uri: str) -> Path | None:
+        """The file of a document, if it has one and is Python."""
+        path = to_fs_path(uri) if uri.startswith("file:") else None
+        return Path(os.path.normpath(path)) if path and path.endswith(".py") else None
+
+    def text(self, uri: str) -> EditorText:
+        """The document as the editor has it now."""
+        document = self.workspace.get_text_document(uri)
+        kept = self._texts.get(uri)
+        if kept is None or kept[0] != document.version or document.version is None:
+            kept = (document.version, EditorText(document.source, str(self.workspace.position_encoding)))
+            self._texts[uri] = kept
+        return kept[1]
+
+    def known(self, uri: str) -> tuple[FileResult, EditorText, MovedLines] | None:
+        """What is known of a document, with its text and how that has moved since."""
+        file = self.file_of(uri)
+        result = self.results.get(files.shown_path(file)) if file is not None else None
+        if result is None:
+            return None
+        text = self.text(uri)
+        return result, text, self.results.moved(result, text.lines)
+
+    @property
+    def pulls(self) -> bool:
+        """Whether the client asks for diagnostics itself, and lets itself be told when to ask anew."""
+        document, workspace = self.client_capabilities.text_document, self.client_capabilities.workspace
+        refreshes = workspace.diagnostics.refresh_support if workspace and workspace.diagnostics else False
+        return bool(document and document.diagnostic and refreshes)
+
+    # Runs
+
+    def queue(self, file: Path) -> RunQueue:
+        """The runs of the folder that a file belongs to."""
+        roots = [Path(os.path.normpath(path)) for uri in self.workspace.folders if (path := to_fs_path(uri))]
+        if not roots and self.workspace.root_path:
+            roots = [Path(os.path.normpath(self.workspace.root_path))]
+        around = [root for root in roots if file.is_relative_to(root)]
+        folder = max(around, key=lambda root: len(root.parts)) if around else file.parent
+        if folder not in self._queues:
+            checker = ProjectChecker(folder, whole=bool(around), python=self.settings.python)
+            progress = WorkProgress(self, f"shapecheck: {folder.name}")
+            listener = RunListener(
+                on_progress=progress.step,
+                on_outcome=lambda outcome: self._take(folder, outcome),
+                on_bug=lambda text: self._say_once(f"shapecheck met a bug, please report it:\n{text}", error=True),
+            )
+            self._queues[folder] = RunQueue(checker, lambda: self._open_documents(folder), listener)
+        return self._queues[folder]
+
+    def close(self) -> None:
+        """End all runs and their processes."""
+        for queue in self._queues.values():
+            queue.close()
+        self._queues.clear()
+
+    def close_folder(self, folder: Path) -> None:
+        """End the runs of a folder that is no longer one of the workspace."""
+        queue = self._queues.pop(folder, None)
+        if queue is not None:
+            queue.close()
+
+    def recheck_all(self) -> None:
+        """Check each folder anew, as after a change of the settings."""
+        for queue in self._queues.values():
+            queue.checker.python = self.settings.python
+            queue.request("project", self.settings.debounce)
+
+    def _open_documents(self, folder: Path) -> Sequence[OpenDocument]:
+        found = []
+        for uri, document in self.workspace.text_documents.items():
+            file = self.file_of(uri)
+            if file is None or not (file.is_relative_to(folder) and self.queue(file).checker.folder == folder):
+                continue
+            text = document.source
+            found.append(OpenDocument(file, text, document.version or 0, _differs(file, text)))
+        return found
+
+    def _take(self, folder: Path, outcome: RunOutcome) -> None:
+        whole = outcome.extent == "project" and self._queues[folder].checker.whole
+        if outcome.problem:
+            self._say_once(outcome.problem, error=True)
+        if outcome.lost:
+            self._say_once(f"A worker of shapecheck {outcome.lost}; another one takes its place.", error=False)
+        if outcome.problem and not outcome.results:
+            self._tell_status(folder, "cannot check: " + outcome.problem.splitlines()[0])
+            return
+        if not outcome.problem:
+            self._said.clear()
+        changed = self.results.take(outcome.results, whole=whole and len(self._queues) == 1)
+        self._publish_paths(changed)
+        self._tell_status(folder, "")
+        self._refresh()
+
+    def _say_once(self, text: str, *, error: bool) -> None:
+        if text in self._said:
+            return
+        self._said.add(text)
+        kind = types.MessageType.Error if error else types.MessageType.Warning
+        self.window_show_message(types.ShowMessageParams(type=kind, message=text))
+
+    def _tell_status(self, folder: Path, problem: str) -> None:
+        for uri in self.workspace.text_documents:
+            file = self.file_of(uri)
+            if file is None or not file.is_relative_to(folder):
+                continue
+            result = self.results.get(files.shown_path(file))
+            text = problem or (result.status if result is not None else "not checked")
+            version = result.version if result is not None else None
+            words = f"{text}, version {version}" if version is not None and not problem else text
+            self.protocol.notify(STATUS, {"uri": uri, "version": version, "text": words})
+
+    def _refresh(self) -> None:
+        """Let the client ask anew for what it has asked before."""
+        workspace = self.client_capabilities.workspace
+        if workspace is None:
+            return
+        if self.pulls:
+            self.workspace_diagnostic_refresh(None)
+        if self.settings.inlay_hints and workspace.inlay_hint and workspace.inlay_hint.refresh_support:
+            self.workspace_inlay_hint_refresh(None)
+        if workspace.code_lens and workspace.code_lens.refresh_support:
+            self.workspace_code_lens_refresh(None)
+
+    # Diagnostics
+
+    def _publish_paths(self, paths: set[str]) -> None:
+        uris = {}
+        for uri in self.workspace.text_documents:
+            file = self.file_of(uri)
+            if file is not None:
+                uris[files.shown_path(file)] = uri
+        for path in sorted(paths):
+            if path in uris:
+                self.publish(uris[path])
+            else:
+                self._publish_closed(path)
+
+    def publish(self, uri: str) -> None:
+        """Push the diagnostics of an open document, at its present version, unless the client asks for them."""
+        if not self.pulls:
+            found = self.diagnostics(uri)
+            if found or uri in self._published:
+                self._push(uri, found, self.workspace.get_text_document(uri).version)
+            elif self.known(uri) is not None:
+                self._push(uri, [], self.workspace.get_text_document(uri).version)
+
+    def diagnostics(self, uri: str) -> list[types.Diagnostic]:
+        """The diagnostics of an open document, where they stand now."""
+        known = self.known(uri)
+        if known is None:
+            return []
+        result, text, moved = known
+        return list(diagnostics(result.findings, result.claims, text, moved, uri))
+
+    def _publish_closed(self, path: str) -> None:
+        """Push the diagnostics of a file that is not open."""
+        result = self.results.get(path)
+        uri = from_fs_path(str(Path(path).absolute()))
+        if uri is None:
+            return
+        if result is None or not result.findings:
+            if uri in self._published:
+                self._push(uri, [], None)
+            return
+        text = EditorText("\n".join(result.lines), str(self.workspace.position_encoding))
+        moved = self.results.moved(result, result.lines)
+        self._push(uri, list(diagnostics(result.findings, result.claims, text, moved, uri)), None)
+
+    def _push(self, uri: str, found: list[types.Diagnostic], version: int | None) -> None:
+        (self._published.add if found else self._published.discard)(uri)
+        self.text_document_publish_diagnostics(
+            types.PublishDiagnosticsParams(uri=uri, diagnostics=found, version=version)
+        )
+
+    def withdraw(self, uri: str) -> None:
+        """Take back what was pushed of a file that the client asks for itself, now that it is open."""
+        if self.pulls and uri in self._published:
+            self._push(uri, [], None)
+
+    def drop_text(self, uri: str) -> None:
+        """Forget the text of a document that was closed."""
+        self._texts.pop(uri, None)
+
+
+def _differs(file: Path, text: str) -> bool:
+    try:
+        return file.read_bytes() != text.encode("utf-8", "surrogatepass")
+    except OSError:
+        return True
+
+
+def create_server() -> ShapecheckServer:
+    """The server with all that it answers."""
+    server = ShapecheckServer()
+    _add_lifecycle(server)
+    _add_documents(server)
+    _add_questions(server)
+    return server
+
+
+def _add_lifecycle(server: ShapecheckServer) -> None:
+    @server.feature(types.INITIALIZE)
+    def initialize(params: types.InitializeParams) -> None:
+        server.settings = ServerSettings.read(params.initialization_options)
+        roots = [uri for folder in params.workspace_folders or () for uri in (folder.uri,)] or [params.root_uri or ""]
+        first = to_fs_path(roots[0]) if roots[0].startswith("file:") else None
+        if first and Path(first).is_dir():
+            os.chdir(first)  # paths in messages are relative to it, as where the command is run
+        if server.pulls:
+            options = types.DiagnosticOptions(inter_file_dependencies=True, workspace_diagnostics=False)
+            server.feature(types.TEXT_DOCUMENT_DIAGNOSTIC, options)(_pull(server))
+
+    @server.feature(types.INITIALIZED)
+    def initialized(params: types.InitializedParams) -> None:
+        workspace = server.client_capabilities.workspace
+        watches = workspace.did_change_watched_files if workspace else None
+        if watches is not None and watches.dynamic_registration:
+            watchers = [types.FileSystemWatcher(glob_pattern=glob) for glob in _WATCHED]
+            options = types.DidChangeWatchedFilesRegistrationOptions(watchers=watchers)
+            registration = types.Registration(
+                id="shapecheck-files", method=types.WORKSPACE_DID_CHANGE_WATCHED_FILES, register_options=options
+            )
+            server.client_register_capability(types.RegistrationParams(registrations=[registration]))
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
+    def configure(params: types.DidChangeConfigurationParams) -> None:
+        given = params.settings
+        server.settings = ServerSettings.read(given.get("shapecheck", given) if isinstance(given, dict) else given)
+        server.recheck_all()
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    def watched(params: types.DidChangeWatchedFilesParams) -> None:
+        for change in params.changes:
+            path = to_fs_path(change.uri)
+            if path is not None and change.uri not in server.workspace.text_documents:
+                server.queue(Path(path)).request("project", server.settings.debounce)
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+    def folders(params: types.DidChangeWorkspaceFoldersParams) -> None:
+        for folder in params.event.removed:
+            path = to_fs_path(folder.uri)
+            if path is not None:
+                server.close_folder(Path(os.path.normpath(path)))
+
+    @server.feature(types.SHUTDOWN)
+    def shutdown(params: None) -> None:
+        server.close()
+
+
+def _add_documents(server: ShapecheckServer) -> None:
+    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+    def did_open(params: types.DidOpenTextDocumentParams) -> None:
+        uri = params.text_document.uri
+        file = server.file_of(uri)
+        if file is not None:
+            server.withdraw(uri)
+            server.publish(uri)
+            server.queue(file).request_all()
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+    def did_change(params: types.DidChangeTextDocumentParams) -> None:
+        file = server.file_of(params.text_document.uri)
+        if file is not None:
+            server.publish(params.text_document.uri)
+            server.queue(file).request("edited", server.settings.debounce)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
+    def did_save(params: types.DidSaveTextDocumentParams) -> None:
+        path = to_fs_path(params.text_document.uri)
+        if path is not None:
+            server.queue(Path(os.path.normpath(path))).request("project")
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+    def did_close(params: types.DidCloseTextDocumentParams) -> None:
+        server.drop_text(params.text_document.uri)
+        file = server.file_of(params.text_document.uri)
+        if file is not None:  # what was typed and not saved is gone
+            server.queue(file).request("project", server.settings.debounce)
+
+
+def _add_questions(server: ShapecheckServer) -> None:
+    @server.feature(types.TEXT_DOCUMENT_HOVER)
+    def on_hover(params: types.HoverParams) -> types.Hover | None:
+        known = server.known(params.text_document.uri)
+        return hover(*known, params.position) if known is not None else None
+
+    @server.feature(types.TEXT_DOCUMENT_INLAY_HINT)
+    def on_inlay_hint(params: types.InlayHintParams) -> list[types.InlayHint]:
+        known = server.known(params.text_document.uri) if server.settings.inlay_hints else None
+        return list(inlay_hints(*known, params.range)) if known is not None else []
+
+    @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=list(KINDS)))
+    def on_code_action(params: types.CodeActionParams) -> list[types.CodeAction]:
+        uri = params.text_document.uri
+        known = server.known(uri)
+        if known is None:
+            return []
+        version = server.workspace.get_text_document(uri).version
+        return list(CodeActions(*known, uri, version).actions(params))
+
+
+def _pull(
+    server: ShapecheckServer,
+) -> Callable[[types.DocumentDiagnosticParams], types.RelatedFullDocumentDiagnosticReport]:
+    def pull(params: types.DocumentDiagnosticParams) -> types.RelatedFullDocumentDiagnosticReport:
+        return types.RelatedFullDocumentDiagnosticReport(items=server.diagnostics(params.text_document.uri))
+
+    return pull
+
+
+def serve() -> None:
+    """Serve one client over stdio until it says exit, or goes away."""
+    server = create_server()
+    try:
+        server.start_io()
+    finally:
+        server.close()

@@ -1,0 +1,157 @@
+"""The checks of one workspace folder: with its configuration, what it remembers, and the texts not saved yet."""
+
+from __future__ import annotations
+
+import io
+import os
+import tokenize
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from shapecheck import files
+from shapecheck.commands.check_inputs import CheckInputs, read_inputs
+from shapecheck.commands.checked_project import CheckedProject, check_inputs
+from shapecheck.config import Config, ConfigError, load
+from shapecheck.editor.file_result import FileResult, file_results
+from shapecheck.editor.run_processes import RunProcesses
+from shapecheck.editor.value_sites import with_value_sites
+from shapecheck.incremental.cache_store import Store
+from shapecheck.incremental.memory_store import MemoryStore
+from shapecheck.incremental.rerun import FOLDER
+from shapecheck.worker.fork_server import ForkServers
+from shapecheck.worker.run_state import Progress
+
+Extent = Literal["edited", "project"]
+"""What a run looks at: the documents that are open, without tests; or all files of the folder, with its tests."""
+_PURPOSE = "editor"  # its runs observe more values than others, so that neither can take the other's results
+
+
+@dataclass(frozen=True)
+class OpenDocument:
+    """A document as the editor has it. It `differs` if that is not what lies on the disk."""
+
+    file: Path
+    text: str
+    version: int
+    differs: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOutcome:
+    """What a run came to: the results of its files, or the `problem` that kept it from its job.
+
+    `lost` says how a worker ended by somebody else's doing, if one did.
+    """
+
+    extent: Extent
+    results: tuple[FileResult, ...] = ()
+    problem: str = ""
+    lost: str = ""
+    python: str = ""
+
+
+class ProjectChecker:
+    """Runs checks of `folder`, one at a time. A folder that is not `whole` is no project: only open documents count."""
+
+    def __init__(self, folder: Path, *, whole: bool = True, python: str = "") -> None:
+        self.folder, self.whole, self.python = folder, whole, python
+        self.servers = ForkServers()
+        self._memory: MemoryStore | None = None
+        self._root: Path | None = None
+
+    def close(self) -> None:
+        """End all processes."""
+        self.servers.close()
+
+    def run(
+        self, extent: Extent, documents: Sequence[OpenDocument], processes: RunProcesses, progress: Progress
+    ) -> RunOutcome:
+        """Check; raises RunCancelledError if nobody wants the result any more."""
+
+        def step(label: str, done: int, total: int) -> None:
+            processes.progress(label, done, total)
+            progress(label, done, total)
+
+        try:
+            config = self.config()
+            inputs = self._inputs(extent, documents, config)
+            if not inputs.texts:
+                return RunOutcome(extent=extent)
+            project = self._check(inputs, config, documents, processes, step)
+        except ConfigError as error:
+            step("", 0, 1)
+            return RunOutcome(extent=extent, problem=f"{error}\n{error.remedy}".rstrip())
+        step("", 1, 1)
+        shown = {files.shown_path(each.file) for each in documents}
+        texts = {path: data for path, (_, data) in inputs.texts.items() if path in shown}
+        versions = {files.shown_path(each.file): each.version for each in documents}
+        troubles = (trouble.reason for trouble in project.evaluated.troubles if trouble.code == "SC304")
+        return RunOutcome(
+            extent=extent,
+            results=tuple(file_results(project, texts, versions)),
+            problem="\n".join((*project.report.broken, *project.report.bugs)),
+            lost=next((reason for reason in troubles if "a kill" in reason), ""),
+            python=project.report.python,
+        )
+
+    def config(self) -> Config:
+        """The configuration as it is now; raises ConfigError."""
+        flags = {"python": Path(self.python)} if self.python else {}
+        return load([self.folder], flags=flags)
+
+    def _check(
+        self,
+        inputs: CheckInputs,
+        config: Config,
+        documents: Sequence[OpenDocument],
+        processes: RunProcesses,
+        progress: Progress,
+    ) -> CheckedProject:
+        is_saved = not any(each.differs for each in documents)
+        store = self._store(config)
+        rerun = inputs.rerun(
+            config, None if is_saved and config.cache and not inputs.unsaved else store, purpose=_PURPOSE
+        )
+        return check_inputs(
+            inputs,
+            config,
+            rerun,
+            progress=progress,
+            start=processes.start,
+            cwd=os.fspath(self.folder),
+            prepare=with_value_sites,
+        )
+
+    def _store(self, config: Config) -> MemoryStore:
+        if self._memory is None or self._root != config.root:
+            self._memory, self._root = MemoryStore(Store(config.root / FOLDER)), config.root
+        return self._memory
+
+    def _inputs(self, extent: Extent, documents: Sequence[OpenDocument], config: Config) -> CheckInputs:
+        own = [each for each in documents if self._is_checked(each.file, config)]
+        texts = {files.shown_path(each.file): (each.file, encode(each.text)) for each in own}
+        unsaved = frozenset(files.shown_path(each.file) for each in own if each.differs)
+        if extent == "project" and self.whole:
+            found = read_inputs([self.folder], config)
+            return replace(found, texts={**found.texts, **texts}, unsaved=found.unsaved | unsaved)
+        return CheckInputs(
+            paths=[self.folder], texts=texts, unsaved=unsaved, unread={}, notebooks={}, tests=(), lock=None
+        )
+
+    def _is_checked(self, file: Path, config: Config) -> bool:
+        """Whether the configuration does not exclude the file; one that is not saved yet cannot be asked about."""
+        if not file.is_file():
+            return True
+        return bool(files.discover([file], config.exclude, config.root, named_too=True, notebooks=False, unread={}))
+
+
+def encode(text: str) -> bytes:
+    """The bytes that an editor will write: in the encoding that the text declares, else in UTF-8."""
+    data = text.encode("utf-8", "surrogatepass")
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        return text.encode(encoding)
+    except (SyntaxError, LookupError, UnicodeError):
+        return data
