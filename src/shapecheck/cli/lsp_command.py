@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from shapecheck.cli.terminal import CLEAN, FAILED, say, stop_on_signals
+from shapecheck.cli.terminal import CLEAN, FAILED, say
 
 _MISSING = """\
 Error: the language server needs the package pygls, version 2 or newer ({error})
@@ -37,6 +37,5 @@ def lsp(stdio: bool) -> int:
     except ImportError as error:
         say(_MISSING.format(error=error))
         return FAILED
-    with stop_on_signals():
-        serve()
+    serve()
     return CLEAN

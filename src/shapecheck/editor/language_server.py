@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
@@ -27,6 +28,7 @@ from shapecheck.editor.workspace_results import WorkspaceResults
 
 STATUS: Final = "$/shapecheck/status"
 """The notification of how far the claims of a document are verified: `uri`, `version`, `text`. Clients may drop it."""
+_IN_EDITOR = " From an editor: set `python` in [tool.shapecheck], or the setting `python` of this server."
 _WATCHED = ("**/*.py", "**/pyproject.toml", "**/shapes.lock")
 
 
@@ -89,6 +91,9 @@ class ShapecheckServer(LanguageServer):
             listener = RunListener(
                 on_progress=progress.step,
                 on_outcome=lambda outcome: self._take(folder, outcome),
+                on_loss=lambda how: self._say_once(
+                    f"A worker of shapecheck {how}; another takes its place.", error=False
+                ),
                 on_bug=lambda text: self._say_once(f"shapecheck met a bug, please report it:\n{text}", error=True),
             )
             self._queues[folder] = RunQueue(checker, lambda: self._open_documents(folder), listener)
@@ -125,9 +130,8 @@ class ShapecheckServer(LanguageServer):
     def _take(self, folder: Path, outcome: RunOutcome) -> None:
         whole = outcome.extent == "project" and self._queues[folder].checker.whole
         if outcome.problem:
-            self._say_once(outcome.problem, error=True)
-        if outcome.lost:
-            self._say_once(f"A worker of shapecheck {outcome.lost}; another one takes its place.", error=False)
+            here = _IN_EDITOR if "--python" in outcome.problem else ""
+            self._say_once(f"shapecheck: {outcome.problem}{here}", error=True)
         if outcome.problem and not outcome.results:
             self._tell_status(folder, "cannot check: " + outcome.problem.splitlines()[0])
             return
@@ -358,6 +362,14 @@ def _pull(
 def serve() -> None:
     """Serve one client over stdio until it says exit, or goes away."""
     server = create_server()
+
+    def stop(number: int, frame: object) -> None:
+        server.close()
+        os._exit(128 + number)  # a thread waits for the client's next word, which may never come
+
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), stop)
     try:
         server.start_io()
     finally:

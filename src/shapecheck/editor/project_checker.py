@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import tokenize
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -17,11 +18,13 @@ from shapecheck.config import Config, ConfigError, load
 from shapecheck.editor.file_result import FileResult, file_results
 from shapecheck.editor.run_processes import RunProcesses
 from shapecheck.editor.value_sites import with_value_sites
+from shapecheck.evaluate.session.fork_child import PRELOADED
 from shapecheck.incremental.cache_store import Store
 from shapecheck.incremental.memory_store import MemoryStore
 from shapecheck.incremental.rerun import FOLDER
 from shapecheck.worker.fork_server import ForkServers
 from shapecheck.worker.run_state import Progress
+from shapecheck.worker.spawn import Process
 
 Extent = Literal["edited", "project"]
 """What a run looks at: the documents that are open, without tests; or all files of the folder, with its tests."""
@@ -58,8 +61,13 @@ class ProjectChecker:
     def __init__(self, folder: Path, *, whole: bool = True, python: str = "") -> None:
         self.folder, self.whole, self.python = folder, whole, python
         self.servers = ForkServers()
+        self._libraries: frozenset[str] = frozenset()
         self._memory: MemoryStore | None = None
         self._root: Path | None = None
+
+    def start(self, python: str, cwd: Path) -> Process:
+        """A worker's process, forked from one that keeps the libraries imported."""
+        return self.servers.start(python, cwd)
 
     def close(self) -> None:
         """End all processes."""
@@ -79,6 +87,7 @@ class ProjectChecker:
             inputs = self._inputs(extent, documents, config)
             if not inputs.texts:
                 return RunOutcome(extent=extent)
+            self._preload(inputs)
             project = self._check(inputs, config, documents, processes, step)
         except ConfigError as error:
             step("", 0, 1)
@@ -100,6 +109,14 @@ class ProjectChecker:
         """The configuration as it is now; raises ConfigError."""
         flags = {"python": Path(self.python)} if self.python else {}
         return load([self.folder], flags=flags)
+
+    def _preload(self, inputs: CheckInputs) -> None:
+        """Have the libraries that the files import in the process that workers are forked from."""
+        wanted = self._libraries | {name for _, data in inputs.texts.values() for name in preloadable(data)}
+        if wanted != self._libraries:
+            self._libraries = wanted
+            self.servers.close()
+            self.servers = ForkServers(sorted(wanted))
 
     def _check(
         self,
@@ -145,6 +162,14 @@ class ProjectChecker:
         if not file.is_file():
             return True
         return bool(files.discover([file], config.exclude, config.root, named_too=True, notebooks=False, unread={}))
+
+
+def preloadable(data: bytes) -> Iterator[str]:
+    """The libraries that a text imports which may be imported before its own code runs."""
+    for name in PRELOADED:
+        top, _, part = name.partition(".")
+        if re.search(rf"^\s*(?:import|from)\s+{top}\b.*{part}".encode(), data, re.MULTILINE):
+            yield name
 
 
 def encode(text: str) -> bytes:

@@ -16,10 +16,14 @@ _PATIENCE = 1.0  # seconds without an edit, after which the project run that an 
 
 @dataclass(kw_only=True)
 class RunListener:
-    """Who hears of runs, all in the event loop: how far one is (None when it is over), and what it came to."""
+    """Who hears of runs, all in the event loop: how far one is (None when it is over), and what it came to.
+
+    Where somebody ended a worker (`on_loss` has how), the run is done again, once.
+    """
 
     on_progress: Callable[[str | None, int, int], None]
     on_outcome: Callable[[RunOutcome], None]
+    on_loss: Callable[[str], None]
     on_bug: Callable[[str], None]
 
 
@@ -37,7 +41,7 @@ class RunQueue:
         self._wanted: Extent | None = None
         self._current: tuple[Extent, RunProcesses] | None = None
         self._has_lost_project = False
-        self._retried = False
+        self._has_retried = False
         self._closed = False
 
     @property
@@ -81,7 +85,7 @@ class RunQueue:
         if self._current is not None or self._wanted is None or self._closed:
             return  # the end of the run that is on comes back here
         extent, self._wanted = self._wanted, None
-        processes = RunProcesses(self.checker.servers.start)
+        processes = RunProcesses(self.checker.start)
         self._current = (extent, processes)
         documents = list(self._documents())
         future = self._loop.run_in_executor(self._thread, self._run, extent, documents, processes)
@@ -106,14 +110,7 @@ class RunQueue:
         if processes.is_cancelled:
             pass  # whatever it came to is of an older text
         elif error is None:
-            outcome = done.result()
-            self._has_lost_project = self._has_lost_project and extent != "project"
-            self._listener.on_outcome(outcome)
-            if outcome.lost and not self._retried and self._wanted is None:
-                self._retried = True  # somebody ended a worker: another one takes its place
-                self._wanted = extent
-            else:
-                self._retried = False
+            self._finish(extent, done.result())
         elif not isinstance(error, RunCancelledError):
             self._listener.on_bug("".join(traceback.format_exception(error)))
         if self._wanted is not None:
@@ -122,3 +119,13 @@ class RunQueue:
         elif self._has_lost_project:
             self._has_lost_project = False
             self.request("project", _PATIENCE)
+
+    def _finish(self, extent: Extent, outcome: RunOutcome) -> None:
+        if outcome.lost and not self._has_retried:
+            self._has_retried = True
+            self._listener.on_loss(outcome.lost)
+            self._wanted = "project" if "project" in (extent, self._wanted) else "edited"
+            return
+        self._has_retried = False
+        self._has_lost_project = self._has_lost_project and extent != "project"
+        self._listener.on_outcome(outcome)

@@ -25,7 +25,7 @@ class ValuePlace:
 
 
 def with_value_sites(module: Module, data: bytes) -> Module:
-    """The module with sites for the value of each assignment and return, and for all parameters of its functions."""
+    """The module with sites for the value of each assignment and return, and for the parameters of its functions."""
     source = read_source(module.path, data)
     if source.tree is None or find_inserted(source) is not None:
         return module
@@ -43,7 +43,8 @@ def _sites_of(tree: ast.Module) -> Iterator[Site]:
     tables = survey(tree)
     for scope, node in zip(tables.scopes, tables.nodes, strict=True):
         if isinstance(node, Function):
-            for name in scope.parameters:
+            is_method = scope.parent is not None and tables.scopes[scope.parent].kind == "class"
+            for name in scope.parameters[is_method:]:  # of a whole model nobody wants to see all leaves
                 yield Site(index=0, kind="param", scope=scope.index, position=None, name=name)
     for statement in tables.statements:
         value = _value_of(statement.node)

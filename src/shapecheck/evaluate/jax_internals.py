@@ -199,3 +199,10 @@ def is_jit_wrapper(value: object, *, is_method: bool) -> bool:
     Not a method under `jax.jit` itself: what `self` holds may be static there.
     """
     return type(value).__name__ == "PjitFunction" and not is_method
+
+
+def has_computed() -> bool:
+    """Whether JAX has started its backends, and with them threads: a process that has cannot be forked safely."""
+    bridge = sys.modules.get("jax._src.xla_bridge")
+    started = getattr(bridge, "backends_are_initialized", None)
+    return True if started is None else bool(started())

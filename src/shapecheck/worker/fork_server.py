@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
@@ -23,11 +24,13 @@ _MESSAGE = 4096  # bytes, more than any has
 class ForkServers:
     """Starts processes from one fork server for each interpreter: from the second on, they need not wait for JAX.
 
-    Use as a context manager. Only Linux forks processes safely that have loaded the system's libraries; elsewhere,
-    and where the fork server is of no use, each process is started by itself.
+    Use as a context manager. Those libraries of `preload` that are there are imported too, where that is safe. Only
+    Linux forks processes safely that have loaded the system's libraries; elsewhere, and where the fork server is of no
+    use, each process is started by itself.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, preload: Sequence[str] = ()) -> None:
+        self.preload = tuple(preload)
         self._servers: dict[str, _ForkServer | None] = {}
         self._lock = threading.Lock()
         self._closed = False
@@ -45,11 +48,14 @@ class ForkServers:
             raise OSError("no process is wanted any more")
         with self._lock:
             if python not in self._servers and sys.platform == "linux":
-                self._servers[python] = _start_server(python)
+                self._servers[python] = _start_server(python, self.preload)
             server = self._servers.get(python)
             forked = server.fork(cwd) if server is not None else None
+            if forked is None and server is not None:  # somebody has ended it: the next worker comes from another one
+                server.close()
+                del self._servers[python]
         process: Process = forked or spawn_process(python, cwd)
-        self._processes.append(process)
+        self._processes = [each for each in self._processes if each.returncode is None] + [process]
         if self._closed:
             kill_group(process)
         return process
@@ -67,27 +73,27 @@ class ForkServers:
             self._servers.clear()
 
 
-def _start_server(python: str) -> _ForkServer | None:
-    """A fork server; None if the interpreter is none, or has no JAX."""
+def _start_server(python: str, preload: Sequence[str]) -> _ForkServer | None:
+    """A fork server, without what it cannot import safely; None if the interpreter is none, or has no JAX."""
     try:
-        server = _ForkServer(python)
+        server = _ForkServer(python, preload)
     except OSError:
         return None
     if server.is_ready():
         return server
     server.close()
-    return None
+    return _start_server(python, ()) if preload else None
 
 
 class _ForkServer:
     """A process that forks others, which has JAX imported."""
 
-    def __init__(self, python: str) -> None:
+    def __init__(self, python: str, preload: Sequence[str]) -> None:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             try:
                 self._process = subprocess.Popen(
-                    [python, "-X", "faulthandler", str(BOOTSTRAP), str(theirs.fileno())],
+                    [python, "-X", "faulthandler", str(BOOTSTRAP), str(theirs.fileno()), *preload],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
@@ -107,7 +113,7 @@ class _ForkServer:
 
     def is_ready(self) -> bool:
         """Whether it has come as far as to fork."""
-        return "ready" in self._answer()
+        return bool(self._answer().get("ready"))
 
     def fork(self, cwd: Path) -> _ForkedProcess | None:
         """A process in this folder; None if there is no fork server any more."""

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 
@@ -20,12 +21,13 @@ class LspSession:
     """One server process with one client; use `async with`."""
 
     def __init__(self, folders: list[Path], *, python: str = sys.executable, options: dict[str, Any] | None = None):
-        self.folders, self.python, self.options = folders, python, options or {}
+        self.folders = [folder.resolve() for folder in folders]
+        self.python, self.options = python, options or {}
         self.client = LanguageClient("tests", "1")
         self.published: list[types.PublishDiagnosticsParams] = []
         self.statuses: list[tuple[float, str, str]] = []
         self.messages: list[types.ShowMessageParams] = []
-        self.progress: list[Any] = []
+        self.progress: list[str] = []
         self.refreshed: list[str] = []
         self.capabilities = types.ClientCapabilities(
             window=types.WindowClientCapabilities(work_done_progress=True),
@@ -57,7 +59,9 @@ class LspSession:
 
         @client.feature(types.PROGRESS)
         def progress(params: types.ProgressParams) -> None:
-            self.progress.append(params.value)
+            value = params.value
+            self.progress.append(value["kind"] if isinstance(value, dict) else value.kind)
+            self._changed.set()
 
         @client.feature(types.WORKSPACE_INLAY_HINT_REFRESH)
         def inlay(params: None) -> None:
@@ -129,7 +133,7 @@ class LspSession:
             self._changed.clear()
             try:
                 await asyncio.wait_for(self._changed.wait(), max(deadline - time.monotonic(), 0.01))
-            except asyncio.TimeoutError:
+            except TimeoutError:
                 shown = (self.codes_by_uri(), self.statuses[-5:], self.messages)
                 raise AssertionError(f"it did not come: {shown}") from None
 
@@ -145,7 +149,9 @@ class LspSession:
     def codes(self, uri: str) -> list[tuple[str, int]]:
         """The codes and lines (from 1) of what was published last, notes apart."""
         found = self.diagnostics(uri)
-        return [(str(d.code), d.range.start.line + 1) for d in found if d.severity != types.DiagnosticSeverity.Information]
+        return [
+            (str(d.code), d.range.start.line + 1) for d in found if d.severity != types.DiagnosticSeverity.Information
+        ]
 
     def codes_by_uri(self) -> dict[str, list[tuple[str, int]]]:
         return {uri: self.codes(uri) for uri in {each.uri for each in self.published}}
@@ -153,7 +159,9 @@ class LspSession:
     async def hover(self, uri: str, needle: str) -> str:
         position = _position(self.texts[uri], self.texts[uri].index(needle))
         document = types.TextDocumentIdentifier(uri=uri)
-        found = await self.client.text_document_hover_async(types.HoverParams(text_document=document, position=position))
+        found = await self.client.text_document_hover_async(
+            types.HoverParams(text_document=document, position=position)
+        )
         if found is None:
             return ""
         assert isinstance(found.contents, types.MarkupContent)
@@ -195,3 +203,42 @@ def _offset(text: str, position: types.Position) -> int:
     lines = text.split("\n")
     rest = lines[position.line].encode("utf-16-le")[: 2 * position.character].decode("utf-16-le")
     return sum(len(line) + 1 for line in lines[: position.line]) + len(rest)
+
+
+class Project:
+    """A folder of files, with the sessions over it; a test ends with no process left in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def write(self, name: str, text: str) -> Path:
+        file = self.folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        return file
+
+    def session(self, *folders: str, **given: Any) -> LspSession:
+        return LspSession([self.folder / name for name in folders or (".",)], **given)
+
+    def processes(self) -> list[int]:
+        found = []
+        for entry in Path("/proc").iterdir():
+            try:
+                if entry.name.isdigit() and Path(os.readlink(entry / "cwd")).is_relative_to(self.folder):
+                    found.append(int(entry.name))
+            except OSError:  # ended meanwhile
+                continue
+        return found
+
+    def left_over(self) -> list[int]:
+        deadline = time.monotonic() + 10
+        while self.processes() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return self.processes()
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    project = Project(tmp_path.resolve())
+    project.write("pyproject.toml", "[tool.shapecheck]\n")
+    return project
