@@ -11,6 +11,7 @@ from shapecheck.config import Config
 from shapecheck.model import Report
 
 if TYPE_CHECKING:
+    from shapecheck.worker.imported_forks import StartFor
     from shapecheck.worker.spawn import Start
 
 Progress = Callable[[str, int, int], None]
@@ -40,4 +41,5 @@ def check(
     # What most runs of a day do not need: they find nothing changed.
     from shapecheck.commands.checked_project import check_inputs  # noqa: PLC0415
 
-    return check_inputs(inputs, config, rerun, progress=progress, echo=echo, start=start).report
+    start_for: StartFor | None = (lambda *about: start) if start is not None else None
+    return check_inputs(inputs, config, rerun, progress=progress, echo=echo, start_for=start_for).report

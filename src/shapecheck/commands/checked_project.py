@@ -25,7 +25,7 @@ from shapecheck.incremental.rerun import Rerun
 from shapecheck.model import Module, Report
 
 if TYPE_CHECKING:
-    from shapecheck.worker.spawn import Start
+    from shapecheck.worker.imported_forks import StartFor
     from shapecheck.worker.supervisor import RunResult
 
 
@@ -46,13 +46,13 @@ def check_inputs(
     *,
     progress: Progress | None = None,
     echo: bool = False,
-    start: Start | None = None,
+    start_for: StartFor | None = None,
     cwd: str = "",
     prepare: Callable[[Module, bytes], Module] | None = None,
 ) -> CheckedProject:
     """Evaluate what `rerun` does not remember, and judge all claims.
 
-    `prepare` adds to what is observed of a file. `start` is how processes of workers are started, in the folder `cwd`,
+    `prepare` adds to what is observed of a file. `start_for` says how worker processes are started, in `cwd`,
     if not by themselves in the working directory.
     """
     reader = ModuleReader(config, dict(inputs.texts.values()), rerun.store if rerun is not None else None)
@@ -65,7 +65,7 @@ def check_inputs(
     ]
     memory = rerun.memory(plans) if rerun is not None else None
     files = [file for file, _ in inputs.texts.values()]
-    around = EvaluationContext(files, inputs.tests, memory, progress, echo, start, cwd)
+    around = EvaluationContext(files, inputs.tests, memory, progress, echo, start_for, cwd)
     evaluated = evaluate(plans, modules, config, around)
     kept = check_locks(inputs.lock, inputs.paths, config, progress)
     judgement = judge_run(modules, evaluated, config)

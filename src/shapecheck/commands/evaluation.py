@@ -25,7 +25,7 @@ from shapecheck.worker.worker_client import WorkerError
 
 if TYPE_CHECKING:
     from shapecheck.commands.lock.lock_check import LockCheck
-    from shapecheck.worker.spawn import Start
+    from shapecheck.worker.imported_forks import StartFor
 
 Progress = Callable[[str, int, int], None]
 
@@ -39,7 +39,7 @@ class EvaluationContext:
     memory: ResultCache | None
     progress: Progress | None
     echo: bool
-    start: Start | None = None
+    start_for: StartFor | None = None
     cwd: str = ""
 
 
@@ -76,7 +76,7 @@ def evaluate(
         progress=around.progress,
         memory=around.memory,
         echo=around.echo,
-        start=around.start,
+        start=around.start_for(plans, to_import, settings) if around.start_for is not None else None,
     )
     try:
         return supervisor.run(interpreter.candidates(str(config.python) if config.python else None, around.files))

@@ -16,6 +16,7 @@ from shapecheck.commands.check_inputs import CheckInputs, read_inputs
 from shapecheck.commands.checked_project import CheckedProject, check_inputs
 from shapecheck.config import Config, ConfigError, load
 from shapecheck.editor.file_result import FileResult, file_results
+from shapecheck.editor.leading_imports import leading_imports
 from shapecheck.editor.run_processes import RunProcesses
 from shapecheck.editor.value_sites import with_value_sites
 from shapecheck.evaluate.session.fork_child import PRELOADED
@@ -23,8 +24,10 @@ from shapecheck.incremental.cache_store import Store
 from shapecheck.incremental.memory_store import MemoryStore
 from shapecheck.incremental.rerun import FOLDER
 from shapecheck.worker.fork_server import ForkServers
+from shapecheck.worker.imported_forks import ImportedForks, ImportRequest
+from shapecheck.worker.rpc import ModulePlan, WorkerSettings
 from shapecheck.worker.run_state import Progress
-from shapecheck.worker.spawn import Process
+from shapecheck.worker.spawn import Process, Start
 
 Extent = Literal["edited", "project"]
 """What a run looks at: the documents that are open, without tests; or all files of the folder, with its tests."""
@@ -60,18 +63,22 @@ class ProjectChecker:
 
     def __init__(self, folder: Path, *, whole: bool = True, python: str = "") -> None:
         self.folder, self.whole, self.python = folder, whole, python
-        self.servers = ForkServers()
+        self._servers = ForkServers()
+        self._forks = ImportedForks(self._servers.start)
         self._libraries: frozenset[str] = frozenset()
+        self._edited: frozenset[str] = frozenset()  # the files that were typed in since they were opened
+        self._request: ImportRequest | None = None
         self._memory: MemoryStore | None = None
         self._root: Path | None = None
 
-    def start(self, python: str, cwd: Path) -> Process:
-        """A worker's process, forked from one that keeps the libraries imported."""
-        return self.servers.start(python, cwd)
-
     def close(self) -> None:
         """End all processes."""
-        self.servers.close()
+        self._forks.close()
+        self._servers.close()
+
+    def wait(self) -> None:
+        """Wait until what makes the next run cheap is done."""
+        self._forks.wait()
 
     def run(
         self, extent: Extent, documents: Sequence[OpenDocument], processes: RunProcesses, progress: Progress
@@ -88,11 +95,14 @@ class ProjectChecker:
             if not inputs.texts:
                 return RunOutcome(extent=extent)
             self._preload(inputs)
+            self._note_edited(documents)
             project = self._check(inputs, config, documents, processes, step)
         except ConfigError as error:
             step("", 0, 1)
             return RunOutcome(extent=extent, problem=f"{error}\n{error.remedy}".rstrip())
         step("", 1, 1)
+        if extent == "edited" and self._request is not None:
+            self._forks.prepare(self._request)
         shown = {files.shown_path(each.file) for each in documents}
         texts = {path: data for path, (_, data) in inputs.texts.items() if path in shown}
         versions = {files.shown_path(each.file): each.version for each in documents}
@@ -115,8 +125,10 @@ class ProjectChecker:
         wanted = self._libraries | {name for _, data in inputs.texts.values() for name in preloadable(data)}
         if wanted != self._libraries:
             self._libraries = wanted
-            self.servers.close()
-            self.servers = ForkServers(sorted(wanted))
+            self._forks.close()
+            self._servers.close()
+            self._servers = ForkServers(sorted(wanted))
+            self._forks = ImportedForks(self._servers.start)
 
     def _check(
         self,
@@ -128,6 +140,7 @@ class ProjectChecker:
     ) -> CheckedProject:
         is_saved = not any(each.differs for each in documents)
         store = self._store(config)
+        self._request = None
         rerun = inputs.rerun(
             config, None if is_saved and config.cache and not inputs.unsaved else store, purpose=_PURPOSE
         )
@@ -136,10 +149,40 @@ class ProjectChecker:
             config,
             rerun,
             progress=progress,
-            start=processes.start,
+            start_for=lambda plans, to_import, settings: processes.track(
+                self._start_for(plans, to_import, settings, config.timeout)
+            ),
             cwd=os.fspath(self.folder),
             prepare=with_value_sites,
         )
+
+    def _note_edited(self, documents: Sequence[OpenDocument]) -> None:
+        """Of these files others are to be apart, so that an edit costs no more than its own module."""
+        present = {os.path.realpath(each.file) for each in documents}
+        differing = {os.path.realpath(each.file) for each in documents if each.differs}
+        self._edited = frozenset((self._edited & present) | differing)
+
+    def _start_for(
+        self, plans: Sequence[ModulePlan], to_import: Sequence[str], settings: WorkerSettings, limit: float
+    ) -> Start:
+        """Workers from a process that has imported what is not edited, else from one that has imported JAX."""
+        edited = self._edited or frozenset(plan.file for plan in plans)
+        ahead = {plan.file: tuple(leading_imports(plan)) for plan in plans if plan.file in edited}
+
+        def start(python: str, cwd: Path) -> Process:
+            self._request = ImportRequest(
+                python=python,
+                cwd=cwd,
+                plans=tuple(plans),
+                to_import=tuple(to_import),
+                settings=settings,
+                edited=edited,
+                ahead=ahead,
+                limit=limit,
+            )
+            return self._forks.fork(self._request) or self._servers.start(python, cwd)
+
+        return start
 
     def _store(self, config: Config) -> MemoryStore:
         if self._memory is None or self._root != config.root:

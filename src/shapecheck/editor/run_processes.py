@@ -13,24 +13,27 @@ class RunCancelledError(Exception):
 
 
 class RunProcesses:
-    """Starts processes with `start`, until it is cancelled: then it ends them, and starts no others."""
+    """Starts processes, until it is cancelled: then it ends them, and starts no others."""
 
-    def __init__(self, start: Start) -> None:
-        self._start = start
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._processes: list[Process] = []
         self.is_cancelled = False
 
-    def start(self, python: str, cwd: Path) -> Process:
-        """A process of this interpreter in this folder; raises OSError if none is wanted any more."""
-        if self.is_cancelled:
-            raise OSError(None, "the run was cancelled")
-        process = self._start(python, cwd)
-        with self._lock:
-            self._processes.append(process)
+    def track(self, start: Start) -> Start:
+        """Start processes by `start`, as those of this run; raises OSError if none is wanted any more."""
+
+        def start_one(python: str, cwd: Path) -> Process:
             if self.is_cancelled:
-                kill_group(process)
-        return process
+                raise OSError(None, "the run was cancelled")
+            process = start(python, cwd)
+            with self._lock:
+                self._processes.append(process)
+                if self.is_cancelled:
+                    kill_group(process)
+            return process
+
+        return start_one
 
     def progress(self, label: str, done: int, total: int) -> None:
         """Stop a run between two steps; raises RunCancelledError."""

@@ -85,7 +85,7 @@ class RunQueue:
         if self._current is not None or self._wanted is None or self._closed:
             return  # the end of the run that is on comes back here
         extent, self._wanted = self._wanted, None
-        processes = RunProcesses(self.checker.start)
+        processes = RunProcesses()
         self._current = (extent, processes)
         documents = list(self._documents())
         future = self._loop.run_in_executor(self._thread, self._run, extent, documents, processes)

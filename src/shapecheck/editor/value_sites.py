@@ -11,6 +11,9 @@ from shapecheck.syntax.inserted_lines import find_inserted
 from shapecheck.syntax.scopes import Function, survey
 from shapecheck.syntax.source_text import position_of, read_source
 
+# They make parts of models rather than arrays; to look into all of these doubles the time of an evaluation.
+_CONSTRUCTORS = ("__init__", "__post_init__", "setup")
+
 
 @dataclass(frozen=True)
 class ValuePlace:
@@ -42,14 +45,15 @@ def with_value_sites(module: Module, data: bytes) -> Module:
 def _sites_of(tree: ast.Module) -> Iterator[Site]:
     tables = survey(tree)
     for scope, node in zip(tables.scopes, tables.nodes, strict=True):
-        if isinstance(node, Function):
+        if isinstance(node, Function) and node.name not in _CONSTRUCTORS:
             is_method = scope.parent is not None and tables.scopes[scope.parent].kind == "class"
             for name in scope.parameters[is_method:]:  # of a whole model nobody wants to see all leaves
                 yield Site(index=0, kind="param", scope=scope.index, position=None, name=name)
     for statement in tables.statements:
         value = _value_of(statement.node)
         scope_index = tables.function_scope(statement.scope)
-        if value is not None and tables.scopes[scope_index].kind == "function":
+        is_constructor = getattr(tables.nodes[scope_index], "name", "") in _CONSTRUCTORS
+        if value is not None and tables.scopes[scope_index].kind == "function" and not is_constructor:
             name = _target_text(statement.node)
             yield Site(
                 index=0,

@@ -50,7 +50,7 @@ class ForkServers:
             if python not in self._servers and sys.platform == "linux":
                 self._servers[python] = _start_server(python, self.preload)
             server = self._servers.get(python)
-            forked = server.fork(cwd) if server is not None else None
+            forked = server.channel.fork(cwd) if server is not None else None
             if forked is None and server is not None:  # somebody has ended it: the next worker comes from another one
                 server.close()
                 del self._servers[python]
@@ -79,31 +79,17 @@ def _start_server(python: str, preload: Sequence[str]) -> _ForkServer | None:
         server = _ForkServer(python, preload)
     except OSError:
         return None
-    if server.is_ready():
+    if server.channel.is_ready():
         return server
     server.close()
     return _start_server(python, ()) if preload else None
 
 
-class _ForkServer:
-    """A process that forks others, which has JAX imported."""
+class ForkChannel:
+    """The socket to a process that forks itself on request."""
 
-    def __init__(self, python: str, preload: Sequence[str]) -> None:
-        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
-            try:
-                self._process = subprocess.Popen(
-                    [python, "-X", "faulthandler", str(BOOTSTRAP), str(theirs.fileno()), *preload],
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    env=environment(),
-                    pass_fds=[theirs.fileno()],
-                    start_new_session=True,
-                )
-            except OSError:
-                self._socket.close()
-                raise
+    def __init__(self, channel: socket.socket) -> None:
+        self._socket = channel
         self._answers: queue.Queue[dict[str, int]] = queue.Queue()
         self._changed = threading.Condition()
         self._statuses: dict[int, int] = {}
@@ -112,11 +98,11 @@ class _ForkServer:
         self._reader.start()
 
     def is_ready(self) -> bool:
-        """Whether it has come as far as to fork."""
+        """Whether the process has come as far as to fork."""
         return bool(self._answer().get("ready"))
 
-    def fork(self, cwd: Path) -> _ForkedProcess | None:
-        """A process in this folder; None if there is no fork server any more."""
+    def fork(self, cwd: Path) -> Process | None:
+        """A process in this folder; None if there is none any more that forks."""
         pipes = [os.pipe() for _ in range(3)]
         (stdin, to_stdin), (from_stdout, stdout), (from_stderr, stderr) = pipes
         try:
@@ -140,9 +126,7 @@ class _ForkServer:
             return self._statuses.get(pid, -signal.SIGKILL if self._gone else None)
 
     def close(self) -> None:
-        """End it."""
-        kill_group(self._process)
-        self._process.wait()
+        """Close it, once the process at its other end is gone."""
         self._reader.join()
         self._socket.close()
 
@@ -168,21 +152,49 @@ class _ForkServer:
             self._changed.notify_all()
 
 
+class _ForkServer:
+    """A process that forks others, which has JAX imported."""
+
+    def __init__(self, python: str, preload: Sequence[str]) -> None:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            try:
+                self._process = subprocess.Popen(
+                    [python, "-X", "faulthandler", str(BOOTSTRAP), str(theirs.fileno()), *preload],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    env=environment(),
+                    pass_fds=[theirs.fileno()],
+                    start_new_session=True,
+                )
+            except OSError:
+                ours.close()
+                raise
+        self.channel = ForkChannel(ours)
+
+    def close(self) -> None:
+        """End it."""
+        kill_group(self._process)
+        self._process.wait()
+        self.channel.close()
+
+
 class _ForkedProcess:
     """A process that a fork server has forked."""
 
-    def __init__(self, server: _ForkServer, pid: int, stdin: int, stdout: int, stderr: int) -> None:
-        self._server, self.pid = server, pid
+    def __init__(self, channel: ForkChannel, pid: int, stdin: int, stdout: int, stderr: int) -> None:
+        self._channel, self.pid = channel, pid
         self.stdin: IO[bytes] | None = os.fdopen(stdin, "wb")
         self.stdout: IO[bytes] | None = os.fdopen(stdout, "rb")
         self.stderr: IO[bytes] | None = os.fdopen(stderr, "rb")
 
     @property
     def returncode(self) -> int | None:
-        return self._server.status(self.pid, 0)
+        return self._channel.status(self.pid, 0)
 
     def wait(self, timeout: float | None = None) -> int:
-        status = self._server.status(self.pid, timeout)
+        status = self._channel.status(self.pid, timeout)
         if status is None:
             raise subprocess.TimeoutExpired("a forked worker", timeout or 0)
         return status

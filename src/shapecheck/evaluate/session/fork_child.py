@@ -42,30 +42,35 @@ def fork_workers(number: int, preload: Sequence[str] = ()) -> bool:
     all_frameworks()  # what we know of them, so that no worker has to read it
     with socket.socket(fileno=number) as parent:
         parent.set_inheritable(False)
-        wake, ended = _alarm()
-        _send(parent, ready=not (preload and has_computed()))
-        while True:
-            waiting, _, _ = select.select([parent.fileno(), ended], [], [])
-            if ended in waiting:
-                os.read(ended, _MESSAGE)
-                for pid, status in _ended_children():
-                    _send(parent, ended=pid, status=status)
-            if parent.fileno() not in waiting:
-                continue
-            message, pipes, _, _ = socket.recv_fds(parent, _MESSAGE, _PIPES)
-            if not message:
-                return False
-            pid = _fork()
-            if not pid:
-                signal.set_wakeup_fd(-1)
-                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                for descriptor in (wake, ended):
-                    os.close(descriptor)
-                _take_over_pipes(pipes, json.loads(message)["cwd"])
-                return True
-            for pipe in pipes:
-                os.close(pipe)
-            _send(parent, forked=pid)
+        return serve_forks(parent, ready=not (preload and has_computed()))
+
+
+def serve_forks(parent: socket.socket, *, ready: bool = True) -> bool:
+    """Fork this process at each request of the `parent`; True in each of the children, False in the end."""
+    wake, ended = _alarm()
+    _send(parent, ready=ready)
+    while True:
+        waiting, _, _ = select.select([parent.fileno(), ended], [], [])
+        if ended in waiting:
+            os.read(ended, _MESSAGE)
+            for pid, status in _ended_children():
+                _send(parent, ended=pid, status=status)
+        if parent.fileno() not in waiting:
+            continue
+        message, pipes, _, _ = socket.recv_fds(parent, _MESSAGE, _PIPES)
+        if not message:
+            return False
+        pid = _fork()
+        if not pid:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for descriptor in (wake, ended):
+                os.close(descriptor)
+            _take_over_pipes(pipes, json.loads(message)["cwd"])
+            return True
+        for pipe in pipes:
+            os.close(pipe)
+        _send(parent, forked=pid)
 
 
 def _alarm() -> tuple[int, int]:
