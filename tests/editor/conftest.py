@@ -29,6 +29,7 @@ class LspSession:
         self.messages: list[types.ShowMessageParams] = []
         self.progress: list[str] = []
         self.refreshed: list[str] = []
+        self.edits: list[Any] = []
         self.capabilities = types.ClientCapabilities(
             window=types.WindowClientCapabilities(work_done_progress=True),
             workspace=types.WorkspaceClientCapabilities(
@@ -62,6 +63,12 @@ class LspSession:
             value = params.value
             self.progress.append(value["kind"] if isinstance(value, dict) else value.kind)
             self._changed.set()
+
+        @client.feature(types.WORKSPACE_APPLY_EDIT)
+        def apply(params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
+            self.edits.append(params.edit)
+            self._changed.set()
+            return types.ApplyWorkspaceEditResult(applied=True)
 
         @client.feature(types.WORKSPACE_INLAY_HINT_REFRESH)
         def inlay(params: None) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 
 if TYPE_CHECKING:
     from tests.editor.conftest import Project
@@ -32,6 +33,25 @@ def mean(x: Float[Array, "b d"]) -> Float[Array, "b"]:
     total = x.sum(-1)
     return total / x.shape[-1]  # (b,)
 """
+
+
+def position_of(text: str, needle: str) -> types.Position:
+    """Where an ASCII text stands first."""
+    before = text[: text.index(needle)].split("\n")
+    return types.Position(line=len(before) - 1, character=len(before[-1]))
+
+
+def apply_edits(text: str, edits: list[types.TextEdit]) -> str:
+    """The ASCII text with edits that do not overlap."""
+    for edit in sorted(edits, key=lambda e: (e.range.start.line, e.range.start.character), reverse=True):
+        starts = [0]
+        for line in text.split("\n"):
+            starts.append(starts[-1] + len(line) + 1)
+        first, last = (starts[place.line] + place.character for place in (edit.range.start, edit.range.end))
+        text = text[:first] + edit.new_text + text[last:]
+    return text
+
+
 FALSE = 'thd->sht", scaled, k)  # (h, s, t)'
 TRUE = 'thd->sht", scaled, k)  # (s, h, t)'
 
@@ -370,3 +390,107 @@ def test_it_ends_with_its_client(project: Project, kill: bool) -> None:
 
     asyncio.run(run())
     assert project.left_over() == []
+
+
+def test_a_dim_is_renamed_in_its_scope_alone(project: Project) -> None:
+    text = MODEL + '\n\ndef other(x: Float[Array, "b s"]):\n    heads = 3\n    return x  # (b, s)\n'
+    file = project.write("model.py", text)
+
+    async def run() -> None:
+        async with project.session() as session:
+            uri = session.open(file)
+            await session.status(uri, 1)
+            document = types.TextDocumentIdentifier(uri=uri)
+            place = position_of(text, 'h d"], k')
+            context = types.ReferenceContext(include_declaration=True)
+            found = await session.client.text_document_references_async(
+                types.ReferenceParams(text_document=document, position=place, context=context)
+            )
+            assert [each.range.start.line + 1 for each in found or ()] == [5, 5, 5, 7, 8]
+            renamed = await session.client.text_document_rename_async(types.RenameParams(document, place, "heads"))
+            assert renamed is not None
+            assert renamed.changes is not None
+            after = apply_edits(text, list(renamed.changes[uri]))
+            assert '"s heads d"], k: Float[Array, "t heads d"]) -> Float[Array, "heads s t"]' in after
+            assert "(heads, s, t)" in after
+            assert "thd->sht" in after  # no claim
+            assert 'other(x: Float[Array, "b s"])' in after
+            with pytest.raises(JsonRpcException, match="s is another dim"):
+                await session.client.text_document_rename_async(types.RenameParams(document, place, "s"))
+
+    asyncio.run(run())
+
+
+def test_an_integer_of_the_program_is_not_renamed_in_claims(project: Project) -> None:
+    text = "def f(x):\n    B, T = x.shape\n    y = x * 2  # (B, T)\n    return y\n\n\n"
+    text += 'from jaxtyping import Array, Float\ndef g(x: Float[Array, "a b"]):\n    return f(x)  # (a, b)\n'
+    file = project.write("model.py", text)
+
+    async def run() -> None:
+        async with project.session() as session:
+            uri = session.open(file)
+            await session.status(uri, 1)
+            place = position_of(text, "B, T)")
+            params = types.PrepareRenameParams(types.TextDocumentIdentifier(uri=uri), place)
+            with pytest.raises(JsonRpcException, match="the program's own integer"):
+                await session.client.text_document_prepare_rename_async(params)
+
+    asyncio.run(run())
+
+
+def test_names_are_completed_inside_of_claims(project: Project) -> None:
+    file = project.write("model.py", MODEL)
+
+    async def run() -> None:
+        async with project.session() as session:
+            uri = session.open(file)
+            await session.status(uri, 1)
+            session.edit(uri, "total = x.sum(-1)", "total = x.sum(-1)  # (")
+            document = types.TextDocumentIdentifier(uri=uri)
+
+            async def complete(needle: str) -> list[str]:
+                place = position_of(session.texts[uri], needle)
+                place = types.Position(place.line, place.character + len(needle))
+                found = await session.client.text_document_completion_async(types.CompletionParams(document, place))
+                items = found.items if isinstance(found, types.CompletionList) else found or []
+                return [item.label for item in sorted(items, key=lambda item: item.sort_text or "")]
+
+            assert (await complete("x.sum(-1)  # ("))[:2] == ["b", "d"]
+            assert await complete("total = x.sum(") == []
+
+    asyncio.run(run())
+
+
+def test_lenses_stand_on_models_and_where_claims_were_not_reached(project: Project) -> None:
+    text = (
+        "import equinox as eqx\nimport jax\nfrom jaxtyping import Array, Float\n\n\n"
+        "class Net(eqx.Module):\n    out: eqx.nn.Linear\n\n"
+        "    def __init__(self, d: int, *, key):\n        self.out = eqx.nn.Linear(d, d, key=key)\n\n"
+        '    def __call__(self, x: Float[Array, "n d"]) -> Float[Array, "n d"]:\n'
+        "        return jax.vmap(self.out)(x)\n\n\n"
+        "def lost(config, x):\n    for name in config.names:\n        x = x + config[name]\n"
+        "    return x  # shape: (a, b)\n"
+    )
+    file = project.write("net.py", text)
+
+    async def run() -> None:
+        async with project.session() as session:
+            uri = session.open(file)
+            await session.status(uri, 1)
+            params = types.CodeLensParams(types.TextDocumentIdentifier(uri=uri))
+            lenses = await session.client.text_document_code_lens_async(params) or []
+            shown = {each.range.start.line + 1: each.command for each in lenses}
+            assert shown[6] is not None
+            assert shown[6].title == "verified 2 of 2 | template"
+            assert shown[16] is not None
+            assert shown[16].title.startswith("1 claim not reached: ")
+            await session.client.workspace_execute_command_async(
+                types.ExecuteCommandParams(command=shown[16].command, arguments=shown[16].arguments)
+            )
+            await session.until(lambda: session.edits)
+            after = apply_edits(text, session.edits[0].changes[uri])
+            assert "def lost_example():\n    return lost, Float[Array" in after
+            assert "from shapecheck import example\nimport equinox as eqx" in after
+            assert "Net  f32[n," in await session.hover(uri, "Net(eqx")
+
+    asyncio.run(run())

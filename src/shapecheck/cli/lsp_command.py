@@ -33,7 +33,7 @@ def lsp(stdio: bool) -> int:
     if sys.stdin.isatty():
         say("This is a language server: it waits for an editor on stdin. Ctrl-C ends it.\n")
     try:
-        from shapecheck.editor.language_server import serve  # noqa: PLC0415  # an extra
+        from shapecheck.editor.serve import serve  # noqa: PLC0415  # an extra
     except ImportError as error:
         say(_MISSING.format(error=error))
         return FAILED

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from shapecheck.commands.checked_project import CheckedProject
-from shapecheck.editor.value_sites import ValuePlace, value_places
+from shapecheck.editor.value_sites import LinePlace, value_places
 from shapecheck.model import ArrayValue, Evaluation, Finding, JudgedClaim, Module, TreeValue, UnreachedClaim, Value
 from shapecheck.verdicts.judged_claims import format_shapes, judged_claims
 
@@ -18,7 +18,7 @@ class ShownValue:
     `whole` says that the call went on to its end with symbols for sizes: then the shape is proved.
     """
 
-    place: ValuePlace
+    place: LinePlace
     shapes: str
     function: str
     stage: str
@@ -38,6 +38,7 @@ class FileResult:
     claims: tuple[JudgedClaim, ...]
     values: Mapping[int, tuple[ShownValue, ...]]  # by line
     unreached: tuple[UnreachedClaim, ...]
+    models: frozenset[str] = frozenset()  # the classes that were evaluated as whole models
 
     @property
     def status(self) -> str:
@@ -60,6 +61,10 @@ def file_results(project: CheckedProject, texts: Mapping[str, bytes], versions: 
     unreached: dict[str, list[UnreachedClaim]] = {}
     for each in project.report.unreached:
         unreached.setdefault(each.path, []).append(each)
+    models: dict[str, frozenset[str]] = {}
+    for evaluation in (each for run in judged.runs for each in run if each.origin == "model" and each.status == "ok"):
+        name = evaluation.target.partition(":")[2]
+        models[evaluation.path] = models.get(evaluation.path, frozenset()) | {name}
     return [
         FileResult(
             path=path,
@@ -70,6 +75,7 @@ def file_results(project: CheckedProject, texts: Mapping[str, bytes], versions: 
             claims=tuple(claims.get(path, ())),
             values=_values(module, texts[path], judged.runs) if path in texts else {},
             unreached=tuple(unreached.get(path, ())),
+            models=models.get(path, frozenset()),
         )
         for path, module in project.modules.items()
     ]
@@ -80,7 +86,7 @@ def _values(module: Module, text: bytes, runs: Sequence[Sequence[Evaluation]]) -
     places = value_places(module, text)
     found: dict[int, dict[tuple[int, str], ShownValue]] = {}
     for evaluation in sorted((each for run in runs for each in run), key=_trust):
-        for site, value, stage, complete in _observed(evaluation, module.path):
+        for site, value, stage, complete in _observations(evaluation, module.path):
             place = places.get(site)
             if place is None or not _has_array(value):
                 continue
@@ -101,7 +107,7 @@ def _trust(evaluation: Evaluation) -> tuple[bool, bool]:
     return evaluation.mode != "symbolic", evaluation.status != "ok"
 
 
-def _observed(evaluation: Evaluation, path: str) -> Iterator[tuple[int, Value, str, bool]]:
+def _observations(evaluation: Evaluation, path: str) -> Iterator[tuple[int, Value, str, bool]]:
     for call in evaluation.calls:
         if call.path == path:
             for observation in call.observations:

@@ -39,6 +39,17 @@ def hover(result: FileResult, text: EditorText, moved: MovedLines, position: typ
     )
 
 
+def class_at(result: FileResult, text: EditorText, moved: MovedLines, position: types.Position) -> str | None:
+    """The class whose name in its definition the cursor is on."""
+    line, column = text.place(position)
+    for scope in result.module.scopes:
+        if scope.kind == "class" and scope.position is not None and moved.forward(scope.position.line) == line:
+            start = text.lines[line - 1].find(scope.qualname) + 1
+            if start and start <= column <= start + len(scope.qualname):
+                return scope.qualname
+    return None
+
+
 def _contains(span: Span, line: int, column: int) -> bool:
     return (span.line, span.column) <= (line, column) <= (span.end_line, span.end_column)
 

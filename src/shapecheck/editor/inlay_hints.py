@@ -20,7 +20,7 @@ def inlay_hints(
         now = moved.forward(line)
         if now is None or line in claimed or not visible.start.line <= now - 1 <= visible.end.line:
             continue
-        for value in _proved(values):
+        for value in _proved_values(values):
             hint_line, offset = value.place.hint or (0, 0)
             if hint_line != line:
                 continue
@@ -34,7 +34,7 @@ def inlay_hints(
             )
 
 
-def _proved(values: tuple[ShownValue, ...]) -> Iterator[ShownValue]:
+def _proved_values(values: tuple[ShownValue, ...]) -> Iterator[ShownValue]:
     """The values that have one shape wherever they were seen, with symbols."""
     by_place: dict[tuple[int, int] | None, list[ShownValue]] = {}
     for value in values:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -13,11 +13,8 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path, to_fs_path
 
 from shapecheck import __version__, files
-from shapecheck.editor.code_actions import KINDS, CodeActions
 from shapecheck.editor.diagnostics import diagnostics
 from shapecheck.editor.file_result import FileResult
-from shapecheck.editor.hover import hover
-from shapecheck.editor.inlay_hints import inlay_hints
 from shapecheck.editor.moved_lines import MovedLines
 from shapecheck.editor.positions import EditorText
 from shapecheck.editor.project_checker import OpenDocument, ProjectChecker, RunOutcome
@@ -29,7 +26,6 @@ from shapecheck.editor.workspace_results import WorkspaceResults
 STATUS: Final = "$/shapecheck/status"
 """The notification of how far the claims of a document are verified: `uri`, `version`, `text`. Clients may drop it."""
 _IN_EDITOR = " From an editor: set `python` in [tool.shapecheck], or the setting `python` of this server."
-_WATCHED = ("**/*.py", "**/pyproject.toml", "**/shapes.lock")
 
 
 class ShapecheckServer(LanguageServer):
@@ -43,6 +39,7 @@ class ShapecheckServer(LanguageServer):
         self._texts: dict[str, tuple[int | None, EditorText]] = {}
         self._said: set[str] = set()
         self._published: set[str] = set()
+        self._templates: dict[tuple[Path, str, int], asyncio.Future[str]] = {}
 
     # What the client has
 
@@ -60,14 +57,14 @@ class ShapecheckServer(LanguageServer):
             self._texts[uri] = kept
         return kept[1]
 
-    def known(self, uri: str) -> tuple[FileResult, EditorText, MovedLines] | None:
+    def lookup(self, uri: str) -> tuple[FileResult, EditorText, MovedLines] | None:
         """What is known of a document, with its text and how that has moved since."""
         file = self.file_of(uri)
         result = self.results.get(files.shown_path(file)) if file is not None else None
         if result is None:
             return None
         text = self.text(uri)
-        return result, text, self.results.moved(result, text.lines)
+        return result, text, self.results.movement(result, text.lines)
 
     @property
     def pulls(self) -> bool:
@@ -133,13 +130,13 @@ class ShapecheckServer(LanguageServer):
             here = _IN_EDITOR if "--python" in outcome.problem else ""
             self._say_once(f"shapecheck: {outcome.problem}{here}", error=True)
         if outcome.problem and not outcome.results:
-            self._tell_status(folder, "cannot check: " + outcome.problem.splitlines()[0])
+            self._send_status(folder, "cannot check: " + outcome.problem.splitlines()[0])
             return
         if not outcome.problem:
             self._said.clear()
         changed = self.results.take(outcome.results, whole=whole and len(self._queues) == 1)
         self._publish_paths(changed)
-        self._tell_status(folder, "")
+        self._send_status(folder, "")
         self._refresh()
 
     def _say_once(self, text: str, *, error: bool) -> None:
@@ -149,7 +146,7 @@ class ShapecheckServer(LanguageServer):
         kind = types.MessageType.Error if error else types.MessageType.Warning
         self.window_show_message(types.ShowMessageParams(type=kind, message=text))
 
-    def _tell_status(self, folder: Path, problem: str) -> None:
+    def _send_status(self, folder: Path, problem: str) -> None:
         for uri in self.workspace.text_documents:
             file = self.file_of(uri)
             if file is None or not file.is_relative_to(folder):
@@ -172,6 +169,18 @@ class ShapecheckServer(LanguageServer):
         if workspace.code_lens and workspace.code_lens.refresh_support:
             self.workspace_code_lens_refresh(None)
 
+    def template(self, file: Path, name: str) -> asyncio.Future[str]:
+        """The template of a model in brief, evaluated once for each state of its file."""
+        try:
+            stamp = file.stat().st_mtime_ns
+        except OSError:
+            stamp = 0
+        key = (file, name, stamp)
+        if key not in self._templates:
+            checker = self.queue(file).checker
+            self._templates[key] = asyncio.ensure_future(asyncio.to_thread(checker.template, file, name))
+        return self._templates[key]
+
     # Diagnostics
 
     def _publish_paths(self, paths: set[str]) -> None:
@@ -192,12 +201,12 @@ class ShapecheckServer(LanguageServer):
             found = self.diagnostics(uri)
             if found or uri in self._published:
                 self._push(uri, found, self.workspace.get_text_document(uri).version)
-            elif self.known(uri) is not None:
+            elif self.lookup(uri) is not None:
                 self._push(uri, [], self.workspace.get_text_document(uri).version)
 
     def diagnostics(self, uri: str) -> list[types.Diagnostic]:
         """The diagnostics of an open document, where they stand now."""
-        known = self.known(uri)
+        known = self.lookup(uri)
         if known is None:
             return []
         result, text, moved = known
@@ -214,7 +223,7 @@ class ShapecheckServer(LanguageServer):
                 self._push(uri, [], None)
             return
         text = EditorText("\n".join(result.lines), str(self.workspace.position_encoding))
-        moved = self.results.moved(result, result.lines)
+        moved = self.results.movement(result, result.lines)
         self._push(uri, list(diagnostics(result.findings, result.claims, text, moved, uri)), None)
 
     def _push(self, uri: str, found: list[types.Diagnostic], version: int | None) -> None:
@@ -238,139 +247,3 @@ def _differs(file: Path, text: str) -> bool:
         return file.read_bytes() != text.encode("utf-8", "surrogatepass")
     except OSError:
         return True
-
-
-def create_server() -> ShapecheckServer:
-    """The server with all that it answers."""
-    server = ShapecheckServer()
-    _add_lifecycle(server)
-    _add_documents(server)
-    _add_questions(server)
-    return server
-
-
-def _add_lifecycle(server: ShapecheckServer) -> None:
-    @server.feature(types.INITIALIZE)
-    def initialize(params: types.InitializeParams) -> None:
-        server.settings = ServerSettings.read(params.initialization_options)
-        roots = [uri for folder in params.workspace_folders or () for uri in (folder.uri,)] or [params.root_uri or ""]
-        first = to_fs_path(roots[0]) if roots[0].startswith("file:") else None
-        if first and Path(first).is_dir():
-            os.chdir(first)  # paths in messages are relative to it, as where the command is run
-        if server.pulls:
-            options = types.DiagnosticOptions(inter_file_dependencies=True, workspace_diagnostics=False)
-            server.feature(types.TEXT_DOCUMENT_DIAGNOSTIC, options)(_pull(server))
-
-    @server.feature(types.INITIALIZED)
-    def initialized(params: types.InitializedParams) -> None:
-        workspace = server.client_capabilities.workspace
-        watches = workspace.did_change_watched_files if workspace else None
-        if watches is not None and watches.dynamic_registration:
-            watchers = [types.FileSystemWatcher(glob_pattern=glob) for glob in _WATCHED]
-            options = types.DidChangeWatchedFilesRegistrationOptions(watchers=watchers)
-            registration = types.Registration(
-                id="shapecheck-files", method=types.WORKSPACE_DID_CHANGE_WATCHED_FILES, register_options=options
-            )
-            server.client_register_capability(types.RegistrationParams(registrations=[registration]))
-
-    @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
-    def configure(params: types.DidChangeConfigurationParams) -> None:
-        given = params.settings
-        server.settings = ServerSettings.read(given.get("shapecheck", given) if isinstance(given, dict) else given)
-        server.recheck_all()
-
-    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
-    def watched(params: types.DidChangeWatchedFilesParams) -> None:
-        for change in params.changes:
-            path = to_fs_path(change.uri)
-            if path is not None and change.uri not in server.workspace.text_documents:
-                server.queue(Path(path)).request("project", server.settings.debounce)
-
-    @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
-    def folders(params: types.DidChangeWorkspaceFoldersParams) -> None:
-        for folder in params.event.removed:
-            path = to_fs_path(folder.uri)
-            if path is not None:
-                server.close_folder(Path(os.path.normpath(path)))
-
-    @server.feature(types.SHUTDOWN)
-    def shutdown(params: None) -> None:
-        server.close()
-
-
-def _add_documents(server: ShapecheckServer) -> None:
-    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
-    def did_open(params: types.DidOpenTextDocumentParams) -> None:
-        uri = params.text_document.uri
-        file = server.file_of(uri)
-        if file is not None:
-            server.withdraw(uri)
-            server.publish(uri)
-            server.queue(file).request_all()
-
-    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
-    def did_change(params: types.DidChangeTextDocumentParams) -> None:
-        file = server.file_of(params.text_document.uri)
-        if file is not None:
-            server.publish(params.text_document.uri)
-            server.queue(file).request("edited", server.settings.debounce)
-
-    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
-    def did_save(params: types.DidSaveTextDocumentParams) -> None:
-        path = to_fs_path(params.text_document.uri)
-        if path is not None:
-            server.queue(Path(os.path.normpath(path))).request("project")
-
-    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
-    def did_close(params: types.DidCloseTextDocumentParams) -> None:
-        server.drop_text(params.text_document.uri)
-        file = server.file_of(params.text_document.uri)
-        if file is not None:  # what was typed and not saved is gone
-            server.queue(file).request("project", server.settings.debounce)
-
-
-def _add_questions(server: ShapecheckServer) -> None:
-    @server.feature(types.TEXT_DOCUMENT_HOVER)
-    def on_hover(params: types.HoverParams) -> types.Hover | None:
-        known = server.known(params.text_document.uri)
-        return hover(*known, params.position) if known is not None else None
-
-    @server.feature(types.TEXT_DOCUMENT_INLAY_HINT)
-    def on_inlay_hint(params: types.InlayHintParams) -> list[types.InlayHint]:
-        known = server.known(params.text_document.uri) if server.settings.inlay_hints else None
-        return list(inlay_hints(*known, params.range)) if known is not None else []
-
-    @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=list(KINDS)))
-    def on_code_action(params: types.CodeActionParams) -> list[types.CodeAction]:
-        uri = params.text_document.uri
-        known = server.known(uri)
-        if known is None:
-            return []
-        version = server.workspace.get_text_document(uri).version
-        return list(CodeActions(*known, uri, version).actions(params))
-
-
-def _pull(
-    server: ShapecheckServer,
-) -> Callable[[types.DocumentDiagnosticParams], types.RelatedFullDocumentDiagnosticReport]:
-    def pull(params: types.DocumentDiagnosticParams) -> types.RelatedFullDocumentDiagnosticReport:
-        return types.RelatedFullDocumentDiagnosticReport(items=server.diagnostics(params.text_document.uri))
-
-    return pull
-
-
-def serve() -> None:
-    """Serve one client over stdio until it says exit, or goes away."""
-    server = create_server()
-
-    def stop(number: int, frame: object) -> None:
-        server.close()
-        os._exit(128 + number)  # a thread waits for the client's next word, which may never come
-
-    for name in ("SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), stop)
-    try:
-        server.start_io()
-    finally:
-        server.close()

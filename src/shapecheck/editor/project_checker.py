@@ -115,6 +115,16 @@ class ProjectChecker:
             python=project.report.python,
         )
 
+    def template(self, file: Path, name: str) -> str:
+        """The template of a model in a file as it was saved, in brief; raises ConfigError where it cannot be made."""
+        # most hovers are over something else
+        from shapecheck.commands import template  # noqa: PLC0415
+        from shapecheck.templates import down_to, fold_repeats  # noqa: PLC0415
+
+        request = template.TargetRequest(target=f"{file}:{name}", folder=self.folder)
+        found = template.find(request, self.config(), self._servers.start).template
+        return str(down_to(fold_repeats(found), 1))
+
     def config(self) -> Config:
         """The configuration as it is now; raises ConfigError."""
         flags = {"python": Path(self.python)} if self.python else {}

@@ -19,7 +19,7 @@ class ServerSettings:
     python: str = ""
 
     @classmethod
-    def read(cls, given: object) -> ServerSettings:
+    def of_json(cls, given: object) -> ServerSettings:
         """The settings in a client's JSON, with defaults in place of what is no setting."""
         if not isinstance(given, dict):
             return cls()

@@ -16,7 +16,7 @@ _CONSTRUCTORS = ("__init__", "__post_init__", "setup")
 
 
 @dataclass(frozen=True)
-class ValuePlace:
+class LinePlace:
     """Where a value stands: on a line, with the name that people would call it by, up to the end of its name.
 
     An assignment without a claim may have a hint behind its target, at this column (in bytes, from 0) of this line.
@@ -65,7 +65,7 @@ def _sites_of(tree: ast.Module) -> Iterator[Site]:
             )
 
 
-def value_places(module: Module, data: bytes) -> dict[int, ValuePlace]:
+def value_places(module: Module, data: bytes) -> dict[int, LinePlace]:
     """Where the values of sites stand, by the number of the site."""
     source = read_source(module.path, data)
     if source.tree is None:
@@ -76,20 +76,20 @@ def value_places(module: Module, data: bytes) -> dict[int, ValuePlace]:
         value = _value_of(statement.node)
         if value is not None:
             targets[position_of(value)] = statement.node
-    found: dict[int, ValuePlace] = {}
+    found: dict[int, LinePlace] = {}
     for site in module.sites:
         if site.kind == "param" and site.scope < len(tables.nodes):
             line = _parameter_line(tables.nodes[site.scope], site.name)
             if line:
-                found[site.index] = ValuePlace(line, site.name)
+                found[site.index] = LinePlace(line, site.name)
         elif site.kind == "value" and site.position is not None:
             node = targets.get(site.position)
             if node is None:
-                found[site.index] = ValuePlace(site.position.end_line, site.name or "the value")
+                found[site.index] = LinePlace(site.position.end_line, site.name or "the value")
             else:
-                found[site.index] = ValuePlace(node.lineno, _target_text(node) or "the value", _hint_at(node))
+                found[site.index] = LinePlace(node.lineno, _target_text(node) or "the value", _hint_at(node))
         elif site.kind == "name" and site.position is not None:
-            found[site.index] = ValuePlace(site.position.line, site.name)
+            found[site.index] = LinePlace(site.position.line, site.name)
     return found
 
 

@@ -46,7 +46,7 @@ class WorkspaceResults:
             self._results.pop(path, None)
             self._moved.pop(path, None)
 
-    def moved(self, result: FileResult, lines: Sequence[str]) -> MovedLines:
+    def movement(self, result: FileResult, lines: Sequence[str]) -> MovedLines:
         """Where the lines that were looked at stand in the present text."""
         kept = self._moved.get(result.path)
         if kept is None or kept[0] is not result or kept[1] is not lines:

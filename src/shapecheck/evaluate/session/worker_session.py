@@ -110,7 +110,7 @@ def _count_threads() -> int:
         return threading.active_count()
 
 
-def _joined(earlier: tuple[Call, ...], later: tuple[Call, ...]) -> tuple[Call, ...]:
+def _join_calls(earlier: tuple[Call, ...], later: tuple[Call, ...]) -> tuple[Call, ...]:
     """Calls of two recordings as those of one: their numbers are apart."""
     first = max((call.number for call in earlier), default=-1) + 1
     if not first:
@@ -247,7 +247,7 @@ class WorkerSession:
             with contextlib.suppress(OSError):  # a folder that the user's code has removed
                 os.chdir(self.importer.cwd)
             standard_streams.renew()
-        calls = _joined(self._ahead, self.recorder.finish())
+        calls = _join_calls(self._ahead, self.recorder.finish())
         self._ahead = ()
         if not any(c.observations for c in calls):
             return ImportedModule()
@@ -271,7 +271,7 @@ class WorkerSession:
             with contextlib.suppress(OSError):
                 os.chdir(self.importer.cwd)
             standard_streams.renew()
-        self._ahead = _joined(self._ahead, self.recorder.finish())
+        self._ahead = _join_calls(self._ahead, self.recorder.finish())
         return ImportedModule()
 
     def is_forkable(self) -> bool:

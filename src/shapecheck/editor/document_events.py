@@ -1,0 +1,108 @@
+"""What a client tells: sessions, settings, folders, and documents that are opened, edited, saved and closed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from lsprotocol import types
+from pygls.uris import to_fs_path
+
+from shapecheck.editor.language_server import ShapecheckServer
+from shapecheck.editor.server_settings import ServerSettings
+
+_WATCHED = ("**/*.py", "**/pyproject.toml", "**/shapes.lock")
+
+
+def add_lifecycle(server: ShapecheckServer) -> None:
+    """Answer how a session begins and ends, and what it says of settings, folders and files."""
+
+    @server.feature(types.INITIALIZE)
+    def initialize(params: types.InitializeParams) -> None:
+        server.settings = ServerSettings.of_json(params.initialization_options)
+        roots = [uri for folder in params.workspace_folders or () for uri in (folder.uri,)] or [params.root_uri or ""]
+        first = to_fs_path(roots[0]) if roots[0].startswith("file:") else None
+        if first and Path(first).is_dir():
+            os.chdir(first)  # paths in messages are relative to it, as where the command is run
+        if server.pulls:
+            options = types.DiagnosticOptions(inter_file_dependencies=True, workspace_diagnostics=False)
+            server.feature(types.TEXT_DOCUMENT_DIAGNOSTIC, options)(_pull(server))
+
+    @server.feature(types.INITIALIZED)
+    def on_initialized(params: types.InitializedParams) -> None:
+        workspace = server.client_capabilities.workspace
+        watches = workspace.did_change_watched_files if workspace else None
+        if watches is not None and watches.dynamic_registration:
+            watchers = [types.FileSystemWatcher(glob_pattern=glob) for glob in _WATCHED]
+            options = types.DidChangeWatchedFilesRegistrationOptions(watchers=watchers)
+            registration = types.Registration(
+                id="shapecheck-files", method=types.WORKSPACE_DID_CHANGE_WATCHED_FILES, register_options=options
+            )
+            server.client_register_capability(types.RegistrationParams(registrations=[registration]))
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
+    def configure(params: types.DidChangeConfigurationParams) -> None:
+        given = params.settings
+        server.settings = ServerSettings.of_json(given.get("shapecheck", given) if isinstance(given, dict) else given)
+        server.recheck_all()
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    def on_watched_files(params: types.DidChangeWatchedFilesParams) -> None:
+        for change in params.changes:
+            path = to_fs_path(change.uri)
+            if path is not None and change.uri not in server.workspace.text_documents:
+                server.queue(Path(path)).request("project", server.settings.debounce)
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+    def folders(params: types.DidChangeWorkspaceFoldersParams) -> None:
+        for folder in params.event.removed:
+            path = to_fs_path(folder.uri)
+            if path is not None:
+                server.close_folder(Path(os.path.normpath(path)))
+
+    @server.feature(types.SHUTDOWN)
+    def shutdown(params: None) -> None:
+        server.close()
+
+
+def add_documents(server: ShapecheckServer) -> None:
+    """Begin runs where documents are opened, edited, saved and closed."""
+
+    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+    def did_open(params: types.DidOpenTextDocumentParams) -> None:
+        uri = params.text_document.uri
+        file = server.file_of(uri)
+        if file is not None:
+            server.withdraw(uri)
+            server.publish(uri)
+            server.queue(file).request_all()
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+    def did_change(params: types.DidChangeTextDocumentParams) -> None:
+        file = server.file_of(params.text_document.uri)
+        if file is not None:
+            server.publish(params.text_document.uri)
+            server.queue(file).request("edited", server.settings.debounce)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
+    def did_save(params: types.DidSaveTextDocumentParams) -> None:
+        path = to_fs_path(params.text_document.uri)
+        if path is not None:
+            server.queue(Path(os.path.normpath(path))).request("project")
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+    def did_close(params: types.DidCloseTextDocumentParams) -> None:
+        server.drop_text(params.text_document.uri)
+        file = server.file_of(params.text_document.uri)
+        if file is not None:  # what was typed and not saved is gone
+            server.queue(file).request("project", server.settings.debounce)
+
+
+def _pull(
+    server: ShapecheckServer,
+) -> Callable[[types.DocumentDiagnosticParams], types.RelatedFullDocumentDiagnosticReport]:
+    def pull(params: types.DocumentDiagnosticParams) -> types.RelatedFullDocumentDiagnosticReport:
+        return types.RelatedFullDocumentDiagnosticReport(items=server.diagnostics(params.text_document.uri))
+
+    return pull
