@@ -14,7 +14,9 @@ from shapecheck.config import load
 from shapecheck.editor.leading_imports import leading_imports
 from shapecheck.editor.project_checker import OpenDocument, ProjectChecker, RunOutcome, encode, preloadable
 from shapecheck.editor.run_processes import RunCancelledError, RunProcesses
+from shapecheck.worker.fork_server import ForkServers
 from shapecheck.worker.rpc import ModulePlan
+from shapecheck.worker.spawn import Process
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is forked")
 
@@ -150,3 +152,25 @@ def test_libraries_are_preloaded_only_where_they_are_imported() -> None:
 def test_a_text_is_encoded_as_it_declares() -> None:
     assert encode("# -*- coding: latin-1 -*-\n# é\n").endswith(b"# \xe9\n")
     assert encode("# é\n") == "# é\n".encode()
+
+
+def test_what_was_seen_before_needs_no_process(checker: ProjectChecker, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = said(run(checker, model=MODEL))
+    other = ProjectChecker(checker.folder)
+
+    def refuse(self: ForkServers, python: str, cwd: Path) -> Process:
+        raise AssertionError("a process was started")
+
+    monkeypatch.setattr(ForkServers, "start", refuse)
+    try:
+        assert said(run(other, model=MODEL)) == first
+    finally:
+        other.close()
+
+
+def test_what_was_typed_is_not_kept_for_the_next_session(checker: ProjectChecker) -> None:
+    run(checker, model=MODEL)
+    cache = checker.folder / ".shapecheck_cache"
+    before = {file.name for file in cache.iterdir()}
+    run(checker, model=MODEL + "# typed, and perhaps never saved\n")
+    assert {file.name for file in cache.iterdir()} == before

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from shapecheck.commands.checked_project import CheckedProject
 from shapecheck.editor.value_sites import LinePlace, value_places
-from shapecheck.model import ArrayValue, Evaluation, Finding, JudgedClaim, Module, TreeValue, UnreachedClaim, Value
+from shapecheck.model import ArrayValue, Evaluation, Finding, JudgedClaim, Module, TreeValue, Value
 from shapecheck.verdicts.judged_claims import format_shapes, judged_claims
 
 
@@ -37,7 +37,6 @@ class FileResult:
     findings: tuple[Finding, ...]
     claims: tuple[JudgedClaim, ...]
     values: Mapping[int, tuple[ShownValue, ...]]  # by line
-    unreached: tuple[UnreachedClaim, ...]
     models: frozenset[str] = frozenset()  # the classes that were evaluated as whole models
 
     @property
@@ -58,9 +57,6 @@ def file_results(project: CheckedProject, texts: Mapping[str, bytes], versions: 
     findings: dict[str, list[Finding]] = {}
     for finding in project.report.findings:
         findings.setdefault(finding.path, []).append(finding)
-    unreached: dict[str, list[UnreachedClaim]] = {}
-    for each in project.report.unreached:
-        unreached.setdefault(each.path, []).append(each)
     models: dict[str, frozenset[str]] = {}
     for evaluation in (each for run in judged.runs for each in run if each.origin == "model" and each.status == "ok"):
         name = evaluation.target.partition(":")[2]
@@ -74,7 +70,6 @@ def file_results(project: CheckedProject, texts: Mapping[str, bytes], versions: 
             findings=tuple(findings.get(path, ())),
             claims=tuple(claims.get(path, ())),
             values=_values(module, texts[path], judged.runs) if path in texts else {},
-            unreached=tuple(unreached.get(path, ())),
             models=models.get(path, frozenset()),
         )
         for path, module in project.modules.items()

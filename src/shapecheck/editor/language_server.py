@@ -134,7 +134,7 @@ class ShapecheckServer(LanguageServer):
             return
         if not outcome.problem:
             self._said.clear()
-        changed = self.results.take(outcome.results, whole=whole and len(self._queues) == 1)
+        changed = self.results.take(outcome.results, folder if whole else None)
         self._publish_paths(changed)
         self._send_status(folder, "")
         self._refresh()

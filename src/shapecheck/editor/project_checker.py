@@ -6,7 +6,7 @@ import io
 import os
 import re
 import tokenize
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -23,6 +23,7 @@ from shapecheck.evaluate.session.fork_child import PRELOADED
 from shapecheck.incremental.cache_store import Store
 from shapecheck.incremental.memory_store import MemoryStore
 from shapecheck.incremental.rerun import FOLDER
+from shapecheck.verdicts.baseline import BaselineError
 from shapecheck.worker.fork_server import ForkServers
 from shapecheck.worker.imported_forks import ImportedForks, ImportRequest
 from shapecheck.worker.rpc import ModulePlan, WorkerSettings
@@ -31,7 +32,8 @@ from shapecheck.worker.spawn import Process, Start
 
 Extent = Literal["edited", "project"]
 """What a run looks at: the documents that are open, without tests; or all files of the folder, with its tests."""
-_PURPOSE = "editor"  # its runs observe more values than others, so that neither can take the other's results
+# Its runs observe more values than others, so that neither can take the other's results.
+_PURPOSES: Mapping[Extent, str] = {"edited": "editor", "project": "editor of a project"}
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,9 @@ class ProjectChecker:
                 return RunOutcome(extent=extent)
             self._preload(inputs)
             self._note_edited(documents)
-            project = self._check(inputs, config, documents, processes, step)
+            project = self._check(inputs, extent, config, documents, processes, step)
+        except BaselineError as error:
+            return RunOutcome(extent=extent, problem=str(error))
         except ConfigError as error:
             step("", 0, 1)
             return RunOutcome(extent=extent, problem=f"{error}\n{error.remedy}".rstrip())
@@ -143,6 +147,7 @@ class ProjectChecker:
     def _check(
         self,
         inputs: CheckInputs,
+        extent: Extent,
         config: Config,
         documents: Sequence[OpenDocument],
         processes: RunProcesses,
@@ -152,7 +157,7 @@ class ProjectChecker:
         store = self._store(config)
         self._request = None
         rerun = inputs.rerun(
-            config, None if is_saved and config.cache and not inputs.unsaved else store, purpose=_PURPOSE
+            config, None if is_saved and config.cache and not inputs.unsaved else store, purpose=_PURPOSES[extent]
         )
         return check_inputs(
             inputs,

@@ -44,11 +44,6 @@ class RunQueue:
         self._has_retried = False
         self._closed = False
 
-    @property
-    def is_busy(self) -> bool:
-        """Whether a run is on, or about to begin."""
-        return self._current is not None or self._wanted is not None
-
     def request(self, extent: Extent, delay: float = 0.0) -> None:
         """Have a run after so many seconds without another request; what is on for an older text ends now."""
         if self._closed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from shapecheck.editor.file_result import FileResult
 from shapecheck.editor.moved_lines import MovedLines
@@ -17,34 +18,29 @@ class WorkspaceResults:
         self._results: dict[str, FileResult] = {}
         self._moved: dict[str, tuple[FileResult, Sequence[str], MovedLines]] = {}
 
-    def take(self, results: Iterable[FileResult], *, whole: bool) -> set[str]:
+    def take(self, results: Iterable[FileResult], folder: Path | None) -> set[str]:
         """Keep what a run gave, and return the paths of which something new is known.
 
-        After a run over the `whole` project, what is not in it is gone. A text that nobody can parse, as while it is
+        After a run over all of a `folder`, what is not in it is gone. A text that nobody can parse, as while it is
         typed, says nothing of what its lines mean: for these the earlier result holds, where they are as they were.
         """
         new = {result.path: result for result in results}
-        changed = set(new) | (set(self._results) if whole else set())
+        gone = {
+            path for path in set(self._results) - set(new) if folder and Path(path).absolute().is_relative_to(folder)
+        }
         for path, result in new.items():
             known = self._results.get(path)
             if not result.module.parsed and known is not None and known.module.parsed:
                 self._results[path] = _with_problems(known, result)
             else:
                 self._results[path] = result
-        if whole:
-            for path in set(self._results) - set(new):
-                del self._results[path]
-        return changed
+        for path in gone:
+            del self._results[path]
+        return set(new) | gone
 
     def get(self, path: str) -> FileResult | None:
         """What is known of a file."""
         return self._results.get(path)
-
-    def forget(self, paths: Iterable[str]) -> None:
-        """Drop what is known of files."""
-        for path in paths:
-            self._results.pop(path, None)
-            self._moved.pop(path, None)
 
     def movement(self, result: FileResult, lines: Sequence[str]) -> MovedLines:
         """Where the lines that were looked at stand in the present text."""

@@ -31,10 +31,5 @@ class MemoryStore:
             oldest = next(iter(self._texts))
             self._size -= len(self._texts.pop(oldest))
 
-    def forget(self) -> None:
-        """Drop what is kept in memory."""
-        self._texts.clear()
-        self._size = 0
-
     def prune(self, older_than: float) -> None:
         """Leave what lies behind alone: it is others' too."""

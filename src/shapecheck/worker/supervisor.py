@@ -26,6 +26,7 @@ _Task = TypeVar("_Task")
 
 _FOR_TESTS = 0.75  # the part of the budget that tests may use
 _WORTHWHILE = 8  # entries, or tests, for which another start of JAX pays
+_WORTHWHILE_FORK = 3  # where it is a fork of a process that has JAX already
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,8 @@ class Supervisor:
             if spare is None and self.limits.jobs > 1:
                 # Tests change JAX's settings, so that others need a process of their own: it can start meanwhile.
                 self._spare.prepare(self._start)
-            WorkerPool(self._start, self.limits.jobs, _WORTHWHILE, self.conduct).run_phase(phase, first)
+            worthwhile = _WORTHWHILE if self._start_process is None else _WORTHWHILE_FORK
+            WorkerPool(self._start, self.limits.jobs, worthwhile, self.conduct).run_phase(phase, first)
         except WorkerError as error:
             if not result.bugs:
                 if not self._has_worked:
