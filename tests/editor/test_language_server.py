@@ -128,6 +128,31 @@ def test_inlay_hints_show_proved_shapes_where_nothing_is_claimed_and_only_when_a
     assert 7 not in [line for line, _ in shown]  # there is a claim
 
 
+def test_settings_may_change(project: Project) -> None:
+    file = project.write("model.py", MODEL)
+
+    async def run() -> None:
+        async with project.session() as session:
+            uri = session.open(file)
+            await session.status(uri, 1)
+            document = types.TextDocumentIdentifier(uri=uri)
+            whole = types.Range(start=types.Position(0, 0), end=types.Position(100, 0))
+
+            async def hints() -> int:
+                found = await session.client.text_document_inlay_hint_async(types.InlayHintParams(document, whole))
+                return len(found or ())
+
+            assert await hints() == 0
+            change = types.DidChangeConfigurationParams({"shapecheck": {"inlayHints": True}})
+            session.client.workspace_did_change_configuration(change)
+            await session.until(lambda: "inlay" in session.refreshed)
+            assert await hints() == 2
+            session.client.workspace_did_change_configuration(types.DidChangeConfigurationParams({}))
+            assert await hints() == 2
+
+    asyncio.run(run())
+
+
 def test_quick_fixes_write_the_true_shape_or_silence_the_rule(project: Project) -> None:
     file = project.write("model.py", MODEL)
     typo = project.write(

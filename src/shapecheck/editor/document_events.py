@@ -21,7 +21,7 @@ def add_lifecycle(server: ShapecheckServer) -> None:
     @server.feature(types.INITIALIZE)
     def initialize(params: types.InitializeParams) -> None:
         server.settings = ServerSettings.of_json(params.initialization_options)
-        roots = [uri for folder in params.workspace_folders or () for uri in (folder.uri,)] or [params.root_uri or ""]
+        roots = [folder.uri for folder in params.workspace_folders or ()] or [params.root_uri or ""]
         first = to_fs_path(roots[0]) if roots[0].startswith("file:") else None
         if first and Path(first).is_dir():
             os.chdir(first)  # paths in messages are relative to it, as where the command is run
@@ -43,16 +43,18 @@ def add_lifecycle(server: ShapecheckServer) -> None:
 
     @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
     def configure(params: types.DidChangeConfigurationParams) -> None:
-        given = params.settings
-        server.settings = ServerSettings.of_json(given.get("shapecheck", given) if isinstance(given, dict) else given)
-        server.recheck_all()
+        given = params.settings.get("shapecheck", params.settings) if isinstance(params.settings, dict) else None
+        if given:  # some clients begin with a change to nothing
+            server.settings = ServerSettings.of_json(given)
+            server.recheck_all()
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     def on_watched_files(params: types.DidChangeWatchedFilesParams) -> None:
         for change in params.changes:
             path = to_fs_path(change.uri)
-            if path is not None and change.uri not in server.workspace.text_documents:
-                server.queue(Path(path)).request("project", server.settings.debounce)
+            queue = server.queue_of_project(Path(os.path.normpath(path))) if path is not None else None
+            if queue is not None and change.uri not in server.workspace.text_documents:
+                queue.request("project", server.settings.debounce)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
     def folders(params: types.DidChangeWorkspaceFoldersParams) -> None:
@@ -88,8 +90,10 @@ def add_documents(server: ShapecheckServer) -> None:
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
     def did_save(params: types.DidSaveTextDocumentParams) -> None:
         path = to_fs_path(params.text_document.uri)
-        if path is not None:
-            server.queue(Path(os.path.normpath(path))).request("project")
+        file = Path(os.path.normpath(path)) if path is not None else None
+        queue = server.queue(file) if file and file.suffix == ".py" else file and server.queue_of_project(file)
+        if queue:
+            queue.request("project")
 
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def did_close(params: types.DidCloseTextDocumentParams) -> None:

@@ -10,6 +10,8 @@ from shapecheck.editor.file_result import FileResult, ShownValue
 from shapecheck.editor.moved_lines import MovedLines
 from shapecheck.editor.positions import EditorText, column_of_bytes
 
+_LONGEST = 60  # characters that a hint may put into a line
+
 
 def inlay_hints(
     result: FileResult, text: EditorText, moved: MovedLines, visible: types.Range
@@ -40,5 +42,6 @@ def _proved_values(values: tuple[ShownValue, ...]) -> Iterator[ShownValue]:
     for value in values:
         by_place.setdefault(value.place.hint, []).append(value)
     for hint, shown in by_place.items():
-        if hint is not None and all(each.whole for each in shown) and len({each.shapes for each in shown}) == 1:
+        is_proved = all(each.whole for each in shown) and len({each.shapes for each in shown}) == 1
+        if hint is not None and is_proved and len(shown[0].shapes) <= _LONGEST:
             yield shown[0]

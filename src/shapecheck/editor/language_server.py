@@ -75,15 +75,23 @@ class ShapecheckServer(LanguageServer):
 
     # Runs
 
-    def queue(self, file: Path) -> RunQueue:
-        """The runs of the folder that a file belongs to."""
+    def queue_of_project(self, file: Path) -> RunQueue | None:
+        """The runs of the workspace folder that a file lies in, if it lies in one."""
+        return self.queue(file) if self._root_of(file) is not None else None
+
+    def _root_of(self, file: Path) -> Path | None:
         roots = [Path(os.path.normpath(path)) for uri in self.workspace.folders if (path := to_fs_path(uri))]
         if not roots and self.workspace.root_path:
             roots = [Path(os.path.normpath(self.workspace.root_path))]
         around = [root for root in roots if file.is_relative_to(root)]
-        folder = max(around, key=lambda root: len(root.parts)) if around else file.parent
+        return max(around, key=lambda root: len(root.parts), default=None)
+
+    def queue(self, file: Path) -> RunQueue:
+        """The runs of the folder that a file belongs to."""
+        root = self._root_of(file)
+        folder = root or file.parent
         if folder not in self._queues:
-            checker = ProjectChecker(folder, whole=bool(around), python=self.settings.python)
+            checker = ProjectChecker(folder, whole=root is not None, python=self.settings.python)
             progress = WorkProgress(self, f"shapecheck: {folder.name}")
             listener = RunListener(
                 on_progress=progress.step,
