@@ -40,12 +40,16 @@ class FileResult:
     models: frozenset[str] = frozenset()  # the classes that were evaluated as whole models
 
     @property
+    def verified(self) -> int:
+        """How many claims are verified."""
+        return sum(claim.verdict == "verified" for claim in self.claims)
+
+    @property
     def status(self) -> str:
         """How many claims are verified, in words."""
         if not self.claims:
             return "no shape claims"
-        verified = sum(claim.verdict == "verified" for claim in self.claims)
-        return f"verified {verified} of {len(self.claims)}"
+        return f"verified {self.verified} of {len(self.claims)}"
 
 
 def file_results(project: CheckedProject, texts: Mapping[str, bytes], versions: Mapping[str, int]) -> list[FileResult]:

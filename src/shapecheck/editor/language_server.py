@@ -142,7 +142,7 @@ class ShapecheckServer(LanguageServer):
             return
         if not outcome.problem:
             self._said.clear()
-        changed = self.results.take(outcome.results, folder if whole else None)
+        changed = self.results.take(outcome.results, folder if whole else None, cut=outcome.cut)
         self._publish_paths(changed)
         self._send_status(folder, "")
         self._refresh()

@@ -50,13 +50,14 @@ class OpenDocument:
 class RunOutcome:
     """What a run came to: the results of its files, or the `problem` that kept it from its job.
 
-    `lost` says how a worker ended by somebody else's doing, if one did.
+    `lost` says how a worker ended by somebody else's doing, if one did. If `cut`, it had no time for all.
     """
 
     extent: Extent
     results: tuple[FileResult, ...] = ()
     problem: str = ""
     lost: str = ""
+    cut: bool = False
     python: str = ""
 
 
@@ -116,6 +117,7 @@ class ProjectChecker:
             results=tuple(file_results(project, texts, versions)),
             problem="\n".join((*project.report.broken, *project.report.bugs)),
             lost=next((reason for reason in troubles if "a kill" in reason), ""),
+            cut=bool(project.report.cut) or any(not trouble.code for trouble in project.evaluated.troubles),
             python=project.report.python,
         )
 

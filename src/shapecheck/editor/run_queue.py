@@ -48,7 +48,9 @@ class RunQueue:
         """Have a run after so many seconds without another request; what is on for an older text ends now."""
         if self._closed:
             return
-        self._wanted = "project" if "project" in (extent, self._wanted) else "edited"
+        # What is typed comes first, for it is waited for.
+        self._has_lost_project |= self._wanted == "project" and extent == "edited"
+        self._wanted = extent
         if self._current is not None:
             current, processes = self._current
             self._has_lost_project |= current == "project" and not processes.is_cancelled
@@ -119,7 +121,7 @@ class RunQueue:
         if outcome.lost and not self._has_retried:
             self._has_retried = True
             self._listener.on_loss(outcome.lost)
-            self._wanted = "project" if "project" in (extent, self._wanted) else "edited"
+            self._wanted = self._wanted or extent
             return
         self._has_retried = False
         self._has_lost_project = self._has_lost_project and extent != "project"

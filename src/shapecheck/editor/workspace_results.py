@@ -18,11 +18,12 @@ class WorkspaceResults:
         self._results: dict[str, FileResult] = {}
         self._moved: dict[str, tuple[FileResult, Sequence[str], MovedLines]] = {}
 
-    def take(self, results: Iterable[FileResult], folder: Path | None) -> set[str]:
+    def take(self, results: Iterable[FileResult], folder: Path | None, *, cut: bool = False) -> set[str]:
         """Keep what a run gave, and return the paths of which something new is known.
 
         After a run over all of a `folder`, what is not in it is gone. A text that nobody can parse, as while it is
         typed, says nothing of what its lines mean: for these the earlier result holds, where they are as they were.
+        Nor does a run that was `cut` take back what an earlier one has verified of the same text.
         """
         new = {result.path: result for result in results}
         gone = {
@@ -32,7 +33,7 @@ class WorkspaceResults:
             known = self._results.get(path)
             if not result.module.parsed and known is not None and known.module.parsed:
                 self._results[path] = _with_problems(known, result)
-            else:
+            elif not (cut and known is not None and known.lines == result.lines and known.verified > result.verified):
                 self._results[path] = result
         for path in gone:
             del self._results[path]
