@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from shapecheck.commands.check_inputs import read_inputs
+from shapecheck.commands.check_inputs import CheckInputs, read_inputs
 from shapecheck.commands.checked_project import CheckedProject, check_inputs
+from shapecheck.commands.notebook_places import claims_in_cells
 from shapecheck.config import ConfigError, load
 from shapecheck.config.config_keywords import table_values
 from shapecheck.model import Finding, JudgedClaim, Report, Summary, UnreachedClaim
@@ -89,7 +90,7 @@ def check_paths(
         raise CheckRunError(f"{error}\n{error.remedy}".rstrip()) from error
     except BaselineError as error:
         raise CheckRunError(str(error)) from error
-    found = _as_report(project)
+    found = _as_report(project, inputs)
     if project.report.bugs:
         text = "this is a bug of shapecheck, please report it, with what is above the line of the error:"
         raise CheckRunError("\n".join((text, *project.report.bugs)), found)
@@ -98,11 +99,12 @@ def check_paths(
     return found
 
 
-def _as_report(project: CheckedProject) -> CheckReport:
+def _as_report(project: CheckedProject, inputs: CheckInputs) -> CheckReport:
     judged, whole = project.judgement, project.report
+    claims = judged_claims(project.modules, judged.verdicts, judged.sure, judged.reasons)
     return CheckReport(
         findings=whole.findings,
-        claims=tuple(judged_claims(project.modules, judged.verdicts, judged.sure, judged.reasons)),
+        claims=tuple(claims_in_cells(claims, inputs.notebooks)),
         unreached=whole.unreached,
         summary=whole.summary,
         python=whole.python,

@@ -97,7 +97,7 @@ class ShapecheckServer(LanguageServer):
                 on_progress=progress.step,
                 on_outcome=lambda outcome: self._take(folder, outcome),
                 on_loss=lambda how: self._say_once(
-                    f"A worker of shapecheck {how}; another takes its place.", error=False
+                    f"A worker of shapecheck is gone (it {how}); another takes its place.", error=False
                 ),
                 on_bug=lambda text: self._say_once(f"shapecheck met a bug, please report it:\n{text}", error=True),
             )

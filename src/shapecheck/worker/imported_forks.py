@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import sys
 import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -42,7 +43,10 @@ class ImportRequest:
 
 
 class ImportedForks:
-    """Keeps at most one process that has imported what is not edited, and forks workers from it while that holds."""
+    """Keeps at most one process that has imported what is not edited, and forks workers from it while that holds.
+
+    Only on Linux, which forks processes safely that have loaded the system's libraries.
+    """
 
     def __init__(self, start: Start) -> None:
         self._start = start
@@ -62,10 +66,10 @@ class ImportedForks:
     def prepare(self, request: ImportRequest) -> None:
         """Make a process for this request in the background, unless there is one or another one is being made."""
         with self._lock:
-            is_there = self._server is not None and self._server.key == request.key()
-            if self._closed or (is_there and self._server is not None and not self._server.has_changed()):
-                return
-            if self._thread is not None and self._thread.is_alive():
+            server = self._server
+            is_there = server is not None and server.key == request.key() and not server.has_changed()
+            is_under_way = self._thread is not None and self._thread.is_alive()
+            if self._closed or sys.platform != "linux" or is_there or is_under_way:
                 return
             self._thread = threading.Thread(target=self._make, args=(request,), daemon=True)
             self._thread.start()
