@@ -114,6 +114,32 @@ class LspSession:
         self.client.text_document_did_open(types.DidOpenTextDocumentParams(text_document=item))
         return uri
 
+    def open_notebook(self, file: Path, cells: list[str]) -> list[str]:
+        """Open a notebook of code cells, behind one that is Markdown; the URIs of the cells."""
+        base = f"vscode-notebook-cell:{file.as_uri().removeprefix('file:')}"
+        uris = [f"{base}#W{number}sZmlsZQ%3D%3D" for number in range(len(cells))]
+        items = [types.TextDocumentItem(uri, "python", 1, text) for uri, text in zip(uris, cells, strict=True)]
+        for item in items:
+            self.versions[item.uri], self.texts[item.uri] = 1, item.text
+        code = [types.NotebookCell(types.NotebookCellKind.Code, uri) for uri in uris]
+        above = types.NotebookCell(types.NotebookCellKind.Markup, f"{uris[0]}markdown")
+        notebook = types.NotebookDocument(file.as_uri(), "jupyter-notebook", 1, [above, *code])
+        self.client.notebook_document_did_open(types.DidOpenNotebookDocumentParams(notebook, items))
+        return uris
+
+    def edit_cell(self, file: Path, uri: str, text: str) -> None:
+        self.versions[uri] += 1
+        self.texts[uri] = text
+        change = types.NotebookDocumentCellContentChanges(
+            document=types.VersionedTextDocumentIdentifier(version=self.versions[uri], uri=uri),
+            changes=[types.TextDocumentContentChangeWholeDocument(text)],
+        )
+        cells = types.NotebookDocumentCellChanges(text_content=[change])
+        notebook = types.VersionedNotebookDocumentIdentifier(version=self.versions[uri], uri=file.as_uri())
+        self.client.notebook_document_did_change(
+            types.DidChangeNotebookDocumentParams(notebook, types.NotebookDocumentChangeEvent(cells=cells))
+        )
+
     def edit(self, uri: str, old: str, new: str) -> int:
         """Replace a text that stands once in the document, as an incremental change; returns the new version."""
         text = self.texts[uri]

@@ -519,3 +519,40 @@ def test_lenses_stand_on_models_and_where_claims_were_not_reached(project: Proje
             assert "Net  f32[n," in await session.hover(uri, "Net(eqx")
 
     asyncio.run(run())
+
+
+def test_cells_of_a_notebook_are_one_module(project: Project) -> None:
+    file = project.write("nb.ipynb", '{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}')
+    cells = [
+        "%matplotlib inline\nimport jax.numpy as jnp\nfrom jaxtyping import Array, Float",
+        'def f(x: Float[Array, "b d"]) -> Float[Array, "d b"]:\n    y = x * 2\n    return y.T  # (b, d)\n',
+        'def g(x: Float[Array, "n 3"]):\n    return f(x)  # (3, n)\n',
+    ]
+
+    async def run() -> None:
+        async with project.session() as session:
+            first, second, third = session.open_notebook(file, cells)
+            await session.until(lambda: session.codes(second))
+            assert [session.codes(uri) for uri in (first, second, third)] == [[], [("SC201", 3)], []]
+            assert "y: float32[b, d]" in await session.hover(second, "y = x")
+            fix, *_ = await session.actions(second, "(b, d)\n")
+            assert "# (d, b)" in session.apply(second, fix)
+            session.edit_cell(file, second, cells[1].replace("# (b, d)", "# (d, b)"))
+            await session.until(lambda: not session.codes(second))
+            session.edit_cell(file, third, "# above\n" + cells[2].replace("(3, n)", "(n, 3)"))
+            await session.until(lambda: session.codes(third) == [("SC201", 3)])
+
+    asyncio.run(run())
+
+
+def test_paths_may_have_spaces_and_other_letters(project: Project) -> None:
+    file = project.write("my models é/model.py", MODEL)
+
+    async def run() -> None:
+        async with project.session() as session:
+            uri = session.open(file)
+            assert "%20" in uri
+            await session.status(uri, 1)
+            assert session.codes(uri) == [("SC201", 7)]
+
+    asyncio.run(run())

@@ -39,7 +39,7 @@ class CodeActions:
         chosen = params.range
         for finding in self._result.findings:
             span = self._moved.span(finding.span)
-            if span is None:
+            if span is None or not self._text.owns(span.line):
                 continue
             place = self._text.range(span)
             if place.start.line <= chosen.end.line and chosen.start.line <= place.end.line:
@@ -64,15 +64,21 @@ class CodeActions:
         """The fixes that `--fix` writes: those that leave what the program computes, and what the author meant."""
         chosen: list[Edit] = []
         for finding in self._result.findings:
+            if not all(self._is_here(edit) for edit in finding.fix):
+                continue
             if finding.fix and not any(_overlap(new, old) for new in finding.fix for old in chosen):
                 chosen += finding.fix
         return self._workspace_edit(chosen) if chosen else None
+
+    def _is_here(self, edit: Edit) -> bool:
+        span = self._moved.span(edit.span)
+        return span is not None and self._text.owns(span.line)
 
     def _workspace_edit(self, edits: Sequence[Edit]) -> types.WorkspaceEdit | None:
         changes: list[types.TextEdit | types.AnnotatedTextEdit | types.SnippetTextEdit] = []
         for edit in edits:
             span = self._moved.span(edit.span)
-            if span is None:  # the line was edited since
+            if span is None or not self._text.owns(span.line):  # the line was edited since, or is another cell's
                 return None
             changes.append(types.TextEdit(range=self._text.range(span), new_text=edit.replacement))
         document = types.OptionalVersionedTextDocumentIdentifier(uri=self._uri, version=self._version)

@@ -34,7 +34,7 @@ def code_lenses(result: FileResult, text: EditorText, moved: MovedLines, uri: st
             continue
         line = moved.forward(scope.position.line)
         claims = by_owner.get(scope.qualname, [])
-        if line is None:
+        if line is None or not text.owns(line):
             continue
         place = text.line_range(line)
         if scope.qualname in result.models:

@@ -29,12 +29,12 @@ def diagnostics(
     bindings = {(claim.span, claim.claim): claim.bindings for claim in claims if claim.verdict == "mismatched"}
     for finding in findings:
         span = moved.span(finding.span)
-        if span is None:
+        if span is None or not text.owns(span.line):
             continue
         related = []
         for bound in bindings.get((finding.span, finding.claimed), ()):
             line = moved.forward(bound.line) if bound.line is not None else None
-            if line is not None and line != span.line:
+            if line is not None and line != span.line and text.owns(line):
                 size = "" if bound.size == bound.name else f" = {bound.size}"
                 location = types.Location(uri=uri, range=_text_of_line(text, line))
                 message = f"{bound.name}{size}, from {bound.source}"

@@ -52,8 +52,9 @@ def add_lifecycle(server: ShapecheckServer) -> None:
     def on_watched_files(params: types.DidChangeWatchedFilesParams) -> None:
         for change in params.changes:
             path = to_fs_path(change.uri)
-            queue = server.queue_of_project(Path(os.path.normpath(path))) if path is not None else None
-            if queue is not None and change.uri not in server.workspace.text_documents:
+            file = Path(os.path.normpath(path)) if path is not None else None
+            queue = server.queue_of_project(file) if file is not None else None
+            if queue is not None and file not in {each for _, each in server.open_files()}:
                 queue.request("project", server.settings.debounce)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
@@ -101,6 +102,35 @@ def add_documents(server: ShapecheckServer) -> None:
         file = server.file_of(params.text_document.uri)
         if file is not None:  # what was typed and not saved is gone
             server.queue(file).request("project", server.settings.debounce)
+
+
+def add_notebooks(server: ShapecheckServer) -> None:
+    """The same for notebooks, whose code cells are one module."""
+
+    def request(notebook_uri: str, *, edited: bool) -> None:
+        notebook = server.workspace.get_notebook_document(notebook_uri=notebook_uri)
+        cells = [cell.document for cell in notebook.cells] if notebook is not None else []
+        file = next((file for uri in cells if (file := server.file_of(uri)) is not None), None)
+        if file is None:
+            return
+        for uri in cells:
+            server.publish(uri)
+        if edited:
+            server.queue(file).request("edited", server.settings.debounce)
+        else:
+            server.queue(file).request_all()
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_OPEN)
+    def did_open(params: types.DidOpenNotebookDocumentParams) -> None:
+        request(params.notebook_document.uri, edited=False)
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
+    def did_change(params: types.DidChangeNotebookDocumentParams) -> None:
+        request(params.notebook_document.uri, edited=True)
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_SAVE)
+    def did_save(params: types.DidSaveNotebookDocumentParams) -> None:
+        request(params.notebook_document.uri, edited=False)
 
 
 def _pull(

@@ -20,7 +20,9 @@ def inlay_hints(
     claimed = {line for claim in result.claims for line in range(claim.span.line, claim.span.end_line + 1)}
     for line, values in result.values.items():
         now = moved.forward(line)
-        if now is None or line in claimed or not visible.start.line <= now - 1 <= visible.end.line:
+        if now is None or line in claimed or not text.owns(now):
+            continue
+        if not visible.start.line <= text.position(now, 1).line <= visible.end.line:
             continue
         for value in _proved_values(values):
             hint_line, offset = value.place.hint or (0, 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +16,7 @@ from shapecheck import __version__, files
 from shapecheck.editor.diagnostics import diagnostics
 from shapecheck.editor.file_result import FileResult
 from shapecheck.editor.moved_lines import MovedLines
+from shapecheck.editor.open_notebook import OpenNotebook
 from shapecheck.editor.positions import EditorText
 from shapecheck.editor.project_checker import OpenDocument, ProjectChecker, RunOutcome
 from shapecheck.editor.run_queue import RunListener, RunQueue
@@ -23,6 +24,15 @@ from shapecheck.editor.server_settings import ServerSettings
 from shapecheck.editor.work_progress import WorkProgress
 from shapecheck.editor.workspace_results import WorkspaceResults
 
+NOTEBOOKS: Final = types.NotebookDocumentSyncOptions(
+    notebook_selector=[
+        types.NotebookDocumentFilterWithCells(
+            cells=[types.NotebookCellLanguage(language="python")],
+            notebook=types.NotebookDocumentFilterNotebookType(notebook_type="jupyter-notebook", scheme="file"),
+        )
+    ],
+    save=True,
+)
 STATUS: Final = "$/shapecheck/status"
 """The notification of how far the claims of a document are verified: `uri`, `version`, `text`. Clients may drop it."""
 _IN_EDITOR = " From an editor: set `python` in [tool.shapecheck], or the setting `python` of this server."
@@ -32,7 +42,7 @@ class ShapecheckServer(LanguageServer):
     """One server process, for any number of workspace folders."""
 
     def __init__(self) -> None:
-        super().__init__("shapecheck", __version__)
+        super().__init__("shapecheck", __version__, notebook_document_sync=NOTEBOOKS)
         self.settings = ServerSettings()
         self.results = WorkspaceResults()
         self._queues: dict[Path, RunQueue] = {}
@@ -43,13 +53,31 @@ class ShapecheckServer(LanguageServer):
 
     # What the client has
 
+    def open_files(self) -> Iterator[tuple[str, Path]]:
+        """The documents that are open, and their files; of notebooks each cell, and the file of the notebook."""
+        for document in self.workspace.text_documents.values():  # whose keys are not the client's URIs
+            file = self.file_of(document.uri)
+            if file is not None:
+                yield document.uri, file
+
+    def notebook_of(self, uri: str) -> OpenNotebook | None:
+        """The notebook that a document is a cell of, if it is of one that lies in a file."""
+        notebook = self.workspace.get_notebook_document(cell_uri=uri)
+        return OpenNotebook.of(notebook, self.workspace) if notebook is not None else None
+
     def file_of(self, uri: str) -> Path | None:
-        """The file of a document, if it has one and is Python."""
+        """The file of a document, or of the notebook that it is a cell of, if it has one and is Python."""
+        notebook = self.notebook_of(uri)
+        if notebook is not None:
+            return notebook.file
         path = to_fs_path(uri) if uri.startswith("file:") else None
         return Path(os.path.normpath(path)) if path and path.endswith(".py") else None
 
     def text(self, uri: str) -> EditorText:
         """The document as the editor has it now."""
+        notebook = self.notebook_of(uri)
+        if notebook is not None:
+            return notebook.text(uri, str(self.workspace.position_encoding))
         document = self.workspace.get_text_document(uri)
         kept = self._texts.get(uri)
         if kept is None or kept[0] != document.version or document.version is None:
@@ -80,7 +108,11 @@ class ShapecheckServer(LanguageServer):
         return self.queue(file) if self._root_of(file) is not None else None
 
     def _root_of(self, file: Path) -> Path | None:
-        roots = [Path(os.path.normpath(path)) for uri in self.workspace.folders if (path := to_fs_path(uri))]
+        roots = [
+            Path(os.path.normpath(path))
+            for folder in self.workspace.folders.values()
+            if (path := to_fs_path(folder.uri))
+        ]
         if not roots and self.workspace.root_path:
             roots = [Path(os.path.normpath(self.workspace.root_path))]
         around = [root for root in roots if file.is_relative_to(root)]
@@ -123,14 +155,17 @@ class ShapecheckServer(LanguageServer):
             queue.request("project", self.settings.debounce)
 
     def _open_documents(self, folder: Path) -> Sequence[OpenDocument]:
-        found = []
-        for uri, document in self.workspace.text_documents.items():
-            file = self.file_of(uri)
-            if file is None or not (file.is_relative_to(folder) and self.queue(file).checker.folder == folder):
+        found: dict[Path, OpenDocument] = {}
+        for uri, file in self.open_files():
+            if file in found or not (file.is_relative_to(folder) and self.queue(file).checker.folder == folder):
                 continue
-            text = document.source
-            found.append(OpenDocument(file, text, document.version or 0, _differs(file, text)))
-        return found
+            notebook = self.notebook_of(uri)
+            if notebook is not None:
+                found[file] = OpenDocument(file, notebook.module, notebook.version, differs=True)
+                continue
+            document = self.workspace.get_text_document(uri)
+            found[file] = OpenDocument(file, document.source, document.version or 0, _differs(file, document.source))
+        return list(found.values())
 
     def _take(self, folder: Path, outcome: RunOutcome) -> None:
         whole = outcome.extent == "project" and self._queues[folder].checker.whole
@@ -155,9 +190,8 @@ class ShapecheckServer(LanguageServer):
         self.window_show_message(types.ShowMessageParams(type=kind, message=text))
 
     def _send_status(self, folder: Path, problem: str) -> None:
-        for uri in self.workspace.text_documents:
-            file = self.file_of(uri)
-            if file is None or not file.is_relative_to(folder):
+        for uri, file in self.open_files():
+            if not file.is_relative_to(folder):
                 continue
             result = self.results.get(files.shown_path(file))
             text = problem or (result.status if result is not None else "not checked")
@@ -192,15 +226,13 @@ class ShapecheckServer(LanguageServer):
     # Diagnostics
 
     def _publish_paths(self, paths: set[str]) -> None:
-        uris = {}
-        for uri in self.workspace.text_documents:
-            file = self.file_of(uri)
-            if file is not None:
-                uris[files.shown_path(file)] = uri
+        uris: dict[str, list[str]] = {}
+        for uri, file in self.open_files():
+            uris.setdefault(files.shown_path(file), []).append(uri)
         for path in sorted(paths):
-            if path in uris:
-                self.publish(uris[path])
-            else:
+            for uri in uris.get(path, ()):
+                self.publish(uri)
+            if path not in uris:
                 self._publish_closed(path)
 
     def publish(self, uri: str) -> None:

@@ -15,10 +15,14 @@ _BYTES: Final = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("
 
 
 class EditorText:
-    """The text of a document, with its lines as the protocol has them (which are those of the checker, too)."""
+    """The text of a document, with its lines as the protocol has them (which are those of the checker, too).
 
-    def __init__(self, source: str, encoding: str = "utf-16") -> None:
+    The document may be a part of the text, as a cell is of a notebook: `count` lines behind those `above` it.
+    """
+
+    def __init__(self, source: str, encoding: str = "utf-16", *, above: int = 0, count: int | None = None) -> None:
         self.source = source
+        self._above, self._count = above, count
         self._codec, self._unit = _BYTES.get(encoding, _BYTES["utf-16"])
 
     @cached_property
@@ -36,14 +40,20 @@ class EditorText:
         """A line and column from 1, in characters, as the protocol has them."""
         before = self._line(line)[: max(column - 1, 0)]
         return types.Position(
-            line=max(line - 1, 0), character=len(before.encode(self._codec, "surrogatepass")) // self._unit
+            line=max(line - 1 - self._above, 0),
+            character=len(before.encode(self._codec, "surrogatepass")) // self._unit,
         )
 
     def place(self, position: types.Position) -> tuple[int, int]:
         """The line and column, from 1 and in characters, of a position."""
-        data = self._line(position.line + 1).encode(self._codec, "surrogatepass")
+        line = position.line + 1 + self._above
+        data = self._line(line).encode(self._codec, "surrogatepass")
         before = data[: position.character * self._unit].decode(self._codec, "ignore")
-        return position.line + 1, len(before) + 1
+        return line, len(before) + 1
+
+    def owns(self, line: int) -> bool:
+        """Whether a line of the text belongs to the document."""
+        return self._above < line and (self._count is None or line <= self._above + self._count)
 
     def line_range(self, line: int) -> types.Range:
         """The whole of a line, without its end."""

@@ -212,7 +212,9 @@ class ProjectChecker:
         unsaved = frozenset(files.shown_path(each.file) for each in own if each.differs)
         if extent == "project" and self.whole:
             found = read_inputs([self.folder], config)
-            return replace(found, texts={**found.texts, **texts}, unsaved=found.unsaved | unsaved)
+            closed = {path: notebook for path, notebook in found.notebooks.items() if path not in texts}
+            merged = {**found.texts, **texts}
+            return replace(found, texts=merged, unsaved=found.unsaved | unsaved, notebooks=closed)
         return CheckInputs(
             paths=[self.folder], texts=texts, unsaved=unsaved, unread={}, notebooks={}, tests=(), lock=None
         )
@@ -221,7 +223,7 @@ class ProjectChecker:
         """Whether the configuration does not exclude the file; one that is not saved yet cannot be asked about."""
         if not file.is_file():
             return True
-        return bool(files.discover([file], config.exclude, config.root, named_too=True, notebooks=False, unread={}))
+        return bool(files.discover([file], config.exclude, config.root, named_too=True, notebooks=True, unread={}))
 
 
 def preloadable(data: bytes) -> Iterator[str]:

@@ -67,7 +67,8 @@ def _add_names(server: ShapecheckServer) -> None:
     def on_references(params: types.ReferenceParams) -> list[types.Location]:
         uri = params.text_document.uri
         found = find(uri, params.position)
-        return [types.Location(uri=uri, range=range_of(uri, place)) for place in found.places] if found else []
+        places = [place for place in found.places if server.text(uri).owns(place.line)] if found else []
+        return [types.Location(uri=uri, range=range_of(uri, place)) for place in places]
 
     @server.feature(types.TEXT_DOCUMENT_PREPARE_RENAME)
     def on_prepare_rename(params: types.PrepareRenameParams) -> types.Range | None:
@@ -86,6 +87,8 @@ def _add_names(server: ShapecheckServer) -> None:
         _refuse_integer(found)
         if not new.isidentifier():
             raise _refusal(f"{new!r} is no name of a dim")
+        if not all(server.text(uri).owns(place.line) for place in found.places):
+            raise _refusal(f"{found.name} stands in other cells of the notebook, too")
         if new in found.others:
             raise _refusal(f"{new} is another dim of the same claims: one name would make the two one")
         edits = [types.TextEdit(range=range_of(uri, place), new_text=new) for place in found.places]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 
-from shapecheck.editor.document_events import add_documents, add_lifecycle
+from shapecheck.editor.document_events import add_documents, add_lifecycle, add_notebooks
 from shapecheck.editor.language_server import ShapecheckServer
 from shapecheck.editor.questions import add_questions
 
@@ -15,6 +15,7 @@ def create_server() -> ShapecheckServer:
     server = ShapecheckServer()
     add_lifecycle(server)
     add_documents(server)
+    add_notebooks(server)
     add_questions(server)
     return server
 

@@ -37,7 +37,10 @@ async function start() {
   const { command, server } = settings();
   const run = { command, args: ["lsp"] };
   client = new LanguageClient("shapecheck", "shapecheck", { run, debug: run }, {
-    documentSelector: [{ scheme: "file", language: "python" }],
+    documentSelector: [
+      { scheme: "file", language: "python" },
+      { notebook: "jupyter-notebook", language: "python" },
+    ],
     initializationOptions: server,
   });
   client.onNotification(STATUS, ({ uri, text }) => {
