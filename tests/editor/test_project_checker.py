@@ -134,6 +134,22 @@ def test_what_is_excluded_is_not_checked(checker: ProjectChecker) -> None:
     assert said(run(checker, model=MODEL)) == {}
 
 
+def test_scripts_wait_until_the_file_is_saved(checker: ProjectChecker) -> None:
+    (checker.folder / "train.py").write_text("import model\n")
+    (checker.folder / "pyproject.toml").write_text('[[tool.shapecheck.example]]\nscript = "train.py"\n')
+    seen: list[str] = []
+
+    def note(label: str, done: int, total: int) -> None:
+        seen.append(label)
+
+    typed = OpenDocument(checker.folder / "model.py", MODEL + "# typed\n", 1, True)
+    checker.run("edited", [typed], RunProcesses(), note)
+    assert not any("train.py" in label for label in seen)
+    saved = OpenDocument(checker.folder / "model.py", MODEL, 2, False)
+    checker.run("project", [saved], RunProcesses(), note)
+    assert any("train.py" in label for label in seen)
+
+
 def test_imports_at_the_top_up_to_the_first_other_statement(tmp_path: Path) -> None:
     text = (
         '"""Doc."""\nfrom __future__ import annotations\nimport a.b, c\nfrom .d import e, f\nfrom .. import g\n'

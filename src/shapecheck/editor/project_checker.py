@@ -94,6 +94,8 @@ class ProjectChecker:
 
         try:
             config = self.config()
+            if extent == "edited":  # scripts run for seconds, as tests do: they wait until the file is saved
+                config = replace(config, examples=tuple(each for each in config.examples if not each.script))
             inputs = self._inputs(extent, documents, config)
             if not inputs.texts:
                 return RunOutcome(extent=extent)
