@@ -50,7 +50,7 @@ def test_a_run_without_time_takes_nothing_back_of_the_same_text(cut: bool, text:
     results.take([result(text=text, verdict="unreached")], None, cut=cut)
     known = results.get("m.py")
     assert known is not None
-    assert known.verified == kept
+    assert known.verified_count == kept
 
 
 def test_what_is_no_longer_in_its_folder_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

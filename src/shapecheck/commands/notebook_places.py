@@ -34,7 +34,7 @@ def claims_in_cells(claims: Iterable[JudgedClaim], notebooks: Mapping[str, Noteb
     """The claims, those of notebooks at their cells and lines."""
     places = _Places(notebooks) if notebooks else None
     for claim in claims:
-        yield claim if places is None else places.judged(claim)
+        yield claim if places is None else places.of_claim(claim)
 
 
 class _Places:
@@ -57,7 +57,7 @@ class _Places:
         """Why a claim was not reached: that may name lines too."""
         return replace(self.at(claim), reason=self.text(claim.reason))
 
-    def judged(self, claim: JudgedClaim) -> JudgedClaim:
+    def of_claim(self, claim: JudgedClaim) -> JudgedClaim:
         """A claim with its verdict; a name that another cell binds has that cell among the words for it."""
         claim = replace(claim, reason=self.text(claim.reason))
         notebook = self._notebooks.get(claim.path)

@@ -40,7 +40,7 @@ class FileResult:
     models: frozenset[str] = frozenset()  # the classes that were evaluated as whole models
 
     @property
-    def verified(self) -> int:
+    def verified_count(self) -> int:
         """How many claims are verified."""
         return sum(claim.verdict == "verified" for claim in self.claims)
 
@@ -49,7 +49,7 @@ class FileResult:
         """How many claims are verified, in words."""
         if not self.claims:
             return "no shape claims"
-        return f"verified {self.verified} of {len(self.claims)}"
+        return f"verified {self.verified_count} of {len(self.claims)}"
 
 
 def file_results(project: CheckedProject, texts: Mapping[str, bytes], versions: Mapping[str, int]) -> list[FileResult]:

@@ -60,9 +60,9 @@ class RunQueue:
         self._timer = self._loop.call_later(delay, self._begin)
 
     def request_all(self) -> None:
-        """Have a run over the open documents, and one over the project after it; what is on goes on first."""
+        """Have a run over the open documents, and one over the project after it, as when one more is opened."""
         self._has_lost_project = True
-        if self._current is None:
+        if self._current is None or self._current[0] == "project":
             self.request("edited")
         elif self._wanted is None:
             self._wanted = "edited"

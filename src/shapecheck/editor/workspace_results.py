@@ -31,9 +31,11 @@ class WorkspaceResults:
         }
         for path, result in new.items():
             known = self._results.get(path)
-            if not result.module.parsed and known is not None and known.module.parsed:
+            if known is None:
+                self._results[path] = result
+            elif known.module.parsed and not result.module.parsed:
                 self._results[path] = _with_problems(known, result)
-            elif not (cut and known is not None and known.lines == result.lines and known.verified > result.verified):
+            elif not (cut and known.lines == result.lines and known.verified_count > result.verified_count):
                 self._results[path] = result
         for path in gone:
             del self._results[path]
