@@ -545,6 +545,25 @@ def test_cells_of_a_notebook_are_one_module(project: Project) -> None:
     asyncio.run(run())
 
 
+@pytest.mark.parametrize(("encoding", "extra"), [("utf-8", 4), ("utf-16", 1), ("utf-32", 0)])
+def test_columns_are_counted_as_the_client_wants_them(project: Project, encoding: str, extra: int) -> None:
+    line = '    out = jnp.einsum("shd,thd->sht", scaled, k) if "é\U0001f600" else None  # (h, s, t)'
+    text = "\n".join(line if "thd->sht" in each else each for each in MODEL.split("\n"))
+    file = project.write("model.py", text)
+
+    async def run() -> None:
+        session = project.session()
+        kind = types.PositionEncodingKind(encoding)
+        session.capabilities.general = types.GeneralClientCapabilities(position_encodings=[kind])
+        async with session:
+            uri = session.open(file)
+            await session.status(uri, 1)
+            (found,) = session.diagnostics(uri)
+            assert found.range.start.character == line.index("(h, s, t)") + extra
+
+    asyncio.run(run())
+
+
 def test_paths_may_have_spaces_and_other_letters(project: Project) -> None:
     file = project.write("my models é/model.py", MODEL)
 

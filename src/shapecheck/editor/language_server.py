@@ -77,11 +77,11 @@ class ShapecheckServer(LanguageServer):
         """The document as the editor has it now."""
         notebook = self.notebook_of(uri)
         if notebook is not None:
-            return notebook.text(uri, str(self.workspace.position_encoding))
+            return notebook.text(uri, self.encoding)
         document = self.workspace.get_text_document(uri)
         kept = self._texts.get(uri)
         if kept is None or kept[0] != document.version or document.version is None:
-            kept = (document.version, EditorText(document.source, str(self.workspace.position_encoding)))
+            kept = (document.version, EditorText(document.source, self.encoding))
             self._texts[uri] = kept
         return kept[1]
 
@@ -100,6 +100,12 @@ class ShapecheckServer(LanguageServer):
         document, workspace = self.client_capabilities.text_document, self.client_capabilities.workspace
         refreshes = workspace.diagnostics.refresh_support if workspace and workspace.diagnostics else False
         return bool(document and document.diagnostic and refreshes)
+
+    @property
+    def encoding(self) -> str:
+        """The code units that columns are counted in."""
+        agreed = self.workspace.position_encoding
+        return agreed.value if isinstance(agreed, types.PositionEncodingKind) else agreed or "utf-16"
 
     # Runs
 
@@ -262,7 +268,7 @@ class ShapecheckServer(LanguageServer):
             if uri in self._published:
                 self._push(uri, [], None)
             return
-        text = EditorText("\n".join(result.lines), str(self.workspace.position_encoding))
+        text = EditorText("\n".join(result.lines), self.encoding)
         moved = self.results.movement(result, result.lines)
         self._push(uri, list(diagnostics(result.findings, result.claims, text, moved, uri)), None)
 

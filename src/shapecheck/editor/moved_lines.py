@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from shapecheck.model import Span
 
-_LARGEST_DIFF = 2000  # lines that differ, beyond which nobody waits for a diff
+_LARGEST_DIFF = 500  # lines that differ, beyond which nobody waits for a diff
 
 
 class MovedLines:
