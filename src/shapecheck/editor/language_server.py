@@ -77,11 +77,11 @@ class ShapecheckServer(LanguageServer):
         """The document as the editor has it now."""
         notebook = self.notebook_of(uri)
         if notebook is not None:
-            return notebook.text(uri, self.encoding)
+            return notebook.text(uri, self.position_units)
         document = self.workspace.get_text_document(uri)
         kept = self._texts.get(uri)
         if kept is None or kept[0] != document.version or document.version is None:
-            kept = (document.version, EditorText(document.source, self.encoding))
+            kept = (document.version, EditorText(document.source, self.position_units))
             self._texts[uri] = kept
         return kept[1]
 
@@ -102,7 +102,7 @@ class ShapecheckServer(LanguageServer):
         return bool(document and document.diagnostic and refreshes)
 
     @property
-    def encoding(self) -> str:
+    def position_units(self) -> str:
         """The code units that columns are counted in."""
         agreed = self.workspace.position_encoding
         return agreed.value if isinstance(agreed, types.PositionEncodingKind) else agreed or "utf-16"
@@ -268,7 +268,7 @@ class ShapecheckServer(LanguageServer):
             if uri in self._published:
                 self._push(uri, [], None)
             return
-        text = EditorText("\n".join(result.lines), self.encoding)
+        text = EditorText("\n".join(result.lines), self.position_units)
         moved = self.results.movement(result, result.lines)
         self._push(uri, list(diagnostics(result.findings, result.claims, text, moved, uri)), None)
 
