@@ -50,6 +50,7 @@ ORDER = (
     "runtime",
     "notebooks",
     "commands",
+    "editor",
     "cli",
     "__main__",
 )

@@ -13,16 +13,23 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
+    from shapecheck.commands.check_report import CheckReport, CheckRunError
     from shapecheck.comparison import Comparison
+    from shapecheck.config.config_keywords import CheckOptions
     from shapecheck.runtime.errors import NonFinite, ShapeMismatch
     from shapecheck.runtime.runtime_checks import ImportHook
     from shapecheck.templates import Template
 
 __version__ = "0.1.0"
 __all__ = [
+    "CheckReport",
+    "CheckRunError",
     "NonFinite",
     "ShapeMismatch",
     "__version__",
+    "check",
     "compare",
     "example",
     "install_import_hook",
@@ -47,6 +54,24 @@ def example(function: _F) -> _F:
         )
     function.__dict__["__shapecheck_example__"] = True
     return function
+
+
+def check(
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = ".",
+    *,
+    config: str | os.PathLike[str] | None = None,
+    **options: Unpack[CheckOptions],
+) -> CheckReport:
+    """Check a file or folder, or several, as the command `shapecheck check` does.
+
+    `config` is a file to read in place of the nearest pyproject.toml with `[tool.shapecheck]`; `options` are those of
+    that table, with underscores, and win over it: `check("src", select=["SC2"], tests=False)`. Iterating over the
+    result gives the findings; its `claims` have each claim with its verdict, bindings and assumptions. Nothing is
+    printed; your code runs in a process of its own. Raises CheckRunError where the command ends with exit code 2.
+    """
+    from shapecheck.commands.check_report import check_paths  # noqa: PLC0415 - not for examples
+
+    return check_paths(paths, config, options)
 
 
 def compare(
@@ -188,6 +213,10 @@ def unload_ipython_extension(ipython: object) -> None:
 
 
 def __getattr__(name: str) -> Any:
+    if name in ("CheckRunError", "CheckReport"):
+        from shapecheck.commands import check_report  # noqa: PLC0415 - not to mark examples only
+
+        return getattr(check_report, name)
     if name in ("NonFinite", "ShapeMismatch"):
         from shapecheck.runtime import errors  # noqa: PLC0415 - not to mark examples only
 

@@ -78,6 +78,7 @@ class Pipeline:
         progress: Callable[[str, int, int], None] | None = None,
         stdin: tuple[str, bytes] | None = None,
         echo: bool = False,
+        start: object = None,
     ) -> Report:
         self.paths, self.config, self.stdin, self.echo = paths, config, stdin, echo
         if progress is not None:
@@ -467,7 +468,7 @@ import sys, time, types
 from dataclasses import replace
 import shapecheck.commands
 from shapecheck.model import *
-def check(paths, config, *, progress=None, stdin=None, echo=False):
+def check(paths, config, *, progress=None, stdin=None, echo=False, start=None):
     progress("evaluating models", 1, 4)
     time.sleep({seconds})
     finding = Finding(code="SC201", severity="error", path="a.py", span=Span(1, 1, 1, 2), message="{message}")

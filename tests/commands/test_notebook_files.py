@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import shapecheck
 from shapecheck.commands import fix
 from shapecheck.commands.check import check
 from shapecheck.config import ConfigError, load
@@ -74,6 +75,15 @@ def test_findings_name_cell_and_line(report: Report) -> None:
     assert "from x: Float[Array, 'b d'] (nb.ipynb:cell 3:1)" in text
     assert "file=nb.ipynb,line=2" in FORMATS["github"](report)
     assert '"uri": "nb.ipynb"' in FORMATS["sarif"](report)
+
+
+def test_claims_of_the_python_interface_name_cell_and_line(folder: Path) -> None:
+    with contextlib.chdir(folder):
+        found = shapecheck.check("nb.ipynb", cache=False)
+    claims = [claim for claim in found.claims if claim.claim == "(b, d)"]
+    places = [(split_cell_path(claim.path)[1], claim.span.line, claim.verdict) for claim in claims]
+    assert places == [(3, 2, "mismatched")]
+    assert {(bound.name, bound.line) for bound in claims[0].bindings} == {("b", 1), ("d", 1)}
 
 
 def test_what_is_no_notebook_of_python_is_named(report: Report) -> None:

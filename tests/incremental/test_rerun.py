@@ -500,6 +500,7 @@ def test_an_unchanged_run_imports_what_reads_and_prints_a_report_and_starts_no_p
     parts = {".".join(name) for name in ours if len(name) > 1 and name[0] not in ("cli", "config", "files", "rules")}
     assert parts == {
         "commands.check",
+        "commands.check_inputs",
         "commands.lock",
         "commands.lock.lock_location",
         "incremental.cache_store",

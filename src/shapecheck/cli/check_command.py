@@ -28,6 +28,7 @@ from shapecheck.report import FORMATS, progress, statistics, summary
 
 if TYPE_CHECKING:
     from shapecheck.commands.fix import FixedFile
+    from shapecheck.worker.spawn import Start
 
 
 @click.command(short_help="Check files and folders (the default command).")
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 @click.option(
     "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colours.  [default: auto]"
 )
+@click.option("--watch", "watch_files", is_flag=True, help="Check again whenever a file changes, until Ctrl-C.")
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
 @click.option("-v", "--verbose", is_flag=True, help="Tell what was evaluated, and let your code print.")
 def check(paths: tuple[Path, ...], **options: Any) -> int:
@@ -60,6 +62,7 @@ def check(paths: tuple[Path, ...], **options: Any) -> int:
       shapecheck check src/ --output-format github
       shapecheck check src/ --baseline shapes.json --update-baseline
       shapecheck check src/ --diff
+      shapecheck check src/ --watch
       shapecheck check - --stdin-filename src/model.py < src/model.py
       shapecheck check src/ --python .venv/bin/python
 
@@ -67,6 +70,23 @@ def check(paths: tuple[Path, ...], **options: Any) -> int:
     """
     paths = paths or (Path(),)
     stdin = _stdin(paths, options["stdin_filename"])
+    if options["watch_files"]:
+        if stdin is not None:
+            raise click.UsageError("--watch has no file to watch where the text comes on stdin")
+        from shapecheck.cli.watch_mode import watch  # noqa: PLC0415  # only who asks for it pays for it
+
+        return watch(
+            paths, options, lambda: _config(paths, options), lambda start: _check_once(paths, None, options, start)
+        )
+    return _check_once(paths, stdin, options)
+
+
+def _check_once(
+    paths: tuple[Path, ...],
+    stdin: tuple[str, bytes] | None,
+    options: dict[str, Any],
+    start: Start | None = None,
+) -> int:
     config = _config(paths, options)
     file = options["output_file"]
     if file is not None and not file.absolute().parent.is_dir():
@@ -76,7 +96,7 @@ def check(paths: tuple[Path, ...], **options: Any) -> int:
         raise click.UsageError("--update-baseline needs --baseline FILE, or `baseline` in [tool.shapecheck]")
     _sensible(options, stdin)
     settings = replace(config, baseline=None) if update else config
-    report = _run_check(paths, settings, stdin, options)
+    report = _run_check(paths, settings, stdin, options, start)
     if options["fix"] and (done := _fix(report)):
         report = _run_check(paths, settings, stdin, options)  # what is left, where it stands now
         say(done)
@@ -99,13 +119,17 @@ def check(paths: tuple[Path, ...], **options: Any) -> int:
 
 
 def _run_check(
-    paths: Sequence[Path], config: Config, stdin: tuple[str, bytes] | None, options: dict[str, Any]
+    paths: Sequence[Path],
+    config: Config,
+    stdin: tuple[str, bytes] | None,
+    options: dict[str, Any],
+    start: Start | None = None,
 ) -> Report:
     from shapecheck.commands import check  # noqa: PLC0415  # --help and --version shall not wait for it
 
     with progress.Bar(sys.stderr) as bar, stop_on_signals():
         files = () if stdin is not None else paths
-        return check.check(files, config, progress=bar, stdin=stdin, echo=options["verbose"])
+        return check.check(files, config, progress=bar, stdin=stdin, echo=options["verbose"], start=start)
 
 
 def _sensible(options: dict[str, object], stdin: tuple[str, bytes] | None) -> None:

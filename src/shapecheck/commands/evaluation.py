@@ -15,7 +15,7 @@ from shapecheck.model import EntryResult, Evaluation, Finding, FunctionKey, Modu
 from shapecheck.rules import RULES
 from shapecheck.verdicts import baseline, suppress
 from shapecheck.verdicts import findings as reports
-from shapecheck.verdicts.judge import judge
+from shapecheck.verdicts.judge import ClaimKey, Verdicts, judge
 from shapecheck.verdicts.messages import line_span
 from shapecheck.verdicts.unreached import Reasons, remedy
 from shapecheck.worker.entry_phase import CUT
@@ -26,6 +26,7 @@ from shapecheck.worker.worker_client import WorkerError
 
 if TYPE_CHECKING:
     from shapecheck.commands.lock.lock_check import LockCheck
+    from shapecheck.worker.imported_forks import StartFor
 
 Progress = Callable[[str, int, int], None]
 
@@ -39,7 +40,9 @@ class EvaluationContext:
     memory: ResultCache | None
     progress: Progress | None
     echo: bool
-    started: float  # by time.monotonic
+    start_for: StartFor | None = None
+    cwd: str = ""
+    started: float | None = None  # by time.monotonic
 
 
 def evaluate(
@@ -70,12 +73,13 @@ def evaluate(
         to_import,
         settings,
         limits=Limits(config.timeout, config.test_timeout, config.budget, config.workers),
-        cwd=Path.cwd(),
+        cwd=Path(around.cwd or Path.cwd()),
         tests=around.tests,
         progress=around.progress,
         memory=around.memory,
         echo=around.echo,
         started=around.started,
+        start=around.start_for(plans, to_import, settings) if around.start_for is not None else None,
     )
     try:
         return supervisor.run(interpreter.candidates(str(config.python) if config.python else None, around.files))
@@ -119,20 +123,42 @@ def check_locks(
     return lock_check.check(lock, kept, config, progress) if kept else None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Judgement:
+    """How the claims ended: the verdicts, which of them may be reported, and why the others were not reached."""
+
+    runs: Sequence[Sequence[Evaluation]]
+    verdicts: Verdicts
+    sure: set[ClaimKey]
+    troubles: Mapping[str, str]
+    reasons: Reasons
+
+
+def judge_run(modules: Mapping[str, Module], evaluated: RunResult, config: Config) -> Judgement:
+    """Hold the claims against what evaluation showed."""
+    runs = reports.runs_for_claims(evaluated.runs)
+    verdicts = judge(modules, runs)
+    troubles = _troubles(modules, evaluated.troubles)
+    return Judgement(
+        runs=runs,
+        verdicts=verdicts,
+        sure=reports.reportable(modules, verdicts, config.strict_comments),
+        troubles=troubles,
+        reasons=Reasons(modules, runs, troubles, verdicts),
+    )
+
+
 def report(
     modules: Mapping[str, Module],
     evaluated: RunResult,
+    judgement: Judgement,
     locked: LockCheck | None,
     config: Config,
     unread: tuple[tuple[str, str], ...] = (),
 ) -> Report:
     """What claims and observations come to; `unread` are files and folders that cannot be read, and why."""
-    runs = reports.runs_for_claims(evaluated.runs)
-    verdicts = judge(modules, runs)
-    sure = reports.reportable(modules, verdicts, config.strict_comments)
-    troubles = _troubles(modules, evaluated.troubles)
-    reasons = Reasons(modules, runs, troubles, verdicts)
-    counted = reports.tally(modules, verdicts, sure, reasons)
+    runs, verdicts, sure = judgement.runs, judgement.verdicts, judgement.sure
+    counted = reports.tally(modules, verdicts, sure, judgement.reasons)
     summary, unreached = counted.summary, counted.unreached
     findings = reports.findings(modules, evaluated.runs, verdicts, sure)
     findings += reports.stops(modules, runs, unreached)
@@ -147,7 +173,7 @@ def report(
     hint = ""
     if summary.total > 0 and summary.verified == 0 and not evaluated.bugs:
         late = evaluated.cut or any(trouble.reason == CUT for trouble in evaluated.troubles)
-        hint = _MORE_TIME if late else remedy(modules, troubles, evaluated.python)
+        hint = _MORE_TIME if late else remedy(modules, judgement.troubles, evaluated.python)
     return Report(
         findings=kept,
         summary=summary,

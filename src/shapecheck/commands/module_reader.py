@@ -12,7 +12,7 @@ from pathlib import Path
 from shapecheck import files
 from shapecheck.claims import Project, read_module
 from shapecheck.config import Config
-from shapecheck.incremental.cache_store import Store
+from shapecheck.incremental.cache_store import KeptTexts
 from shapecheck.incremental.content_hash import content
 from shapecheck.incremental.environment_key import ourselves
 from shapecheck.model import Module
@@ -25,7 +25,7 @@ class ModuleReader:
     With a `store`, a file whose text and whose aliases in other files are as they were is not read again.
     """
 
-    def __init__(self, config: Config, texts: Mapping[Path, bytes], store: Store | None = None) -> None:
+    def __init__(self, config: Config, texts: Mapping[Path, bytes], store: KeptTexts | None = None) -> None:
         self._texts = {os.path.abspath(file): data for file, data in texts.items()}
         self._src = tuple(os.path.abspath(folder) for folder in config.src)
         self._roots = cache(self._find_roots)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
 from shapecheck.files.notebook_source import Notebook, cell_path
-from shapecheck.model import AssumedClaim, Edit, Finding, Report, Span, UnreachedClaim, VerifiedClaim
+from shapecheck.model import AssumedClaim, Edit, Finding, JudgedClaim, Report, Span, UnreachedClaim, VerifiedClaim
 
 _AtLine = TypeVar("_AtLine", UnreachedClaim, VerifiedClaim, AssumedClaim)
 
@@ -30,6 +30,13 @@ def with_cells(report: Report, notebooks: Mapping[str, Notebook]) -> Report:
     )
 
 
+def claims_in_cells(claims: Iterable[JudgedClaim], notebooks: Mapping[str, Notebook]) -> Iterator[JudgedClaim]:
+    """The claims, those of notebooks at their cells and lines."""
+    places = _Places(notebooks) if notebooks else None
+    for claim in claims:
+        yield claim if places is None else places.of_claim(claim)
+
+
 class _Places:
     """Translates lines of modules into lines of cells."""
 
@@ -49,6 +56,24 @@ class _Places:
     def reason(self, claim: UnreachedClaim) -> UnreachedClaim:
         """Why a claim was not reached: that may name lines too."""
         return replace(self.at(claim), reason=self.text(claim.reason))
+
+    def of_claim(self, claim: JudgedClaim) -> JudgedClaim:
+        """A claim with its verdict; a name that another cell binds has that cell among the words for it."""
+        claim = replace(claim, reason=self.text(claim.reason))
+        notebook = self._notebooks.get(claim.path)
+        if notebook is None:
+            return claim
+        number, _ = notebook.place(claim.span.line)
+        shift = notebook.cells[number - 1].begin - 1 if notebook.cells else 0
+        bindings = []
+        for bound in claim.bindings:
+            if bound.line is not None:
+                cell, line = notebook.place(bound.line)
+                elsewhere = "" if cell == number else f" ({cell_path(claim.path, cell)})"
+                bound = replace(bound, line=line, source=f"{bound.source}{elsewhere}")  # noqa: PLW2901
+            bindings.append(bound)
+        path = cell_path(claim.path, number)
+        return replace(claim, path=path, span=_up(claim.span, shift), bindings=tuple(bindings))
 
     def in_cell(self, found: Finding) -> Finding:
         """A finding, with its words and its fix."""

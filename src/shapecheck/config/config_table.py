@@ -24,11 +24,15 @@ _T = TypeVar("_T")
 
 
 class ConfigReader:
-    """Turns the table into the values of `Config`'s fields, with an error for whatever does not fit."""
+    """Turns the table into the values of `Config`'s fields, with an error for whatever does not fit.
 
-    def __init__(self, file: Path, table: Mapping[str, object]) -> None:
+    Paths are relative to the folder of `file`. Errors name `where` the table stands, if that is not the file.
+    """
+
+    def __init__(self, file: Path, table: Mapping[str, object], where: str = "") -> None:
         self.file = file
         self.table = table
+        self._where = where
 
     def values(self) -> dict[str, Any]:
         """Return field name -> value for every key that the table has."""
@@ -50,7 +54,7 @@ class ConfigReader:
                 return self._path(self._check_type(key, value, str))
             case "interpreter":
                 return interpreter(
-                    self._check_type(key, value, str), self.file.absolute().parent, f"{self.file}: {key}"
+                    self._check_type(key, value, str), self.file.absolute().parent, f"{self._where or self.file}: {key}"
                 )
             case "existing paths":
                 return tuple(self._existing_path(key, text) for text in self._strings(key, value))
@@ -147,7 +151,7 @@ class ConfigReader:
         return text
 
     def _codes(self, key: str, value: object) -> tuple[str, ...]:
-        return tuple(read_code(code, f"{self.file}: {key}") for code in self._strings(key, value))
+        return tuple(read_code(code, f"{self._where or self.file}: {key}") for code in self._strings(key, value))
 
     def _strings(self, key: str, value: object) -> tuple[str, ...]:
         items = self._check_type(key, value, list)
@@ -171,7 +175,7 @@ class ConfigReader:
                 raise self._error(f"unknown key {prefix + key!r}; did you mean {prefix + close[0]!r}?")
 
     def _error(self, text: str) -> ConfigError:
-        return ConfigError(f"{self.file}: tool.shapecheck: {text}")
+        return ConfigError(f"{self._where or f'{self.file}: tool.shapecheck'}: {text}")
 
 
 _NAMES: Final[Mapping[type, str]] = {

@@ -298,3 +298,10 @@ def keep_debug_hook() -> Iterator[None]:
     finally:
         for state, update in zip(states, found, strict=True):
             setattr(state, _LOCAL_HOOK, update)
+
+
+def has_computed() -> bool:
+    """Whether JAX has started its backends, and with them threads: a process that has cannot be forked safely."""
+    bridge = sys.modules.get("jax._src.xla_bridge")
+    started = getattr(bridge, "backends_are_initialized", None)
+    return True if started is None else bool(started())

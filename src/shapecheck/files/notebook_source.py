@@ -7,7 +7,7 @@ import bisect
 import json
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,10 +51,14 @@ def read_notebook(data: bytes) -> Notebook:
     language = document.get("metadata", {}).get("kernelspec", {}).get("language", "python")
     if language != "python":
         raise NotebookError(f"its language is {language}")
+    return notebook_of_cells(map(_source, _code_cells(document)))
+
+
+def notebook_of_cells(texts: Iterable[str]) -> Notebook:
+    """The notebook whose code cells have these texts."""
     cells: list[NotebookCell] = []
     lines: list[str] = []
-    for cell in _code_cells(document):
-        text = _source(cell)
+    for text in texts:
         cells.append(NotebookCell(text, len(lines) + 1))
         lines += [*cell_python(text).split("\n"), ""]
     return Notebook(tuple(cells), "\n".join(lines))

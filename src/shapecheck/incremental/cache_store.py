@@ -14,6 +14,7 @@ import time
 import zlib
 from contextlib import suppress
 from pathlib import Path
+from typing import Protocol
 
 _MAGIC = b"shapecheck-cache 1 "  # the number changes with the format of the file, not with that of the texts
 _PLAIN, _PACKED = b"text", b"zlib"
@@ -36,6 +37,19 @@ _IGNORE = b"*\n"
 # A named pipe must not block, and nothing in the folder may lead out of it. Windows knows neither, but wants O_BINARY.
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+
+
+class KeptTexts(Protocol):
+    """Texts under slot names, which may be lost."""
+
+    def get(self, slot: str) -> str | None:
+        """Return the text under this name, or None if there is none."""
+
+    def put(self, slot: str, text: str) -> None:
+        """Keep the text under this name."""
+
+    def prune(self, older_than: float) -> None:
+        """Remove what was not used for so many seconds."""
 
 
 class Store:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shapecheck.config import Config, options
-from shapecheck.incremental.cache_store import Store
+from shapecheck.incremental.cache_store import KeptTexts, Store
 from shapecheck.incremental.content_hash import content
 from shapecheck.incremental.environment_key import environment, ourselves
 from shapecheck.model import assumption, finding, is_test_file, location
@@ -41,13 +41,15 @@ _FACTS = PlainFacts(
     finding.VerifiedClaim,
     location.Span,
 )
-_CONFIGURE = ("pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg", "conftest.py")
+CONFIGURE = ("pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg", "conftest.py")
+"""Names of files that configure tests, in the folders above them."""
 
 
 class Rerun:
     """One way to call the checker: paths and settings. `files` maps shown paths to the file and its bytes.
 
-    The files may be others at the next such run, and what is remembered of those that stay is of use.
+    Runs for another `purpose` have results of their own. The files may be others at the next such run, and what is
+    remembered of those that stay is of use.
     """
 
     def __init__(
@@ -57,9 +59,11 @@ class Rerun:
         files: Mapping[str, tuple[Path, bytes]],
         tests: Sequence[Path],
         lock: Path | None = None,
+        store: KeptTexts | None = None,
+        purpose: str = "",
     ) -> None:
         self.started = time.time_ns()
-        self.store = Store(config.root / FOLDER)
+        self.store: KeptTexts = store or Store(config.root / FOLDER)
         self.config, self.tests, self.lock = config, tests, lock
         self._known = {os.path.realpath(file): content(data) for file, data in files.values()}
         self._checked = frozenset(self._known)
@@ -67,7 +71,7 @@ class Rerun:
         names = ["file", *(name for name, declared in options().items() if not declared.presentation_only)]
         settings = {name: repr(getattr(config, name)) for name in names}
         # Each version of ours has its own results, for their format changes with it.
-        called = [ourselves(), sorted({os.path.abspath(path) for path in paths}), os.getcwd(), settings]
+        called = [ourselves() + purpose, sorted({os.path.abspath(path) for path in paths}), os.getcwd(), settings]
         self.name = hashlib.sha256(json.dumps(called).encode()).hexdigest()
 
     def report(self) -> Report | None:
@@ -136,7 +140,7 @@ class Rerun:
         """What else lies with the tests or configures them, and the scripts, which all run as the main module."""
         found = [file for file in self._beside if not is_test_file(file)]
         folders = {self.config.root, *(parent for test in self.tests for parent in Path(test).absolute().parents)}
-        found += [str(folder / name) for folder in folders for name in _CONFIGURE]
+        found += [str(folder / name) for folder in folders for name in CONFIGURE]
         found += [os.path.realpath(example.script) for example in self.config.examples if example.script]
         return {file: self._content(file) for file in sorted(found) if os.path.isfile(file)}
 

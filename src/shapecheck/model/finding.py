@@ -93,6 +93,43 @@ class VerifiedClaim:
 
 
 @dataclass(frozen=True)
+class NameBinding:
+    """What a name of a claim stands for: a size as text, the words for where that comes from, and the line of it."""
+
+    name: str
+    size: str
+    source: str
+    line: int | None = None
+
+
+Verdict = Literal["verified", "mismatched", "tentative", "unreached"]
+"""How a claim ended. A tentative one was reached, is not verified, and may be no claim at all: it is not reported."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedClaim:
+    """A claim and how it ended.
+
+    `claim` is the text as written, `target` what it describes, `function` where it stands ("" for the module itself),
+    `observed` the value that was seen there. A verified one has `how`, what its names are bound to, and the
+    assumptions that it rests on; one that is not has the `reason`.
+    """
+
+    path: str
+    span: Span
+    claim: str
+    notation: Notation
+    target: str
+    function: str
+    verdict: Verdict
+    how: How | None = None
+    observed: str = ""
+    bindings: tuple[NameBinding, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True)
 class EntryResult:
     """What became of one entry, for the report."""
 

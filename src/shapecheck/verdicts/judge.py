@@ -43,6 +43,14 @@ class Contradiction:
     evaluation: Evaluation
 
 
+@dataclass(frozen=True, eq=False)
+class ClaimInCall:
+    """A claim that holds in a call: who read the call, and the evaluation that made it."""
+
+    reader: CallReader
+    evaluation: Evaluation
+
+
 @dataclass(kw_only=True)
 class Verdicts:
     """How the claims ended, by (path, index). A claim in none of these was not observed at all."""
@@ -56,6 +64,7 @@ class Verdicts:
     paths: dict[ClaimKey, set[Point]] = field(default_factory=lambda: defaultdict(set))  # by which it was seen to hold
     general_paths: dict[ClaimKey, set[Point]] = field(default_factory=lambda: defaultdict(set))  # for all sizes
     rests_on: dict[ClaimKey, tuple[Assumption, ...]] = field(default_factory=dict)  # the strongest run that verifies it
+    shown_by: dict[ClaimKey, ClaimInCall] = field(default_factory=dict)  # where a good one was seen, best for all sizes
     explained: list[Evaluation] = field(default_factory=list)  # what failed untied, for a relation that claims write
 
 
@@ -200,6 +209,7 @@ def _verdict(
         kept = verdicts.rests_on.get(key)
         if kept is None or _strength(best.assumptions) < _strength(kept):
             verdicts.rests_on[key] = tuple(a for a in best.assumptions if a.kind not in ("dtype", "follows"))
+        _note_shown(key, good, verdicts)
         loose = [each.results[key].loose for each in good]
         if all(loose):
             verdicts.loose.setdefault(key, loose[0])
@@ -220,6 +230,16 @@ def _verdict(
     if bad and not all(any(a.kind == "follows" for a in each.assumptions) for each in bad):
         verdicts.unknown.setdefault(key, MADE_UP)
     return None
+
+
+def _note_shown(key: ClaimKey, good: Sequence[EvaluationView], verdicts: Verdicts) -> None:
+    """Keep where a claim was seen to hold: with symbols, if it ever was, else with sizes."""
+    kept = verdicts.shown_by.get(key)
+    if kept is None or kept.evaluation.mode != "symbolic":
+        best = next((each for each in good if each.everywhere()), good[0])
+        reader = best.results[key].reader
+        if reader is not None and (kept is None or best.everywhere()):
+            verdicts.shown_by[key] = ClaimInCall(reader, best.evaluation)
 
 
 def _is_written_size(module: Module, mismatch: Mismatch, alike: Sequence[EvaluationView]) -> bool:
@@ -296,6 +316,7 @@ class Result:
     unknown: str = ""
     loose: tuple[str, ...] = ()
     paths: set[Point] = field(default_factory=set)  # of the calls in which it is good
+    reader: CallReader | None = None  # of the first call in which it is good
 
 
 def evaluate(modules: Mapping[str, Module], evaluation: Evaluation) -> dict[ClaimKey, Result]:
@@ -346,7 +367,7 @@ def _read_results(modules: Mapping[str, Module], evaluation: Evaluation, samples
             outcomes = ClaimOutcomes(
                 bad=outcomes.bad, unknown={**dict.fromkeys(outcomes.good, HALF_WAY), **outcomes.unknown}
             )
-        _collect(call, outcomes, results)
+        _collect(reader, outcomes, results)
         for index, names in rank_only_names(reader).items():
             if index in outcomes.good:
                 results[(call.path, index)].loose = names
@@ -466,10 +487,11 @@ def _outer(readers: Mapping[int, CallReader], call: Call) -> CallReader | None:
     return readers.get(call.parent) if call.parent is not None else None
 
 
-def _collect(call: Call, outcomes: ClaimOutcomes, results: dict[ClaimKey, Result]) -> None:
+def _collect(reader: CallReader, outcomes: ClaimOutcomes, results: dict[ClaimKey, Result]) -> None:
+    call = reader.call
     for index in outcomes.good:
         result = results[(call.path, index)]
-        result.good = True
+        result.good, result.reader = True, result.reader or reader
         result.paths.update(call.paths)
     for index, mismatch in outcomes.bad.items():
         result = results[(call.path, index)]

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
@@ -24,11 +25,13 @@ _MESSAGE = 4096  # bytes, more than any has
 class ForkServers:
     """Starts processes from one fork server for each interpreter: from the second on, they need not wait for JAX.
 
-    Use as a context manager. Only Linux forks processes safely that have loaded the system's libraries; elsewhere,
-    and where the fork server is of no use, each process is started by itself.
+    Use as a context manager. Those libraries of `preload` that are there are imported too, where that is safe. Only
+    Linux forks processes safely that have loaded the system's libraries; elsewhere, and where the fork server is of no
+    use, each process is started by itself.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, preload: Sequence[str] = ()) -> None:
+        self.preload = tuple(preload)
         self._servers: dict[str, _ForkServer | None] = {}
         self._lock = threading.Lock()
         self._closed = False
@@ -46,11 +49,14 @@ class ForkServers:
             raise OSError("no process is wanted any more")
         with self._lock:
             if python not in self._servers and sys.platform == "linux":
-                self._servers[python] = _start_server(python)
+                self._servers[python] = _start_server(python, self.preload)
             server = self._servers.get(python)
-            forked = server.fork(cwd) if server is not None else None
+            forked = server.channel.fork(cwd) if server is not None else None
+            if forked is None and server is not None:  # somebody has ended it: the next worker comes from another one
+                server.close()
+                del self._servers[python]
         process: Process = forked or spawn_process(python, cwd)
-        self._processes.append(process)
+        self._processes = [each for each in self._processes if each.returncode is None] + [process]
         if self._closed:
             kill_group(process)
         return process
@@ -68,39 +74,23 @@ class ForkServers:
             self._servers.clear()
 
 
-def _start_server(python: str) -> _ForkServer | None:
-    """A fork server; None if the interpreter is none, or has no JAX."""
+def _start_server(python: str, preload: Sequence[str]) -> _ForkServer | None:
+    """A fork server, without what it cannot import safely; None if the interpreter is none, or has no JAX."""
     try:
-        server = _ForkServer(python)
+        server = _ForkServer(python, preload)
     except OSError:
         return None
-    if server.is_ready():
+    if server.channel.is_ready():
         return server
     server.close()
-    return None
+    return _start_server(python, ()) if preload else None
 
 
-class _ForkServer:
-    """A process that forks others, which has JAX imported."""
+class ForkChannel:
+    """The socket to a process that forks itself on request."""
 
-    def __init__(self, python: str) -> None:
-        mark = new_mark()
-        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
-            try:
-                self._process = SpawnedProcess(
-                    [python, "-X", "faulthandler", str(BOOTSTRAP), str(theirs.fileno())],
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    env=environment(mark),
-                    pass_fds=[theirs.fileno()],
-                    start_new_session=True,
-                )
-            except OSError:
-                self._socket.close()
-                raise
-        self._process.mark = mark
+    def __init__(self, channel: socket.socket) -> None:
+        self._socket = channel
         self._answers: queue.Queue[dict[str, int]] = queue.Queue()
         self._changed = threading.Condition()
         self._statuses: dict[int, int] = {}
@@ -109,11 +99,11 @@ class _ForkServer:
         self._reader.start()
 
     def is_ready(self) -> bool:
-        """Whether it has come as far as to fork."""
-        return "ready" in self._answer()
+        """Whether the process has come as far as to fork."""
+        return bool(self._answer().get("ready"))
 
-    def fork(self, cwd: Path) -> _ForkedProcess | None:
-        """A process in this folder; None if there is no fork server any more."""
+    def fork(self, cwd: Path) -> Process | None:
+        """A process in this folder; None if there is none any more that forks."""
         pipes, mark = [os.pipe() for _ in range(3)], new_mark()
         (stdin, to_stdin), (from_stdout, stdout), (from_stderr, stderr) = pipes
         try:
@@ -138,9 +128,7 @@ class _ForkServer:
             return self._statuses.get(pid, -signal.SIGKILL if self._gone else None)
 
     def close(self) -> None:
-        """End it."""
-        kill_group(self._process)
-        self._process.wait()
+        """Close it, once the process at its other end is gone."""
         self._reader.join()
         self._socket.close()
 
@@ -166,21 +154,51 @@ class _ForkServer:
             self._changed.notify_all()
 
 
+class _ForkServer:
+    """A process that forks others, which has JAX imported."""
+
+    def __init__(self, python: str, preload: Sequence[str]) -> None:
+        mark = new_mark()
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            try:
+                self._process = SpawnedProcess(
+                    [python, "-X", "faulthandler", str(BOOTSTRAP), str(theirs.fileno()), *preload],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    env=environment(mark),
+                    pass_fds=[theirs.fileno()],
+                    start_new_session=True,
+                )
+            except OSError:
+                ours.close()
+                raise
+        self._process.mark = mark
+        self.channel = ForkChannel(ours)
+
+    def close(self) -> None:
+        """End it."""
+        kill_group(self._process)
+        self._process.wait()
+        self.channel.close()
+
+
 class _ForkedProcess:
     """A process that a fork server has forked."""
 
-    def __init__(self, server: _ForkServer, pid: int, mark: str, stdin: int, stdout: int, stderr: int) -> None:
-        self._server, self.pid, self.mark = server, pid, mark
+    def __init__(self, channel: ForkChannel, pid: int, mark: str, stdin: int, stdout: int, stderr: int) -> None:
+        self._channel, self.pid, self.mark = channel, pid, mark
         self.stdin: IO[bytes] | None = os.fdopen(stdin, "wb")
         self.stdout: IO[bytes] | None = os.fdopen(stdout, "rb")
         self.stderr: IO[bytes] | None = os.fdopen(stderr, "rb")
 
     @property
     def returncode(self) -> int | None:
-        return self._server.status(self.pid, 0)
+        return self._channel.status(self.pid, 0)
 
     def wait(self, timeout: float | None = None) -> int:
-        status = self._server.status(self.pid, timeout)
+        status = self._channel.status(self.pid, timeout)
         if status is None:
             raise subprocess.TimeoutExpired("a forked worker", timeout or 0)
         return status

@@ -356,10 +356,32 @@ class RequestFor(Request, Generic[Reply]):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ForkReadiness:
+    """Whether a worker can be forked from: it has no threads of others, and nothing half-imported."""
+
+    safe: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class ImportModule(RequestFor[ImportedModule]):
     """Import one planned file."""
 
     path: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImportAhead(RequestFor[ImportedModule]):
+    """Import modules that the body of a planned file begins by importing: `names` as in `pkg` and `pkg:part`."""
+
+    path: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServeForks(RequestFor[ForkReadiness]):
+    """From now on fork workers that have imported the same modules, at each request on the socket of this path."""
+
+    socket: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -524,6 +546,9 @@ _FACTS = PlainFacts(
     Answer,
     ImportModule,
     ImportedModule,
+    ImportAhead,
+    ServeForks,
+    ForkReadiness,
     ListEntries,
     EntryList,
     AskImportEffects,

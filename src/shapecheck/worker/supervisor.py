@@ -15,6 +15,7 @@ from shapecheck.worker.pool import Phase, Spare, WorkerPool
 from shapecheck.worker.result_cache import CachedCollection, ResultCache
 from shapecheck.worker.rpc import ModulePlan, WorkerSettings
 from shapecheck.worker.run_state import Progress, RunResult, RunState, Trouble
+from shapecheck.worker.spawn import Start
 from shapecheck.worker.test_phase import TestPhase
 from shapecheck.worker.worker_client import Worker, WorkerEndedError, WorkerError
 
@@ -25,6 +26,7 @@ _Task = TypeVar("_Task")
 _TRACEBACK = "Traceback (most recent call last):"
 _FOR_TESTS = 0.75  # the part of the budget that tests may use
 _WORTHWHILE = 8  # entries, or tests, for which another start of JAX pays
+_WORTHWHILE_FORK = 3  # where it is a fork of a process that has JAX already
 
 
 @dataclass(frozen=True)
@@ -52,10 +54,12 @@ class Supervisor:
         progress: Progress | None = None,
         memory: ResultCache | None = None,
         echo: bool = False,
+        start: Start | None = None,
         started: float | None = None,
     ) -> None:
         self.plans, self.settings, self.limits = plans, settings, limits
         self.cwd, self.echo, self.tests = cwd, echo, tests
+        self._start_process = start
         self._interpreters: Sequence[str] = ()
         self._started = time.monotonic() if started is None else started
         self._tests: TestPhase | None = None
@@ -146,7 +150,8 @@ class Supervisor:
             if spare is None and self.limits.jobs > 1:
                 # Tests change JAX's settings, so that others need a process of their own: it can start meanwhile.
                 self._spare.prepare(self._start)
-            WorkerPool(self._start, self.limits.jobs, _WORTHWHILE, self.conduct).run_phase(phase, first)
+            worthwhile = _WORTHWHILE if self._start_process is None else _WORTHWHILE_FORK
+            WorkerPool(self._start, self.limits.jobs, worthwhile, self.conduct).run_phase(phase, first)
         except WorkerError as error:
             if not result.bugs:
                 if not self._has_worked:
@@ -191,4 +196,5 @@ class Supervisor:
             cwd=self.cwd,
             echo=self.echo,
             on_bug=self.conduct.note_bug,
+            start=self._start_process,
         )

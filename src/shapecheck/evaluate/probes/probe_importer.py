@@ -8,8 +8,8 @@ import importlib.machinery
 import importlib.util
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from types import CodeType, ModuleType
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import CodeType, FrameType, ModuleType
 
 from shapecheck.evaluate.global_state import GlobalState
 from shapecheck.evaluate.probes import disable_typecheckers
@@ -50,15 +50,23 @@ class PlanImporter(importlib.abc.MetaPathFinder):
         self.damage = damage
         self.loaded: dict[str, ModuleType] = {}  # by file
         self.executing: list[str] = []
+        self.refused_to: set[str] = set()  # files whose bodies imported a culprit, directly or not
         self.aside: dict[str, dict[str, ModuleType]] = {}
         self.ran: set[FunctionKey] = set()  # (path, scope) of functions that ran while modules were imported
         self.cwd = os.getcwd()
         self.steps: Steps | None = None
         self.tests: tuple[str, ...] = ()  # folders and files of tests, resolved, whose statements are stepped over
         self.root = ""
-        self.tops: dict[str, set[str]] = {}
-        for plan in plans:
-            self.tops.setdefault(plan.root, set()).add(plan.name.split(".", 1)[0])
+        self.tops = _top_names(plans)
+
+    def renew(self, plans: Sequence[ModulePlan], culprits: Mapping[str, str]) -> None:
+        """Take other plans; raises ValueError where a module is loaded that was planned otherwise."""
+        new = {plan.file: plan for plan in plans}
+        for file in self.loaded:
+            if file in self.plans and new.get(file) != self.plans[file]:
+                raise ValueError(f"{file} was imported by another plan")
+        self.plans, self.culprits, self.tops = new, culprits, _top_names(plans)
+        importlib.invalidate_caches()
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -149,6 +157,23 @@ class PlanImporter(importlib.abc.MetaPathFinder):
         sys.modules.update(self.aside.pop(root, {}))
 
 
+def _top_names(plans: Sequence[ModulePlan]) -> dict[str, set[str]]:
+    """The first parts of the names of modules, by their roots."""
+    found: dict[str, set[str]] = {}
+    for plan in plans:
+        found.setdefault(plan.root, set()).add(plan.name.split(".", 1)[0])
+    return found
+
+
+def _importing_files() -> Iterator[str]:
+    """The files whose bodies are being run at this moment."""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None:
+        if frame.f_code.co_name == "<module>":
+            yield os.path.realpath(frame.f_code.co_filename)
+        frame = frame.f_back
+
+
 class PlanLoader(importlib.machinery.SourceFileLoader):
     """Compiles one planned file with its probes."""
 
@@ -180,6 +205,7 @@ class PlanLoader(importlib.machinery.SourceFileLoader):
         """Run the module body; remember which file is running, so that a crash can be laid at its door."""
         importer = self.importer
         if self.plan.file in importer.culprits:
+            importer.refused_to |= set(_importing_files())
             raise CulpritImportError(importer.culprits[self.plan.file])
         probe = ModuleProbe(importer.recorder, self.plan.path, self.plan.scopes, self.plan.sites)
         setattr(module, HANDLE, probe)

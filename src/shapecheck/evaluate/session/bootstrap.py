@@ -1,7 +1,8 @@
 """The script that the user's interpreter runs. It stays readable to old Pythons, so that it can refuse them in words.
 
 Only the package `shapecheck` itself is made importable, not the folder it lies in: the checker's own dependencies
-must not reach the user's code. With the number of a socket as its argument, it forks workers as that asks for them.
+must not reach the user's code. With the number of a socket as its argument, it forks workers as that asks for them,
+after it has imported the modules that are named behind it.
 """
 
 import importlib.util
@@ -36,7 +37,9 @@ def _main() -> None:
     if sys.argv[1:]:
         from shapecheck.evaluate.session.fork_child import fork_workers
 
-        if not fork_workers(int(sys.argv.pop())):
+        number, preload = int(sys.argv[1]), sys.argv[2:]
+        del sys.argv[1:]
+        if not fork_workers(number, preload):
             return
     from shapecheck.evaluate.session.worker_main import main
 

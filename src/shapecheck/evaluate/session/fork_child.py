@@ -6,6 +6,8 @@ code does in one, to JAX's settings or to the process itself, no other one sees.
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import json
 import os
 import select
@@ -18,43 +20,59 @@ _MESSAGE = 1 << 16  # bytes, more than any path has
 _PIPES = 3
 
 
-def fork_workers(number: int) -> bool:
+PRELOADED = ("equinox", "jaxtyping", "beartype", "optax", "chex", "einops", "flax.linen", "flax.nnx", "haiku")
+"""What can be imported before anybody's code runs: libraries whose import does nothing but bind names."""
+
+
+def fork_workers(number: int, preload: Sequence[str] = ()) -> bool:
     """Fork one at each request on the socket with this `number`, until the other end is closed.
 
-    True in each of the workers, whose pipes and working directory are then as asked; False in the end.
+    The modules of `preload` are imported first; those that are not there are passed over. True in each of the workers,
+    whose pipes and working directory are then as asked; False in the end.
     """
     from shapecheck.evaluate.framework_protocol import all_frameworks  # noqa: PLC0415
+    from shapecheck.evaluate.jax_internals import has_computed  # noqa: PLC0415
+    from shapecheck.evaluate.probes import disable_typecheckers  # noqa: PLC0415
     from shapecheck.evaluate.session import worker_session  # noqa: F401, PLC0415 - and with it JAX, once for all
 
+    for name in preload:
+        disable_typecheckers.stand_aside()  # before anything is decorated, as in a worker
+        with contextlib.suppress(Exception):  # whoever imports it hears of it then
+            importlib.import_module(name)
     all_frameworks()  # what we know of them, so that no worker has to read it
     with socket.socket(fileno=number) as parent:
         parent.set_inheritable(False)
-        wake, ended = _alarm()
-        _send(parent, ready=True)
-        while True:
-            waiting, _, _ = select.select([parent.fileno(), ended], [], [])
-            if ended in waiting:
-                os.read(ended, _MESSAGE)
-                for pid, status in _ended_children():
-                    _send(parent, ended=pid, status=status)
-            if parent.fileno() not in waiting:
-                continue
-            message, pipes, _, _ = socket.recv_fds(parent, _MESSAGE, _PIPES)
-            if not message:
-                return False
-            pid = _fork()
-            if not pid:
-                signal.set_wakeup_fd(-1)
-                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                for descriptor in (wake, ended):
-                    os.close(descriptor)
-                wanted = json.loads(message)
-                os.environ.update(wanted["environment"])
-                _take_over_pipes(pipes, wanted["cwd"])
-                return True
-            for pipe in pipes:
-                os.close(pipe)
-            _send(parent, forked=pid)
+        return serve_forks(parent, ready=not (preload and has_computed()))
+
+
+def serve_forks(parent: socket.socket, *, ready: bool = True) -> bool:
+    """Fork this process at each request of the `parent`; True in each of the children, False in the end."""
+    wake, ended = _alarm()
+    _send(parent, ready=ready)
+    while True:
+        waiting, _, _ = select.select([parent.fileno(), ended], [], [])
+        if ended in waiting:
+            os.read(ended, _MESSAGE)
+            for pid, status in _ended_children():
+                _send(parent, ended=pid, status=status)
+        if parent.fileno() not in waiting:
+            continue
+        message, pipes, _, _ = socket.recv_fds(parent, _MESSAGE, _PIPES)
+        if not message:
+            return False
+        pid = _fork()
+        if not pid:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for descriptor in (wake, ended):
+                os.close(descriptor)
+            wanted = json.loads(message)
+            os.environ.update(wanted["environment"])
+            _take_over_pipes(pipes, wanted["cwd"])
+            return True
+        for pipe in pipes:
+            os.close(pipe)
+        _send(parent, forked=pid)
 
 
 def _alarm() -> tuple[int, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
+import socket
 import sys
 import threading
 import traceback
@@ -17,9 +18,11 @@ from shapecheck.evaluate.session.standard_streams import keep_pipes
 from shapecheck.worker.rpc import (
     Answer,
     Bug,
+    ForkReadiness,
     Request,
     Send,
     Serve,
+    ServeForks,
     StartRefusal,
     Startup,
     TimedOut,
@@ -33,8 +36,8 @@ if TYPE_CHECKING:
     from shapecheck.evaluate.session.worker_session import WorkerSession
 
 
-def main() -> None:
-    """Serve the parent until it closes the pipe."""
+def main(imported: WorkerSession | None = None) -> None:
+    """Serve the parent until it closes the pipe; in a fork, with the session whose modules are `imported` already."""
     replies, commands = keep_pipes()
     inbox: queue.Queue[object] = queue.Queue()
     mark = os.environ.get(MARK, "").rpartition(" ")[2]
@@ -58,6 +61,12 @@ def main() -> None:
                     raise TypeError(f"the parent sent {call!r}, which is no call")
                 if end is not None and isinstance(call.request, end):
                     return
+                if isinstance(call.request, ServeForks):
+                    safe = session.is_forkable()
+                    send(Answer(reply=ForkReadiness(safe=safe)))
+                    if safe:
+                        _fork_on_request(session, call.request.socket)
+                    continue
                 send(Answer(reply=_guarded_reply(session, call)))
             except Exception:
                 end_with_bug()
@@ -72,7 +81,9 @@ def main() -> None:
         if not isinstance(opening, Startup):
             raise TypeError(f"the parent began with {opening!r}")
         _limit_memory(opening.settings.memory)
-        found = _start(opening, send, serve)
+        found = _start(opening, send, serve) if imported is None else imported
+        if found is imported and imported is not None:
+            imported.begin_anew(opening, send, serve)
         if isinstance(found, StartRefusal):
             send(found)
             return
@@ -81,6 +92,18 @@ def main() -> None:
         serve()
     except Exception:
         end_with_bug()
+
+
+def _fork_on_request(session: WorkerSession, path: str) -> None:
+    """Be what workers are forked from, until the parent goes away."""
+    from shapecheck.evaluate.session.fork_child import serve_forks
+
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as parent:
+        parent.connect(path)
+        is_child = serve_forks(parent)
+    if is_child:
+        main(session)
+    os._exit(0)
 
 
 def _guarded_reply(session: WorkerSession, call: TimedRequest) -> object:

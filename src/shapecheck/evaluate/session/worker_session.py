@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import inspect
 import os
 import platform
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
@@ -30,6 +32,7 @@ from shapecheck.evaluate.inputs.size_assignment import UnknownSizeError
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.trial import CallSpec
 from shapecheck.evaluate.inputs.user_examples import ExampleError
+from shapecheck.evaluate.jax_internals import has_computed
 from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.probes import disable_typecheckers
 from shapecheck.evaluate.probes.probe_importer import CulpritImportError, PlanImporter
@@ -47,7 +50,7 @@ from shapecheck.evaluate.suites.generalise import Generaliser
 from shapecheck.evaluate.suites.jax_settings import changed_settings
 from shapecheck.evaluate.suites.jax_settings import settings as settings_now
 from shapecheck.evaluate.suites.run_script import run_script
-from shapecheck.model import PRINTING, Evaluation, Failure
+from shapecheck.model import PRINTING, Call, Evaluation, Failure
 from shapecheck.shapes import SpecError
 from shapecheck.worker.rpc import (
     UNSAID,
@@ -66,6 +69,7 @@ from shapecheck.worker.rpc import (
     EntryResults,
     EvaluateEntry,
     EvaluateTemplate,
+    ImportAhead,
     ImportedFiles,
     ImportedModule,
     ImportEffects,
@@ -82,6 +86,7 @@ from shapecheck.worker.rpc import (
     Startup,
     TestFiles,
     TestLimits,
+    WorkerMessage,
 )
 
 _OLDEST_JAX = (0, 5)
@@ -96,6 +101,26 @@ class UnknownRequestError(Exception):
 
 
 Fields = ParamSpec("Fields")
+
+
+def _count_threads() -> int:
+    """The threads of this process, those of libraries too, where the system tells them."""
+    try:
+        return len(os.listdir("/proc/self/task"))
+    except OSError:
+        return threading.active_count()
+
+
+def _join_calls(earlier: tuple[Call, ...], later: tuple[Call, ...]) -> tuple[Call, ...]:
+    """Calls of two recordings as those of one: their numbers are apart."""
+    first = max((call.number for call in earlier), default=-1) + 1
+    if not first:
+        return later
+    moved = (
+        replace(call, number=call.number + first, parent=call.parent + first if call.parent is not None else None)
+        for call in later
+    )
+    return (*earlier, *moved)
 
 
 def _handler(
@@ -114,35 +139,57 @@ class WorkerSession:
         send: Send,
         serve: Serve,
     ) -> None:
-        plans, settings = opening.plans, opening.settings
+        plans = opening.plans
         if tuple(int(p) for p in jax.__version__.split(".")[:2]) < _OLDEST_JAX:
             raise TooOldError(f"its JAX is {jax.__version__}, and 0.5 or newer is needed")
         # Whole tracebacks: the user's own line must be found among JAX's frames.
         jax.config.update("jax_traceback_filtering", "off")
         disable_typecheckers.stand_aside()
         let_pass_unhashable()
+        self._threads = _count_threads()
+        self._send, self._serve = send, serve
         self.recorder = Recorder({p.file: p.path for p in plans})
         self.global_state = GlobalState()
-        self.damage = ProcessDamage(send)
-        self.plans = {p.path: p for p in plans}
+        self.damage = ProcessDamage(self._say)
         self.importer = PlanImporter(
             plans,
             self.recorder,
             opening.culprits,
-            lambda path: send(ModuleStart(path=path)),
+            lambda path: self._say(ModuleStart(path=path)),
             self.global_state,
             self.damage,
         )
-        self._send, self._serve = send, serve
         self._before = settings_now()
+        self._module_runs: dict[str, Evaluation] = {}  # what the bodies of modules observed, by path
+        self._ahead: tuple[Call, ...] = ()
+        self._take_plans(opening)
+        sys.meta_path.insert(0, self.importer)
+        sys.path.append(os.getcwd())
+        # What a script beside a package imports is the package, and not its checkout's folder of the same name.
+        sys.path += sorted({p.root for p in plans if "." in p.name} - set(sys.path))
+
+    def begin_anew(self, opening: Startup, send: Send, serve: Serve) -> None:
+        """Serve another parent in a fork of the process that began: what it had imported stays so.
+
+        Raises ValueError where that was planned otherwise.
+        """
+        self._send, self._serve = send, serve
+        self.importer.renew(opening.plans, opening.culprits)
+        self.recorder.paths.update({p.file: p.path for p in opening.plans})
+        self._take_plans(opening)
+
+    def _take_plans(self, opening: Startup) -> None:
+        """Make all that looks things up in the plans."""
+        settings = opening.settings
+        self.plans = {p.path: p for p in opening.plans}
+        self.settings = settings
+        self.entries: dict[str, EntryPlan] = {}
+        self.classes: dict[str, type] = {}
         self._described = ParameterSpecs(self.importer, self.recorder, self.plans)
         self._generaliser = Generaliser(
             self.importer, self.recorder, self._described, settings.sizes, self._described.claimed_names
         )
         self._suite = TestSession(self.importer, self.recorder, self._generaliser, self._note_bug)
-        self.settings = settings
-        self.entries: dict[str, EntryPlan] = {}
-        self.classes: dict[str, type] = {}
         models = Models(
             self.recorder,
             settings.sizes,
@@ -155,14 +202,10 @@ class WorkerSession:
         self._templates = TemplateSession(self.importer, self.recorder, settings, self._described, self._subclasses)
         self._comparisons = ComparisonSession(self.importer, self.recorder, settings, self._described, self._subclasses)
         self._repeats = RepeatedCalls(self.recorder)
-        sys.meta_path.insert(0, self.importer)
-        sys.path.append(os.getcwd())
-        # What a script beside a package imports is the package, and not its checkout's folder of the same name.
-        sys.path += sorted({p.root for p in plans if "." in p.name} - set(sys.path))
-
         self._handlers = dict(
             (
                 _handler(ImportModule, self.import_module),
+                _handler(ImportAhead, self.import_ahead),
                 _handler(ListEntries, self.list_entries),
                 _handler(AskImportEffects, self.import_effects),
                 _handler(ListFiles, self.files),
@@ -190,6 +233,8 @@ class WorkerSession:
     def import_module(self, *, path: str) -> ImportedModule:
         """Import one planned file. What its body observed (module-level claims) comes back as an evaluation."""
         plan = self.plans[path]
+        if plan.file in self.importer.loaded and path in self._module_runs:  # in the process that this one is a fork of
+            return ImportedModule(evaluation=self._module_runs[path])
         self.recorder.begin()
         try:
             self.importer.load(plan)
@@ -204,14 +249,41 @@ class WorkerSession:
             with contextlib.suppress(OSError):  # a folder that the user's code has removed
                 os.chdir(self.importer.cwd)
             standard_streams.renew()
-        calls = self.recorder.finish()
+        calls = _join_calls(self._ahead, self.recorder.finish())
+        self._ahead = ()
         if not any(c.observations for c in calls):
             return ImportedModule()
-        return ImportedModule(
-            evaluation=Evaluation(
-                target=plan.name, origin="module", path=path, line=1, mode="sized", status="ok", reason="", calls=calls
-            )
+        self._module_runs[path] = found = Evaluation(
+            target=plan.name, origin="module", path=path, line=1, mode="sized", status="ok", reason="", calls=calls
         )
+        return ImportedModule(evaluation=found)
+
+    def import_ahead(self, *, path: str, names: tuple[str, ...]) -> ImportedModule:
+        """Import what a file begins by importing; what fails does so again when the file itself is imported."""
+        self.importer.activate(self.plans[path].root)
+        self.recorder.begin()
+        try:
+            for name in names:
+                module, _, part = name.partition(":")
+                with contextlib.suppress(Exception, SystemExit):
+                    loaded = importlib.import_module(module)
+                    if part and not hasattr(loaded, part):
+                        importlib.import_module(f"{module}.{part}")
+        finally:
+            with contextlib.suppress(OSError):
+                os.chdir(self.importer.cwd)
+            standard_streams.renew()
+        self._ahead = _join_calls(self._ahead, self.recorder.finish())
+        return ImportedModule()
+
+    def is_forkable(self) -> bool:
+        """Whether a fork of this process is as good as it: without threads, and nothing that went without a culprit."""
+        files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
+        loaded = {os.path.realpath(file) for file in files if isinstance(file, str)}
+        return not (has_computed() or _count_threads() > self._threads or loaded & self.importer.refused_to)
+
+    def _say(self, message: WorkerMessage) -> None:
+        self._send(message)
 
     def list_entries(self) -> EntryList:
         """All entries of what was imported: examples, then models (wholes before parts), then functions."""

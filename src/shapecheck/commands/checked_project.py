@@ -1,0 +1,81 @@
+"""A run that repeats no earlier one: what was read, what evaluation showed, how the claims ended, what is reported."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from shapecheck.commands.check_inputs import CheckInputs
+from shapecheck.commands.evaluation import (
+    EvaluationContext,
+    Judgement,
+    Progress,
+    check_locks,
+    evaluate,
+    judge_run,
+    report,
+)
+from shapecheck.commands.module_plans import plan
+from shapecheck.commands.module_reader import ModuleReader
+from shapecheck.commands.notebook_places import with_cells
+from shapecheck.config import Config
+from shapecheck.incremental.rerun import Rerun
+from shapecheck.model import Module, Report
+
+if TYPE_CHECKING:
+    from shapecheck.worker.imported_forks import StartFor
+    from shapecheck.worker.supervisor import RunResult
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckedProject:
+    """All that a run knows. `modules` are by shown path."""
+
+    report: Report
+    modules: Mapping[str, Module]
+    evaluated: RunResult
+    judgement: Judgement
+
+
+def check_inputs(
+    inputs: CheckInputs,
+    config: Config,
+    rerun: Rerun | None,
+    *,
+    progress: Progress | None = None,
+    echo: bool = False,
+    start_for: StartFor | None = None,
+    cwd: str = "",
+    started: float | None = None,
+    prepare: Callable[[Module, bytes], Module] | None = None,
+) -> CheckedProject:
+    """Evaluate what `rerun` does not remember, and judge all claims.
+
+    `prepare` adds to what is observed of a file. `start_for` says how worker processes are started, in `cwd`,
+    if not by themselves in the working directory. The budget counts from when the run `started`.
+    """
+    reader = ModuleReader(config, dict(inputs.texts.values()), rerun.store if rerun is not None else None)
+    modules = {shown: reader.read_file(file, text, shown) for shown, (file, text) in inputs.texts.items()}
+    if prepare is not None:
+        modules = {shown: prepare(module, inputs.texts[shown][1]) for shown, module in modules.items()}
+    plans = [
+        plan(file, modules[shown], config, text if shown in inputs.unsaved else None)
+        for shown, (file, text) in inputs.texts.items()
+    ]
+    memory = rerun.memory(plans) if rerun is not None else None
+    files = [file for file, _ in inputs.texts.values()]
+    around = EvaluationContext(files, inputs.tests, memory, progress, echo, start_for, cwd, started)
+    evaluated = evaluate(plans, modules, config, around)
+    kept = check_locks(inputs.lock, inputs.paths, config, progress)
+    judgement = judge_run(modules, evaluated, config)
+    whole = report(modules, evaluated, judgement, kept, config, tuple(sorted(inputs.unread.items())))
+    found = with_cells(whole, inputs.notebooks)
+    if rerun is not None and memory is not None and not inputs.unread:
+        alias_files = {os.path.realpath(file) for module in modules.values() for file in module.alias_files}
+        if kept is None:
+            rerun.keep(found, memory, found.python, alias_files)
+        elif kept.complete:
+            rerun.keep(found, memory, found.python or kept.python, {*alias_files, *kept.files}, kept.sites)
+    return CheckedProject(report=found, modules=modules, evaluated=evaluated, judgement=judgement)

@@ -1,0 +1,35 @@
+"""What is remembered of runs over unsaved text: it stays in memory, in front of the project's cache."""
+
+from __future__ import annotations
+
+from shapecheck.incremental.cache_store import KeptTexts
+
+_MOST = 64 * 2**20  # characters that are kept; the least recently used go first
+
+
+class MemoryStore:
+    """Texts under slot names that no other process sees. What is not there is looked for in `behind`."""
+
+    def __init__(self, behind: KeptTexts) -> None:
+        self._behind = behind
+        self._texts: dict[str, str] = {}
+        self._size = 0
+
+    def get(self, slot: str) -> str | None:
+        """Return the text that was stored last under this name, here or behind."""
+        text = self._texts.pop(slot, None)
+        if text is None:
+            return self._behind.get(slot)
+        self._texts[slot] = text
+        return text
+
+    def put(self, slot: str, text: str) -> None:
+        """Keep the text under this name, in memory alone."""
+        self._size += len(text) - len(self._texts.pop(slot, ""))
+        self._texts[slot] = text
+        while self._size > _MOST:
+            oldest = next(iter(self._texts))
+            self._size -= len(self._texts.pop(oldest))
+
+    def prune(self, older_than: float) -> None:
+        """Leave what lies behind alone: it is others' too."""
