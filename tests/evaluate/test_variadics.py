@@ -71,6 +71,21 @@ def unpacked(x: Float[Array, "... d"], w: Float[Array, "n d"]) -> Float[Array, "
     return x[:, None] * w[None]
 ''',
     # nobody knows what the array is that has no annotation of its shape
+    # Nobody says how long the axes of `...` are: they may be what a model has; so may N be its number of points.
+    "grids.py": """
+class Poisson:
+    def __init__(self, num_spatial_dims: int, num_points: int):
+        self.inverse = jnp.ones((1, *[num_points] * (num_spatial_dims - 1), num_points // 2 + 1))
+
+    def step(self, f_hat: Float[Array, "C ... N//2+1"]):
+        return -self.inverse * f_hat
+
+    def moved(self, f_hat: Float[Array, "C ... N//2+1"]):
+        return self.inverse * jnp.moveaxis(f_hat, 0, -1)  ~SC301
+
+def rows(x: Float[Array, "... a"], y: Float[Array, "... b"]):
+    return x * y  ~SC305
+""",
     "invented.py": """
 def scaled(x: Float[Array, "*batch d"], w: Array) -> Float[Array, "..."]:
     return x[:, None] * w[None]

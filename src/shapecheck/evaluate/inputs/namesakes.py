@@ -15,6 +15,7 @@ def _word_set(text: str) -> frozenset[str]:
 _COUNTS = _word_set("n num number nb no of max min total size dim dims len length count d")
 _SHORTEST_PREFIX = 3  # `seq` of `sequence`; shorter ones begin too many words
 # One-letter names that nearly always mean one word.
+_NUMBERS = (("n",), ("num",), ("number",))
 _LETTERS = {"b": "ba", "t": "ti", "c": "ch"}
 
 _SEQUENCE = _word_set(
@@ -58,6 +59,8 @@ def are_namesakes(dim: str, integer: str) -> bool:
         start = _LETTERS.get(dim.lower(), dim.lower())
         if any(word.startswith(start) for word in right):
             return True
+        if start == "n" and words(integer)[:1] in _NUMBERS and is_extent(integer) and not is_of_models(integer):
+            return True  # `N` of `num_points`
     elif any(_abbreviates(a, b) or _abbreviates(b, a) for a in left for b in right):
         return True
     return any(kind & set(left) and kind & set(right) for kind in (_SEQUENCE, _SPATIAL, _BATCH))

@@ -22,7 +22,14 @@ from shapecheck.evaluate.inputs.namesakes import are_namesakes
 from shapecheck.evaluate.inputs.nested_sizes import NestedSizes
 from shapecheck.evaluate.inputs.refused_shapes import RefusedShape, find_refused
 from shapecheck.evaluate.inputs.search_choices import search_choices
-from shapecheck.evaluate.inputs.size_assignment import DIVISIBLE, DIVISIBLE_TOO, SQUARES, Substitution, substitutions
+from shapecheck.evaluate.inputs.size_assignment import (
+    DIVISIBLE,
+    DIVISIBLE_TOO,
+    SQUARES,
+    UNNAMED,
+    Substitution,
+    substitutions,
+)
 from shapecheck.evaluate.inputs.suggest_ties import compared_integers, fails_elsewhere, proposals
 from shapecheck.evaluate.inputs.synthesise_values import INVENTIONS, CannotSynthesiseError
 from shapecheck.evaluate.inputs.ties import ArgumentSpec, Tie, explain_tie
@@ -362,7 +369,9 @@ class Search:
         bound_call = first.bound_call
         if bound_call is None:
             return outcome
-        names = tuple(name for name, _ in bound_call.chosen)
+        message = first.failure.message if first.failure is not None else ""
+        named = set(re.findall(r"\w+", message))
+        names = tuple(name for name, text in bound_call.chosen if name not in UNNAMED or text in named)
         for substitution in substitutions(names, bound_call.tie_candidates(), relations=self.call_spec.relations):
             if self.attempts.is_exhausted():
                 break
@@ -577,7 +586,7 @@ class Search:
             reason=failure.message if failure is not None else "",
             calls=outcome.calls,
             failure=failure,
-            sizes=bound_call.chosen if bound_call is not None else (),
+            sizes=tuple(each for each in bound_call.chosen if each[0] not in UNNAMED) if bound_call is not None else (),
             tried=self.attempts.tried,
             assumptions=tuple(dict.fromkeys(self._assumptions(outcome))),
             features=tuple(sorted(self.call_spec.signature.features())),

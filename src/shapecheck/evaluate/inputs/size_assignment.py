@@ -100,6 +100,9 @@ class Substitution:
 
 _INDEPENDENT = Substitution()
 
+UNNAMED = ("dim0", "dim1", "dim2")
+"""What the axes of `...` are called here: nobody else names them."""
+
 
 @dataclass
 class InventedSizes:
@@ -205,7 +208,7 @@ class SizeAssignment:
         parsed = parse_spec(spec)
         for dim in parsed.dims:
             if isinstance(dim, AnyDims):
-                dims += [self._sizes[f"dim{i}"] for i in range(self.variadic_rank)]
+                dims += [self.size(each) for each in UNNAMED[: self.variadic_rank]]
             elif isinstance(dim, VariadicDim):
                 dims += [self.size(f"{dim.name}{i}") for i in range(self.variadic_rank)]
             elif isinstance(dim, AnyDim):
@@ -229,7 +232,7 @@ class SizeAssignment:
 
     def chosen_sizes(self) -> tuple[tuple[str, str], ...]:
         """What was chosen for each name that arrays were made of, as text for messages."""
-        names = dict.fromkeys([*self.free, *self._inner])
+        names = dict.fromkeys([*self.free, *self._inner, *(each for each in UNNAMED if each not in self.ties)])
         free = [(n, str(self._sizes[n])) for n in names if n in self.used and n not in self.known]
         return tuple(free + [(n, t) for n, t in self.ties.items() if n not in self.known])
 

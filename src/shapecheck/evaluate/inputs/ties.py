@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from shapecheck.evaluate.inputs.namesakes import are_namesakes, is_extent, is_of_models, words
+from shapecheck.evaluate.inputs.size_assignment import UNNAMED
 from shapecheck.model import Assumption
 from shapecheck.shapes import FixedDim, NamedDim, is_variadic, parse_spec
 
@@ -66,7 +67,7 @@ class CallSignature:
 
     def is_nobodys(self, name: str) -> bool:
         """Whether a name stands for an axis of which nobody says anything, so that its size may be any other's."""
-        return name in self.made_names and not self.uses(name)
+        return (name in self.made_names or name in UNNAMED) and not self.uses(name)
 
     def names_both(self, first: str, second: str) -> bool:
         """Whether the claims of this scope use both names, or names that go for them."""
