@@ -83,6 +83,7 @@ class ConfiguredExample:
     fill: bool = False  # arguments that are left out are made up
     borrowed: Mapping[str, object] = dataclasses.field(default_factory=dict)  # arguments of another callable, in order
     borrowed_invented: bool = False  # those were made up, and step back behind what a factory returns with its model
+    data: str = ""  # a file of arrays, by the names of arguments
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -338,6 +339,30 @@ class ComparisonResult:
     error: str = ""
 
 
+@dataclass(frozen=True, kw_only=True)
+class SampledArray:
+    """An array of a sample: its path among the arguments; `values` says in words what they are."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    values: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampleResult:
+    """A sample of a target's arguments, which is in the file that was asked for; or an error that the user can mend.
+
+    `omitted` are the arguments that are no arrays of data, in words; `made` are integers that were made up.
+    """
+
+    arrays: tuple[SampledArray, ...] = ()
+    omitted: tuple[str, ...] = ()
+    made: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    places: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    refusal: TargetRefusal | None = None
+
+
 Reply = TypeVar("Reply")
 
 
@@ -447,6 +472,21 @@ class CompareModels(RequestFor[ComparisonResult]):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SampleInputs(RequestFor[SampleResult]):
+    """Make arrays for the arguments of what `given` calls, and write them to `file`.
+
+    Axes have the `sizes` given by name; those of the batch have `batch` entries, if that is no 0.
+    """
+
+    given: ConfiguredExample
+    seconds: float
+    file: str
+    seed: int
+    sizes: Mapping[str, int]
+    batch: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class TimedRequest:
     """A request, and the seconds that the user's code may take to answer it."""
 
@@ -544,6 +584,9 @@ _FACTS = PlainFacts(
     CollectedModel,
     CompareModels,
     ComparisonResult,
+    SampleInputs,
+    SampleResult,
+    SampledArray,
     model.Span,
     model.Claim,
     model.DebugCall,

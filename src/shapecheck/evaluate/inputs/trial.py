@@ -83,7 +83,8 @@ class CallSpec:
     the code. With `open_ranks`, for some array nobody says how many axes it has, or which sizes; `open_names` are those
     of such sizes. Assumptions that hold
     for each trial are `lasting`. Of arguments that may have one of several shapes, `alternatives` choose the others.
-    If it `varies`, another invention has other integers. The search ends after so many `attempts`, or `seconds`.
+    If it `varies`, another invention has other integers. The search ends after so many `attempts`, or `seconds`. The
+    first arguments are so many `parameters` of a model, which its factory made.
     """
 
     prepare: Callable[[Trial], BoundCall]
@@ -100,6 +101,7 @@ class CallSpec:
     alternatives: tuple[Choices, ...] = ()
     attempts: int = 240
     seconds: float = 20.0
+    parameters: int = 0
 
 
 @dataclass(frozen=True)

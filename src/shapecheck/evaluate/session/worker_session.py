@@ -39,6 +39,7 @@ from shapecheck.evaluate.session import standard_streams
 from shapecheck.evaluate.session.comparison_session import ComparisonSession
 from shapecheck.evaluate.session.parameter_specs import ParameterSpecs
 from shapecheck.evaluate.session.resolve_target import resolve_target
+from shapecheck.evaluate.session.sample_session import SampleSession
 from shapecheck.evaluate.session.template_session import TemplateSession
 from shapecheck.evaluate.session.test_session import TestSession
 from shapecheck.evaluate.stages.observe_once import RepeatedCalls
@@ -76,6 +77,7 @@ from shapecheck.worker.rpc import (
     Reply,
     RequestFor,
     RunTest,
+    SampleInputs,
     Send,
     Serve,
     Startup,
@@ -152,6 +154,7 @@ class WorkerSession:
         self._builder = CallBuilder(self.recorder, models)
         self._templates = TemplateSession(self.importer, self.recorder, settings, self._described, self._subclasses)
         self._comparisons = ComparisonSession(self.importer, self.recorder, settings, self._described, self._subclasses)
+        self._samples = SampleSession(self.importer, self.recorder, settings, self._described, self._subclasses)
         self._repeats = RepeatedCalls(self.recorder)
         sys.meta_path.insert(0, self.importer)
         sys.path.append(os.getcwd())
@@ -171,6 +174,7 @@ class WorkerSession:
                 _handler(AskInventedIntegers, self._templates.invented_integers),
                 _handler(CollectModel, self._comparisons.collect),
                 _handler(CompareModels, self._comparisons.compare),
+                _handler(SampleInputs, self._samples.sample),
             )
         )
 
