@@ -16,7 +16,7 @@ from shapecheck.evaluate.inputs import abstract_call
 from shapecheck.evaluate.inputs.body_shapes import body_dtypes, body_shapes
 from shapecheck.evaluate.inputs.choices import ArgumentChoices, Choices, Options, shape_key
 from shapecheck.evaluate.inputs.construct_models import Instance, Models
-from shapecheck.evaluate.inputs.data_arguments import NestedData, place_in, variadic_parts
+from shapecheck.evaluate.inputs.data_arguments import NestedData, place_in, unpack_sequences, variadic_parts
 from shapecheck.evaluate.inputs.entries import is_model, nearest, unwrap
 from shapecheck.evaluate.inputs.lazy_call import LazyCall
 from shapecheck.evaluate.inputs.loosen_ties import sizes_of
@@ -166,9 +166,10 @@ class CallBuilder:
         arguments, named = list(example.args), dict(example.kwargs)
         if not example.read:
             arguments, named = read_argument(arguments), read_argument(named)
-        rest, others = fit_arguments(function, [*first, *arguments], named, example.borrowed)
+        borrowed = unpack_sequences(function, example.borrowed)
+        rest, others = fit_arguments(function, [*first, *arguments], named, borrowed)
         arguments, named = [*arguments, *rest], {**named, **others}
-        arguments += variadic_parts(function, named)
+        arguments += variadic_parts(function, named, len(first) + len(arguments))
         if example.data:
             _require_parameters(example.data, named, function, len(first) + len(arguments))
         named_arguments = bind_arguments(function, [*first, *arguments], named)

@@ -51,27 +51,40 @@ def by_argument(arrays: Mapping[str, object]) -> dict[str, object]:
     return found
 
 
-def variadic_parts(function: Callable[..., object], named: dict[str, object]) -> list[object]:
-    """Take the arrays of `*args`, which are `args.0` and so on, out of what is given by name."""
+def variadic_parts(function: Callable[..., object], named: dict[str, object], before: int) -> list[object]:
+    """Take the arrays of `*args` (`args.0` and so on), and what stands in front of them, out of what is given by name.
+
+    So many arguments are given `before` these.
+    """
     try:
-        parameters = inspect.signature(function).parameters.values()
+        parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # built in, and silent about its parameters
         return []
-    for each in parameters:
-        if each.kind is each.VAR_POSITIONAL and isinstance(data := named.get(each.name), NestedData):
-            del named[each.name]
-            parts = _containers(data.arrays, None)
-            return [*parts] if isinstance(parts, tuple) else [parts]
-    return []
+    place = next((i for i, each in enumerate(parameters) if each.kind is each.VAR_POSITIONAL), None)
+    data = named.get(parameters[place].name) if place is not None else None
+    if not isinstance(data, NestedData):
+        return []
+    del named[data.name]
+    parts = _containers(data.arrays, None)
+    front = [each.name for each in parameters[before:place] if each.name in named]
+    return [*(named.pop(name) for name in front), *(parts if isinstance(parts, tuple) else [parts])]
 
 
-def spread(arrays: Mapping[str, object]) -> dict[str, object]:
-    """Arrays by their arguments, sequences of them (`args.0`) by their places: for what takes arguments in order."""
+def unpack_sequences(function: Callable[..., object], arrays: Mapping[str, object]) -> Mapping[str, object]:
+    """What a file has of `*args` (`args.0`) one by one, if `function` takes so many arguments as there are."""
+    try:
+        kinds = {name: parameter.kind for name, parameter in inspect.signature(function).parameters.items()}
+    except (TypeError, ValueError):  # built in, and silent about its parameters
+        return arrays
+    if inspect.Parameter.VAR_POSITIONAL not in kinds.values():
+        return arrays
     found: dict[str, object] = {}
     for name, value in arrays.items():
-        parts = _containers(value.arrays, None) if isinstance(value, NestedData) else value
-        spread_out = isinstance(value, NestedData) and isinstance(parts, tuple)
-        found.update({f"{name}.{place}": part for place, part in enumerate(parts)} if spread_out else {name: value})
+        parts = _containers(value.arrays, None) if isinstance(value, NestedData) else None
+        if isinstance(parts, tuple) and kinds.get(name) in (None, inspect.Parameter.VAR_POSITIONAL):
+            found.update({f"{name}.{place}": part for place, part in enumerate(parts)})
+        else:
+            found[name] = value
     return found
 
 

@@ -43,7 +43,7 @@ _UNKNOWN = _Origin()
 
 
 @dataclass
-class _Scope:
+class _Origins:
     """One jaxpr: what is known of its variables, and the bounds of all."""
 
     bounds: dict[int, int]
@@ -67,15 +67,15 @@ def index_bounds(program: ClosedJaxpr) -> Mapping[int, int]:
 
 
 def _follow(jaxpr: Jaxpr, given: Sequence[_Origin], bounds: dict[int, int]) -> list[_Origin]:
-    scope = _Scope(bounds)
+    scope = _Origins(bounds)
     scope.origins.update(zip(jaxpr.invars, given, strict=True))
     for equation in jaxpr.eqns:
-        found = list(_origins(equation, scope))
+        found = list(_results(equation, scope))
         scope.origins.update((v, origin) for v, origin in zip(equation.outvars, found, strict=False))
     return [scope.origin(variable) for variable in jaxpr.outvars]
 
 
-def _origins(equation: JaxprEqn, scope: _Scope) -> Iterable[_Origin]:
+def _results(equation: JaxprEqn, scope: _Origins) -> Iterable[_Origin]:
     """What the results of an equation are, whose bounds are noted."""
     name, params = equation.primitive.name, equation.params
     given = [scope.origin(variable) for variable in equation.invars]
@@ -114,7 +114,7 @@ def _origins(equation: JaxprEqn, scope: _Scope) -> Iterable[_Origin]:
 
 
 def _limit_columns(
-    scope: _Scope, origin: _Origin, indices: Sequence[object], operand: Sequence[Any], axes: Sequence[int]
+    scope: _Origins, origin: _Origin, indices: Sequence[object], operand: Sequence[Any], axes: Sequence[int]
 ) -> None:
     """The columns of an array of indices index these axes of an array, one each."""
     columns = origin.columns if len(origin.columns) == len(axes) else (origin,) * len(axes)
@@ -136,7 +136,7 @@ def _join(origins: Iterable[_Origin]) -> _Origin:
     return found
 
 
-def _inside(equation: JaxprEqn, given: list[_Origin], scope: _Scope) -> list[_Origin]:
+def _inside(equation: JaxprEqn, given: list[_Origin], scope: _Origins) -> list[_Origin]:
     """The results of the jaxprs inside of an equation: calls, loops, branches."""
     name, params = equation.primitive.name, equation.params
     results: list[_Origin] = []

@@ -79,7 +79,7 @@ class SampleSession:
             given = replace(with_batches(given), fill=True)
             chosen = call_spec(CallBuilder(self._recorder, models), called, given, owner)
             watch.parameters = chosen.parameters
-            models.recall(self._evaluate(chosen, watch, seconds, given.call))
+            self._evaluate(chosen, watch, models, seconds, given.call)
             _require_names(made.used, sizes, batch)
             arrays, omitted = _leaves(watch)
             if not arrays:
@@ -103,14 +103,12 @@ class SampleSession:
         finally:
             self._recorder.watch = Watch()
 
-    def _evaluate(self, chosen: CallSpec, watch: _ArgumentRecorder, seconds: float, call: str) -> int:
-        """Run it abstractly once more, with the sizes that go, and tell by which construction.
-
-        Raises ExampleError for what the code raises.
-        """
+    def _evaluate(self, chosen: CallSpec, watch: _ArgumentRecorder, models: Models, seconds: float, call: str) -> None:
+        """Run it abstractly once more, with the sizes that go. Raises ExampleError for what the code raises."""
         entry = EntryPlan(key="sample", target=call, origin="template", path="", line=1, scope=None, whole=False)
         search = Search(entry, chosen, self._recorder, seconds)
         trial = search.numbers() or Trial(mode="sized", construction=chosen.constructions[0])
+        models.recall(trial.construction)
         with watch, named_scopes.record_stages(watch), self._recorder.pause():
             self._recorder.watch = watch
             self._recorder.begin()
@@ -128,7 +126,6 @@ class SampleSession:
                     failure = explain(error, self._recorder)
                     at = f" ({failure.frame.path}:{failure.frame.line})" if failure.frame else ""
                     raise ExampleError(f"it cannot be evaluated: {failure.message}{at}") from None
-        return trial.construction
 
 
 class _ArgumentRecorder(StageRecorder):
@@ -141,7 +138,7 @@ class _ArgumentRecorder(StageRecorder):
         self._tracers: list[object] = []
         self._bounds: Mapping[int, int] = {}
 
-    def bound(self, leaf: object) -> int | None:
+    def index_bound(self, leaf: object) -> int | None:
         """What all numbers of an array are less than, where the code says so."""
         place = next((place for place, tracer in enumerate(self._tracers) if tracer is leaf), None)
         return None if place is None else self._bounds.get(place)
@@ -202,7 +199,7 @@ def _leaves(watch: _ArgumentRecorder) -> tuple[dict[str, tuple[Any, int | None]]
         elif not leaves:
             omitted.append(f"{name}={value!r}" if isinstance(value, (bool, int, float, str)) else name)
         for path, leaf in leaves.items() if not omitted or omitted[-1].partition(",")[0] != name else ():
-            arrays[".".join(filter(None, [name, path]))] = leaf, watch.bound(leaf)
+            arrays[".".join(filter(None, [name, path]))] = leaf, watch.index_bound(leaf)
     return arrays, omitted
 
 
