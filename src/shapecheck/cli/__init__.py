@@ -17,7 +17,7 @@ from shapecheck.config import ConfigError
 from shapecheck.verdicts import baseline
 
 # Each stands in the module of its name; one that does not run is not imported.
-COMMANDS = ("check", "claims", "clean", "compare", "explain", "instrument", "run", "sample", "template")
+COMMANDS = ("check", "claims", "clean", "compare", "explain", "instrument", "reproduce", "run", "sample", "template")
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -67,7 +67,14 @@ def _with_check_options(command: Callable[..., int]) -> Callable[..., int]:
 )
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[SCRIPT] [ARGS]...")
 def run(
-    module: str | None, warn: bool, python: str | None, program: tuple[str, ...], log: str, failing: str, **given: Any
+    module: str | None,
+    warn: bool,
+    python: str | None,
+    program: tuple[str, ...],
+    log: str,
+    save: str,
+    failing: str,
+    **given: Any,
 ) -> int:
     """Run a Python program with checks, its source untouched.
 
@@ -80,6 +87,7 @@ def run(
       shapecheck run -m pkg.train --steps 10
       shapecheck run --warn train.py                 tell, and go on
       shapecheck run --numerics outputs train.py     where does the first NaN arise?
+      shapecheck run --save-failure out train.py     then: shapecheck reproduce out/failure.json
     """
     if module is None and not program:
         raise click.UsageError("Missing argument 'SCRIPT', or -m MODULE.")
@@ -97,6 +105,7 @@ def run(
             root=str(files.project_root(start) or start),
             python=sys.executable,
             log=os.path.abspath(log) if log else "",
+            save=os.path.abspath(save) if save else "",
             failing="warn" if warn else failing,
             **given,
         )

@@ -50,7 +50,7 @@ class CheckSession:
         self.checking = CallChecker(self.client)
         self.probing = import_hook.ProbeInserter(options.root, options.include, self.client, self.checking)
         self._do(options)
-        self.failures = ErrorReporter(self.probing)
+        self.failures = ErrorReporter(self.probing, options.save)
         self._finder = import_hook.Finder(self.probing, self._enter)
         self._frameworks = contextlib.ExitStack()
         self._entered: set[str] = set()

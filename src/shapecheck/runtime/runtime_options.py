@@ -11,6 +11,8 @@ from typing import Any, Final
 NUMERICS: Final = ("outputs", "grads", "ops")
 FAILING: Final = ("raise", "warn", "breakpoint")
 SWITCH: Final = "SHAPECHECK_DEBUG"
+PROGRAM_ONLY: Final = ("pdb", "save")
+"""Options for programs, which end where they fail: neither for tests nor for the cells of a notebook."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +57,12 @@ class RuntimeOptions:
     )
     log: str = _option("", "log", "Write a record of each stage that runs.", shown="FILE")
     failing: str = _option("raise", "on-failure", "What happens when a check fails.", FAILING)
+    save: str = _option(
+        "",
+        "save-failure",
+        "Save what the program was given where it fails, for `shapecheck reproduce`.",
+        shown="FOLDER",
+    )
     include: tuple[str, ...] = _option(
         (), "include", "Check this package too, although it is not yours.", shown="PACKAGE"
     )

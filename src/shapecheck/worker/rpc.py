@@ -363,6 +363,20 @@ class SampleResult:
     refusal: TargetRefusal | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class WrittenCall:
+    """A call as Python: what it imports, by module, the lines before it, and the call itself; or why there is none.
+
+    `sizes` are those of its free axes, by name.
+    """
+
+    imports: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    lines: tuple[str, ...] = ()
+    call: str = ""
+    sizes: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    error: str = ""
+
+
 Reply = TypeVar("Reply")
 
 
@@ -487,6 +501,16 @@ class SampleInputs(RequestFor[SampleResult]):
 
 
 @dataclass(frozen=True, kw_only=True)
+class WriteCall(RequestFor[WrittenCall]):
+    """Write the call of what `given` names as Python, its axes of these `sizes`; `untied` even if it does not run."""
+
+    given: ConfiguredExample
+    seconds: float
+    sizes: Mapping[str, int]
+    untied: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class TimedRequest:
     """A request, and the seconds that the user's code may take to answer it."""
 
@@ -587,6 +611,8 @@ _FACTS = PlainFacts(
     SampleInputs,
     SampleResult,
     SampledArray,
+    WriteCall,
+    WrittenCall,
     model.Span,
     model.Claim,
     model.DebugCall,

@@ -36,6 +36,7 @@ from shapecheck.evaluate.probes.probe_importer import CulpritImportError, PlanIm
 from shapecheck.evaluate.probes.recorder import Recorder, Watch
 from shapecheck.evaluate.process_damage import ProcessDamage
 from shapecheck.evaluate.session import standard_streams
+from shapecheck.evaluate.session.call_session import CallSession
 from shapecheck.evaluate.session.comparison_session import ComparisonSession
 from shapecheck.evaluate.session.parameter_specs import ParameterSpecs
 from shapecheck.evaluate.session.resolve_target import resolve_target
@@ -83,6 +84,7 @@ from shapecheck.worker.rpc import (
     Startup,
     TestFiles,
     TestLimits,
+    WriteCall,
 )
 
 _OLDEST_JAX = (0, 5)
@@ -155,6 +157,7 @@ class WorkerSession:
         self._templates = TemplateSession(self.importer, self.recorder, settings, self._described, self._subclasses)
         self._comparisons = ComparisonSession(self.importer, self.recorder, settings, self._described, self._subclasses)
         self._samples = SampleSession(self.importer, self.recorder, settings, self._described, self._subclasses)
+        self._calls = CallSession(self.importer, self.recorder, settings, self._described, self._subclasses)
         self._repeats = RepeatedCalls(self.recorder)
         sys.meta_path.insert(0, self.importer)
         sys.path.append(os.getcwd())
@@ -174,6 +177,7 @@ class WorkerSession:
                 _handler(AskInventedIntegers, self._templates.invented_integers),
                 _handler(CollectModel, self._comparisons.collect),
                 _handler(CompareModels, self._comparisons.compare),
+                _handler(WriteCall, self._calls.write),
                 _handler(SampleInputs, self._samples.sample),
             )
         )
