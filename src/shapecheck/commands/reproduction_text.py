@@ -64,7 +64,7 @@ def _lines(made: Reproduction) -> Iterator[str]:
         yield f"shapecheck.install_import_hook({package!r})  # holds each value against its claims"
     yield ""
     yield from (f"from {module} import {', '.join(names)}  # noqa: E402" for module, names in made.call.imports)
-    yield from made.helper.splitlines()
+    yield from ("", *made.helper.splitlines()) if made.helper else ()
     path, _, line = made.place.rpartition(":")
     yield from ("", "", f"def test_{re.sub(r'[^0-9a-zA-Z]+', '_', Path(path).stem)}_line_{line}():")
     if made.checked and not made.hooked:

@@ -11,7 +11,7 @@ import os
 import re
 import subprocess
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -126,6 +126,7 @@ class _SavedAttempt:
     def __init__(self, saved: SavedFailure, call: Expression, python: str, folder: Path, seconds: float) -> None:
         self._saved, self._call, self._python = saved, call, python
         self._folder, self._seconds = folder, seconds
+        self._runs = 0
         self._root, self._module = module_name(Path(saved.path))
 
     def run(self, form: _Form) -> ReproductionOutcome:
@@ -144,17 +145,20 @@ class _SavedAttempt:
 
     def shrink(self, form: _Form) -> _Form:
         """The same with the fewest entries along the axis that most of the call's arrays begin with."""
-        sizes = Counter(e["shape"][0] for e in self._data_arrays() if e["shape"] and e["shape"][0] > 1)
-        if not sizes:
-            return form
-        size, _ = sizes.most_common(1)[0]
-        names = [e["name"] for e in self._data_arrays() if e["shape"] and e["shape"][0] == size]
+        arrays = [each for each in self._data_arrays() if each["shape"] and each["shape"][0] > 1]
+        for size, _ in Counter(each["shape"][0] for each in arrays).most_common():
+            names = [each["name"] for each in arrays if each["shape"][0] == size]
+            form = self._shrink_axis(form, names, size)
+        return form
+
+    def _shrink_axis(self, form: _Form, names: Sequence[str], size: int) -> _Form:
+        """The same with a half of these entries, and a half of that, as long as it fails."""
         begin, end = 0, size
-        for _ in range(_MOST_RUNS):
+        while end - begin > 1 and self._runs < _MOST_RUNS:
             middle = (begin + end) // 2
-            halves = ((begin, middle), (middle, end)) if end - begin > 1 else ()
-            for half in halves:
-                smaller = replace(form, slices=dict.fromkeys(names, half))
+            for half in ((begin, middle), (middle, end)):
+                self._runs += 1
+                smaller = replace(form, slices={**form.slices, **dict.fromkeys(names, half)})
                 if self.is_shown(self.run(smaller), smaller):
                     form, (begin, end) = smaller, half
                     break
@@ -183,7 +187,7 @@ class _SavedAttempt:
         queue = [*self._call["args"], *self._call["kwargs"].values()]
         while queue:
             each = queue.pop()
-            if each["kind"] == "array":
+            if each["kind"] in ("array", "shape"):
                 yield each
             elif each["kind"] in ("list", "tuple"):
                 queue += each["parts"]

@@ -139,7 +139,9 @@ class FailureSaver:
         if isinstance(value, jax.core.Tracer):
             if jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
                 return {"kind": "seed", "shape": list(value.shape)}
-            return {"kind": "shape", "shape": list(value.shape), "dtype": value.dtype.name}
+            self._places.setdefault(id(value), (value, f"s{len(self._places)}"))
+            name = self._places[id(value)][1]
+            return {"kind": "shape", "name": name, "dtype": value.dtype.name, "shape": list(value.shape)}
         is_key = jnp.issubdtype(value.dtype, jax.dtypes.prng_key)
         dtype = str(value.dtype) if is_key else value.dtype.name
         try:
@@ -204,7 +206,20 @@ def _importable(value: Any) -> Expression:
         found = getattr(found, part, None)
     if found is not value:
         raise UnsavedError
-    return {"module": _module_name(str(module)), "path": str(path)}
+    public = _public_module(str(module), str(path), value)
+    return {"module": public or _module_name(str(module)), "path": str(path)}
+
+
+def _public_module(module: str, path: str, value: object) -> str:
+    """The package that shows what a private module of its own defines; "" if none does."""
+    parts = module.split(".")
+    if not any(part.startswith("_") for part in parts) or module == "__main__":
+        return ""
+    around = [".".join(parts[:length]) for length in range(len(parts) - 1, 0, -1)]
+    shown = [
+        name for name in (*around, *(f"{parts[0]}.{each}" for each in ("nn", "numpy", "random"))) if "._" not in name
+    ]
+    return next((name for name in shown if getattr(sys.modules.get(name), path, None) is value), "")
 
 
 def _module_name(name: str) -> str:
