@@ -48,7 +48,7 @@ def run_alone(text: str, folder: Path, python: str, seconds: float) -> Reproduct
     environment = {**os.environ, "JAX_PLATFORMS": "cpu", "SHAPECHECK_PYTHON": sys.executable}
     try:
         done = subprocess.run(
-            [python, str(_RUNNER), str(file), str(answer_file)],
+            [python, "-B", str(_RUNNER), str(file), str(answer_file)],
             capture_output=True,
             text=True,
             errors="replace",

@@ -18,7 +18,6 @@ def main(file: str) -> dict[str, object]:
 
     The `phase` tells whether a test raised it, or the import of what they call.
     """
-    sys.dont_write_bytecode = True
     phase = "import"
     try:
         names = runpy.run_path(file)
