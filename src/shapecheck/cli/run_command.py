@@ -22,6 +22,7 @@ class _RunCommand(click.Command):
     """Leaves what stands behind `-m MODULE` to the module, as Python does."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        args = _with_glob(args)
         options = [option for option in self.params if getattr(option, "is_flag", False)]
         flags = {name for option in options for name in (*option.opts, *option.secondary_opts)}
         index = 0
@@ -31,6 +32,18 @@ class _RunCommand(click.Command):
             if given[:2] == "-m" and index <= len(args):
                 return super().parse_args(ctx, [*args[:index], "--", *args[index:]])
         return super().parse_args(ctx, args)
+
+
+def _with_glob(args: list[str]) -> list[str]:
+    """`--monitor` alone, in front of the program or of an option, means all: its glob may be left out."""
+    found = list(args)
+    for index, given in enumerate(found):
+        following = found[index + 1] if index + 1 < len(found) else "-"
+        if given == "--monitor" and (following.startswith("-") or Path(following).is_file()):
+            found[index] = "--monitor=*"
+        if not given.startswith("-") and Path(given).is_file():
+            break
+    return found
 
 
 def _with_check_options(command: Callable[..., int]) -> Callable[..., int]:
@@ -45,11 +58,15 @@ def _with_check_options(command: Callable[..., int]) -> Callable[..., int]:
             is_flag=isinstance(default, bool),
             multiple=many,
             default=None if many else default,
-            type=click.Choice(each.choices) if each.choices else None,
+            type=click.Choice(each.choices) if each.choices else _kind(default),
             metavar=each.shown or None,
             help=text,
         )(command)
     return command
+
+
+def _kind(default: object) -> click.IntRange | None:
+    return click.IntRange(1) if isinstance(default, int) and not isinstance(default, bool) else None
 
 
 @click.command(
@@ -73,6 +90,8 @@ def run(
     program: tuple[str, ...],
     log: str,
     save: str,
+    monitor_file: str,
+    monitor_board: str,
     failing: str,
     **given: Any,
 ) -> int:
@@ -87,6 +106,8 @@ def run(
       shapecheck run -m pkg.train --steps 10
       shapecheck run --warn train.py                 tell, and go on
       shapecheck run --numerics outputs train.py     where does the first NaN arise?
+      shapecheck run --monitor train.py              norms of parameters, gradients, updates, every 10 steps
+      shapecheck run --monitor 'blocks*' --monitor-file log.jsonl train.py
       shapecheck run --save-failure out train.py     then: shapecheck reproduce out/failure.json
     """
     if module is None and not program:
@@ -106,6 +127,8 @@ def run(
             python=sys.executable,
             log=os.path.abspath(log) if log else "",
             save=os.path.abspath(save) if save else "",
+            monitor_file=os.path.abspath(monitor_file) if monitor_file else "",
+            monitor_board=os.path.abspath(monitor_board) if monitor_board else "",
             failing="warn" if warn else failing,
             **given,
         )

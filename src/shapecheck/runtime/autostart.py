@@ -8,6 +8,7 @@ import runpy
 import sys
 
 from shapecheck.runtime.check_session import CheckSession
+from shapecheck.runtime.errors import CheckError
 from shapecheck.runtime.patch_functions import PatchedFunctions
 from shapecheck.runtime.runtime_options import from_environment
 from shapecheck.runtime.unchecked_functions import current_shell
@@ -32,7 +33,11 @@ def begin() -> CheckSession | None:
             raise SystemExit(2) from None
         if options is None:
             return None
-        session = _Program.session = CheckSession(options)
+        try:
+            session = _Program.session = CheckSession(options)
+        except CheckError as error:
+            sys.stderr.write(f"shapecheck: {error}\n")
+            raise SystemExit(2) from None
         session.start()
         session.failures.watch(debug=options.pdb)
         atexit.register(session.stop)

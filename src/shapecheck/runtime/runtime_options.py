@@ -11,8 +11,8 @@ from typing import Any, Final
 NUMERICS: Final = ("outputs", "grads", "ops")
 FAILING: Final = ("raise", "warn", "breakpoint")
 SWITCH: Final = "SHAPECHECK_DEBUG"
-PROGRAM_ONLY: Final = ("pdb", "save")
-"""Options for programs, which end where they fail: neither for tests nor for the cells of a notebook."""
+PROGRAM_ONLY: Final = ("pdb", "save", "monitor", "monitor_every", "monitor_file", "monitor_board")
+"""Options for programs, which begin and end: neither for tests nor for the cells of a notebook."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +63,17 @@ class RuntimeOptions:
         "Save what the program was given where it fails, for `shapecheck reproduce`.",
         shown="FOLDER",
     )
+    monitor: str = _option(
+        "",
+        "monitor",
+        "Watch training: norms and ranges of parameters, gradients, updates, stages; of all, or those of such a path.",
+        shown="[GLOB]",
+    )
+    monitor_every: int = _option(10, "monitor-every", "At every Nth step.", shown="N")
+    monitor_file: str = _option("", "monitor-file", "Write a line of JSON for each such step.", shown="FILE")
+    monitor_board: str = _option(
+        "", "monitor-tensorboard", "Write them for TensorBoard, by tensorboardX.", shown="FOLDER"
+    )
     include: tuple[str, ...] = _option(
         (), "include", "Check this package too, although it is not yours.", shown="PACKAGE"
     )
@@ -77,6 +88,13 @@ class RuntimeOptions:
             raise ValueError("nan_only: without numerics nothing looks for NaN")
         if self.failing not in FAILING:
             raise ValueError(f"on_failure: {self.failing!r} is none of {', '.join(FAILING)}")
+        if self.monitor_every < 1:
+            raise ValueError(f"monitor_every: {self.monitor_every} is no number of steps")
+        if (self.monitor_file or self.monitor_board) and not self.monitor:
+            raise ValueError("monitor: a file for what is watched needs --monitor too")
+        folder = os.path.dirname(os.path.abspath(self.monitor_file))
+        if self.monitor_file and (os.path.isdir(self.monitor_file) or not os.path.isdir(folder)):
+            raise ValueError(f"monitor_file: {self.monitor_file} cannot be written")
         if self.log and not os.path.isdir(os.path.dirname(os.path.abspath(self.log))):
             raise ValueError(f"log: there is no folder {os.path.dirname(os.path.abspath(self.log))}")
         if self.log and os.path.isdir(self.log):
@@ -109,14 +127,18 @@ def from_environment(variables: Mapping[str, str]) -> RuntimeOptions | None:
         raise ValueError(f"SHAPECHECK_{name.upper()}: {reason}") from None
 
 
-def _text(value: bool | str | tuple[str, ...]) -> str:
+def _text(value: bool | int | str | tuple[str, ...]) -> str:
     return ",".join(value) if isinstance(value, tuple) else str(value)
 
 
-def _value(variables: Mapping[str, str], option: OptionSpec) -> bool | str | tuple[str, ...]:
+def _value(variables: Mapping[str, str], option: OptionSpec) -> bool | int | str | tuple[str, ...]:
     if isinstance(option.default, bool):
         return _truth(variables, option.variable, default=option.default)
     text = variables.get(option.variable, "")
+    if isinstance(option.default, int):
+        if text and not text.isdigit():
+            raise ValueError(f"{option.variable}={text}: expected a number")
+        return int(text) if text else option.default
     if isinstance(option.default, tuple):
         return tuple(part.strip() for part in text.split(",") if part.strip())
     return text or str(option.default)

@@ -25,6 +25,7 @@ from shapecheck.runtime.nonfinite_policy import LOGGER, HandleNonFinite, LogNonF
 from shapecheck.runtime.print_arrays import print_sink
 from shapecheck.runtime.print_globs import PrintGlobs
 from shapecheck.runtime.runtime_options import RuntimeOptions
+from shapecheck.runtime.training_monitor import TrainingMonitor
 from shapecheck.syntax.intended_nonfinite import INFINITY, NAN
 from shapecheck.templates import log_records
 from shapecheck.worker.rpc import as_shown
@@ -37,8 +38,10 @@ _NONE = numerics.NamedArrays((), ())
 class StageChecks:
     """Puts taps on values as the options say. What is not finite, and raised, is noted in `found`."""
 
-    def __init__(self, options: RuntimeOptions, own: OwnFiles, found: list[str]) -> None:
-        self._options, self._own = options, own
+    def __init__(
+        self, options: RuntimeOptions, own: OwnFiles, found: list[str], monitor: TrainingMonitor | None = None
+    ) -> None:
+        self._options, self._own, self._monitor = options, own, monitor
         self._raising = RaiseNonFinite(found)
         self._logger = LogNonFinite(again=options.failing == "breakpoint")
         self._failed: HandleNonFinite = self._raising.handle if options.failing == "raise" else self._logger.handle
@@ -76,7 +79,10 @@ class StageChecks:
         self._running.append(stage)
         self._titles.append(title)
         try:
-            result = function(*args, **kwargs)
+            if self._monitor is None:
+                result = function(*args, **kwargs)
+            else:
+                result = self._monitor.run_stage(paths[0] or stage.step.type, lambda: function(*args, **kwargs))
         finally:
             self._running.pop()
             self._titles.pop()
