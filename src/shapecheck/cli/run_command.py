@@ -13,6 +13,7 @@ import click
 
 from shapecheck.cli.terminal import require_paths
 from shapecheck.config import ConfigError, interpreter
+from shapecheck.runtime.monitor_outputs import missing_writer
 from shapecheck.runtime.runtime_options import RuntimeOptions, option_specs, to_environment
 
 _LAUNCH = "import sys; from shapecheck.runtime.run_main import launch; launch(sys.argv[1:])"
@@ -135,8 +136,16 @@ def run(
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     chosen = candidates(named, [start])[0]
+    if options.monitor_board:
+        _require_writer(chosen)
     what = ["-m", module, *program] if module is not None else list(program)
     return _replace_process([chosen, "-X", "faulthandler", "-c", _LAUNCH, *what], {**os.environ, **_variables(options)})
+
+
+def _require_writer(python: str) -> None:
+    """Raise ConfigError where the program's interpreter cannot write for TensorBoard."""
+    if subprocess.run([python, "-c", "import tensorboardX"], capture_output=True, check=False).returncode:
+        raise ConfigError(missing_writer(python))
 
 
 def _variables(options: RuntimeOptions) -> dict[str, str]:

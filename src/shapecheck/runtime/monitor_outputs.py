@@ -57,10 +57,7 @@ class TensorBoardOutput:
         try:
             self._open = importlib.import_module("tensorboardX").SummaryWriter
         except ImportError:
-            raise CheckError(
-                f"--monitor-tensorboard needs tensorboardX where the program runs: {sys.executable} -m pip install "
-                "tensorboardX (or 'jax-shapecheck[monitor]')"
-            ) from None
+            raise CheckError(missing_writer(sys.executable)) from None
         self._folder = folder
         self._writer: Any = None
 
@@ -108,6 +105,14 @@ class TableOutput:
             self._live.stop()
         elif self._latest is not None:
             sys.stderr.write("\n".join(["", *table(self._latest), ""]))
+
+
+def missing_writer(python: str) -> str:
+    """What to do where an interpreter has nothing that writes event files."""
+    return (
+        f"--monitor-tensorboard needs tensorboardX where the program runs: {python} -m pip install tensorboardX "
+        "(or 'jax-shapecheck[monitor]')"
+    )
 
 
 def open_outputs(file: str, board: str) -> list[MonitorOutput]:
