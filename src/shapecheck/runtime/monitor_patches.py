@@ -25,13 +25,13 @@ def patch(
     """Let what a module has told the monitor, if it is JAX, optax or Equinox, as long as the context lasts."""
     module = sys.modules[name]
     if name == "jax":
-        return patch_module(module, "jit", _jit(module.jit, monitor, is_own))
-    return _optimizer(module, monitor) if name == "optax" else _applied(module, monitor)
+        return patch_module(module, "jit", _counting_jit(module.jit, monitor, is_own))
+    return _patch_optax(module, monitor) if name == "optax" else _patch_apply(module, monitor)
 
 
 @contextlib.contextmanager
-def _optimizer(optax: ModuleType, monitor: TrainingMonitor) -> Iterator[None]:
-    """https://optax.readthedocs.io/en/latest/api/transformations.html#optax.GradientTransformation."""
+def _patch_optax(optax: ModuleType, monitor: TrainingMonitor) -> Iterator[None]:
+    """A monkeypatch: https://optax.readthedocs.io/en/latest/api/transformations.html#optax.GradientTransformation."""
     cls = optax.GradientTransformation
     getter = vars(cls)["update"]
 
@@ -44,11 +44,12 @@ def _optimizer(optax: ModuleType, monitor: TrainingMonitor) -> Iterator[None]:
 
         return update_and_look
 
-    with patch_attribute(cls, "update", property(update)), _applied(optax, monitor):
+    with patch_attribute(cls, "update", property(update)), _patch_apply(optax, monitor):
         yield
 
 
-def _applied(module: ModuleType, monitor: TrainingMonitor) -> contextlib.AbstractContextManager[None]:
+def _patch_apply(module: ModuleType, monitor: TrainingMonitor) -> contextlib.AbstractContextManager[None]:
+    """A monkeypatch of what adds updates to parameters."""
     inner = module.apply_updates
 
     @functools.wraps(inner)
@@ -59,7 +60,9 @@ def _applied(module: ModuleType, monitor: TrainingMonitor) -> contextlib.Abstrac
     return patch_module(module, "apply_updates", apply_updates)
 
 
-def _jit(inner: Callable[..., Any], monitor: TrainingMonitor, is_own: Callable[[str], bool]) -> Callable[..., Any]:
+def _counting_jit(
+    inner: Callable[..., Any], monitor: TrainingMonitor, is_own: Callable[[str], bool]
+) -> Callable[..., Any]:
     """`jax.jit`, as a function and as what makes decorators."""
 
     @functools.wraps(inner)

@@ -12,6 +12,7 @@ import functools
 import os
 import sys
 import time
+import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -43,7 +44,7 @@ class MonitoredFunction:
         return self._monitor.call(self, args, kwargs)
 
     def __get__(self, instance: object, owner: object = None) -> object:
-        return self if instance is None else functools.partial(self, instance)
+        return self if instance is None else types.MethodType(self, instance)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.compiled, name)
