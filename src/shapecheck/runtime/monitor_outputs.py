@@ -142,7 +142,7 @@ def table(record: Record) -> list[str]:
     for path, row in list(parameters.items())[:_MOST]:
         numbers = [row.get(name) for name in columns] + [row.get("state", {}).get(name) for name in states]
         grid.append([path + _bad(row), *map(_number, numbers)])
-    lines += _aligned(grid)
+    lines += _align(grid)
     if len(parameters) > _MOST:
         lines.append(f"and {len(parameters) - _MOST} parameters more")
     stages: Mapping[str, Record] = record["stages"]
@@ -150,7 +150,7 @@ def table(record: Record) -> list[str]:
         grid = [["stage", "norm", "min", "max", "seconds"]]
         for path, row in list(stages.items())[:_MOST]:
             grid.append([path + _bad(row), *(_number(row.get(name)) for name in ("norm", "min", "max", "seconds"))])
-        lines += ["", *_aligned(grid)]
+        lines += ["", *_align(grid)]
     if len(stages) > _MOST:
         lines.append(f"and {len(stages) - _MOST} stages more")
     return lines
@@ -176,7 +176,7 @@ def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.3g}"
 
 
-def _aligned(grid: list[list[str]]) -> list[str]:
+def _align(grid: list[list[str]]) -> list[str]:
     widths = [max(len(row[place]) for row in grid) for place in range(len(grid[0]))] if grid else []
     return [
         "  ".join(
