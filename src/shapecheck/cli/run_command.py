@@ -23,11 +23,13 @@ class _RunCommand(click.Command):
     """Leaves what stands behind `-m MODULE` to the module, as Python does."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        args = _with_glob(args)
+        args = list(args)
         options = [option for option in self.params if getattr(option, "is_flag", False)]
         flags = {name for option in options for name in (*option.opts, *option.secondary_opts)}
         index = 0
         while index < len(args) and args[index].startswith("-") and args[index] != "--":
+            if args[index] == "--monitor" and _begins_program(args[index + 1 : index + 2]):
+                args[index] = "--monitor=*"  # its glob may be left out
             given = args[index]
             index += 1 if given in flags or "=" in given or given[:2] == "-m" != given else 2
             if given[:2] == "-m" and index <= len(args):
@@ -35,16 +37,9 @@ class _RunCommand(click.Command):
         return super().parse_args(ctx, args)
 
 
-def _with_glob(args: list[str]) -> list[str]:
-    """`--monitor` alone, in front of the program or of an option, means all: its glob may be left out."""
-    found = list(args)
-    for index, given in enumerate(found):
-        following = found[index + 1] if index + 1 < len(found) else "-"
-        if given == "--monitor" and (following.startswith("-") or Path(following).is_file()):
-            found[index] = "--monitor=*"
-        if not given.startswith("-") and Path(given).is_file():
-            break
-    return found
+def _begins_program(following: list[str]) -> bool:
+    """Whether what stands behind an option is no value of it: another option, or the script."""
+    return not following or following[0].startswith("-") or Path(following[0]).is_file()
 
 
 def _with_check_options(command: Callable[..., int]) -> Callable[..., int]:

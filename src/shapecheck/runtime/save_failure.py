@@ -98,6 +98,8 @@ class FailureSaver:
             try:
                 called = _value(call.func, frame)
                 function = _importable(called)
+                if not self._is_own(str(getattr(sys.modules.get(str(called.__module__)), "__file__", ""))):
+                    continue  # only the user's own functions are called again: others may write, or remove
                 arguments = [self._expression(_value(each, frame)) for each in call.args]
                 named = {str(each.arg): self._expression(_value(each.value, frame)) for each in call.keywords}
             except (UnsavedError, KeyError, AttributeError):
