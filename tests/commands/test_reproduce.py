@@ -110,10 +110,13 @@ def test_what_is_no_finding_is_an_error(where: str, message: str, capsys: pytest
     assert message in capsys.readouterr().err
 
 
-def test_what_another_mismatch_hides_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_another_mismatch_hides_is_reproduced_all_the_same(tmp_path: Path) -> None:
     Path("hidden.py").write_text(HIDDEN)
-    assert main(["reproduce", "hidden.py:9"]) == 2
-    assert "hidden.py:outer raises ShapeMismatch: hidden.py:5:16: SC201" in capsys.readouterr().err
+    assert main(["reproduce", "hidden.py:9", "--output", "test_it.py"]) == 0
+    test = str(tmp_path / "test_it.py")
+    assert "SC203 annotation says" in run_alone(test).stdout
+    Path("hidden.py").write_text(HIDDEN.replace('-> Float[Array, "n k"]', '-> Float[Array, "k n"]'))
+    assert run_alone(test).returncode == 0
 
 
 def test_a_line_belongs_to_the_outermost_function() -> None:

@@ -7,7 +7,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from shapecheck.commands.reproduction_run import ReproductionOutcome, run_alone
@@ -93,7 +93,7 @@ class _CallAttempt:
     given: ConfiguredExample
     config: Config
     folder: Path
-    sizes: dict[str, int] = field(default_factory=dict)
+    is_hidden: bool = False  # by other claims, which fail first
 
     def write(self, sizes: Mapping[str, int]) -> WrittenCall:
         request = WriteCall(
@@ -113,6 +113,7 @@ class _CallAttempt:
                 call=call,
                 checked=self.plan.name if self.plan is not None and self.finding.code not in _RAISED else "",
                 hooked=self.finding.code == "SC205",
+                said=f"{self.finding.code} {self.finding.message.partition(', but ')[0]}" if self.is_hidden else "",
             )
         )
 
@@ -122,6 +123,8 @@ class _CallAttempt:
     def is_shown(self, outcome: ReproductionOutcome) -> bool:
         """Whether an error is the finding: a mismatch at its place, or an error that its line raised."""
         finding = self.finding
+        if self.is_hidden:
+            return outcome.phase == "test" and outcome.error == "AssertionError"
         if finding.code not in _RAISED:
             return outcome.is_mismatch(finding.code, finding.path, finding.line)
         path = os.path.realpath(finding.path)
@@ -159,6 +162,13 @@ def _reproduce_by(target: TargetRequest, finding: ReportedFinding, config: Confi
         if call.error:
             return ReproductionOutcome(error="", text=f"cannot be called: {call.error}")
         outcome = attempt.run(call)
+        if (
+            outcome.error == "ShapeMismatch"
+            and not attempt.is_shown(outcome)
+            and finding.code not in ("SC205", *_RAISED)
+        ):
+            attempt.is_hidden = True
+            outcome = attempt.run(call)
         return attempt.text(_shrink(attempt, call)) if attempt.is_shown(outcome) else outcome
 
 

@@ -11,6 +11,12 @@ from pathlib import Path
 from shapecheck.worker.rpc import WrittenCall
 
 _WIDE = 110
+_LISTEN = (
+    "said = []  # of other claims too, which fail before this one",
+    "handler = logging.Handler()",
+    "handler.emit = lambda record: said.append(record.getMessage())",
+    "logging.getLogger('shapecheck').addHandler(handler)",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,6 +24,7 @@ class Reproduction:
     """What a test is made of: what goes wrong, and where; the folder that `call` imports from; the module whose claims
     are `checked` while it runs, "" if the program itself raises. Fields of classes are checked only if it is `hooked`
     when it is imported; with `numerics`, values are looked at in place of claims. A `helper` is a function of its own.
+    Where other claims fail first, the test goes on, and asserts that what is `said` of this one is not.
     """
 
     what: str
@@ -28,6 +35,7 @@ class Reproduction:
     hooked: bool = False
     numerics: bool = False
     helper: str = ""
+    said: str = ""
 
 
 def render(made: Reproduction) -> str:
@@ -49,6 +57,8 @@ def _lines(made: Reproduction) -> Iterator[str]:
         '"""',
         "",
     )
+    if made.said:
+        yield "import logging"
     yield "import sys"
     if "Path(" in text:
         yield "from pathlib import Path"
@@ -69,10 +79,16 @@ def _lines(made: Reproduction) -> Iterator[str]:
     yield from ("", "", f"def test_{re.sub(r'[^0-9a-zA-Z]+', '_', Path(path).stem)}_line_{line}():")
     if made.checked and not made.hooked:
         options = ", shapes=False, numerics='outputs'" if made.numerics else ""
+        if made.said:
+            yield from (f"    {line}" for line in _LISTEN)
+            options = ", on_failure='warn'"
         what = "looks for NaN and infinity" if made.numerics else "holds each value against its claims"
         yield f"    with shapecheck.runtime_checks({package!r}{options}):  # {what}"
         body = [f"    {line}" for line in body]
     yield from (f"    {line}" for line in body)
+    if made.said:
+        yield f"    found = [text for text in said if {made.said!r} in text]"
+        yield "    assert not found, found[0]"
 
 
 def _imports(text: str) -> Iterator[str]:
