@@ -31,10 +31,10 @@ _NUMBERS = itertools.count()
 _SESSIONS: list[CheckSession] = []
 
 
-def monitored(folder: str, sizes: tuple[int, ...], every: int) -> Step:
+def monitored(folder: str, sizes: tuple[int, ...], every: int, glob: str) -> Step:
     """A training step that a session of its own looks at."""
     options = RuntimeOptions(
-        root=folder, shapes=False, monitor="*", monitor_every=every, monitor_file=f"{folder}/monitor.jsonl"
+        root=folder, shapes=False, monitor=glob, monitor_every=every, monitor_file=f"{folder}/monitor.jsonl"
     )
     session = CheckSession(options)
     session.start()
@@ -62,6 +62,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=60, help="turns of each variant that are compared")
     parser.add_argument("--every", type=int, default=10, metavar="N")
+    parser.add_argument("--glob", default="*", help="what the monitor selects")
     parser.add_argument(
         "--sizes", type=int, nargs=4, default=(8, 64, 4, 128), metavar=("BATCH", "SEQ", "LAYERS", "WIDTH")
     )
@@ -74,7 +75,7 @@ def main() -> None:
         steps = {
             "bare": bare(folder, sizes),
             "bare again": bare(folder, sizes),
-            "monitor": monitored(folder, sizes, arguments.every),
+            "monitor": monitored(folder, sizes, arguments.every, arguments.glob),
         }
         times = {name: np.empty(arguments.rows) for name in steps}
         order, shuffled = list(steps), random.Random(0)  # noqa: S311 - no secret

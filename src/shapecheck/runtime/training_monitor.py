@@ -62,6 +62,8 @@ class TrainingMonitor:
         self._seen: set[int] = set()  # arrays of the latest update, while it is traced
         self._depth = 0  # of updates in each other: a chain is one
         self._written = 0
+        self._memory: dict[str, int] = {}
+        self._measured = 0.0
         self._begin_timing()
         self._forget()
 
@@ -260,8 +262,15 @@ class TrainingMonitor:
             "parameters": parameters,
             "optimizer": {**others, **{path: {"value": value} for path, value in self._counts.items()}},
             "stages": dict(self._stages),
-            "memory": memory(),
+            "memory": self._memory_now(),
         }
+
+    def _memory_now(self) -> dict[str, int]:
+        """What is in memory, looked up once a second at most: a program may have thousands of arrays."""
+        now = time.perf_counter()
+        if not self._memory or now - self._measured > 1:
+            self._memory, self._measured = memory(), now
+        return self._memory
 
 
 def memory() -> dict[str, int]:
