@@ -52,4 +52,4 @@ def _is_ours(python: str) -> bool:
 
 
 def _environment() -> dict[str, str]:
-    return {name: value for name, value in spawn.environment().items() if name != _NAMES_THE_TEST}
+    return {name: value for name, value in spawn.environment("").items() if name != _NAMES_THE_TEST}

@@ -32,6 +32,7 @@ ORDER = (
     "worker.rpc",
     "evaluate.limits",
     "evaluate.scratch_folders",
+    "evaluate.leftover_processes",
     "evaluate.framework_protocol",
     "evaluate.global_state",
     "evaluate.process_damage",

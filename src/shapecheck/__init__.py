@@ -97,7 +97,9 @@ def runtime_checks(
     shapes: bool = True,
     numerics: str | Sequence[str] = (),
     prints: str | Sequence[str] = (),
-    log: str | os.PathLike[str] | None = None,
+    log: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
+    show: str | Sequence[str] = (),
+    show_output: str | os.PathLike[str] | None = None,
     on_failure: str = "raise",
     nan_only: bool = False,
     root: str | os.PathLike[str] | None = None,
@@ -108,8 +110,9 @@ def runtime_checks(
     looks for NaN and infinity in what stages and claimed values give, in their gradients, or in every operation, and
     raises `NonFinite`; with `nan_only` it lets infinity pass, as masks hold it. `prints` are globs of stages
     (`blocks[0].*`) and variables (`function.x`), or `grad:` and such a glob; `log` is a file for a record of each
-    stage. With `on_failure="warn"` a failure is logged, with "breakpoint" the debugger opens. JAX traces functions anew
-    in the block, and after it. Raises ValueError for unknown options.
+    stage ("-" is stderr), or several. `show` are globs of what is drawn into the HTML page `show_output`. With
+    `on_failure="warn"` a failure is logged, with "breakpoint" the debugger opens. JAX traces functions anew in the
+    block, and after it. Raises ValueError for unknown options.
     """
     from shapecheck.runtime import runtime_checks  # noqa: PLC0415 - not to mark examples only
 
@@ -121,6 +124,8 @@ def runtime_checks(
             numerics=numerics,
             prints=prints,
             log=log,
+            show=show,
+            show_output=show_output,
             on_failure=on_failure,
             nan_only=nan_only,
         )
@@ -132,7 +137,9 @@ def install_import_hook(
     shapes: bool = True,
     numerics: str | Sequence[str] = (),
     prints: str | Sequence[str] = (),
-    log: str | os.PathLike[str] | None = None,
+    log: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
+    show: str | Sequence[str] = (),
+    show_output: str | os.PathLike[str] | None = None,
     on_failure: str = "raise",
     nan_only: bool = False,
     root: str | os.PathLike[str] | None = None,
@@ -151,6 +158,8 @@ def install_import_hook(
             numerics=numerics,
             prints=prints,
             log=log,
+            show=show,
+            show_output=show_output,
             on_failure=on_failure,
             nan_only=nan_only,
         )

@@ -72,6 +72,54 @@ def test_what_is_formatted_late_is_not_shown(read: Read) -> None:
     assert found.shown == ()
 
 
+def test_what_a_callback_is_given_becomes_text_at_once(read: Read) -> None:
+    (found,) = read("import jax\njax.debug.callback(print, f'{x}', y, end=str(z), ordered=True)").debug_calls
+    assert (found.function, [text for _, text in found.shown]) == ("jax.debug.callback", ["x", "z"])
+    assert read("import jax\njax.debug.callback(show, x, ordered=bool(y))").debug_calls == ()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ("'{y}', x=x", "no argument is called y"),
+        ("'{}'", "its format wants 1 by place, and none is given"),
+        ("'{} {}', x", "its format wants 2 by place, and 1 is given"),
+        ("'{2}', x, y", "its format wants 3 by place, and 2 are given"),
+        ("'{x}', x=x, y=y, ordered=True", "its format does not show y"),
+        ("'{}', x, y", "its format shows 1 of 2 arguments by place"),
+        ("'a', x", "its format shows none of 1 arguments by place"),
+        ("'{} {0}', x", "its format numbers some fields and not others"),
+        ("'{', x", "its format is none"),
+        ("'a' '{y}', x=x", "no argument is called y"),
+        ("'{x:{w}}', x=x", "no argument is called w"),
+    ],
+)
+def test_a_format_that_does_not_fit_its_arguments(read: Read, arguments: str, reason: str) -> None:
+    (found,) = read(f"import jax\njax.debug.print({arguments})").debug_calls
+    assert found.unfit.startswith(reason)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "'{} {y}', x, y=y",
+        "'{0} {0} {1}', x, y",
+        "'{x.shape} {y[0]:.2f} {{z}}', x=x, y=y",
+        "'{x:{w}}', x=x, w=3",
+        "'plain', ordered=True",
+        "'{y}', **values",
+        "'{} {}', *values",
+        "'{y}', x=x, skip_format_check=True",
+        "f'{{y}} {z}', y=y",
+        "text, x=x",
+        "'{y}'.format(y=y)",
+        "",
+    ],
+)
+def test_one_that_fits_or_that_nobody_can_tell_of(read: Read, arguments: str) -> None:
+    assert [each.unfit for each in read(f"import jax\njax.debug.print({arguments})").debug_calls] == [""]
+
+
 def test_a_call_behind_an_inserted_line_is_found_where_it_stands(read: Read) -> None:
     (found,) = read(f"import jax\nx = 1  {INSERTED}\njax.debug.print(f'{{y}}')\n").debug_calls
     assert (found.span.line, found.span.end_line) == (3, 3)

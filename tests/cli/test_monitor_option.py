@@ -43,7 +43,7 @@ def test_the_glob_may_be_left_out(
     [
         (["--monitor-file", "x.jsonl", "train.py"], "a file for what is watched needs --monitor too"),
         (["--monitor", "--monitor-every", "0", "train.py"], "0 is not in the range x>=1"),
-        (["--monitor", "--monitor-file", "none/x.jsonl", "train.py"], "cannot be written"),
+        (["--monitor", "--monitor-file", "none/x.jsonl", "train.py"], "there is no folder"),
     ],
 )
 def test_options_that_do_not_fit_are_an_error(

@@ -12,7 +12,7 @@ import pytest
 from shapecheck.commands import fix
 from shapecheck.commands.check import check
 from shapecheck.config import ConfigError, load
-from shapecheck.files.notebook_source import NotebookError, read_notebook, split_cell_path
+from shapecheck.files.notebook_source import NotebookError, cell_python, read_notebook, split_cell_path
 from shapecheck.model import Report
 from shapecheck.report import FORMATS
 
@@ -129,6 +129,12 @@ def test_python_is_no_magic(text: str) -> None:
 def test_other_files_are_no_notebooks(data: bytes) -> None:
     with pytest.raises(NotebookError):
         read_notebook(data)
+
+
+def test_a_magic_may_go_on_over_several_lines() -> None:
+    text = "import os\nif missing:\n  !git clone --quiet \\\n     https://example.org/a \\\n    b\n  x = 1\n"
+    python = "import os\nif missing:\n  pass\n\n\n  x = 1\n"
+    assert cell_python(text) == python
 
 
 def test_paths_of_cells() -> None:

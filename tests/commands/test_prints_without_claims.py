@@ -1,4 +1,4 @@
-"""SC401 to SC404 in files without shape claims: who prints to find a bug has none."""
+"""SC401 to SC405 in files without shape claims: who prints to find a bug has none."""
 
 from __future__ import annotations
 
@@ -33,6 +33,21 @@ def body(carry, x):
 
 def loops(xs):
     return jax.lax.scan(body, 0.0, xs)
+
+@jax.jit
+def handed(x):
+    jax.debug.callback(print, f"{x}")  # ~SC401
+    return x
+
+@jax.jit
+def percent(x):
+    jax.debug.print("mean %s" % x.mean())  # ~SC401
+    return x
+
+@jax.jit
+def unfit(x):
+    jax.debug.print("mean {mean}", x=x)  # ~SC405
+    return x
 
 @jax.jit
 def fine(x, n: int):

@@ -165,4 +165,4 @@ def test_the_users_number_of_devices_wins(monkeypatch: pytest.MonkeyPatch, flags
     monkeypatch.delenv("XLA_FLAGS", raising=False)
     if flags is not None:
         monkeypatch.setenv("XLA_FLAGS", flags)
-    assert spawn.environment()["XLA_FLAGS"] == given
+    assert spawn.environment("")["XLA_FLAGS"] == given

@@ -41,6 +41,11 @@ for name in list(vars(os)):
         "import os\nclass Odd:\n    @property\n    def __class__(self): os._exit(3)\nbad = Odd()\n",
         "ended the process with exit status 3",
     ),
+    "limits": (
+        "import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (8, 8))\n",
+        "lowered the limit RLIMIT_NOFILE",
+    ),
+    "configuration": ("import jax\njax.config = None\n", "replaced jax.config"),
     "swallows": (
         "import builtins\ntry:\n    builtins.isinstance = lambda *a: True\nexcept Exception: pass\n",
         "replaced builtins.isinstance",
@@ -53,8 +58,42 @@ HARMLESS = {
     "folder_gone": "import os, tempfile\nplace = tempfile.mkdtemp()\nos.chdir(place)\nos.rmdir(place)\n",
     "puts_back": "import builtins\nbefore, builtins.open = open, None\nbuiltins.open = before\n",
     "no_streams": "import sys\nsys.stdout = sys.stderr = sys.stdin = None\n",
+    "forks": "import os\nif os.fork() == 0: pass\n",
+    "says_its_class": "class Odd:\n    @property\n    def __class__(self): raise SystemExit(7)\nodd = [Odd()]\n",
+    "no_arguments": "import sys\nsys.argv = None\n",
+    "no_name": "del __name__, __file__\n",
     "more_recursion": "import sys\nsys.setrecursionlimit(5000)\n",
 }
+# What only the compiler minds, and not the parser, is the file's own fault.
+COMPILED = 'from jaxtyping import Array, Float\nreturn 3\nx: Float[Array, "b"] = 1\n'
+# Messages that nobody can read, or that never end.
+MESSAGES = """
+from jaxtyping import Array, Float
+
+class Odd(Exception):
+    def __str__(self): raise SystemExit(4)
+
+class Loops(Exception):
+    def __str__(self): return str(self)
+
+def odd(x: Float[Array, "b d"]) -> Float[Array, "b d"]: ~unreached
+    raise Odd ~SC302
+
+def loops(x: Float[Array, "b d"]) -> Float[Array, "b d"]: ~unreached
+    raise Loops ~SC302
+
+def long(x: Float[Array, "b d"]) -> Float[Array, "b d"]: ~unreached
+    raise type("A" * 10**5, (Exception,), {})("x" * 10**7) ~SC302
+
+def helper(x):
+    return helper(x + 1) ~SC302
+
+def recurs(x: Float[Array, "b d"]) -> Float[Array, "b d"]: ~unreached
+    return helper(x)
+
+def bad(x: Float[Array, "b d"]) -> Float[Array, "b d"]: ~SC203
+    return x.T
+"""
 WHEN_CALLED = """
 def hostile(x: Float[Array, "b d"]) -> Float[Array, "d b"]: ~unreached
     import builtins
@@ -99,6 +138,8 @@ def folder(check_folder):
             "a_first.py": judged,
             "z_last.py": judged,
             "braces.py": BRACES,
+            "compiled.py": COMPILED,
+            "messages.py": MESSAGES,
             "malformed.py": BRACES.split("class", maxsplit=1)[0] + "".join(MALFORMED),
         }
     )
@@ -133,6 +174,18 @@ def test_braces_that_are_not_evaluated_leave_their_entry_unreached_with_the_reas
     reasons = [each.reason for each in folder.report.unreached if each.path == "braces.py"]
     assert sum("in braces only attributes" in reason for reason in reasons) >= 2
     assert sum("{n%0} cannot be computed" in reason for reason in reasons) >= 1
+
+
+def test_what_only_the_compiler_minds_is_a_failed_import(folder):
+    (found,) = folder.cases["compiled.py"].findings
+    assert (found.code, found.span.line) == ("SC303", 2)
+    assert "'return' outside function" in found.message
+
+
+def test_messages_that_cannot_be_read_are_cut_short(folder):
+    checked = folder.cases["messages.py"]
+    assert checked.actual == checked.expected, checked.details
+    assert all(len(each.reason) < 2000 for each in folder.report.unreached)
 
 
 def test_malformed_braces_are_findings(folder):

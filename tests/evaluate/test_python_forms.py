@@ -567,6 +567,123 @@ class Table:
 def identity(n: int) -> Float[Array, "n n"]:
     return jnp.eye(n)
 """,
+    "reaches_remembered.py": """
+@functools.lru_cache
+def helper(x: Float[Array, "b d"]):
+    y = x.T  # (b, d)  ~SC201
+    return y
+
+def user(x: Float[Array, "b d"]) -> Float[Array, "d b"]:
+    return helper(x)
+
+class Net(eqx.Module):
+    w: Float[Array, "d k"]
+    def __init__(self, d: int, k: int):
+        self.w = jnp.ones((d, k))
+    @functools.cache
+    def project(self, x: Float[Array, "b d"]) -> Float[Array, "b k"]:
+        return x @ self.w
+    def __call__(self, x: Float[Array, "b d"]) -> Float[Array, "k b"]:  ~SC203
+        return self.project(x)
+
+@functools.lru_cache
+def raises(x: Float[Array, "b d"]) -> Float[Array, "b"]:  ~unreached
+    raise TypeError("of its own")  ~SC302
+
+@functools.lru_cache
+def doubled(n: int) -> int:
+    return 2 * n
+
+def sliced(x: Float[Array, "b d"]) -> Float[Array, "b 2"]:
+    return x[:, :doubled(1)]
+""",
+    # What such decorators are given, nobody says: the functions are called alone, as they say themselves.
+    "altering.py": """
+def batched(function):
+    @functools.wraps(function)
+    def wrapper(x):
+        return function(x[None])[0]
+    return wrapper
+
+def starred(function):
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        return function(*(each[None] for each in args), **kwargs)[0]
+    return wrapper
+
+def described(function):
+    @functools.wraps(function)
+    def wrapper(y: Float[Array, "b d c"]) -> Float[Array, "b d"]:  ~unreached
+        return function(y[..., 0])
+    return wrapper
+
+def swapped(function):
+    @functools.wraps(function)
+    def wrapper(x, y):
+        return function(y, x)
+    return wrapper
+
+def rebound(function):
+    @functools.wraps(function)
+    def wrapper(x):
+        x = x[0]
+        return function(x)
+    return wrapper
+
+@batched
+def one(x: Float[Array, "b d"]) -> Float[Array, "d b"]:  ~SC203
+    return x
+
+@starred
+def two(x: Float[Array, "b d"]) -> Float[Array, "b d"]:
+    return x
+
+@described
+def three(x: Float[Array, "b d"]) -> Float[Array, "d b"]:  ~SC203
+    return x
+
+@swapped
+def four(x: Float[Array, "b d"], y: Float[Array, "d"]) -> Float[Array, "b"]:
+    return x @ y
+
+@rebound
+def five(x: Float[Array, "b d"]) -> Float[Array, "b d"]:
+    return x
+
+class Layer:
+    @staticmethod
+    @batched
+    def six(x: Float[Array, "b d"]) -> Float[Array, "b d"]:
+        return x
+""",
+    "handing_on.py": """
+def named(function):
+    @functools.wraps(function)
+    def wrapper(x, *, y):
+        with jax.named_scope("it"):
+            return function(x, y=y)
+    return wrapper
+
+@named
+def f(x: Float[Array, "b d"], *, y: Float[Array, "d"]) -> Float[Array, "d"]:  ~SC203
+    return x @ y
+""",
+    "odd_objects.py": """
+def odd(function):
+    return False
+
+def signed(function):
+    function.__signature__ = 3
+    return function
+
+@odd
+def f(x: Float[Array, "b d"]) -> Float[Array, "b d"]:  ~unreached
+    return x
+
+@signed
+def g(x: Float[Array, "b d"]) -> Float[Array, "b d"]:  ~unreached
+    return x
+""",
     "metaclass.py": """
 class Meta(type):
     size: int

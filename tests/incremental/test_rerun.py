@@ -7,9 +7,12 @@ import os
 import random
 import subprocess
 import sys
+import time
+import types
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +20,7 @@ from shapecheck.commands.check import check
 from shapecheck.config import load
 from shapecheck.incremental.cache_store import Store
 from shapecheck.model import Report
-from shapecheck.worker import rpc, worker_client
+from shapecheck.worker import entry_phase, rpc, worker_client
 
 FILES = {
     "pkg/__init__.py": "",
@@ -325,8 +328,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield tmp_path
 
 
-def run(*, cache: bool = True) -> Report:
-    return check([Path("pkg")], replace(load([Path("pkg")]), cache=cache, jobs=2))
+def run(*, cache: bool = True, **settings: Any) -> Report:
+    return check([Path("pkg")], replace(load([Path("pkg")]), **{"cache": cache, "jobs": 2, **settings}))
 
 
 def told(report: Report) -> object:
@@ -619,3 +622,67 @@ def test_an_edit_of_an_alias_shows_in_the_files_that_use_it(project: Path) -> No
         ("pkg/uses.py", "SC204"),
     }
     assert told(found) == told(run(cache=False)) == told(run())
+
+
+def cut_after(monkeypatch: pytest.MonkeyPatch, tasks: int, error: type[BaseException] | None = None) -> None:
+    """Let the time of the run be over, or the run be interrupted, after so many entries were begun."""
+    take, begun, skew = entry_phase.EntryPhase.take, [0], [0.0 if tasks else 1e6]
+
+    def take_few(self: entry_phase.EntryPhase) -> int | None:
+        begun[0] += 1
+        if begun[0] > tasks:
+            skew[0] = 1e6
+            if error is not None:
+                raise error
+        return take(self)
+
+    clock = types.SimpleNamespace(monotonic=lambda: time.monotonic() + skew[0])
+    monkeypatch.setattr(entry_phase, "time", clock)
+    monkeypatch.setattr(entry_phase.EntryPhase, "take", take_few)
+
+
+def verified(report: Report) -> set[tuple[str, int]]:
+    return {(claim.path, claim.line) for claim in report.verified}
+
+
+@pytest.mark.parametrize("error", [None, KeyboardInterrupt])
+def test_a_run_that_was_cut_goes_on_where_it_stopped(
+    project: Path, monkeypatch: pytest.MonkeyPatch, error: type[BaseException] | None
+) -> None:
+    whole = run(cache=False, tests=(), jobs=1)
+    with monkeypatch.context() as patch:
+        cut_after(patch, 3, error)
+        if error is None:
+            first = run(tests=(), jobs=1)
+            assert first.cut
+            assert set() < verified(first) < verified(whole)
+        else:
+            with pytest.raises(error):
+                run(tests=(), jobs=1)
+    with monkeypatch.context() as patch:
+        cut_after(patch, 0)  # no time even to import anything
+        second = run(tests=(), jobs=1)
+        assert verified(second)
+        assert error is not None or verified(second) >= verified(first)
+    with monkeypatch.context() as patch:
+        cut_after(patch, 1)
+        third = run(tests=(), jobs=1)
+        assert verified(third) > verified(second)
+    again = run(tests=(), jobs=1)
+    assert told(again) == told(whole)
+    # What was verified stays so only until a file changes that it ran through.
+    for file in project.rglob("pkg/*.py"):
+        file.write_text(file.read_text().replace("x @ w", "(x @ w).T"))
+    with monkeypatch.context() as patch:
+        cut_after(patch, 0)
+        assert verified(run(tests=(), jobs=1)) < verified(again)
+
+
+def test_another_budget_is_no_other_run(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        cut_after(patch, 3)
+        first = run(tests=(), jobs=1, budget=50.0)
+        assert verified(first)
+    with monkeypatch.context() as patch:
+        cut_after(patch, 0)
+        assert verified(run(tests=(), jobs=1, budget=70.0)) == verified(first)

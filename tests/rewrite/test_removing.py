@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import libcst as cst
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -118,11 +119,27 @@ def is_python(data: bytes) -> bool:
     files().filter(is_python), st.sampled_from([EVERYTHING, RewriteOptions(shapes=True), RewriteOptions(numerics=True)])
 )
 def test_odd_layouts_come_back_byte_for_byte(data: bytes, options: RewriteOptions) -> None:
-    result = instrument("m.py", data, options).data
+    try:
+        result = instrument("m.py", data, options).data
+    except RewriteError as error:  # a file that libcst itself does not give back is left alone
+        assert "libcst would not give it back as it is" in str(error)
+        assert cst.parse_module(data).bytes != data
+        return
     assert remove("m.py", result) == data
     assert instrument("m.py", result, options).data == result
     assert is_python(result)
     assert as_code(read_module("m.py", data)) == as_code(read_module("m.py", result))
+
+
+def test_a_file_that_libcst_does_not_give_back_is_named_and_left_alone() -> None:
+    text = "#!/usr/bin/env python\r\n{0}x = f(a)  # shape: (b, s)\\\r\n"
+    data = text.format(FROM_JAXTYPING).encode()
+    assert is_python(data)
+    assert cst.parse_module(data).bytes != data
+    with pytest.raises(RewriteError, match=r"line \d: libcst would not give it back as it is .*backslash"):
+        instrument("m.py", data, EVERYTHING)
+    plain = data.replace(b"\\\r\n", b"\r\n")
+    assert remove("m.py", instrument("m.py", plain, EVERYTHING).data) == plain
 
 
 MODEL = """

@@ -219,7 +219,7 @@ def test_gradients_that_are_made_of_what_was_told_are_not_told(load: Any, caplog
     for _ in range(2):
         jax.block_until_ready(step(BAD))
     assert [record.message.partition(",")[0] for record in caplog.records] == [
-        f"stage logs[1] (Log at {module.__name__}.py:11)"
+        f"stage logs[1] (Log at {module.__name__}.py:13)"
     ]
     load.session.stop()
     assert "What is not finite was passed on " in caplog.text

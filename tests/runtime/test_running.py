@@ -136,6 +136,33 @@ def root(x: Float[Array, " n"]):
 
 print("gave", root(root(jnp.array([5.0, -2.0]))))
 """
+STOPPING_IN_LAYERS = """
+import sys
+import equinox as eqx, jax, jax.numpy as jnp
+
+class Layer(eqx.Module):
+    linear: eqx.nn.Linear
+
+    def __call__(self, x):
+        hidden = self.linear(x)
+        return jnp.sqrt(hidden) if "bad" in sys.argv else jnp.tanh(hidden)
+
+class Model(eqx.Module):
+    layers: Layer
+
+    def __call__(self, x):
+        arrays, others = eqx.partition(self.layers, eqx.is_array)
+
+        def step(x, layer):
+            out = eqx.combine(layer, others)(x)
+            return out, None
+
+        return jax.lax.scan(step, x, arrays)[0]
+
+keys = jax.random.split(jax.random.PRNGKey(0), 3)
+model = Model(eqx.filter_vmap(lambda key: Layer(eqx.nn.Linear(4, 4, key=key)))(keys))
+print("gave", eqx.filter_jit(eqx.filter_vmap(model))(jnp.ones((2, 4))).shape)
+"""
 MAPPED = """
 import os, sys
 os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
@@ -155,6 +182,29 @@ try:
     total(jnp.array([[-4.0], [-9.0]])).block_until_ready()
 finally:
     print("cleaned up")
+"""
+OPERATIONS = """
+import sys, threading
+import equinox as eqx, jax, jax.numpy as jnp
+
+jax.config.update("jax_debug_nans", False)  # as of an option of the program's own
+log = jax.jit(lambda x: jnp.log(x) * 2)
+
+def work():
+    eqx.filter_vmap(lambda key: eqx.nn.Linear(2, 2, key=key))(jax.random.split(jax.random.PRNGKey(0), 3))
+    print("finite", log(jnp.ones(2)))
+    with jax.debug_nans(False):
+        print("meant", log(-jnp.ones(2)))
+    try:
+        print("passed", log(-jnp.ones(2)))
+    except FloatingPointError:
+        print("raised")
+
+work()
+jax.config.update("jax_debug_nans", True)
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
 """
 
 
@@ -182,7 +232,7 @@ def test_a_program_is_as_python_runs_it(project: Path) -> None:
     plain, checked = called(project, "train.py", "fail", "--flag"), ours(project, "train.py", "fail", "--flag")
     assert checked.stdout == plain.stdout
     assert checked.returncode == plain.returncode
-    told, _, arrays = checked.stderr.partition("\nArrays in these frames:\n")
+    told, _, arrays = checked.stderr.partition("\nArrays in these frames, the innermost first:\n")
     assert told == plain.stderr
     assert "x  f64[2,3]  1" in arrays
 
@@ -273,6 +323,13 @@ def test_pytest_runs_with_checks_also_in_its_own_files(project: Path) -> None:
     assert "without numerics nothing looks for NaN" in called(project, *command, "--shapecheck-nan-only").stderr
 
 
+def test_operations_are_looked_at_after_jax_has_looked_away_for_a_while(project: Path) -> None:
+    (project / "operations.py").write_text(OPERATIONS, "utf-8")
+    said = ours(project, "--numerics", "ops", "operations.py")
+    lines = [line for line in said.stdout.splitlines() if not line.startswith("Invalid nan")]  # which JAX prints
+    assert lines == ["finite [0. 0.]", "meant [nan nan]", "raised"] * 2
+
+
 def test_the_debugger_of_jax_opens_in_the_user_s_frame(project: Path) -> None:
     (project / "stopping.py").write_text(STOPPING, "utf-8")
     options = ["--numerics", "outputs", "--on-failure", "breakpoint"]
@@ -286,6 +343,21 @@ def test_the_debugger_of_jax_opens_in_the_user_s_frame(project: Path) -> None:
     )
     context = said[said.index("(jdb) up") :]
     assert "stopping.py(12)" in context and "->  print" in context  # nothing of ours, or of JAX's, is between
+
+
+def test_it_opens_in_the_body_of_a_loop_and_has_the_value_that_is_not_finite(project: Path) -> None:
+    (project / "stopping.py").write_text(STOPPING_IN_LAYERS, "utf-8")
+    options = ["--numerics", "outputs", "--on-failure", "breakpoint", "stopping.py"]
+    assert at_a_terminal(project, options, []) == "gave (2, 4)\n"
+    typed = ["p output.shape, jnp.isnan(output).any()", "p jnp.isfinite(hidden).all()", "up", "p x", "c"]
+    said = at_a_terminal(project, [*options, "bad"], typed)
+    assert "stage layers (Layer at stopping.py:10), called at stopping.py:19 gave what is not finite" in said
+    assert "The value is `output` here" in said
+    assert "((2, 4), Array(True, dtype=bool))" in said
+    assert "hidden).all()\nArray(True, dtype=bool)" in said
+    assert "->              out = eqx.combine(layer, others)(x)" in said[said.index("(jdb) up") :]
+    assert "(jdb) p x\nArray([[1., 1., 1., 1.]" in said
+    assert said.count("(jdb) c") == 1 and "gave (2, 4)\n" in said
 
 
 def at_a_terminal(project: Path, arguments: list[str], typed: list[str]) -> str:

@@ -77,9 +77,11 @@ def test_variables_are_printed_and_their_gradients(load: Any, capfd: pytest.Capt
     assert sorted(values) == [(False, "2 .. 4"), (False, "6 .. 12"), (True, "1"), (True, "3")]
 
 
-def test_the_log_has_a_record_of_each_stage_that_ran(load: Any, tmp_path: Path) -> None:
+def test_the_log_has_a_record_of_each_stage_that_ran(
+    load: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     log = tmp_path / "stages.log"
-    module = load(TEXT, log=str(log))
+    module = load(TEXT, log=(str(log), "-"))
     model = module.Model()
     run = jax.jit(jax.vmap(model))
     for _ in range(2):
@@ -87,9 +89,10 @@ def test_the_log_has_a_record_of_each_stage_that_ran(load: Any, tmp_path: Path) 
     load.session.stop()
     text = log.read_text("utf-8")
     records = text.strip().split("\n\n")
-    assert [record.count("Callable: Scale.__call__") for record in records] == [1, 1, 0, 1, 1, 0]
+    assert [record.count("Callable: Scale(by=") for record in records] == [1, 1, 0, 1, 1, 0]
     assert 'Stage: "blocks[0]"' in records[0] and "Model type: Model" in records[0]
     assert "x = f32[2]" in records[0] and "Batch: 4" in records[0] and "MiB" in records[0]
+    assert capfd.readouterr().err == text and not (tmp_path / "-").exists()
 
 
 def test_a_glob_that_matches_nothing_prints_nothing_and_is_told(

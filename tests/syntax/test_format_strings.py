@@ -6,7 +6,7 @@ import pytest
 
 from shapecheck.claims import read_module
 from shapecheck.model import Edit
-from shapecheck.syntax.format_strings import FormatString, read_format_string
+from shapecheck.syntax.format_strings import FormatString, read_format_call, read_format_string
 
 
 def string_of(call: str) -> FormatString | None:
@@ -41,6 +41,54 @@ def edit_call(call: str, *moved: int) -> str:
 )
 def test_fields_become_arguments(arguments: str, expected: str) -> None:
     assert edit_call(f"jax.debug.print({arguments})") == f"jax.debug.print({expected})"
+
+
+def late_call(call: str) -> str:
+    """The call with what `.format` or `%` formats in it as arguments; "" if it stays."""
+    module = read_module("m.py", f"import jax\nif True:\n    {call}\n".encode())
+    (found,) = module.debug_calls
+    late = read_format_call(found, module.lines)
+    if late is None:
+        return ""
+    line = f"    {call}"
+    edited = line[: late.edit.span.column - 1] + late.edit.replacement + line[late.edit.span.end_column - 1 :]
+    return edited.removeprefix("    ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ("'x {}'.format(x)", "'x {}', x"),
+        ("'{a} {} {:.2f}'.format(x, y.z, a=b), ordered=True", "'{a} {} {:.2f}', x, y.z, a=b, ordered=True"),
+        ("'{0} {0}'.format(x)", "'{0} {0}', x"),
+        ("'x %s' % x", "'x {}', x"),
+        ("'%s is %.3f%%' % (x, y.mean())", "'{} is {:.3f}%', x, y.mean()"),
+    ],
+)
+def test_what_format_and_percent_format_becomes_arguments(arguments: str, expected: str) -> None:
+    assert late_call(f"jax.debug.print({arguments})") == f"jax.debug.print({expected})"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "'{!r}'.format(x)",
+        "'{0.shape}'.format(x)",
+        "'{:{}}'.format(x, y)",
+        "'{'.format(x)",
+        "'{ordered}'.format(ordered=x)",
+        "'{}'.format(*x)",
+        "'%d' % x",
+        "'%5s' % x",
+        "'{} %s' % x",
+        "'%(a)s' % {'a': x}",
+        "'a' + str(x)",
+        "('{}'.format(x))",
+        "'{}'.format(x), y",
+    ],
+)
+def test_what_nobody_can_move_stays_as_it_is(arguments: str) -> None:
+    assert late_call(f"jax.debug.print({arguments})") == ""
 
 
 def test_fields_that_stay_are_formatted_by_python() -> None:

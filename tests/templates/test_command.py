@@ -64,6 +64,32 @@ def test_a_target_is_evaluated(
     assert found["total"]["param_bytes"] == 4 * found["total"]["params"]
 
 
+UNIONS = """
+from jaxtyping import Array, Float, Int, Shaped
+
+def pick(
+    x: Float[Array, "n d"] | Int[Array, " n"],
+    y: Shaped[Array, "*any"],
+    z: Float[Array, " n"] | None = None,
+    w: Float[Array, " n"] | float = 1.0,
+):
+    return x
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments", [("f32[3 4]", "bool[2]"), ("i32[5]", "f32[]", "z=f32[5]"), ("[3 4]", "u8[1]", "w=i32[]")]
+)
+def test_what_an_annotation_leaves_open_is_taken(
+    arguments: tuple[str, ...], model: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("unions.py").write_text(UNIONS)
+    options = [word for text in arguments for word in ("--arg", text)]
+    assert main(["template", "unions.py:pick", *options]) == 0, capsys.readouterr().err
+    assert main(["template", "unions.py:pick", "--arg", "i32[3 4]", "--arg", "f32[]"]) == 2
+    assert 'x: Float[Array, "n d"] | Int[Array, "n"]' in capsys.readouterr().err
+
+
 def test_files_of_batches_give_shapes(tmp_path: Path) -> None:
     np.save(tmp_path / "batch.npy", np.zeros((7, 4), np.float16))
     np.savez(tmp_path / "batch.npz", x=np.zeros((7, 4)))
@@ -125,6 +151,16 @@ def test_the_tree_of_a_made_up_model(model: None, capsys: pytest.CaptureFixture[
         (["net.py:Net", "--arg", "@batch.csv"], "@batch.csv: .csv is not .npy, .npz, .safetensors"),
         (["net.py:Net", "--filter", "nets"], "--filter: net.py:Net has no stage with such a path as 'nets'"),
         (["net.py:Net", "--init", "d_in=4,d_model=6", "--arg", "f32[8 5]"], "net.py:Net cannot be evaluated: "),
+        (
+            ["net.py:Net", "--init", "d_in=4,d_model=6", "--arg", "f32[4]"],
+            'the argument x = f32[4] does not fit x: Float[Array, "batch d_in"], as Net.__call__ annotates it: '
+            "it has 1 axis, and not 2",
+        ),
+        (
+            ["net.py:Net", "--init", "d_in=4,d_model=6", "--arg", "x=i32[*lead 4]"],
+            'the argument x = i32[*lead 4] does not fit x: Float[Array, "batch d_in"], as Net.__call__ annotates it: '
+            "its dtype is no Float",
+        ),
     ],
 )
 def test_what_is_wrong_is_told(args: list[str], message: str, model: None, capsys: pytest.CaptureFixture[str]) -> None:

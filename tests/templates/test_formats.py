@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from IPython.lib.pretty import pretty
 
 from shapecheck.cli import main
 from shapecheck.model import ArrayValue, OtherValue, Stage, TreeValue
@@ -15,6 +16,17 @@ from shapecheck.templates import Template, format_stage, format_value, log_recor
 from shapecheck.templates.template_views import FORMATS
 
 NET = "NetworkState(hidden=f32[50], output=f32[6], encoding=None)"
+
+
+def test_ipython_shows_the_tree_where_it_prints(body: Template) -> None:
+    assert pretty(body) == str(body).rstrip("\n")
+    assert pretty([body]).splitlines()[1].startswith(" └── Iterator")
+
+
+def test_a_page_says_nothing_of_the_folders_of_one_machine(body: Template) -> None:
+    text = replace(body, target="/home/ada/pkg/model.py:Net").to_html()
+    assert "/home/" not in text and "<title>model.py:Net</title>" in text
+    assert "<title>pkg/model.py:Net</title>" in body.to_html()
 
 
 def test_the_tree(body: Template) -> None:

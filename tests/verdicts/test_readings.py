@@ -492,6 +492,26 @@ def test_a_word_for_any_extent_does_not_make_two_arguments_equal(dims, sizes, ve
     assert tuple(result.values()) == verdicts
 
 
+@pytest.mark.parametrize(
+    ("parameter", "shape", "ended"),
+    [
+        ("[D, T+1]", ("d", "t + 1"), "bad dim"),
+        ("[D, 1+T]", ("d", "t + 1"), "bad dim"),
+        ("[D, T-1]", ("d", "t - 1"), "bad dim"),
+        ("[D, 2*T]", ("d", "2*t"), "bad dim"),
+        ("[D+1, T]", ("d", "t"), "bad dim"),
+        ("[T, D+1]", ("d", "t + 1"), "good"),
+        ("[D, T//2]", ("d", "t"), "good"),
+    ],
+)
+def test_a_sum_or_product_of_one_parameter_says_what_the_name_of_the_result_is(parameter, shape, ended) -> None:
+    """Else the result binds the names afresh, and outvotes the parameter; what can say nothing does not."""
+    text = f'def f(w):\n    """F.\n\n    Args:\n        w: array of shape {parameter}.\n\n'
+    text += '    Returns:\n        array of shape [D, T].\n    """\n'
+    result = read(text, [(f"w {parameter}", array(*shape)), ("the returned value [D, T]", array("t", "d"))])
+    assert result["the returned value [D, T]"] == ended
+
+
 RESULT = """
 def f(model, x: Float[Array, "b d"]) -> Float[Array, "code code"]:
     z = model(x)  # (b, code)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import string
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +15,9 @@ from shapecheck.syntax.scopes import PlacedStatement, Tables, dotted_name
 from shapecheck.syntax.source_text import SourceText, position_of
 
 _PRINT = "print"
-_FUNCTIONS = frozenset({"jax.debug.print", "jax.debug.breakpoint"})
+_LATE_PRINT, _CALLBACK = "jax.debug.print", "jax.debug.callback"
+_FUNCTIONS = frozenset({_LATE_PRINT, _CALLBACK, "jax.debug.breakpoint"})
+_OPTIONS = frozenset({"ordered", "partitioned", "skip_format_check", "_use_logging"})
 _INNER = (ast.stmt, ast.excepthandler, ast.match_case)
 
 
@@ -49,7 +52,7 @@ class DebugCalls:
         if _PRINT not in text and "debug" not in text:
             return set()
         own = [name for name, origin in self.names.imported.items() if ".".join(origin) in _FUNCTIONS]
-        pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, [_PRINT, 'breakpoint', *own]))})\b")
+        pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, [_PRINT, 'breakpoint', 'callback', *own]))})\b")
         return {number for number, line in enumerate(self.source.lines, 1) if pattern.search(line)}
 
     def _call(self, placed: PlacedStatement, node: ast.Call) -> Iterator[DebugCall]:
@@ -60,9 +63,12 @@ class DebugCalls:
         shown: list[_TextExpression] = []
         if function == _PRINT:
             shown = [each for argument in node.args for each in self._print_expressions(argument)]
-        elif function != "jax.debug.breakpoint":
+        elif function == _LATE_PRINT:
             shown = [each for argument in node.args[:1] for each in self._format_expressions(argument)]
-        if function == _PRINT and not shown:
+        elif function == _CALLBACK:  # whose first argument is the function
+            given = [*node.args[1:], *(each.value for each in node.keywords if each.arg not in _OPTIONS)]
+            shown = [each for argument in given for each in self._format_expressions(argument)]
+        if function in (_PRINT, _CALLBACK) and not shown:
             return
         scope = self.tables.function_scope(placed.scope)
         places = [
@@ -78,7 +84,7 @@ class DebugCalls:
             for s in shown
         ]
         sites = tuple((self.sites.add(place, ()), place.name) for place in places)
-        yield DebugCall(function, span, sites)
+        yield DebugCall(function, span, sites, _unfit(node) if function == _LATE_PRINT else "")
 
     def _function(self, scope: int, node: ast.expr) -> str:
         """The full name of one of the functions; "" for any other."""
@@ -120,6 +126,42 @@ class DebugCalls:
 
     def _plain(self, node: ast.expr) -> _TextExpression:
         return _TextExpression(node, self.source.segment(node))
+
+
+def _unfit(node: ast.Call) -> str:
+    """Why a call's format and its arguments do not go together; "" if they do, or if nobody can tell from the text."""
+    named = {each.arg for each in node.keywords}
+    plain = bool(node.args) and _is_text(node.args[0]) and not any(isinstance(each, ast.Starred) for each in node.args)
+    if not plain or None in named or "skip_format_check" in named:
+        return ""
+    text = ast.literal_eval(node.args[0])
+    try:
+        fields = list(_field_names(text))
+    except ValueError as error:
+        return f"its format is none ({error})"
+    automatic = fields.count("")
+    if automatic and any(name.isdigit() for name in fields):
+        return "its format numbers some fields and not others"
+    places = {str(number) for number in range(automatic)} | {name for name in fields if name.isdigit()}
+    given = len(node.args) - 1
+    missing = sorted({name for name in fields if name and not name.isdigit()} - named)
+    if missing:
+        return f"no argument is called {missing[0]}, which its format names"
+    if any(int(place) >= given for place in places):
+        wanted = max(map(int, places)) + 1
+        return f"its format wants {wanted} by place, and {given or 'none'} {'is' if given < 2 else 'are'} given"
+    unused = sorted(name for name in named - _OPTIONS - set(fields) if name is not None)
+    if unused:
+        return f"its format does not show {unused[0]}"
+    return "" if given == len(places) else f"its format shows {len(places) or 'none'} of {given} arguments by place"
+
+
+def _field_names(text: str) -> Iterator[str]:
+    """The first names of a format's fields, those inside of formats too; raises ValueError for what is no format."""
+    for _, name, spec, _ in string.Formatter().parse(text):
+        if name is not None:
+            yield re.split(r"[.\[]", name, maxsplit=1)[0]
+            yield from _field_names(spec or "")
 
 
 def _calls(statement: ast.stmt) -> list[ast.Call]:

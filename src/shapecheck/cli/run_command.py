@@ -14,7 +14,7 @@ import click
 from shapecheck.cli.terminal import require_paths
 from shapecheck.config import ConfigError, interpreter
 from shapecheck.runtime.monitor_outputs import missing_writer
-from shapecheck.runtime.runtime_options import RuntimeOptions, option_specs, to_environment
+from shapecheck.runtime.runtime_options import RuntimeOptions, absolute_paths, option_specs, to_environment
 
 _LAUNCH = "import sys; from shapecheck.runtime.run_main import launch; launch(sys.argv[1:])"
 
@@ -80,16 +80,7 @@ def _kind(default: object) -> click.IntRange | None:
 )
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[SCRIPT] [ARGS]...")
 def run(
-    module: str | None,
-    warn: bool,
-    python: str | None,
-    program: tuple[str, ...],
-    log: str,
-    save: str,
-    monitor_file: str,
-    monitor_board: str,
-    failing: str,
-    **given: Any,
+    module: str | None, warn: bool, python: str | None, program: tuple[str, ...], failing: str, **given: Any
 ) -> int:
     """Run a Python program with checks, its source untouched.
 
@@ -102,6 +93,8 @@ def run(
       shapecheck run -m pkg.train --steps 10
       shapecheck run --warn train.py                 tell, and go on
       shapecheck run --numerics outputs train.py     where does the first NaN arise?
+      shapecheck run --log stages.log --log - train.py      a record of each stage, in a file and on stderr
+      shapecheck run --show '*attn*' train.py        pictures of these stages' arrays, in an HTML page
       shapecheck run --monitor train.py              norms of parameters, gradients, updates, every 10 steps
       shapecheck run --monitor 'blocks*' --monitor-file log.jsonl train.py
       shapecheck run --save-failure out train.py     then: shapecheck reproduce out/failure.json
@@ -121,12 +114,8 @@ def run(
         options = RuntimeOptions(
             root=str(files.project_root(start) or start),
             python=sys.executable,
-            log=os.path.abspath(log) if log else "",
-            save=os.path.abspath(save) if save else "",
-            monitor_file=os.path.abspath(monitor_file) if monitor_file else "",
-            monitor_board=os.path.abspath(monitor_board) if monitor_board else "",
             failing="warn" if warn else failing,
-            **given,
+            **absolute_paths(given),
         )
     except ValueError as error:
         raise click.UsageError(str(error)) from error

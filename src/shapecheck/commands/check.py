@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -31,6 +32,7 @@ def check(
     Raises ConfigError for what the user must put right first: no usable interpreter. Wrong examples are reported in
     the report, beside what the others showed.
     """
+    started = time.monotonic()
     unread: files.UnreadPaths = {}
     notebooks: dict[str, Notebook] = {}
     texts = _texts(paths, config, stdin, unread, notebooks)
@@ -53,7 +55,7 @@ def check(
         for shown, (file, text) in texts.items()
     ]
     memory = rerun.memory(plans) if rerun is not None else None
-    around = EvaluationContext([file for file, _ in texts.values()], tests, memory, progress, echo)
+    around = EvaluationContext([file for file, _ in texts.values()], tests, memory, progress, echo, started)
     evaluated = evaluate(plans, modules, config, around)
     kept = check_locks(lock, paths, config, progress)
     found = with_cells(report(modules, evaluated, kept, config, tuple(sorted(unread.items()))), notebooks)

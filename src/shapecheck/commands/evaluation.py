@@ -18,6 +18,7 @@ from shapecheck.verdicts import findings as reports
 from shapecheck.verdicts.judge import judge
 from shapecheck.verdicts.messages import line_span
 from shapecheck.verdicts.unreached import Reasons, remedy
+from shapecheck.worker.entry_phase import CUT
 from shapecheck.worker.result_cache import ResultCache
 from shapecheck.worker.rpc import ConfiguredExample, ModulePlan, WorkerSettings
 from shapecheck.worker.supervisor import Limits, RunResult, Supervisor, Trouble
@@ -38,6 +39,7 @@ class EvaluationContext:
     memory: ResultCache | None
     progress: Progress | None
     echo: bool
+    started: float  # by time.monotonic
 
 
 def evaluate(
@@ -73,6 +75,7 @@ def evaluate(
         progress=around.progress,
         memory=around.memory,
         echo=around.echo,
+        started=around.started,
     )
     try:
         return supervisor.run(interpreter.candidates(str(config.python) if config.python else None, around.files))
@@ -142,8 +145,8 @@ def report(
     if config.baseline is not None:
         kept, baselined = baseline.filter(kept, sources, config.baseline)
     hint = ""
-    if summary.total > 0 and summary.verified == 0:
-        late = any(not trouble.code for trouble in evaluated.troubles)
+    if summary.total > 0 and summary.verified == 0 and not evaluated.bugs:
+        late = evaluated.cut or any(trouble.reason == CUT for trouble in evaluated.troubles)
         hint = _MORE_TIME if late else remedy(modules, troubles, evaluated.python)
     return Report(
         findings=kept,

@@ -69,7 +69,7 @@ def debugging_scopes(module: Module, config: Config) -> set[int]:
     """
     if not any(_TRACING.search(line) or _ORDERED.search(line) for line in module.lines):
         return set()
-    wanted = {"print": "SC403", "jax.debug.print": "SC401"}
+    wanted = {"print": "SC403", "jax.debug.print": "SC401", "jax.debug.callback": "SC401"}
     found = {
         module.sites[site].scope
         for call in module.debug_calls

@@ -84,7 +84,13 @@ class Config:
     )
     test_timeout: float = option(10.0, Option(kind="amount", unit="seconds", help="For one test."))
     budget: float = option(
-        60.0, Option(kind="amount", unit="seconds", help="For the whole run; the summary says what it cuts.")
+        60.0,
+        Option(
+            kind="amount",
+            unit="seconds",
+            help="For the whole run; the summary says what it cuts.",
+            presentation_only=True,  # a run that was cut goes on under another one
+        ),
     )
     lock: bool = option(
         True, Option(kind="switch", help="Do not evaluate the templates of shapes.lock.", only_off=True)

@@ -41,6 +41,8 @@ class Framework:
     """Its modules know their parts without being called."""
     is_deferred = False
     """Its modules can be constructed only inside of a transformed function."""
+    infers_inputs = False
+    """Its layers are built for inputs of any size: they get their parameters at the first call."""
     layers = ""
     """Where its own layers stand, as opposed to what they are built of: `equinox.nn.`."""
     transformations: frozenset[str] = frozenset()
@@ -70,8 +72,9 @@ class Framework:
 
     def is_base(self, cls: type) -> bool:
         """Whether a class is of the framework itself, and none of its layers."""
-        layer = bool(self.layers) and cls.__module__.startswith(self.layers)
-        return cls.__module__.startswith(f"{self.package}.") and not layer
+        module = module_name(cls)
+        layer = bool(self.layers) and module.startswith(self.layers)
+        return module.startswith(f"{self.package}.") and not layer
 
     def state_classes(self) -> Classes:
         """The classes of what carries a model's state through its calls, which nobody may look into twice."""
@@ -188,6 +191,12 @@ def all_frameworks() -> tuple[Framework, ...]:
     return tuple(map(framework_of_module, sorted(module_names())))
 
 
+def module_name(cls: type) -> str:
+    """The module that a class says it is from; "" where a decorator has put something else there."""
+    found: object = cls.__module__
+    return found if isinstance(found, str) else ""
+
+
 def loaded_frameworks() -> tuple[Framework, ...]:
     """Those that the program has loaded."""
     return _frameworks(tuple(name for name in _sorted_names() if sys.modules.get(name) is not None))
@@ -228,6 +237,12 @@ def pytree_classes() -> Classes:
 def deferred_classes() -> Classes:
     """The classes of modules that can be constructed only inside of a transformed function."""
     classes = (each.module_class() for each in loaded_frameworks() if each.is_deferred)
+    return tuple(cls for cls in classes if cls is not None)
+
+
+def inferring_classes() -> Classes:
+    """The classes of modules whose layers are built for inputs of any size."""
+    classes = (each.module_class() for each in loaded_frameworks() if each.infers_inputs)
     return tuple(cls for cls in classes if cls is not None)
 
 

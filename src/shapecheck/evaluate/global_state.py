@@ -120,6 +120,22 @@ def _attributes(holder: Callable[[], object]) -> _Kind:
     return _Kind(lambda: dict(getattr(holder(), "__dict__", {})), lambda name, value: setattr(holder(), name, value))
 
 
+def _system_list(name: str) -> _Kind:
+    """A list of `sys`, in whose place user code may put anything."""
+
+    def items() -> Mapping[str, object]:
+        value = getattr(sys, name, None)
+        return {"": list(value)} if isinstance(value, list) else {}
+
+    def write_items(_: str, value: Any) -> None:
+        if isinstance(getattr(sys, name, None), list):
+            getattr(sys, name)[:] = value
+        else:
+            vars(sys)[name] = list(value)
+
+    return _Kind(items, write_items)
+
+
 def _folder() -> Mapping[str, object]:
     try:
         return {"": os.getcwd()}
@@ -155,8 +171,8 @@ _KINDS: Mapping[str, _Kind] = {
     "warnings": _Kind(lambda: {"": list(warnings.filters)}, _set_filters),
     "random": _Kind(lambda: {"": random.getstate()}, lambda name, value: random.setstate(value)),
     "numpy random": _Kind(_numpy_random, _set_numpy_random),
-    "path": _Kind(lambda: {"": list(sys.path)}, lambda name, value: sys.path.__setitem__(slice(None), value)),
-    "arguments": _Kind(lambda: {"": list(sys.argv)}, lambda name, value: sys.argv.__setitem__(slice(None), value)),
+    "path": _system_list("path"),
+    "arguments": _system_list("argv"),
     "folder": _Kind(_folder, lambda name, value: os.chdir(value)),
 }
 

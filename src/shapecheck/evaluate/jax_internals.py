@@ -8,9 +8,12 @@ it, a claim without the reading that has the mapped axes in front), and nothing 
 
 from __future__ import annotations
 
+import contextlib
+import linecache
 import re
 import sys
-from collections.abc import Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
@@ -31,6 +34,16 @@ class JaxFunction:
     label: str
     size: str = ""
     always: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class DebuggedFrame:
+    """A frame that JAX's debugger is to show: its variables, and those of its module."""
+
+    file: str
+    line: int
+    variables: Mapping[str, object]
+    module: Mapping[str, object]
 
 
 TRANSFORMS = (
@@ -58,6 +71,9 @@ CALLBACK_LOGGER = "jax._src.callback"
 """Where JAX logs what a callback on the host raises."""
 _ARRAY_METHODS = ".array_methods"
 _OPERATORS = {"sub": "subtract", "mul": "multiply", "truediv": "divide"}
+_HOOK = "_post_hook_state"  # what looks at the results of compiled functions, where `debug_nans` is on; from JAX 0.10
+_LOCAL_HOOK = "_update_thread_local_hook"
+_DEBUGGING = ("debug_nans", "debug_infs")
 _WRAPPERS = re.compile(
     r"^_|^<|reraise|result_paths|wrapper|wrapped|deferring|cache_miss|fun$|^meth$|^op$|^inner$|^bind|^call"
 )
@@ -193,9 +209,92 @@ def innermost(value: object) -> object:
     return next((inner for _, inner in reversed(list(nested_tracers(value)))), value)
 
 
+def traces_under_way(frame: FrameType | None) -> list[object]:
+    """The traces of functions that JAX has begun around a frame, and has not ended."""
+    found = []
+    while frame is not None:
+        if begins_trace(frame):
+            found.append(frame.f_locals.get("trace"))
+        frame = frame.f_back
+    return found
+
+
+def is_alive(tracer: Any, under_way: Sequence[object]) -> bool:
+    """Whether a tracer, and whatever it has in hand, can still be computed with.
+
+    JAX marks traces of `vmap` and of derivatives that are over. A trace of a function is over if it is not `under_way`.
+    """
+    value = tracer
+    for wrapping, inner in nested_tracers(tracer):
+        if not getattr(trace_of(wrapping), "is_valid", lambda: True)():
+            return False
+        value = inner
+    return not _is_tracer(value) or any(trace_of(value) is each for each in under_way)
+
+
+def open_debugger(frames: Sequence[DebuggedFrame]) -> None:
+    """Open JAX's debugger with these frames, the innermost first; returns when its user lets the program go on."""
+    from jax._src.debugger import core  # noqa: PLC0415 - only where a program stops
+
+    def make(frame: DebuggedFrame) -> Any:
+        lines = linecache.getlines(frame.file)
+        source = [line.rstrip("\n") for line in lines]
+        offset = frame.line - 1 if 0 < frame.line <= len(lines) else None
+        return core.DebuggerFrame(
+            filename=frame.file,
+            locals=dict(frame.variables),
+            globals=dict(frame.module),
+            code_context="",
+            source=source if offset is not None else [],
+            lineno=frame.line,
+            offset=offset,
+        )
+
+    is_main = threading.current_thread() is threading.main_thread()
+    with core.debug_lock:
+        core.get_debugger()([make(each) for each in frames], None if is_main else threading.get_ident())
+
+
 def is_jit_wrapper(value: object, *, is_method: bool) -> bool:
     """Whether a value is what `jax.jit` makes of a function.
 
     Not a method under `jax.jit` itself: what `self` holds may be static there.
     """
     return type(value).__name__ == "PjitFunction" and not is_method
+
+
+@contextlib.contextmanager
+def keep_debug_hook() -> Iterator[None]:
+    """Meanwhile `with jax.debug_nans(False)` ends as it began, in every thread.
+
+    JAX enters it of its own, as under `vmap`. Where the thread had no setting of its own, the one for all threads
+    holds again afterwards, but in JAX 0.10 to 0.12 the thread has lost the hook that looks at what compiled functions
+    give, and NaN passes unseen. A monkeypatch: the hook of the thread goes with its setting.
+    """
+    api, config = sys.modules["jax._src.api"], sys.modules["jax._src.config"]
+    hook, unset = getattr(api, _HOOK, None), getattr(getattr(config, "config_ext", None), "unset", None)
+    states = [getattr(config, name) for name in _DEBUGGING]
+    if hook is None or unset is None or not all(hasattr(each, _LOCAL_HOOK) for each in states):
+        yield
+        return
+    found = [getattr(each, _LOCAL_HOOK) for each in states]
+
+    def forget() -> None:
+        if all(each.get_local() is unset for each in states):
+            hook.set_local(unset)
+
+    def follow(update: Callable[[object], None]) -> Callable[[object], None]:
+        def update_and_forget(value: object) -> None:
+            update(value)
+            forget()
+
+        return update_and_forget
+
+    for state, update in zip(states, found, strict=True):
+        setattr(state, _LOCAL_HOOK, follow(update))
+    forget()
+    try:
+        yield
+    finally:
+        for state, update in zip(states, found, strict=True):
+            setattr(state, _LOCAL_HOOK, update)

@@ -10,11 +10,31 @@ from collections.abc import Iterator
 from types import FrameType
 
 _AGAIN = 1.0  # seconds after which the alarm comes again, in case the user's code swallowed it
+_BUSY = 4.0  # how much slower a busy machine may be before the limits of an evaluation notice
 _MOST = 4  # alarms that may be swallowed, before the process ends itself
 STUBBORN = 79
 """The exit status of a process whose code would not end when its time was over."""
 
 _alarms = 0
+
+
+class Stopwatch:
+    """The time that an evaluation has spent: the processor's, so that a busy machine does not change what it shows.
+
+    At least a part of the clock's, for code that waits.
+    """
+
+    def __init__(self) -> None:
+        self._clock, self._processor, self._forgiven = time.monotonic(), time.thread_time(), 0.0
+
+    def seconds(self) -> float:
+        """Seconds since the begin, without those that were forgiven."""
+        clock = (time.monotonic() - self._clock) / _BUSY
+        return max(time.thread_time() - self._processor, clock) - self._forgiven
+
+    def forgive(self, seconds: float) -> None:
+        """Leave out seconds that somebody else is charged for."""
+        self._forgiven += seconds
 
 
 class TimeLimitError(BaseException):

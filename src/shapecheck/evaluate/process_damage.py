@@ -14,10 +14,12 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any, NamedTuple
 
 import jax
+import numpy as np
 
 from shapecheck.worker.rpc import DamageNotice, Send
 
@@ -28,6 +30,7 @@ DAMAGED = 78
 _FREE = frozenset({"breakpoint", "copyright", "credits", "exit", "help", "input", "license", "print", "quit"})
 _PROCESSES = ("abort", "exec", "fork", "kill", "popen", "posix_spawn", "register_at_fork", "spawn", "system", "wait")
 _STREAMS = (0, 1, 2)
+_LIMITS = ("RLIMIT_AS", "RLIMIT_CPU", "RLIMIT_DATA", "RLIMIT_FSIZE", "RLIMIT_NOFILE")
 _LOWEST_RECURSION = 500  # frames: JAX and the worker need that many
 
 
@@ -37,6 +40,15 @@ class _NeededName(NamedTuple):
     namespace: dict[str, Any]
     name: str
     written: str
+
+
+class _ResourceLimit(NamedTuple):
+    """What the system lets the process have of something, as it was when the worker began."""
+
+    name: str
+    number: int
+    soft: int
+    getter: Callable[[int], tuple[int, int]]
 
 
 class ProcessDamage:
@@ -54,11 +66,13 @@ class ProcessDamage:
             *_functions(inspect, "inspect"),
             *_functions(json, "json"),
             *(_NeededName(vars(module), name, f"{module.__name__}.{name}") for module, name in _SINGLE),
+            *_array_types(),
             *(each for each in _functions(jax.tree_util, "jax.tree_util") if each.name.startswith("tree_")),
         ]
         modules = ("builtins", "importlib", "inspect", "jax", "jax.numpy", "json", "numpy", "os", "shapecheck", "sys")
         self._modules = [(name, sys.modules[name]) for name in modules if name in sys.modules]
         self._loaded, self._sys = sys.modules, vars(sys)
+        self._limits = _resource_limits()
         self._exit, self._fstat, self._zip = os._exit, os.fstat, zip
         self._recursion_limit, self._set_recursion_limit = sys.getrecursionlimit, sys.setrecursionlimit
 
@@ -92,6 +106,10 @@ class ProcessDamage:
         if self._recursion_limit() < _LOWEST_RECURSION:
             self._set_recursion_limit(1000)
             reason = reason or f"lowered Python's recursion limit below {_LOWEST_RECURSION}"
+        for limit in self._limits:
+            soft = limit.getter(limit.number)[0]
+            if soft >= 0 and (limit.soft < 0 or soft < limit.soft):  # below 0 there is no limit
+                reason = reason or f"lowered the limit {limit.name} of the process"
         return reason or self._closed_stream()
 
     def _closed_stream(self) -> str:
@@ -110,14 +128,44 @@ _SINGLE: tuple[tuple[ModuleType, str], ...] = (
     (functools, "partial"),
     (functools, "wraps"),
     (importlib, "import_module"),
+    (jax, "Array"),
     (jax, "ShapeDtypeStruct"),
+    (jax, "clear_caches"),
+    (jax, "config"),
     (jax, "eval_shape"),
     (jax, "make_jaxpr"),
+    (np, "asarray"),
+    (np, "dtype"),
+    (np, "generic"),
+    (np, "ndarray"),
     (sys, "_getframe"),
     (sys, "exc_info"),
     (sys, "meta_path"),
     (time, "monotonic"),
+    (time, "thread_time"),
 )
+
+
+def _array_types() -> list[_NeededName]:
+    """The types by which the annotations of all modules name arrays."""
+    jaxtyping = sys.modules.get("jaxtyping")
+    found = vars(jaxtyping).items() if jaxtyping is not None else ()
+    return [
+        _NeededName(vars(jaxtyping), key, f"jaxtyping.{key}")
+        for key, value in found
+        if isinstance(value, type) and not key.startswith("_")
+    ]
+
+
+def _resource_limits() -> list[_ResourceLimit]:
+    """The limits without which the process cannot go on; none where the system has no such limits."""
+    try:
+        import resource  # noqa: PLC0415 - not on Windows
+    except ImportError:
+        return []
+    numbers = {name: getattr(resource, name, None) for name in _LIMITS}
+    getter = resource.getrlimit
+    return [_ResourceLimit(name, n, getter(n)[0], getter) for name, n in numbers.items() if n is not None]
 
 
 def _functions(module: ModuleType, name: str) -> list[_NeededName]:

@@ -82,7 +82,12 @@ def cell_python(text: str) -> str:
         lines[first] = ""
     if _is_python("\n".join(lines)):
         return "\n".join(lines)
-    changed = [_ASSIGNED_MAGIC.sub(r"\1None", _MAGIC.sub(r"\1pass", line)) for line in lines]
+    changed: list[str] = []
+    goes_on = False  # a magic whose line ends in a backslash has the next one, too
+    for line in lines:
+        new = "" if goes_on else _ASSIGNED_MAGIC.sub(r"\1None", _MAGIC.sub(r"\1pass", line))
+        goes_on = (goes_on or new != line) and line.endswith("\\")
+        changed.append(new)
     return "\n".join(changed)
 
 

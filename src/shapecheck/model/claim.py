@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, Union
 
 from shapecheck.model.location import Point, Position, Span
@@ -151,14 +153,16 @@ class DescribedRank:
 
 @dataclass(frozen=True)
 class DebugCall:
-    """A call of `print`, `jax.debug.print` or `jax.debug.breakpoint`: `function`.
+    """A call of `print`, or of `jax.debug.print`, `callback` or `breakpoint`: `function`.
 
-    `shown` are the sites of what becomes text as soon as Python comes to the call, each with its own text.
+    `shown` are the sites of what becomes text as soon as Python comes to the call, each with its own text; `unfit`
+    says why its format and its arguments do not go together, if they do not.
     """
 
     function: str
     span: Span
     shown: tuple[tuple[int, str], ...] = ()
+    unfit: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,3 +181,12 @@ class Module:
     ranks: tuple[DescribedRank, ...] = ()
     alias_files: tuple[str, ...] = ()  # the other files whose aliases its annotations use
     parsed: bool = True  # else there are no claims because nobody could read them: see `problems`
+
+    @cached_property
+    def claims_by_site(self) -> Mapping[int, tuple[int, ...]]:
+        """The indices of the claims about each site."""
+        found: dict[int, list[int]] = {}
+        for index, claim in enumerate(self.claims):
+            for site in claim.sites:
+                found.setdefault(site, []).append(index)
+        return {site: tuple(indices) for site, indices in found.items()}

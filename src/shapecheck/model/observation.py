@@ -26,7 +26,10 @@ class ArrayValue:
 
 @dataclass(frozen=True)
 class TreeValue:
-    """An observed "tuple", "list", "dict" or "node" (dataclass, namedtuple, Module); `keys` name its parts."""
+    """An observed "tuple", "list", "dict" or "node" (dataclass, namedtuple); `keys` name its parts.
+
+    Of nodes, an "operator" stands for an array of other axes than its parts have, and a "function" is called (a layer).
+    """
 
     kind: str
     type: str

@@ -93,7 +93,10 @@ class Extension:
         if requested is not None:
             self._switch(on=requested is not False)
         if isinstance(requested, RuntimeOptions):
-            self._change(requested)
+            try:
+                self._change(requested)
+            except ValueError as error:  # what this process lacks
+                raise UsageError(str(error)) from None
         sys.stdout.write(f"shapecheck: {options_line(self._session.options) if self._cells.on else 'off'}\n")
 
     def _change(self, options: RuntimeOptions) -> None:
@@ -102,7 +105,7 @@ class Extension:
         finally:
             forget_traces()
             self._catch()
-        if options.prints:
+        if options.prints or options.shows or options.numerics:  # more than the probes that functions have
             PatchedFunctions(self._session.probing, self._cells.known, has_probes)
 
     def _switch(self, *, on: bool) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shlex
 from collections.abc import Iterator
 from typing import Any, Final, NoReturn
 
-from shapecheck.runtime.runtime_options import PROGRAM_ONLY, OptionSpec, RuntimeOptions, option_specs
+from shapecheck.runtime.runtime_options import PROGRAM_ONLY, OptionSpec, RuntimeOptions, absolute_paths, option_specs
 
 _ABOUT = """Say what is checked in this session, by all options together: what is not named goes back to its default.
 Functions and modules that have checks already take part. Without anything, it tells how things are."""
@@ -50,8 +49,8 @@ def read_line(line: str, options: RuntimeOptions) -> RuntimeOptions | bool | Non
         if switch == "off":
             raise ValueError("off goes with no other option")
         given = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
-        given.update({"log": os.path.abspath(given["log"]) if given["log"] else ""}, **_WARN if warn else {})
-        return RuntimeOptions(root=options.root, python=options.python, **given)
+        given.update(_WARN if warn else {})
+        return RuntimeOptions(root=options.root, python=options.python, **absolute_paths(given))
     except ValueError as error:
         text = str(error)
         raise ValueError(text if parser.prog in text else f"{parser.prog}: {text}") from None

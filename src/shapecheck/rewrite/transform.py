@@ -42,4 +42,5 @@ def require_lossless(file: ConcreteFile) -> None:
     if kept != file.data:
         pairs = zip(kept.splitlines(), file.data.splitlines(), strict=False)
         line = next((number for number, (new, old) in enumerate(pairs, 1) if new != old), 1)
-        raise RewriteError(f"line {line}: libcst would not give it back as it is (a form feed before code, say)")
+        why = "a form feed before code, say, or a last comment that ends with a backslash"
+        raise RewriteError(f"line {line}: libcst would not give it back as it is ({why})")

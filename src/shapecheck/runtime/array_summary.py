@@ -3,35 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 import jax
 import numpy as np
 
-from shapecheck.evaluate.framework_protocol import is_state
-from shapecheck.evaluate.probes.describe_value import dtype_name, is_array
+from shapecheck.evaluate.probes.describe_value import dtype_name
 from shapecheck.evaluate.stages.value_taps import HostArray
 from shapecheck.model import ArrayValue
 from shapecheck.templates import format_value
-
-_MOST = 8  # arrays of one variable that are shown
-
-
-def arrays(variables: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    """The arrays among variables, and inside of them, each with its name and in words."""
-    for name, value in variables.items():
-        if name.startswith("__") or isinstance(value, type):
-            continue
-        try:
-            leaves = jax.tree_util.tree_flatten_with_path(value, is_leaf=is_state)[0]
-        except Exception:  # noqa: S112 - of a class of others', which does not want to be looked into
-            continue
-        found = [(path, leaf) for path, leaf in leaves if is_array(leaf) and not isinstance(leaf, np.generic)]
-        for path, leaf in found[:_MOST]:
-            yield f"{name}{jax.tree_util.keystr(path)}", summarize_array(leaf)
-        if len(found) > _MOST:
-            yield name, f"and {len(found) - _MOST} arrays more"
 
 
 def summarize_array(array: object) -> str:
@@ -47,6 +27,12 @@ def summarize_array(array: object) -> str:
 def short(array: Any) -> str:
     """`f32[2,3]`."""
     return format_value.array(ArrayValue(dtype_name(array), tuple(map(str, array.shape))))
+
+
+def count_not_finite(array: object) -> int:
+    """How many of its numbers are NaN or infinite, as far as it has any; may raise, as what is donated does."""
+    values = _values(array)
+    return int((~np.isfinite(values)).sum()) if values is not None and np.issubdtype(values.dtype, np.inexact) else 0
 
 
 def _values(array: object) -> HostArray | None:

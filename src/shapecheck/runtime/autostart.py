@@ -28,14 +28,10 @@ def begin() -> CheckSession | None:
     if _Program.session is None:
         try:
             options = from_environment(os.environ)
-        except ValueError as error:
-            sys.stderr.write(f"shapecheck: {error}\n")
-            raise SystemExit(2) from None
-        if options is None:
-            return None
-        try:
+            if options is None:
+                return None
             session = _Program.session = CheckSession(options)
-        except CheckError as error:
+        except (ValueError, CheckError) as error:
             sys.stderr.write(f"shapecheck: {error}\n")
             raise SystemExit(2) from None
         session.start()

@@ -10,6 +10,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Final
 
 from shapecheck.evaluate.framework_protocol import framework_of_module, module_names
+from shapecheck.evaluate.jax_internals import keep_debug_hook
 from shapecheck.evaluate.probes.recorder import OpenCall
 from shapecheck.model import Site
 from shapecheck.runtime import import_hook
@@ -18,6 +19,7 @@ from shapecheck.runtime.excepthook import ErrorReporter, no_other_record, users_
 from shapecheck.runtime.judge_client import JudgeClient
 from shapecheck.runtime.monitor_outputs import open_outputs
 from shapecheck.runtime.runtime_options import RuntimeOptions
+from shapecheck.runtime.show_page import require_matplotlib
 from shapecheck.runtime.sigint import putting_off
 from shapecheck.runtime.watched_names import ValueOrigin, chain_value
 
@@ -31,10 +33,15 @@ _MONITORED: Final = frozenset({"jax", "optax", "equinox"})  # they have what a s
 
 @contextlib.contextmanager
 def _debug_nans(*, nan_only: bool) -> Iterator[None]:
-    """JAX looks at each operation itself: https://docs.jax.dev/en/latest/debugging/flags.html."""
+    """JAX looks at each operation itself: https://docs.jax.dev/en/latest/debugging/flags.html.
+
+    Its variables say so to all threads. To this one it is said again: what the program makes of the flags for all
+    threads (`jax.config.update("jax_debug_nans", args.debug)`) is not what the checks were asked for.
+    """
     import jax  # noqa: PLC0415 - asked for by name
 
-    with jax.debug_nans(True), contextlib.nullcontext() if nan_only else jax.debug_infs(True):
+    infinity = contextlib.nullcontext() if nan_only else jax.debug_infs(True)
+    with keep_debug_hook(), jax.debug_nans(True), infinity:
         yield
 
 
@@ -46,10 +53,20 @@ def forget_traces() -> None:
         jax.clear_caches()
 
 
+def _require(options: RuntimeOptions) -> None:
+    """Raise ValueError for what this process lacks."""
+    if options.shows:
+        require_matplotlib()
+
+
 class CheckSession:
-    """Checks as `options` say, from `start` to `stop`. `client` asks the judge for the claims."""
+    """Checks as `options` say, from `start` to `stop`. `client` asks the judge for the claims.
+
+    Raises ValueError for options that this process cannot meet.
+    """
 
     def __init__(self, options: RuntimeOptions, client: JudgeClient | None = None) -> None:
+        _require(options)
         self.client = client or JudgeClient(options.python)
         self.checking = CallChecker(self.client)
         self.probing = import_hook.ProbeInserter(options.root, options.include, self.client, self.checking)
@@ -62,13 +79,16 @@ class CheckSession:
     def _do(self, options: RuntimeOptions) -> None:
         self.options = options
         taps = bool({"outputs", "grads"} & set(options.numerics))
-        self.watches = bool(taps or options.prints or options.log or options.monitor)
+        globs = (*options.prints, *options.shows)
+        self.watches = bool(taps or globs or options.log or options.monitor)
         self._outputs = open_outputs(options.monitor_file, options.monitor_board) if options.monitor else []
         self.checking.do(self._value if taps else None, shapes=options.shapes, warn=options.failing == "warn")
-        self.probing.look_for(options.root, options.include, options.prints, self._variable if options.prints else None)
+        watch, returned = self._variable if globs else None, self._note_return if taps else None
+        self.probing.look_for(options.root, options.include, globs, watch, returned)
 
     def change(self, options: RuntimeOptions) -> None:
         """Check as other options say, what has probes already as well. Raises what was not reported yet."""
+        _require(options)
         try:
             self._let_go()
         finally:
@@ -84,9 +104,7 @@ class CheckSession:
     def _listen(self) -> None:
         if self.watches:
             self._frameworks.enter_context(putting_off())
-        if "ops" in self.options.numerics and "jax" in sys.modules:  # else its variables say so
-            self._frameworks.enter_context(_debug_nans(nan_only=self.options.nan_only))
-        announced = module_names() | _MONITORED if self.options.monitor else module_names()
+        announced = {"jax", *module_names(), *(_MONITORED if self.options.monitor else ())}
         for name in sorted(announced & sys.modules.keys()):
             self._enter(name)
 
@@ -172,15 +190,21 @@ class CheckSession:
             return value
         return self._stages.variable(name, line, value)
 
+    def _note_return(self, line: int, value: object) -> object:
+        if not self.checking.off and "_watch" in self.__dict__ and (frame := users_frame(sys._getframe(1))) is not None:
+            self._stages.note_return(frame, line)
+        return value
+
     def _enter(self, name: str) -> None:
-        """A framework has been loaded: watch its stages."""
-        if not self.watches or name in self._entered:
+        """JAX or a framework has been loaded: let it look at operations, watch its steps and its stages."""
+        if name in self._entered:
             return
         self._entered.add(name)
+        if name == "jax" and "ops" in self.options.numerics:
+            self._frameworks.enter_context(_debug_nans(nan_only=self.options.nan_only))
         if name in _MONITORED and self._monitor is not None:
-            from shapecheck.runtime import monitor_patches  # noqa: PLC0415 - likewise
+            from shapecheck.runtime import monitor_patches  # noqa: PLC0415 - it imports JAX
 
             self._frameworks.enter_context(monitor_patches.patch(name, self._monitor, self.probing.is_own))
-        if name not in module_names():
-            return
-        self._frameworks.enter_context(framework_of_module(name).record_stages(self._watch))
+        if self.watches and name in module_names():
+            self._frameworks.enter_context(framework_of_module(name).record_stages(self._watch))

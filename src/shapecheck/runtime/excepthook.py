@@ -10,11 +10,12 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator
 from types import FrameType, TracebackType
-from typing import Protocol
+from typing import Final, Protocol
 
 from shapecheck.evaluate.jax_internals import CALLBACK_LOGGER
 from shapecheck.runtime.errors import NonFinite
 
+HEADER: Final = "Arrays in these frames, the innermost first:"
 _OURS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 
 
@@ -35,6 +36,9 @@ class OwnFiles(Protocol):
 
     def shown_path(self, file: str) -> str:
         """What it is called in messages."""
+
+    def single_return(self, path: str, line: int) -> int:
+        """The line of the only `return` of a function of the file shown as `path`, whose first `line` this is; or 0."""
 
     def shares_variables(self, file: str, function: str) -> bool:
         """Whether the variables of a frame are those of a whole notebook."""
@@ -109,7 +113,7 @@ class ErrorReporter:
             return
         lines = list(self._arrays(trace))
         if lines:
-            sys.stderr.write("\n".join(["", "Arrays in these frames:", *lines, ""]))
+            sys.stderr.write("\n".join(["", HEADER, *lines, ""]))
         if self._folder:
             sys.stderr.write(f"\n{self._save(error, trace)}\n")
 
@@ -138,18 +142,17 @@ class ErrorReporter:
     def _arrays(self, trace: TracebackType | None) -> Iterator[str]:
         if "jax" not in sys.modules:
             return
-        from shapecheck.runtime.array_summary import arrays  # noqa: PLC0415 - it imports JAX
+        from shapecheck.runtime.frame_summary import frame_lines  # noqa: PLC0415 - it imports JAX
 
-        for frame, line in traceback.walk_tb(trace):
+        for frame, line in reversed(list(traceback.walk_tb(trace))):
             file = frame.f_code.co_filename
             if not self._own.is_own(file) or self._own.shares_variables(file, frame.f_code.co_name):
                 continue
-            found = list(arrays(frame.f_locals))
-            if found:
+            lines = frame_lines(frame.f_locals)
+            if lines:
                 name = getattr(frame.f_code, "co_qualname", frame.f_code.co_name)
                 yield f"  {self._shown_path(file)}:{line} in {name}"
-                width = max(len(each[0]) for each in found)
-                yield from (f"    {label:{width}}  {text}" for label, text in found)
+                yield from (f"    {text}" for text in lines)
 
     def _shown_path(self, file: str) -> str:
         shown = self._own.shown_path(file)

@@ -21,11 +21,12 @@ from shapecheck.runtime import watched_names
 from shapecheck.runtime.call_checks import CallChecker
 from shapecheck.runtime.cell_source import Cell, with_handle
 from shapecheck.runtime.judge_client import JudgeClient
-from shapecheck.runtime.lazy_probe import LazyProbe
+from shapecheck.runtime.lazy_probe import LazyProbe, ValueHandle
 from shapecheck.runtime.runtime_constructions import PassingConstructions
 from shapecheck.worker.rpc import ModulePlan, as_shown
 
 Watch = Callable[[str, int, object], object]
+Return = Callable[[int, object], object]
 
 _PYTEST = "_pytest.assertion.rewrite"
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
@@ -43,15 +44,24 @@ class ProbeInserter:
         self._plans: dict[str, list[tuple[bytes, ModulePlan | None]]] = {}  # of each text that a file had
         self._plans_of_cells: dict[str, ModulePlan | None] = {}
         self._cells: dict[str, str] = {}  # their names, by what Python calls their code
+        self._single_returns: dict[str, dict[int, int]] = {}  # by file
         self.operands: dict[str, watched_names.Operands] = {}  # by path
         self.look_for(root, include)
 
     def look_for(
-        self, root: str, include: Sequence[str], globs: Sequence[str] = (), watch: Watch | None = None
+        self,
+        root: str,
+        include: Sequence[str],
+        globs: Sequence[str] = (),
+        watch: Watch | None = None,
+        returned: Return | None = None,
     ) -> None:
-        """From now on, these files are the user's, and variables that match `globs` are given to `watch`."""
+        """From now on, these files are the user's.
+
+        Variables that match `globs` are given to `watch`, and to `returned` what functions return, with the line.
+        """
         self._root, self._include = os.path.realpath(root) if root else "", tuple(include)
-        self._globs, self._watch = tuple(globs), watch
+        self._globs, self._watch, self._returned = tuple(globs), watch, returned
         self._own: dict[tuple[str, str], bool] = {}
 
     def is_own(self, file: str, module: str = "") -> bool:
@@ -82,7 +92,7 @@ class ProbeInserter:
         plan, version = self._plan(file, source)
         handle = f"__shapecheck_version_{version}__" if version else HANDLE
         names[handle] = LazyProbe(self.recorder, *((plan.path, plan.scopes, plan.sites) if plan else (file, (), ())))
-        if plan is None and self._watch is None:
+        if plan is None and self._watch is None and self._returned is None:
             return None
         tree = self._tree_with_probes(source, file, plan, names)
         return with_handle(tree, handle) if version else tree
@@ -96,8 +106,12 @@ class ProbeInserter:
             self.operands[plan.path] = watched_names.operands(source, sites)
         tree = instrument(source, file, plan.scopes if plan else (), sites, leaving=True)
         if self._watch is not None:
-            names[watched_names.HANDLE] = self._watch
+            names[watched_names.HANDLE] = ValueHandle(self._watch)
             tree = watched_names.wrap_assignments(tree, self._globs)
+        if self._returned is not None:
+            names[watched_names.RETURNED] = ValueHandle(self._returned)
+            self._single_returns[file] = watched_names.single_returns(source)
+            tree = watched_names.wrap_returns(tree)
         return tree
 
     def cell(self, cell: Cell, names: dict[str, object]) -> ast.Module | None:
@@ -110,7 +124,7 @@ class ProbeInserter:
             found = self._client.read_cell(cell.name, cell.text, cell.before)
             self._plans_of_cells[cell.name] = self._note_prompt(found)
         plan = self._plans_of_cells[cell.name]
-        if plan is None and self._watch is None:
+        if plan is None and self._watch is None and self._returned is None:
             return None
         scopes, sites = (plan.scopes, plan.sites) if plan is not None else ((), ())
         names[cell.handle] = LazyProbe(self.recorder, cell.name, scopes, sites, cell.mentioned)
@@ -120,6 +134,11 @@ class ProbeInserter:
     def shown_path(self, file: str) -> str:
         """A file of the user's in messages; of a notebook's cell its name."""
         return self._cells.get(file) or os.path.relpath(file)
+
+    def single_return(self, path: str, line: int) -> int:
+        """The line of the only `return` of a function of the file shown as `path`, whose first `line` this is; or 0."""
+        files = (file for file, lines in self._single_returns.items() if line in lines)
+        return next((self._single_returns[file][line] for file in files if self.shown_path(file) == path), 0)
 
     def shares_variables(self, file: str, function: str) -> bool:
         """Whether the variables of a frame are those of a whole notebook."""
@@ -220,7 +239,7 @@ class Finder(importlib.abc.MetaPathFinder):
     def _spec_with_probes(self, spec: importlib.machinery.ModuleSpec, fullname: str) -> importlib.machinery.ModuleSpec:
         loader, file = spec.loader, spec.origin
         if isinstance(loader, importlib.machinery.SourceFileLoader) and file is not None:
-            if fullname in module_names() or fullname in self._others:
+            if fullname == "jax" or fullname in module_names() or fullname in self._others:
                 spec.loader = _AnnouncingLoader(fullname, file, self._loaded)
             elif self.probing.is_own(file, fullname):
                 spec.loader = OwnFileLoader(fullname, file, self.probing, loader)

@@ -88,6 +88,25 @@ class _ProbeWithoutJax:
         return lambda cls: cls
 
 
+class ValueHandle:
+    """What a probed module calls with a value, the last of what it is given; it gives the value back."""
+
+    def __init__(self, receive: Callable[..., object]) -> None:
+        self._receive = receive
+
+    def __call__(self, *given: object) -> object:
+        """The value."""
+        return self._receive(*given)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """A function of a notebook takes its variables along into another process, where nobody listens."""
+        return _deaf_handle, ()
+
+
+def _deaf_handle() -> ValueHandle:
+    return ValueHandle(lambda *given: given[-1])
+
+
 def _silent() -> _ProbeWithoutJax:
     return _ProbeWithoutJax(LazyProbe(Recorder({}), "", (), ()))
 

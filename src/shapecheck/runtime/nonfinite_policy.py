@@ -20,9 +20,13 @@ LOGGER: Final = logging.getLogger("shapecheck")
 
 @dataclass(frozen=True)
 class ValuePlace:
-    """Where a value is looked at, as known when it was traced: `within` has the titles of the stages around it."""
+    """Where a value is looked at, as known when it was traced.
+
+    If it is a `stage` that gave it, that is its name, and `within` has those of the stages around it.
+    """
 
     title: str
+    stage: str = ""
     within: tuple[str, ...] = ()
     gradient: bool = False
     thread: int = field(default_factory=threading.get_ident)
@@ -125,8 +129,8 @@ class LogNonFinite:
             passed = bool(self._reported) and title not in self._passing
             self._passing.add(title)
         else:
-            passed = title in self._around or (follows and bool(self._reported))
-            self._around.discard(title)
+            passed = place.stage in self._around or (follows and bool(self._reported))
+            self._around.discard(place.stage)
             self._passing.clear()  # and then its gradients
         if passed:
             self._passed[title] += 1

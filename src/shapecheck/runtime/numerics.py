@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from shapecheck.evaluate.framework_protocol import is_state
-from shapecheck.evaluate.stages.value_taps import Arrays, HostArray, Sink, is_inexact
+from shapecheck.evaluate.stages.value_taps import Arrays, HostArray, Sink, Stop, is_inexact
 from shapecheck.runtime.nonfinite_policy import HandleNonFinite, ValuePlace
 from shapecheck.syntax.intended_nonfinite import INFINITY
 
@@ -43,7 +43,7 @@ def finite(
     outs: NamedArrays,
     ins: NamedArrays,
     failed: HandleNonFinite,
-    after: Callable[[jax.Array], None] | None,
+    stop: Callable[[object], Stop] | None,
     passing: frozenset[str] = frozenset(),
 ) -> Sink:
     """A sink that calls `failed` where arrays hold NaN or infinity: those at `place`, called `outs`, made of `ins`.
@@ -57,7 +57,7 @@ def finite(
         before = [*sent[: _MOST * _IN][_IN - 1 :: _IN], *sent[_MOST * _IN :]]
         hinted = not place.gradient and not any(int(nan) for nan in parts[1 : len(outs.names) * _OUT : _OUT])
         text = "\n".join([place.title, *_lines(outs, ins, shapes, parts), *([_HINT] if hinted else [])])
-        return not failed(place, text, any(int(number) for number in before))
+        return failed(place, text, any(int(number) for number in before))
 
     def worth(outs: Arrays) -> Any:
         return functools.reduce(operator.or_, [unfit(array).any() for array in outs])
@@ -73,7 +73,7 @@ def finite(
             parts.append(functools.reduce(operator.add, [unfit(array).sum() for array in ins[_MOST:]]))
         return parts
 
-    return Sink(summarize, receive, worth, after, on_host=True)
+    return Sink(summarize, receive, worth, stop, on_host=True)
 
 
 def _unfit(passing: frozenset[str], array: object) -> Any:

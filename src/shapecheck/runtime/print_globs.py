@@ -1,4 +1,4 @@
-"""What `--print` asks for by name: `blocks[0].*`, and `grad:scores` for the gradient of that."""
+"""What `--print` and `--show` ask for by name: `blocks[0].*`, and `grad:scores` for the gradient of that."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _MOST = 1000  # names that are kept to choose near ones from
 class PrintGlobs:
     """Patterns, and which of them have matched anything so far."""
 
-    def __init__(self, globs: Sequence[str]) -> None:
-        self._globs = tuple(globs)
+    def __init__(self, globs: Sequence[str], flag: str) -> None:
+        self._globs, self._flag = tuple(globs), flag
         self._found: set[str] = set()
         self._names: dict[str, None] = {}
 
@@ -36,7 +36,7 @@ class PrintGlobs:
                 continue
             near = difflib.get_close_matches(glob.removeprefix(_GRADIENT), self._names, n=3)
             hint = f"; there is {', '.join(near)}" if near else ""
-            yield f"--print {glob}: no stage and no variable of that name has run{hint}"
+            yield f"{self._flag} {glob}: no stage and no variable of that name has run{hint}"
 
 
 def _matches(names: Sequence[str], glob: str) -> bool:

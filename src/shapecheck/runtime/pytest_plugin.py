@@ -10,7 +10,7 @@ import pytest
 
 from shapecheck.runtime.check_session import CheckSession
 from shapecheck.runtime.excepthook import without_ours
-from shapecheck.runtime.runtime_options import PROGRAM_ONLY, OptionSpec, RuntimeOptions, option_specs
+from shapecheck.runtime.runtime_options import PROGRAM_ONLY, OptionSpec, RuntimeOptions, absolute_paths, option_specs
 
 if TYPE_CHECKING:
     import pluggy
@@ -65,14 +65,15 @@ class _AutostartPlugin:
 
 def _begin(config: pytest.Config, given: Namespace) -> None:
     values = {each.field: getattr(given, f"shapecheck_{each.flag.replace('-', '_')}") for each in _pytest_options()}
-    requested = given.shapecheck_run or any(values[name] for name in ("numerics", "nan_only", "prints", "log"))
+    requested = given.shapecheck_run or any(values[name] for name in ("numerics", "nan_only", "prints", "log", "shows"))
     if requested and not config.pluginmanager.has_plugin(_NAME):
         tuples = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
         try:
-            options = RuntimeOptions(root=str(config.rootpath), **{**values, **tuples})
+            options = RuntimeOptions(root=str(config.rootpath), **absolute_paths({**values, **tuples}))
+            plugin = RuntimePlugin(options)
         except ValueError as error:
             raise pytest.UsageError(f"shapecheck: {error}") from error
-        config.pluginmanager.register(RuntimePlugin(options), _NAME)
+        config.pluginmanager.register(plugin, _NAME)
 
 
 def _pytest_options() -> list[OptionSpec]:

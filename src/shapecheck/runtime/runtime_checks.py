@@ -10,9 +10,10 @@ from types import ModuleType, TracebackType
 from shapecheck.evaluate.probes.ast_probes import HANDLE
 from shapecheck.runtime.check_session import CheckSession, forget_traces
 from shapecheck.runtime.errors import note
+from shapecheck.runtime.excepthook import HEADER
 from shapecheck.runtime.import_hook import finders
 from shapecheck.runtime.patch_functions import PatchedFunctions
-from shapecheck.runtime.runtime_options import RuntimeOptions
+from shapecheck.runtime.runtime_options import RuntimeOptions, absolute_paths
 from shapecheck.runtime.unchecked_functions import known_cells, remind
 
 
@@ -78,22 +79,29 @@ def options_of(
     shapes: bool,
     numerics: str | Sequence[str],
     prints: str | Sequence[str],
-    log: str | os.PathLike[str] | None,
+    log: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None,
+    show: str | Sequence[str],
+    show_output: str | os.PathLike[str] | None,
     on_failure: str,
     nan_only: bool,
 ) -> RuntimeOptions:
     """The options that these arguments mean; raises ValueError for what there is not."""
     folder = os.path.abspath(root) if root is not None else "" if packages else os.getcwd()
-    path = os.path.abspath(log) if log is not None else ""
+    logs = () if log is None else (log,) if isinstance(log, (str, os.PathLike)) else tuple(log)
+    paths = {
+        "log": tuple(os.fspath(each) for each in logs),
+        "shows": _tuple(show),
+        "show_output": os.fspath(show_output) if show_output is not None else "",
+    }
     return RuntimeOptions(
         root=folder,
         shapes=shapes,
         numerics=_tuple(numerics),
         nan_only=nan_only,
         prints=_tuple(prints),
-        log=path,
         failing=on_failure,
         include=tuple(packages),
+        **absolute_paths(paths),
     )
 
 
@@ -105,4 +113,4 @@ def _explain(error: BaseException, session: CheckSession) -> None:
     """Tell of the arrays in the user's frames."""
     text = session.failures.arrays(error)
     if text:
-        note(error, f"Arrays in these frames:\n{text}")
+        note(error, f"{HEADER}\n{text}")

@@ -13,6 +13,9 @@ FAILING: Final = ("raise", "warn", "breakpoint")
 SWITCH: Final = "SHAPECHECK_DEBUG"
 PROGRAM_ONLY: Final = ("pdb", "save", "monitor", "monitor_every", "monitor_file", "monitor_board")
 """Options for programs, which begin and end: neither for tests nor for the cells of a notebook."""
+STDERR: Final = "-"
+PAGE: Final = "shapecheck-show.html"
+_PATHS: Final = ("FILE", "FOLDER")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +28,7 @@ class OptionSpec:
     help: str
     choices: tuple[str, ...]
     shown: str
+    separator: str
 
     @property
     def variable(self) -> str:
@@ -32,8 +36,11 @@ class OptionSpec:
         return f"SHAPECHECK_{self.flag.replace('-', '_').upper()}"
 
 
-def _option(default: object, flag: str, text: str = "", choices: tuple[str, ...] = (), shown: str = "") -> Any:
-    return dataclasses.field(default=default, metadata={"flag": flag, "help": text, "choices": choices, "shown": shown})
+def _option(
+    default: object, flag: str, text: str = "", choices: tuple[str, ...] = (), shown: str = "", separator: str = ","
+) -> Any:
+    names = {"flag": flag, "help": text, "choices": choices, "shown": shown, "separator": separator}
+    return dataclasses.field(default=default, metadata=names)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +62,16 @@ class RuntimeOptions:
     prints: tuple[str, ...] = _option(
         (), "print", "Print stages or variables as they are computed; of grad:GLOB the gradients.", shown="GLOB"
     )
-    log: str = _option("", "log", "Write a record of each stage that runs.", shown="FILE")
+    log: tuple[str, ...] = _option(
+        (), "log", "Write a record of each stage that runs; - is stderr.", shown="FILE", separator=os.pathsep
+    )
+    shows: tuple[str, ...] = _option(
+        (),
+        "show",
+        "Draw stages or variables into an HTML page, with matplotlib; of grad:GLOB the gradients.",
+        shown="GLOB",
+    )
+    show_output: str = _option("", "show-output", f"Where the page of --show goes, if not to {PAGE}.", shown="FILE")
     failing: str = _option("raise", "on-failure", "What happens when a check fails.", FAILING)
     save: str = _option(
         "",
@@ -92,13 +108,26 @@ class RuntimeOptions:
             raise ValueError(f"monitor_every: {self.monitor_every} is no number of steps")
         if (self.monitor_file or self.monitor_board) and not self.monitor:
             raise ValueError("monitor: a file for what is watched needs --monitor too")
-        folder = os.path.dirname(os.path.abspath(self.monitor_file))
-        if self.monitor_file and (os.path.isdir(self.monitor_file) or not os.path.isdir(folder)):
-            raise ValueError(f"monitor_file: {self.monitor_file} cannot be written")
-        if self.log and not os.path.isdir(os.path.dirname(os.path.abspath(self.log))):
-            raise ValueError(f"log: there is no folder {os.path.dirname(os.path.abspath(self.log))}")
-        if self.log and os.path.isdir(self.log):
-            raise ValueError(f"log: {self.log} is a folder")
+        if self.show_output and not self.shows:
+            raise ValueError("show_output: without show nothing is drawn")
+        files = [("log", file) for file in self.log if file != STDERR]
+        single = {"show_output": self.show_output, "monitor_file": self.monitor_file}
+        for name, file in [*files, *((name, file) for name, file in single.items() if file)]:
+            folder = os.path.dirname(os.path.abspath(file))
+            if not os.path.isdir(folder):
+                raise ValueError(f"{name}: there is no folder {folder}")
+            if os.path.isdir(file):
+                raise ValueError(f"{name}: {file} is a folder")
+
+
+def absolute_paths(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as somebody gave them in this folder, so that they mean the same in another one."""
+    log = tuple(file if file == STDERR else os.path.abspath(file) for file in given["log"])
+    page = given["show_output"] or (PAGE if given["shows"] else "")
+    single = {**given, "show_output": page}
+    names = [each.field for each in option_specs() if each.shown in _PATHS and each.field != "log"]
+    paths = {name: os.path.abspath(single[name]) for name in names if single.get(name)}
+    return {**given, "log": log, "show_output": "", **paths}
 
 
 def option_specs() -> Iterator[OptionSpec]:
@@ -110,7 +139,7 @@ def option_specs() -> Iterator[OptionSpec]:
 def to_environment(options: RuntimeOptions) -> dict[str, str]:
     """The variables that say the same."""
     own = ["JAX_DEBUG_NANS", *([] if options.nan_only else ["JAX_DEBUG_INFS"])] if "ops" in options.numerics else []
-    said = {each.variable: _text(getattr(options, each.field)) for each in option_specs()}
+    said = {each.variable: _text(getattr(options, each.field), each.separator) for each in option_specs()}
     # JAX's own: https://docs.jax.dev/en/latest/debugging/flags.html
     return {**dict.fromkeys([*own, SWITCH], "True"), **said}
 
@@ -121,14 +150,14 @@ def from_environment(variables: Mapping[str, str]) -> RuntimeOptions | None:
         return None
     given: dict[str, Any] = {each.field: _value(variables, each) for each in option_specs()}
     try:
-        return RuntimeOptions(**{**given, "root": given["root"] or os.getcwd()})
+        return RuntimeOptions(**absolute_paths({**given, "root": given["root"] or os.getcwd()}))
     except ValueError as error:  # which speaks of arguments
         name, _, reason = str(error).partition(": ")
         raise ValueError(f"SHAPECHECK_{name.upper()}: {reason}") from None
 
 
-def _text(value: bool | int | str | tuple[str, ...]) -> str:
-    return ",".join(value) if isinstance(value, tuple) else str(value)
+def _text(value: bool | int | str | tuple[str, ...], separator: str) -> str:
+    return separator.join(value) if isinstance(value, tuple) else str(value)
 
 
 def _value(variables: Mapping[str, str], option: OptionSpec) -> bool | int | str | tuple[str, ...]:
@@ -140,7 +169,7 @@ def _value(variables: Mapping[str, str], option: OptionSpec) -> bool | int | str
             raise ValueError(f"{option.variable}={text}: expected a number")
         return int(text) if text else option.default
     if isinstance(option.default, tuple):
-        return tuple(part.strip() for part in text.split(",") if part.strip())
+        return tuple(part.strip() for part in text.split(option.separator) if part.strip())
     return text or str(option.default)
 
 

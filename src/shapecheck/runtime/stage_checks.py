@@ -6,25 +6,30 @@ import dataclasses
 import itertools
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from multiprocessing import parent_process
 from types import FrameType
 
 import jax
 
 from shapecheck.evaluate.framework_protocol import has_identity
+from shapecheck.evaluate.jax_internals import DebuggedFrame
 from shapecheck.evaluate.probes.recorder import OpenCall
 from shapecheck.evaluate.stages import stage_records
 from shapecheck.evaluate.stages.stage_records import OpenStage
-from shapecheck.evaluate.stages.value_taps import Sink, arrays_in, tap, tap_gradient
+from shapecheck.evaluate.stages.value_taps import Sink, Stop, arrays_in, tap, tap_gradient
 from shapecheck.model import Site, Stage
 from shapecheck.runtime import numerics, stage_log
 from shapecheck.runtime.array_summary import short
-from shapecheck.runtime.breakpoint import break_unless_true
+from shapecheck.runtime.breakpoint import note_frame, stop_in
+from shapecheck.runtime.callable_text import callable_text
 from shapecheck.runtime.excepthook import OwnFiles
 from shapecheck.runtime.nonfinite_policy import LOGGER, HandleNonFinite, LogNonFinite, RaiseNonFinite, ValuePlace
 from shapecheck.runtime.print_arrays import print_sink
 from shapecheck.runtime.print_globs import PrintGlobs
 from shapecheck.runtime.runtime_options import RuntimeOptions
+from shapecheck.runtime.show_arrays import show_sink
+from shapecheck.runtime.show_page import ShowPage
 from shapecheck.runtime.training_monitor import TrainingMonitor
 from shapecheck.syntax.intended_nonfinite import INFINITY, NAN
 from shapecheck.templates import log_records
@@ -32,6 +37,7 @@ from shapecheck.worker.rpc import as_shown
 
 _MOST = 3  # paths beside the first that are shown
 _GIVEN = 256  # arrays that a value may come from
+_FunctionPlace = tuple[str, int]  # where a function is: its file in messages, and its first line
 _NONE = numerics.NamedArrays((), ())
 
 
@@ -45,11 +51,14 @@ class StageChecks:
         self._raising = RaiseNonFinite(found)
         self._logger = LogNonFinite(again=options.failing == "breakpoint")
         self._failed: HandleNonFinite = self._raising.handle if options.failing == "raise" else self._logger.handle
-        self._globs = PrintGlobs(options.prints)
+        self._prints, self._shows = PrintGlobs(options.prints, "--print"), PrintGlobs(options.shows, "--show")
+        self._page = ShowPage(options.show_output) if options.shows else None
         self._running: list[OpenStage] = []
         self._titles: list[str] = []  # of those that are running
-        self._handler = stage_log.to_file(options.log) if options.log else None
-        self._after = break_unless_true(own.is_own) if options.failing == "breakpoint" else None
+        self._handlers = [stage_log.write_to(path) for path in options.log]
+        self._stops = options.failing == "breakpoint"
+        self._returned: _Return | None = None  # in the innermost stage
+        self._returns: dict[tuple[_FunctionPlace, str], set[int]] = {}  # lines, by function and stage
         self._outputs, self._grads = "outputs" in options.numerics, "grads" in options.numerics
         self._passing = frozenset([INFINITY] if options.nan_only else [])
 
@@ -60,24 +69,29 @@ class StageChecks:
     def close(self) -> None:
         """Write no more."""
         self._logger.sum_up()
-        for text in self._globs.idle() if parent_process() is None else ():  # another process may have what is missing
+        idle = [*self._prints.idle(), *self._shows.idle()]
+        for text in idle if parent_process() is None else ():  # another process may have what is missing
             LOGGER.warning("%s", text)
-        if self._handler is not None:
-            stage_log.LOGGER.removeHandler(self._handler)
-            self._handler.close()
+        for handler in self._handlers:
+            stage_log.LOGGER.removeHandler(handler)
+            handler.close()
+        if self._page is not None:
+            self._page.close()
 
     def run_stage(
         self, stage: OpenStage, function: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]
     ) -> object:
         """Run a stage between taps."""
         paths = stage_records.names(self._running, stage)
-        title = self._title(stage, paths)
+        caller = self._caller(sys._getframe(1))
+        title = _title(stage, paths, caller, 0)
         if self._grads:
             own = _names(stage, args, kwargs)
             args = tuple(self._input(name, value, title) for name, value in zip(own, args, strict=True))
             kwargs = {name: self._input(name, value, title) for name, value in kwargs.items()}
         self._running.append(stage)
         self._titles.append(title)
+        self._returned = None
         try:
             if self._monitor is None:
                 result = function(*args, **kwargs)
@@ -86,8 +100,12 @@ class StageChecks:
         finally:
             self._running.pop()
             self._titles.pop()
+            returned, self._returned = self._returned, None
         if self._outputs:
-            result = self._forward(result, _gave(title), _stage_arguments(stage, args, kwargs), "output", self._passing)
+            place = self._place(_gave(_title(stage, paths, caller, self._return_line(stage, returned))), title)
+            frame = returned.frame if returned is not None and returned.is_of(stage) else None
+            given = _stage_arguments(stage, args, kwargs)
+            result = self._forward(result, place, given, "output", self._passing, stop_in(self._own.is_own, "", frame))
         result = self._print_value(result, [*(path or stage.step.type for path in paths), stage.step.type], title)
         found = arrays_in(result)
         if self._options.log and found:
@@ -95,7 +113,7 @@ class StageChecks:
             result = tap(
                 result,
                 (),
-                stage_log.log_sink(log_records.message(_final_stage(stage, paths, result), model), found[0].ndim),
+                stage_log.log_sink(log_records.message(_logged_stage(stage, paths, result), model), found[0].ndim),
             )
         return self._backward(result, f"the output of {title}") if self._grads else result
 
@@ -117,8 +135,31 @@ class StageChecks:
         path = as_shown(opened.probe.path)
         what = f"the value {f'of {variable} ' if variable else ''}at {path}:{line} in {scope}{stage}"
         if self._outputs:
-            value = self._forward(value, f"{what} is not finite", given, variable or "output", self._passing | intended)
+            place, name = self._place(f"{what} is not finite"), variable or "output"
+            stop = stop_in(self._own.is_own, site.name)
+            value = self._forward(value, place, given, name, self._passing | intended, stop)
         return self._backward(value, what) if self._grads else value
+
+    def note_return(self, frame: FrameType, line: int) -> None:
+        """A function of the user's returns."""
+        if self._running:
+            code = frame.f_code
+            key = self._own.shown_path(code.co_filename), code.co_firstlineno
+            self._returns.setdefault((key, self._running[-1].path), set()).add(line)
+            self._returned = _Return(key, line, note_frame(frame, line) if self._stops else None)
+
+    def _return_line(self, stage: OpenStage, returned: _Return | None) -> int:
+        """The line that gave the output of a stage; 0 if that is not known, as of installed code."""
+        if stage.step.source is None:
+            return 0
+        if returned is not None and returned.is_of(stage):
+            return returned.line
+        written = stage.step.source.path, stage.step.source.line
+        lines = self._returns.get((written, stage.path), set())  # if it is jitted, and was traced before
+        return next(iter(lines)) if len(lines) == 1 else self._own.single_return(*written)
+
+    def _place(self, title: str, stage: str = "") -> ValuePlace:
+        return ValuePlace(title, stage, tuple(self._titles))
 
     def _innermost(self) -> str:
         *around, stage = self._running
@@ -140,18 +181,23 @@ class StageChecks:
         return jax.tree_util.tree_map_with_path(tap_leaf, value, is_leaf=has_identity) if arrays_in(value) else value
 
     def _forward(
-        self, value: object, title: str, given: Mapping[str, object], name: str, passing: frozenset[str]
+        self,
+        value: object,
+        place: ValuePlace,
+        given: Mapping[str, object],
+        name: str,
+        passing: frozenset[str],
+        stop: Callable[[object], Stop],
     ) -> object:
         given = dict(_few(given))
         parts = [numerics.name_arrays(name, each) for name, each in given.items()]
         names = tuple(itertools.chain.from_iterable(part.names for part in parts))
         ranks = tuple(itertools.chain.from_iterable(part.ranks for part in parts))
-        place = ValuePlace(title, tuple(map(_gave, self._titles)))
         outs = numerics.name_arrays(name, value, has_identity)
         ins = numerics.NamedArrays(names, ranks)
         if passing >= {INFINITY, NAN}:
             return value
-        sink = numerics.finite(place, outs, ins, self._failed, self._after, passing)
+        sink = numerics.finite(place, outs, ins, self._failed, stop if self._stops else None, passing)
         return tap(value, list(given.values()), sink)
 
     def _backward(self, value: object, what: str, where: str = "on the way back through what uses it") -> object:
@@ -159,12 +205,15 @@ class StageChecks:
 
         def sink(leaf: jax.Array) -> Sink:
             named = numerics.NamedArrays(("gradient",), (leaf.ndim,))
-            return numerics.finite(place, named, _NONE, self._failed, self._after, self._passing)
+            stop = stop_in(self._own.is_own, "gradient") if self._stops else None
+            return numerics.finite(place, named, _NONE, self._failed, stop, self._passing)
 
         return tap_gradient(value, sink)
 
     def _print_value(self, value: object, names: Sequence[str], title: str) -> object:
-        plain, gradient = self._globs.selects(names)
+        if self._page is not None:
+            value = self._show_value(value, names, title, self._page)
+        plain, gradient = self._prints.selects(names)
         if plain:
             paths = [f" {name}".rstrip() for name in numerics.name_arrays("", value, has_identity).names]
             value = tap(value, (), print_sink(title, paths, [_dtype(array) for array in arrays_in(value)]))
@@ -172,12 +221,14 @@ class StageChecks:
             value = tap_gradient(value, lambda leaf: print_sink(f"gradient of {title}", [""], [_dtype(leaf)]))
         return value
 
-    def _title(self, stage: OpenStage, paths: Sequence[str]) -> str:
-        step = stage.step
-        source = f" at {step.source.path}:{step.source.line}" if step.source is not None else ""
-        path = f"{_either(paths)} ({step.type}{source})" if stage.path else f"{step.type}{source}"
-        caller = self._caller(sys._getframe(1))
-        return f"stage {path}{caller}"
+    def _show_value(self, value: object, names: Sequence[str], title: str, page: ShowPage) -> object:
+        plain, gradient = self._shows.selects(names)
+        if plain:
+            paths = [f"{names[0]}{name}" for name in numerics.name_arrays("", value, has_identity).names]
+            value = tap(value, (), show_sink(page, title, paths))
+        if gradient:
+            value = tap_gradient(value, lambda leaf: show_sink(page, title, [f"gradient of {names[0]}"]))
+        return value
 
     def _caller(self, frame: FrameType | None) -> str:
         while frame is not None and not self._own.is_own(frame.f_code.co_filename):
@@ -187,6 +238,28 @@ class StageChecks:
             if frame is not None
             else ""
         )
+
+
+@dataclass(frozen=True)
+class _Return:
+    """A function that returns: where it is written, on which line it does, and its frame if the program may stop."""
+
+    written: _FunctionPlace
+    line: int
+    frame: DebuggedFrame | None
+
+    def is_of(self, stage: OpenStage) -> bool:
+        """Whether it is the function of a stage."""
+        source = stage.step.source
+        return source is not None and self.written == (source.path, source.line)
+
+
+def _title(stage: OpenStage, paths: Sequence[str], caller: str, line: int) -> str:
+    """What a stage is called, and where it is written, or the `line` of it that is meant."""
+    step = stage.step
+    source = f" at {step.source.path}:{line or step.source.line}" if step.source is not None else ""
+    path = f"{_either(paths)} ({step.type}{source})" if stage.path else f"{step.type}{source}"
+    return f"stage {path}{caller}"
 
 
 def _stage_arguments(stage: OpenStage, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object]:
@@ -222,9 +295,10 @@ def _dtype(array: object) -> str:
     return short(array).partition("[")[0]
 
 
-def _final_stage(stage: OpenStage, paths: Sequence[str], result: object) -> Stage:
+def _logged_stage(stage: OpenStage, paths: Sequence[str], result: object) -> Stage:
     stage.output = stage_records.describe_unmapped(result)
     ended = next(stage_records.stages([stage], lambda _: (0, 0)))
+    ended = dataclasses.replace(ended, callable=callable_text(stage.part, ended.callable))
     return dataclasses.replace(ended, path=_either(paths), label=_either(paths)) if len(paths) > 1 else ended
 
 

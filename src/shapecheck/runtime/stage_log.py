@@ -11,6 +11,7 @@ import jax
 import numpy as np
 
 from shapecheck.evaluate.stages.value_taps import Arrays, Sink
+from shapecheck.runtime.runtime_options import STDERR
 
 LOGGER: Final = logging.getLogger("shapecheck.run")
 _LARGEST: Final = 10_000_000  # bytes of one file
@@ -18,11 +19,18 @@ _KEPT: Final = 3  # files that were full before it
 _FORM: Final = "%(asctime)s [%(levelname)s] %(name)s\n%(message)s\n"
 
 
-def to_file(path: str) -> logging.Handler:
-    """Write records to a file, which is put aside when it is large, and lost when it is old; returns the handler."""
-    handler = logging.handlers.RotatingFileHandler(
-        path, maxBytes=_LARGEST, backupCount=_KEPT, encoding="utf-8", delay=True
-    )
+def write_to(path: str) -> logging.Handler:
+    """Write records to stderr (`-`), or to a file: it is put aside when it is large, and lost when it is old.
+
+    Returns the handler.
+    """
+    handler: logging.Handler
+    if path == STDERR:
+        handler = logging.StreamHandler()
+    else:
+        handler = logging.handlers.RotatingFileHandler(
+            path, maxBytes=_LARGEST, backupCount=_KEPT, encoding="utf-8", delay=True
+        )
     handler.setFormatter(logging.Formatter(_FORM))
     LOGGER.addHandler(handler)
     LOGGER.setLevel(logging.INFO)

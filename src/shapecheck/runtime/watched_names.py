@@ -13,6 +13,7 @@ from shapecheck.model import Site
 from shapecheck.syntax.intended_nonfinite import intended_nonfinite
 
 HANDLE: Final = "__shapecheck_watch__"
+RETURNED: Final = "__shapecheck_returned__"
 
 _Place = tuple[int, int, int, int]
 _Scope = TypeVar("_Scope", ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -22,6 +23,31 @@ def wrap_assignments(tree: ast.Module, globs: Sequence[str]) -> ast.Module:
     """The tree with a call around what is assigned to names that match, as `x` or as `function.x`."""
     changed: ast.Module = _AssignmentWrapper([glob.removeprefix("grad:") for glob in globs]).visit(tree)
     return ast.fix_missing_locations(changed)
+
+
+def wrap_returns(tree: ast.Module) -> ast.Module:
+    """The tree with a call around what methods return, which is given the line too."""
+    changed: ast.Module = _ReturnWrapper().visit(tree)
+    return ast.fix_missing_locations(changed)
+
+
+def single_returns(source: bytes) -> dict[int, int]:
+    """Of functions with one `return`, the line of it, by the first line of the function, which is a decorator's."""
+    found: dict[int, int] = {}
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            lines = list(_return_lines(node.body))
+            if len(lines) == 1:
+                found[min([node.lineno, *(each.lineno for each in node.decorator_list)])] = lines[0]
+    return found
+
+
+def _return_lines(body: Iterable[ast.AST]) -> Iterator[int]:
+    for node in body:
+        if isinstance(node, ast.Return):
+            yield node.lineno
+        elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            yield from _return_lines(ast.iter_child_nodes(node))
 
 
 @dataclass(frozen=True)
@@ -96,6 +122,42 @@ def chain_value(variables: Mapping[str, object], chain: str) -> object:
     for attribute in attributes:
         value = getattr(value, "__dict__", {}).get(attribute)
     return value
+
+
+class _ReturnWrapper(ast.NodeTransformer):
+    """One walk over one module. Functions that are no methods stay: Numba and its like may compile them."""
+
+    def __init__(self) -> None:
+        self._in_method = False
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
+        """Its methods."""
+        for each in node.body:
+            self._in_method = isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))
+            (self.generic_visit if self._in_method else self.visit)(each)
+            self._in_method = False
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        """A function, in a method too, whose returns are not those of the method."""
+        return self._inside(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AsyncFunctionDef:
+        """A function, in a method too."""
+        return self._inside(node)
+
+    def _inside(self, node: _Scope) -> _Scope:
+        before, self._in_method = self._in_method, False
+        self.generic_visit(node)
+        self._in_method = before
+        return node
+
+    def visit_Return(self, node: ast.Return) -> ast.Return:
+        """`return f(y)`."""
+        if self._in_method and node.value is not None:
+            call = ast.Call(ast.Name(RETURNED, ast.Load()), [ast.Constant(node.lineno), node.value], [])
+            node.value = ast.copy_location(call, node.value)
+        return node
 
 
 class _AssignmentWrapper(ast.NodeTransformer):

@@ -6,6 +6,7 @@ All rows stand in it as HTML, so that it can be read without scripts; `page/page
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
@@ -35,12 +36,12 @@ def html(template: StageTree, *, color: bool = False) -> str:
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href="data:,">
-<title>{escape(template.target)}</title>
+<title>{escape(_title(template))}</title>
 <style>{style}</style>
 </head>
 <body>
 <header>
-<h1 class="title">{escape(template.target)}</h1>
+<h1 class="title">{escape(_title(template))}</h1>
 <p class="facts">{_facts(template)}</p>
 <div class="tools" role="toolbar" hidden>
 <input type="search" id="search" placeholder="Search paths, types, shapes  ( / )" aria-label="Search stages"
@@ -74,9 +75,15 @@ def cell(template: StageTree) -> str:
     """
     height = min(max(_REST + _ROW * sum(1 for _ in template), _LOWEST), _HIGHEST)
     return (
-        f'<iframe srcdoc="{escape(html(template))}" sandbox="allow-scripts" title="{escape(template.target)}" '
+        f'<iframe srcdoc="{escape(html(template))}" sandbox="allow-scripts" title="{escape(_title(template))}" '
         f'style="width: 100%; height: {height}px; border: 0; resize: vertical; overflow: auto"></iframe>'
     )
+
+
+def _title(template: StageTree) -> str:
+    """What a template is of: a page that is passed on says nothing of the folders of one machine."""
+    path, colon, name = template.target.rpartition(":")
+    return f"{os.path.basename(path)}{colon}{name}" if os.path.isabs(path) else template.target
 
 
 def _resource(name: str) -> str:

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from shapecheck.model import Evaluation
 from shapecheck.templates.from_json import of_json
 from shapecheck.templates.template_tree import StageTree, all_stages
+
+
+class _Printer(Protocol):
+    """What IPython prints with: https://ipython.readthedocs.io/en/stable/api/generated/IPython.lib.pretty.html."""
+
+    def text(self, text: str) -> None:
+        """Print a text without line breaks."""
+
+    def break_(self) -> None:
+        """Begin a line."""
 
 
 class Template(StageTree):
@@ -31,6 +42,17 @@ class Template(StageTree):
         from shapecheck.templates.html_page import html  # noqa: PLC0415 - a running program may never ask for it
 
         return html(self)
+
+    def _repr_pretty_(self, printer: _Printer, cycle: bool) -> None:
+        """The tree, where IPython shows a value as text."""
+        try:
+            text = str(self)
+        except ImportError:  # rich is not there
+            text = f"{self.target}: {self.count} stages; to_html() makes a page of them"
+        for index, line in enumerate(text.rstrip("\n").split("\n")):
+            if index:
+                printer.break_()
+            printer.text(line)
 
     def _repr_html_(self) -> str:
         """The page, inside of a notebook's cell."""

@@ -51,11 +51,17 @@ class CallReader:
         """
         formal: dict[int, Claim] = {}
         other: dict[int, Claim] = {}
-        for index, claim in enumerate(self.module.claims):
-            if any(s in self.seen for s in claim.sites):
-                is_field = self.module.sites[claim.sites[0]].kind == "field"
-                (formal if claim.notation == "annotation" and not is_field else other)[index] = claim
+        for index in self.seen_claims:
+            claim = self.module.claims[index]
+            is_field = self.module.sites[claim.sites[0]].kind == "field"
+            (formal if claim.notation == "annotation" and not is_field else other)[index] = claim
         return formal, other
+
+    @cached_property
+    def seen_claims(self) -> tuple[int, ...]:
+        """The indices of the claims of which a site was observed. Of a module's claims most calls see a few."""
+        by_site = self.module.claims_by_site
+        return tuple(sorted({index for site, seen in self.seen.items() if seen for index in by_site.get(site, ())}))
 
     def spec(self, claim: Claim) -> Spec:
         """What a comment claims: an expression that nothing can evaluate stands for one size, wherever it is written.
@@ -81,7 +87,7 @@ class CallReader:
     @cached_property
     def _bound_names(self) -> frozenset[str]:
         """The names that an axis has, or an integer that is visible somewhere in this call."""
-        claims = (claim for claim in self.module.claims if any(site in self.seen for site in claim.sites))
+        claims = (self.module.claims[index] for index in self.seen_claims)
         axes = (name for claim in claims for name in parse_spec(claim.spec).free_names())
         visible = (named.name for observation in self.call.observations for named in observation.names)
         return frozenset(itertools.chain(axes, visible))

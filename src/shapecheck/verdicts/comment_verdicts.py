@@ -147,7 +147,7 @@ class CommentJudge:
     @cached_property
     def _speaks_of_one_example(self) -> bool:
         """Whether some claim of this call leaves out the axes of vmap: then those that name them mean others."""
-        formal = [c for i, c in enumerate(self.reader.module.claims) if i in self.reader.outcomes.good]
+        formal = [self.reader.module.claims[index] for index in sorted(self.reader.outcomes.good)]
         return any(
             claim in formal or self._judge_readings(claim, replace(each, value=alone(each.value)), None) is None
             for claim in (*formal, *self.claims.values())

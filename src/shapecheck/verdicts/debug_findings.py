@@ -11,6 +11,7 @@ from shapecheck.rules import RULES
 from shapecheck.verdicts.messages import line_span
 
 _ORDER = re.compile(r"ordered (?:IO callback|effects)", re.IGNORECASE)
+_CALLBACK = "jax.debug.callback"
 _REMEDY = "jax.debug.print shows the values, each time that the line runs: "
 
 ValuesBySite = Mapping[tuple[str, int], Sequence[Observation]]
@@ -37,6 +38,11 @@ def is_about_order(failure: Failure) -> bool:
     return failure.kind != "shape" and _ORDER.search(failure.message) is not None
 
 
+def is_unfit_print(module: Module, line: int) -> bool:
+    """Whether a print stands on this line whose format and arguments do not go together: what SC405 reports."""
+    return any(call.unfit and call.span.line <= line <= call.span.end_line for call in module.debug_calls)
+
+
 def _shown_values(modules: Mapping[str, Module], runs: Sequence[Sequence[Evaluation]]) -> ValuesBySite:
     """What was seen at the sites of all calls."""
     sites = {(path, site) for path, m in modules.items() for call in m.debug_calls for site, _ in call.shown}
@@ -54,7 +60,9 @@ def _shown_values(modules: Mapping[str, Module], runs: Sequence[Sequence[Evaluat
 
 def _of_call(module: Module, call: DebugCall, seen: ValuesBySite) -> Iterator[Finding]:
     path = module.path
-    if call.function != "print":
+    if call.unfit:
+        yield _make_finding("SC405", path, call.span, reason=call.unfit)
+    if call.function not in ("print", _CALLBACK):
         yield _make_finding("SC402", path, call.span, function=call.function)
     traced = [(text, o.traced) for site, text in call.shown for o in seen.get((path, site), ()) if o.traced]
     if not traced:
@@ -65,12 +73,13 @@ def _of_call(module: Module, call: DebugCall, seen: ValuesBySite) -> Iterator[Fi
             "SC403", path, call.span, _REMEDY + _example(text), text=text, transformation=transformation
         )
         return
+    is_callback = call.function == _CALLBACK
     fix = _fix(module, call, seen)
     yield _make_finding(
         "SC401",
         path,
         call.span,
-        f"write {_example(text)}",
+        f"give the function the array itself: {_CALLBACK}(..., {text})" if is_callback else f"write {_example(text)}",
         fix,
         text=text,
         transformation=transformation,
@@ -107,7 +116,7 @@ def _fix(module: Module, call: DebugCall, seen: ValuesBySite) -> tuple[Edit, ...
 
     string = read_format_string(call, module.lines)
     if string is None:
-        return ()
+        return _fix_of_format(module, call, seen)
     moved = set()
     for part, (site, _) in enumerate(call.shown):
         found = seen.get((module.path, site), ())
@@ -116,6 +125,18 @@ def _fix(module: Module, call: DebugCall, seen: ValuesBySite) -> tuple[Edit, ...
                 return ()
             moved.add(part)
     return (string.with_arguments(moved),)
+
+
+def _fix_of_format(module: Module, call: DebugCall, seen: ValuesBySite) -> tuple[Edit, ...]:
+    """`"...".format(x)` and `"..." % x` with what they format as arguments, where JAX traces all of it."""
+    from shapecheck.syntax.format_strings import read_format_call  # noqa: PLC0415  # it loads libcst
+
+    found = read_format_call(call, module.lines)
+    values = [seen.get((module.path, site), ()) for site, _ in call.shown]
+    if found is None or not all(any(o.traced for o in each) for each in values):
+        return ()
+    late = all(_can_be_late(o, found.has_formats) for each in values for o in each)
+    return (found.edit,) if late else ()
 
 
 def _can_be_late(observation: Observation, has_format: bool) -> bool:

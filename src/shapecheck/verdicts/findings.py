@@ -23,7 +23,7 @@ from shapecheck.model import (
 )
 from shapecheck.rules import RULES
 from shapecheck.shapes import parse_spec
-from shapecheck.verdicts.debug_findings import debug_findings, is_about_order
+from shapecheck.verdicts.debug_findings import debug_findings, is_about_order, is_unfit_print
 from shapecheck.verdicts.judge import ClaimKey, Verdicts
 from shapecheck.verdicts.messages import failure_finding, line_span, mismatch_finding
 from shapecheck.verdicts.near_miss import near_misses
@@ -157,6 +157,8 @@ def stops(
                 continue
             frame = failure.frame
             path, line = (frame.path, frame.line) if frame is not None else (evaluation.path, evaluation.line)
+            if path in modules and is_unfit_print(modules[path], line):  # SC405 says it
+                continue
             if path in modules and evaluation.path in paths:
                 rule = RULES["SC302"]
                 message = rule.message.format(target=evaluation.target, reason=evaluation.reason)

@@ -19,6 +19,7 @@ from shapecheck.verdicts.rank_only import rank_only_names
 ClaimKey = tuple[str, int]
 MISFIT = "the example's own arguments do not fit the parameters"
 UNEVEN = "it was seen only with sizes for which its division does not come out even"
+CONSEQUENCE = "its function, or one that calls it, is given arguments that do not fit its annotations"
 MADE_UP = "it fails, but only for made-up arguments, which prove nothing"
 
 HALF_WAY = "evaluation did not come to the end of its function"
@@ -31,6 +32,7 @@ _GIVEN = ("test", "example", "config", "script", "run")  # origins of arguments 
 _PARTICULAR = ("tie", "size", "rank")  # assumptions under which a claim was not seen for all sizes
 _SMALLEST_OWED = 15  # multiples of smaller sizes mean nothing
 _FACTORS = range(1, 9)
+_LARGEST_DIVISOR = 1000
 
 
 @dataclass(frozen=True)
@@ -225,8 +227,8 @@ def _is_written_size(module: Module, mismatch: Mismatch, alike: Sequence[Evaluat
     if mismatch.axis is None or not isinstance(mismatch.value, ArrayValue):
         return False
     size = mismatch.value.shape[mismatch.axis] if mismatch.axis < len(mismatch.value.shape) else ""
-    named = {name for claim in module.claims for name in parse_spec(claim.spec).names()}
-    return any((name, size) in each.evaluation.sizes for each in alike for name in named)
+    names = {name for each in alike for name, other in each.evaluation.sizes if other == size}
+    return bool(names) and any(not names.isdisjoint(parse_spec(claim.spec).names()) for claim in module.claims)
 
 
 def _some_sizes(holds: Sequence[EvaluationView], fails: Sequence[EvaluationView]) -> str:
@@ -307,7 +309,8 @@ def evaluate(modules: Mapping[str, Module], evaluation: Evaluation) -> dict[Clai
         if result.bad is not None and _comes_out_uneven(modules[path].claims[index], result.bad):
             result.bad, result.unknown = None, UNEVEN
     failing = {k for k, r in results.items() if r.bad is not None}
-    multiple = math.lcm(*(d for k in failing for d in _divisors(modules[k[0]])), 1) if failing else 1
+    divisors = {divisor for path, index in results if failing for divisor in _divisors(modules[path].claims[index])}
+    multiple = math.lcm(*divisors, 1)
     if multiple > 1:
         samples = Samples(evaluation, multiple)
         if samples.symbolic:
@@ -320,6 +323,7 @@ def _read_results(modules: Mapping[str, Module], evaluation: Evaluation, samples
     readers: dict[int, CallReader] = {}
     results: dict[ClaimKey, Result] = defaultdict(Result)
     misfits: dict[int, Mismatch] = {}
+    consequences = Consequences()
     unfit = False
     for call in evaluation.calls:
         reader = CallReader(modules[call.path], call, samples, _outer(readers, call))
@@ -337,6 +341,7 @@ def _read_results(modules: Mapping[str, Module], evaluation: Evaluation, samples
             others = (outcomes.good | outcomes.bad.keys()) - misfits.keys()
             outcomes = ClaimOutcomes(bad=misfits, unknown=dict.fromkeys(others, MISFIT))
             misfits = {}
+        outcomes = consequences.without(reader, outcomes)
         if not call.complete:  # what ends half-way shows nothing of what would have followed
             outcomes = ClaimOutcomes(
                 bad=outcomes.bad, unknown={**dict.fromkeys(outcomes.good, HALF_WAY), **outcomes.unknown}
@@ -361,8 +366,38 @@ def _is_of_any_instance(module: Module, index: int) -> bool:
     return claim.notation == "docstring" and module.sites[claim.sites[0]].kind == "field"
 
 
+class Consequences:
+    """What follows, in one evaluation, from arguments that do not fit a function's annotations: one cause, one finding.
+
+    The names of such an annotation mean nothing in that call, and what the function hands on is as wrong there.
+    """
+
+    def __init__(self) -> None:
+        self._wrongly_called: set[tuple[str, str]] = set()  # functions, by path and qualified name
+
+    def without(self, reader: CallReader, outcomes: ClaimOutcomes) -> ClaimOutcomes:
+        """The outcomes of a call, of which mere consequences say nothing. Calls come in their order."""
+        misfits = {i for i, m in _misfits(reader, outcomes).items() if m.reason in ("rank", "dim")}
+        if not misfits:
+            return outcomes
+        claims = reader.module.claims
+        names = {name for index in misfits for name in parse_spec(claims[index].spec).names()}
+        dropped = {i for i in outcomes.bad.keys() - misfits if names & set(parse_spec(claims[i].spec).names())}
+        caller = reader.call.caller
+        if caller is not None and self._is_within(caller.path, caller.function):
+            dropped |= misfits
+        self._wrongly_called.add((reader.module.path, reader.module.scopes[reader.call.scope].qualname))
+        unknown = {**dict.fromkeys(dropped, CONSEQUENCE), **outcomes.unknown}
+        return replace(outcomes, bad={i: m for i, m in outcomes.bad.items() if i not in dropped}, unknown=unknown)
+
+    def _is_within(self, path: str, function: str) -> bool:
+        parts = function.split(".")
+        outer = (".".join(parts[:length]) for length in range(1, len(parts) + 1))
+        return any((path, each) in self._wrongly_called for each in outer)
+
+
 def _misfits(reader: CallReader, outcomes: ClaimOutcomes) -> dict[int, Mismatch]:
-    """The annotated parameters that an example's own arguments do not fit: all that such an example shows."""
+    """The annotated parameters that a call's arguments do not fit: of an example's own all that it shows."""
     claims, sites = reader.module.claims, reader.module.sites
     return {
         index: mismatch
@@ -397,9 +432,10 @@ def _made_of_themselves(reader: CallReader, evaluation: Evaluation) -> set[int]:
         return set()
     module = reader.module
     by_site: dict[int, list[int]] = defaultdict(list)
-    for index, claim in enumerate(module.claims):
-        if claim.sites and claim.sites[0] in reader.seen and module.sites[claim.sites[0]].kind == "param":
-            by_site[claim.sites[0]].append(index)
+    for index in reader.seen_claims:
+        site = module.claims[index].sites[0]
+        if site in reader.seen and module.sites[site].kind == "param":
+            by_site[site].append(index)
     alone = (indices[0] for indices in by_site.values() if len(indices) == 1)
     return {index for index in alone if module.claims[index].notation != "annotation"}
 
@@ -408,12 +444,12 @@ def _of_invented(reader: CallReader, evaluation: Evaluation) -> set[int]:
     """The claims of arguments and fields whose own numbers of axes were made up: these can contradict nothing."""
     ranks = (a for a in evaluation.assumptions if (a.kind, a.provenance) == ("rank", "invented"))
     made = {each.subject.rpartition(".")[2] for each in ranks}
-    module = reader.module
+    claims, sites = reader.module.claims, reader.module.sites
+    firsts = {index: claims[index].sites[0] for index in (reader.seen_claims if made else ())}
     return {
         index
-        for index, claim in enumerate(module.claims if made else ())
-        if claim.sites and claim.sites[0] in reader.seen
-        if module.sites[claim.sites[0]].kind in ("param", "field") and module.sites[claim.sites[0]].name in made
+        for index, site in firsts.items()
+        if site in reader.seen and sites[site].kind in ("param", "field") and sites[site].name in made
     }
 
 
@@ -458,5 +494,5 @@ def _comes_out_uneven(claim: Claim, mismatch: Mismatch) -> bool:
     return any(each.ok or each.reason == "unbound" for each in rounded)
 
 
-def _divisors(module: Module) -> set[int]:
-    return {d for claim in module.claims for d in parse_spec(claim.spec).divisors() if d < 1000}
+def _divisors(claim: Claim) -> set[int]:
+    return {divisor for divisor in parse_spec(claim.spec).divisors() if divisor < _LARGEST_DIVISOR}

@@ -24,6 +24,7 @@ class Samples:
         self._env = sample_sizes(symbols, self.count, multiple_of)
         self._sizes: dict[str, Size | None] = {}
         self._texts: dict[Size, str] = {}
+        self._symbols = {size: name for name, size in self._env.items()}
 
     def size(self, text: str) -> Size | None:
         """The size of a dim that JAX printed; None if it has none under these samples."""
@@ -41,8 +42,20 @@ class Samples:
         return known if len(known) == len(sizes) else None
 
     def text(self, size: Size) -> str:
-        """How JAX wrote this size."""
-        return self._texts.get(size, str(size[0]) if len(set(size)) == 1 else "?")
+        """How JAX wrote this size, or, of one that it did not write, how far it is from another; else "?"."""
+        if size in self._texts:
+            return self._texts[size]
+        if len(set(size)) == 1:
+            return str(size[0])
+        return self._symbols.get(size) or next(self._neighbours(size), "?")
+
+    def _neighbours(self, size: Size) -> Iterator[str]:
+        """`t - 1` of what a claim `t+1` says where JAX wrote only `t`."""
+        for other, text in self._texts.items():
+            steps = {a - b for a, b in zip(size, other, strict=True)}
+            if len(steps) == 1:
+                step = steps.pop()
+                yield f"{text} {'+' if step > 0 else '-'} {abs(step)}"
 
     def _evaluate(self, text: str) -> Size | None:
         if text.isdigit():

@@ -58,6 +58,9 @@ def select_described(claim: Claim, value: Value) -> list[list[SelectedArray]]:
     leaves = list(_leaves(picked, ""))
     if isinstance(picked, TreeValue) and picked.kind == "operator":
         raise NoArrayError(f"the value is {_kind(picked)}, whose axes are not those of the arrays in it")
+    if isinstance(picked, TreeValue) and picked.kind == "function" and not claim.part:
+        # "MLP  # [inputs, hidden, outputs]" speaks of what it takes and gives.
+        raise NoArrayError(f"the value is {_kind(picked)}, which is called, and no array")
     if not leaves:
         raise NoArrayError(f"the value is {_kind(picked)}, not an array")
     if claim.part:
@@ -172,7 +175,7 @@ def _kind(value: Value) -> str:
         return "an array"
     if isinstance(value, TreeValue):
         article = "a" if value.type[:1].lower() not in "aeiou" else "an"
-        if value.kind == "operator":
+        if value.kind in ("operator", "function"):
             return f"{article} {value.type}"
         return f"{article} {value.type} of {len(value.children)}"
     return "None" if value.type == "NoneType" else f"of type {value.type}"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from shapecheck.model import Claim, Evaluation, FunctionKey, Module
+from shapecheck.verdicts.example_text import example_text
 from shapecheck.verdicts.judge import HALF_WAY, Verdicts
 
 
@@ -89,28 +89,5 @@ def remedy(modules: Mapping[str, Module], troubles: Mapping[str, str], python: s
     imported = [module for module in modules.values() if module.path not in troubles]
     if not any(module.claims for module in imported):
         return f"First make the import work, under {python} or another interpreter (--python)." if python else ""
-    for module in imported:
-        for claim in module.claims:
-            scope = module.scopes[claim.scope]
-            while scope.parent is not None and module.scopes[scope.parent].kind != "module":
-                scope = module.scopes[scope.parent]
-            if scope.kind == "class":
-                return _EXAMPLE.format(name=_snake(scope.qualname), call=f"{scope.qualname}(...)", file=module.path)
-            if scope.kind == "function":
-                return _EXAMPLE.format(name=f"{scope.qualname}_example", call=scope.qualname, file=module.path)
-    return ""
-
-
-_EXAMPLE = """\
-# in {file}
-from jaxtyping import Array, Float
-from shapecheck import example
-
-@example
-def {name}():
-    return {call}, Float[Array, "batch seq 64"]  # the callable, then its arguments
-"""
-
-
-def _snake(name: str) -> str:
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower() + "_example"
+    claimed = ((module, claim.scope) for module in imported for claim in module.claims)
+    return next(filter(None, (example_text(module, scope) for module, scope in claimed)), "")

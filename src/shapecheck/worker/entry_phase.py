@@ -22,8 +22,10 @@ from shapecheck.worker.run_state import RunState, Trouble
 from shapecheck.worker.worker_client import RequestTimeoutError, Worker, WorkerEndedError
 
 _USERS = ("example", "config", "script")  # what the user asked for is never cut
+_SQUEEZED = 0.5  # the part of its time after which an entry may have left out something for want of more
 _LEAST = 2.0  # seconds that an entry, or an import, gets which is begun at all
-_CUT = "the time for the whole run was over (--budget)"
+CUT = "the time for the whole run was over (--budget)"
+"""Why something was not evaluated."""
 Scopes = set[FunctionKey]
 TouchedFunctions = tuple[FunctionKey, ...]
 
@@ -85,10 +87,16 @@ class EntryPhase:
                 raise
             return False
         imported = worker.ask(AskImportEffects(), conduct.timeout)
+        files = worker.ask(ListFiles(), conduct.timeout)
         with conduct.lock:
+            conduct.saw(files)
             if self.entries is None:
+                late = {trouble.path for trouble in conduct.result.troubles if trouble.reason == CUT}
                 if conduct.memory is not None:
-                    conduct.memory.note_imports("entries", imported)
+                    conduct.memory.note_imports("entries", imported, whole=not late)
+                    listed = {entry.key for entry in entries}
+                    known = (entry for entry in conduct.memory.known_entries if entry.key not in listed)
+                    entries = (*entries, *(e for e in known if e.path in late and self._recall(e) is not None))
                 self.entries = entries
                 conduct.total = max(conduct.total, conduct.steps + len(self.entries))
         return True
@@ -118,19 +126,19 @@ class EntryPhase:
             with conduct.lock:
                 conduct.step(f"importing {plan.name}")
                 if left <= 0:
-                    self._note_unloaded(plan, "", _CUT)
+                    self._note_unloaded(plan, "", CUT)
                     return True
             limit = min(limit, max(left, _LEAST))
         try:
             answer = worker.ask(ImportModule(path=plan.path), limit)
         except RequestTimeoutError as error:
             with conduct.lock:
-                self._note_unloaded(plan, *(("", _CUT) if limit < conduct.timeout else ("SC304", error.reason)))
+                self._note_unloaded(plan, *(("", CUT) if limit < conduct.timeout else ("SC304", error.reason)))
             return True
         except WorkerEndedError as error:
             with conduct.lock:
                 late = anew and limit < conduct.timeout and time.monotonic() > self.deadline
-                conduct.blame(error.executing or plan.path, plan, _CUT if late else error.reason)
+                conduct.blame(error.executing or plan.path, plan, CUT if late else error.reason)
             return False
         with conduct.lock:
             if answer.error:
@@ -167,12 +175,16 @@ class EntryPhase:
                     self._trouble(entry, shown[2])
                 self._accept(self.next, shown[0])
             elif time.monotonic() > self.deadline and entry.origin not in _USERS:
-                self.conduct.result.cut += 1
-                self._accept(self.next, (_failed_evaluation(entry, _CUT),))
+                self._leave_out(self.next)
             else:
                 return True
             self.next += 1
         return False
+
+    def _leave_out(self, index: int) -> None:
+        """Leave out an entry for which there is no time, or not enough."""
+        self.conduct.result.cut += 1
+        self._accept(index, (_failed_evaluation((self.entries or ())[index], CUT),))
 
     def _recall(self, entry: EntryPlan) -> EntryRecord | None:
         if entry.key not in self._recollections:
@@ -184,21 +196,32 @@ class EntryPhase:
         """Evaluate one entry."""
         entry = (self.entries or ())[task]
         left = self.conduct.timeout if entry.origin in _USERS else max(self.deadline - time.monotonic(), _LEAST)
+        limit, began = min(self.conduct.timeout, left), time.monotonic()
         try:
-            answer = worker.ask(EvaluateEntry(key=entry.key, seconds=left), self.conduct.timeout)
+            answer = worker.ask(EvaluateEntry(key=entry.key, seconds=left), limit)
         except RequestTimeoutError as error:
             with self.conduct.lock:
-                self._note_stopped(task, error.reason, repeats=True, touched=error.touched)
+                if limit < self.conduct.timeout:
+                    self._leave_out(task)
+                else:
+                    self._note_stopped(task, error.reason, repeats=True, touched=error.touched)
             return
         with self.conduct.lock:
             self.conduct.result.touched.update(answer.touched)
             if self.conduct.memory is not None:
-                self.conduct.memory.store_entry(entry, (answer.runs, answer.touched, ""))
+                if limit < self.conduct.timeout and time.monotonic() - began > _SQUEEZED * limit:
+                    self.conduct.memory.lasting = False  # with more time it may show more
+                else:
+                    self.conduct.memory.store_entry(entry, (answer.runs, answer.touched, ""))
             self._accept(task, answer.runs)
 
     def on_worker_end(self, task: int, error: WorkerEndedError) -> None:
         """An entry ended the worker."""
-        self._note_stopped(task, error.reason, repeats=error.repeats)
+        entry = (self.entries or ())[task]
+        if entry.origin not in _USERS and time.monotonic() > self.deadline:  # it had no time to end by itself
+            self._leave_out(task)
+        else:
+            self._note_stopped(task, error.reason, repeats=error.repeats)
 
     def finish(self, worker: Worker) -> None:
         """Ask what it had loaded."""

@@ -14,7 +14,8 @@ import threading
 from pathlib import Path
 from typing import IO
 
-from shapecheck.worker.spawn import BOOTSTRAP, Process, environment, kill_group, spawn_process
+from shapecheck.evaluate.leftover_processes import marked_environment, new_mark
+from shapecheck.worker.spawn import BOOTSTRAP, Process, SpawnedProcess, environment, kill_group, spawn_process
 
 _START_LIMIT = 120.0
 _MESSAGE = 4096  # bytes, more than any has
@@ -83,21 +84,23 @@ class _ForkServer:
     """A process that forks others, which has JAX imported."""
 
     def __init__(self, python: str) -> None:
+        mark = new_mark()
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             try:
-                self._process = subprocess.Popen(
+                self._process = SpawnedProcess(
                     [python, "-X", "faulthandler", str(BOOTSTRAP), str(theirs.fileno())],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
-                    env=environment(),
+                    env=environment(mark),
                     pass_fds=[theirs.fileno()],
                     start_new_session=True,
                 )
             except OSError:
                 self._socket.close()
                 raise
+        self._process.mark = mark
         self._answers: queue.Queue[dict[str, int]] = queue.Queue()
         self._changed = threading.Condition()
         self._statuses: dict[int, int] = {}
@@ -111,10 +114,11 @@ class _ForkServer:
 
     def fork(self, cwd: Path) -> _ForkedProcess | None:
         """A process in this folder; None if there is no fork server any more."""
-        pipes = [os.pipe() for _ in range(3)]
+        pipes, mark = [os.pipe() for _ in range(3)], new_mark()
         (stdin, to_stdin), (from_stdout, stdout), (from_stderr, stderr) = pipes
         try:
-            socket.send_fds(self._socket, [json.dumps({"cwd": os.fspath(cwd)}).encode()], [stdin, stdout, stderr])
+            message = {"cwd": os.fspath(cwd), "environment": marked_environment(mark)}
+            socket.send_fds(self._socket, [json.dumps(message).encode()], [stdin, stdout, stderr])
             pid = self._answer().get("forked")
         except OSError:
             pid = None
@@ -124,7 +128,7 @@ class _ForkServer:
             for ours in (to_stdin, from_stdout, from_stderr):
                 os.close(ours)
             return None
-        return _ForkedProcess(self, pid, to_stdin, from_stdout, from_stderr)
+        return _ForkedProcess(self, pid, mark, to_stdin, from_stdout, from_stderr)
 
     def status(self, pid: int, timeout: float | None) -> int | None:
         """The exit status of a process that was forked, when it has ended; None if that takes longer."""
@@ -165,8 +169,8 @@ class _ForkServer:
 class _ForkedProcess:
     """A process that a fork server has forked."""
 
-    def __init__(self, server: _ForkServer, pid: int, stdin: int, stdout: int, stderr: int) -> None:
-        self._server, self.pid = server, pid
+    def __init__(self, server: _ForkServer, pid: int, mark: str, stdin: int, stdout: int, stderr: int) -> None:
+        self._server, self.pid, self.mark = server, pid, mark
         self.stdin: IO[bytes] | None = os.fdopen(stdin, "wb")
         self.stdout: IO[bytes] | None = os.fdopen(stdout, "rb")
         self.stderr: IO[bytes] | None = os.fdopen(stderr, "rb")

@@ -44,6 +44,20 @@ class CachedCollection:
 
 
 @dataclass(frozen=True)
+class _ImportRecord:
+    """The functions that ran on import, what that set, and whether there was time for the `whole` of it."""
+
+    ran: tuple[tuple[str, ...], ...]
+    settings: Mapping[str, SettingValue]
+    whole: bool
+
+    def may_be_part_of(self, other: _ImportRecord) -> bool:
+        """Whether one of them may be what the other is with more time, or with less."""
+        mine, others = set(self.ran), set(other.ran)
+        return dict(self.settings) == dict(other.settings) and (mine <= others or others <= mine)
+
+
+@dataclass(frozen=True)
 class _FreshResults:
     """A result of this run, the files that it depends on, and what else must be the same."""
 
@@ -78,8 +92,11 @@ class ResultCache:
         self.lasting = True  # whether nothing happened that may not happen again
         self.complete = False  # whether all was written that another run needs
         self._python = ""
+        self.known_tests: tuple[TestPlan, ...] = ()  # of the last run, which may have had no time to collect more
+        self.known_entries: tuple[EntryPlan, ...] = ()
         self._bases: dict[str, str] = {}
-        self._imported: dict[str, str] = {}
+        self._imports: dict[str, _ImportRecord] = {}  # by kind, as the results that are remembered had them
+        self._new_imports: dict[str, _ImportRecord] = {}  # as those of this run have them
         index = self._load("index")
         if index is not None:
             self._open(index)
@@ -88,9 +105,12 @@ class ResultCache:
         self.files = files = Files(set(index["loaded"]), set(index["ran"]), tuple(index["sites"]))
         cache_keys = self._cache_keys
         cache_keys.settle(index["python"], files)
-        self._python, self._imported = index["python"], dict(index["imported"])
+        self._python = index["python"]
+        self._imports = {kind: _ImportRecord(*each) for kind, each in index["imported"].items()}
+        self._new_imports = dict(self._imports)
         kinds: tuple[Kind, ...] = ("tests", "entries")
         self._bases = {kind: cache_keys.base(kind) for kind in kinds if index["bases"][kind] == cache_keys.base(kind)}
+        self.known_tests = tuple(index["tests"])
         if (
             index["whole"]
             and (index["collects"], index["listing"]) == (cache_keys.collects, self._listing)
@@ -98,7 +118,9 @@ class ResultCache:
         ):
             self.collected = CachedCollection(index["tests"], tuple(index["problems"]), index["settings"])
         shape = (cache_keys.imports, cache_keys.shape())
-        if (index["imports"], index["shape"]) == shape and self._is_same(index["lines"]):
+        if index["shape"] == cache_keys.shape():
+            self.known_entries = tuple(map(self._with_current_line, index["entries"]))
+        if index["listed"] and (index["imports"], index["shape"]) == shape and self._is_same(index["lines"]):
             self.entries = tuple(map(self._with_current_line, index["entries"]))
             self.modules = dict(index["modules"])
             self.troubles = tuple(Trouble(*t) for t in index["troubles"])
@@ -108,69 +130,91 @@ class ResultCache:
         """The interpreter that the remembered results come from; "" if there are none that hold."""
         return self._python if self._bases else ""
 
-    def note_imports(self, kind: Kind, effects: ImportEffects) -> None:
-        """Learn which functions ran on import, and what that set: where this has changed, who knows what else has."""
-        self._imported[kind] = digest([sorted(map(list, effects.ran)), dict(effects.settings)])
+    def note_imports(self, kind: Kind, effects: ImportEffects, *, whole: bool) -> None:
+        """Learn which functions ran on import, and what that set: where this has changed, who knows what else has.
+
+        Where there was no time for all modules, in this run or in the last one, fewer of them ran.
+        """
+        old = self._imports.get(kind)
+        new = _ImportRecord(tuple(sorted({tuple(each) for each in effects.ran})), dict(effects.settings), whole)
+        if old is not None and not (old.whole and whole) and old.may_be_part_of(new):
+            ran = tuple(sorted({*old.ran, *new.ran}))
+            self._new_imports[kind] = replace(new, ran=ran, whole=old.whole or whole)
+        else:
+            self._imports[kind] = self._new_imports[kind] = new
 
     def test(self, plan: TestPlan) -> TestResult | None:
         """What a test showed, if that still holds."""
-        found = self._valid("tests", f"test:{plan.key}", self._also(plan))
+        found = self._valid("tests", f"test:{plan.key}", self._also(plan, self._imports))
         return found if isinstance(found, TestResult) else None
 
     def entry(self, plan: EntryPlan) -> EntryRecord | None:
         """What an entry showed, if that still holds."""
-        found = self._valid("entries", f"entry:{plan.key}", self._also(plan))
+        found = self._valid("entries", f"entry:{plan.key}", self._also(plan, self._imports))
         return None if found is None else (found[0], found[1], found[2])
 
     def store_test(self, plan: TestPlan, result: TestResult, *, ended: bool = False) -> None:
         """Remember a test. Of one that did not come to its own end nobody knows which files it needs: of all."""
         runs = [result.own, *(runs for _, runs in result.again)]
         files = self._files(result.touched, runs, [*plan.files, *(self._cache_keys.all_files() if ended else ())])
-        self._new[f"test:{plan.key}"] = _FreshResults("tests", files, self._also(plan), result)
+        self._new[f"test:{plan.key}"] = _FreshResults("tests", files, self._also(plan, self._new_imports), result)
 
     def store_entry(self, plan: EntryPlan, shown: EntryRecord, *, known: bool = True) -> None:
         """Remember an entry. If it is not `known` what ran for it, it needs all files."""
         own = [self._plans[plan.path].file] if plan.path in self._plans else []
         files = self._files(shown[1], [shown[0]], [*own, *(() if known else self._cache_keys.all_files())])
-        self._new[f"entry:{plan.key}"] = _FreshResults("entries", files, self._also(plan), list(shown))
+        also = self._also(plan, self._new_imports)
+        self._new[f"entry:{plan.key}"] = _FreshResults("entries", files, also, list(shown))
 
     def close(
         self,
         python: str,
         collected: CachedCollection,
-        entries: Sequence[EntryPlan],
+        entries: Sequence[EntryPlan] | None,
         modules: Mapping[str, tuple[Evaluation, ...]],
         troubles: Sequence[Trouble],
         recalled: Iterable[str],
     ) -> None:
-        """Write what is new. If what all results depend on has changed, those that were `recalled` are too."""
+        """Write what is new; `entries` are None if the run ended before they were known.
+
+        If what all results depend on has changed, those that were `recalled` are written again.
+        """
+        # An import that ended a worker, or that there was no time for, may do better the next time.
+        listed = entries is not None and not any(trouble.code != "SC303" for trouble in troubles)
+        plans = self._plans_by_slot(collected.tests, entries or ())
+        if not listed:  # the run may not have come to all that it could have taken over
+            entries = [*(entries or ()), *self.known_entries]
+            entries = list({plan.key: plan for plan in reversed(entries)}.values())[::-1]
+            plans = self._plans_by_slot((*self.known_tests, *collected.tests), entries)
+            recalled = [*recalled, *(slot for slot, plan in plans.items() if self._is_kept(plan))]
         if self._hashing.were_written(self.files.loaded):
             return  # nobody knows which text was evaluated
         cache_keys = self._cache_keys
         cache_keys.settle(python, self.files)
-        for slot in recalled:
+        for slot in dict.fromkeys(recalled):
             kind: Kind = "tests" if slot.startswith("test:") else "entries"
-            if slot not in self._new and cache_keys.base(kind) != self._bases.get(kind):
+            base, also = cache_keys.base(kind), self._also(plans[slot], self._new_imports)
+            unchanged = base == self._bases.get(kind) and also == self._also(plans[slot], self._imports)
+            if slot not in self._new and not unchanged:
                 found = self._load(slot)
                 if found is not None:
-                    self._write(slot, {**found, "base": cache_keys.base(kind)})
+                    self._write(slot, {**found, "base": base, "also": also})
         for slot, new in self._new.items():
             deps = {file: cache_keys.stamp(file) for file in new.files}
             dependencies = cache_keys.code_key(new.kind, new.files)
             value = {"base": cache_keys.base(new.kind), "deps": deps, "dependencies": dependencies, "also": new.also}
             self._write(slot, {**value, "result": new.result})
-        if any(trouble.code != "SC303" for trouble in troubles):
-            return  # an import that ended a worker, or that there was no time for, may do better the next time
-        self.complete = self.lasting
+        self.complete = self.lasting and listed and collected.whole
         beside = {file for plan in collected.tests for file in plan.files} - self._listing.keys()
-        lined = {*modules, *(t.path for t in troubles), *(e.path for e in entries if e.origin == "example")}
+        lined = {*modules, *(t.path for t in troubles), *(e.path for e in entries or () if e.origin == "example")}
         self._write(
             "index",
             {
                 "bases": {"tests": cache_keys.base("tests"), "entries": cache_keys.base("entries")},
                 "imports": cache_keys.imports,
                 "collects": cache_keys.collects,
-                "imported": self._imported,
+                "imported": {kind: [each.ran, each.settings, each.whole] for kind, each in self._new_imports.items()},
+                "listed": listed,
                 "python": python,
                 "loaded": sorted(self.files.loaded),
                 "ran": sorted(self.files.ran),
@@ -182,7 +226,7 @@ class ResultCache:
                 "problems": list(collected.problems),
                 "settings": dict(collected.settings),
                 "whole": collected.whole,
-                "entries": list(entries),
+                "entries": list(entries or ()),
                 "modules": dict(modules),
                 "lines": {
                     file: cache_keys.stamp(file) for file in (self._plans[p].file for p in lined if p in self._plans)
@@ -190,6 +234,16 @@ class ResultCache:
                 "troubles": [[t.code, t.path, t.line, t.subject, t.reason] for t in troubles],
             },
         )
+
+    @staticmethod
+    def _plans_by_slot(tests: Iterable[TestPlan], entries: Iterable[EntryPlan]) -> dict[str, TestPlan | EntryPlan]:
+        """Where the result of each test and entry is kept."""
+        plans: dict[str, TestPlan | EntryPlan] = {f"test:{plan.key}": plan for plan in tests}
+        return plans | {f"entry:{plan.key}": plan for plan in entries}
+
+    def _is_kept(self, plan: TestPlan | EntryPlan) -> bool:
+        """Whether what it showed is remembered, and still holds."""
+        return (self.test(plan) if isinstance(plan, TestPlan) else self.entry(plan)) is not None
 
     def _valid(self, kind: Kind, slot: str, also: str) -> Any:
         if kind not in self._bases:
@@ -204,12 +258,14 @@ class ResultCache:
     def _is_same(self, stamps: Mapping[str, str]) -> bool:
         return all(self._cache_keys.stamp(file) == stamp for file, stamp in stamps.items())
 
-    def _also(self, plan: TestPlan | EntryPlan) -> str:
+    @staticmethod
+    def _also(plan: TestPlan | EntryPlan, imports: Mapping[str, _ImportRecord]) -> str:
         """What a result depends on besides files."""
+        known = imports.get("tests" if isinstance(plan, TestPlan) else "entries")
+        parts = [known.ran, dict(known.settings)] if known is not None else []
         if isinstance(plan, TestPlan):
-            return self._imported.get("tests", "")
-        entry = [plan.target, plan.origin, plan.path, plan.scope, plan.whole, plan.body]
-        return digest([self._imported.get("entries", ""), *entry])
+            return digest(parts)
+        return digest([parts, plan.target, plan.origin, plan.path, plan.scope, plan.whole, plan.body])
 
     def _files(
         self, touched: Iterable[FunctionKey], runs: Iterable[Sequence[Evaluation]], own: Iterable[str]

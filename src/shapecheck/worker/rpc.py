@@ -81,6 +81,7 @@ class ConfiguredExample:
     argv: tuple[str, ...] = ()
     read: bool = False  # the arguments are values already, and their texts mean nothing but themselves
     fill: bool = False  # arguments that are left out are made up
+    as_annotated: bool = False  # those that contradict the annotation of their parameter are refused
     borrowed: Mapping[str, object] = dataclasses.field(default_factory=dict)  # arguments of another callable, in order
     borrowed_invented: bool = False  # those were made up, and step back behind what a factory returns with its model
     data: str = ""  # a file of arrays, by the names of arguments

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, Protocol
 
+from shapecheck.evaluate.leftover_processes import end_leftovers, marked_environment, new_mark
+
 DEVICES = 8
 """The devices that the worker's CPU pretends to be. Each has two threads; they are made when JAX first computes."""
 
@@ -24,6 +26,7 @@ class Process(Protocol):
     stdout: IO[bytes] | None
     stderr: IO[bytes] | None
     pid: int
+    mark: str
 
     @property
     def returncode(self) -> int | Any:
@@ -37,28 +40,38 @@ Start = Callable[[str, Path], Process]
 """Starts the process of a worker: of an interpreter, in a folder. Raises OSError."""
 
 
+class SpawnedProcess(subprocess.Popen[bytes]):
+    """A process with a mark, which what it starts has too."""
+
+    mark = ""
+
+
 def spawn_process(python: str, cwd: Path) -> Process:
     """A process that is started by itself."""
-    pipe = subprocess.PIPE
+    pipe, mark = subprocess.PIPE, new_mark()
     command = [python, "-X", "faulthandler", str(BOOTSTRAP)]
-    return subprocess.Popen(
-        command, stdin=pipe, stdout=pipe, stderr=pipe, cwd=cwd, env=environment(), start_new_session=True
+    process = SpawnedProcess(
+        command, stdin=pipe, stdout=pipe, stderr=pipe, cwd=cwd, env=environment(mark), start_new_session=True
     )
+    process.mark = mark
+    return process
 
 
 def kill_group(process: Process) -> None:
-    """End a process, and all that it started."""
+    """End a process, and all that it started, in other sessions too."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)
         else:
             os.kill(process.pid, signal.SIGTERM)
+    end_leftovers(process.mark)
 
 
-def environment() -> dict[str, str]:
+def environment(mark: str) -> dict[str, str]:
     """The user's environment, with JAX on a CPU of several devices, runtime checks off, and no bytecode written."""
     return {
         **os.environ,
+        **marked_environment(mark),
         "JAX_PLATFORMS": "cpu",
         "SHAPECHECK_DEBUG": "",
         "JAXTYPING_DISABLE": "1",

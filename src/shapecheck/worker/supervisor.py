@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
 from collections.abc import Sequence
@@ -23,6 +22,7 @@ __all__ = ["Limits", "Progress", "RunResult", "Supervisor", "Trouble"]
 
 _Task = TypeVar("_Task")
 
+_TRACEBACK = "Traceback (most recent call last):"
 _FOR_TESTS = 0.75  # the part of the budget that tests may use
 _WORTHWHILE = 8  # entries, or tests, for which another start of JAX pays
 
@@ -38,7 +38,7 @@ class Limits:
 
 
 class Supervisor:
-    """Conducts one run."""
+    """Conducts one run, whose budget counts from when it `started` (by time.monotonic), else from now."""
 
     def __init__(
         self,
@@ -52,10 +52,14 @@ class Supervisor:
         progress: Progress | None = None,
         memory: ResultCache | None = None,
         echo: bool = False,
+        started: float | None = None,
     ) -> None:
         self.plans, self.settings, self.limits = plans, settings, limits
         self.cwd, self.echo, self.tests = cwd, echo, tests
         self._interpreters: Sequence[str] = ()
+        self._started = time.monotonic() if started is None else started
+        self._tests: TestPhase | None = None
+        self._entries: EntryPhase | None = None
         self._spare = Spare()
         self._has_worked = False
         show: Progress = progress or (lambda label, done, total: None)
@@ -74,45 +78,57 @@ class Supervisor:
         """Evaluate everything; raises WorkerError if no interpreter will do."""
         try:
             return self._run_phases(interpreters)
+        except (KeyboardInterrupt, SystemExit):
+            self._keep()
+            raise
         finally:
             self._spare.close()
 
     def _run_phases(self, interpreters: Sequence[str]) -> RunResult:
-        started = time.monotonic()
+        sweep()
+        started = self._started
         conduct, memory = self.conduct, self.conduct.memory
         self._interpreters = interpreters
         if memory is not None and memory.python in interpreters:
             self.python = memory.python
         result = conduct.result
-        phase: TestPhase | None = None
         general: Scopes = set()
         tested: Scopes = set()
         if self.tests:
-            phase = self._run_tests(started + _FOR_TESTS * self.limits.budget)
+            phase = self._run_tests(started)
             again = phase.general()
             own = [phase.results[key].own for key in phase.plans or () if key in phase.results]
             result.runs += [*filter(None, own), *(again[call] for call in sorted(again))]
             general.update((c.path, c.scope) for run in again.values() for e in run for c in e.calls)
             tested.update(scope for one in phase.results.values() for scope in one.touched)
             result.tests = phase.counts()
-        entries = EntryPhase(conduct, started + self.limits.budget, general, tested, result.runs)
+        self._entries = entries = EntryPhase(conduct, started + self.limits.budget, general, tested, result.runs)
         if not entries.settle() and not self._evaluate_phase(entries, self._spare):
             entries.give_up("it could not be evaluated: the error is shown at the end")
         result.python = self.python
         modules = [entries.modules[p.path] for p in self.plans if p.path in entries.modules]
         result.runs = [*modules, *result.runs, *entries.runs]
-        if memory is not None:
-            collected = phase.collection() if phase is not None else CachedCollection()
-            recalled = [*(phase.recalled if phase is not None else ()), *entries.recalled]
-            imports = [t for t in result.troubles if ":" not in t.subject]  # those of entries are remembered with them
-            memory.close(self.python, collected, entries.entries or (), entries.modules, imports, recalled)
+        self._keep()
         return result
 
-    def _run_tests(self, deadline: float) -> TestPhase:
-        sweep()
+    def _keep(self) -> None:
+        """Write what the next run can take over, also of a run that was interrupted."""
+        memory, phase, entries = self.conduct.memory, self._tests, self._entries
+        if memory is None or not self.python:
+            return
+        collected = phase.collection() if phase is not None else CachedCollection()
+        recalled = [*(phase.recalled if phase is not None else ()), *(entries.recalled if entries is not None else ())]
+        # Those of entries are remembered with them.
+        troubles = [each for each in self.conduct.result.troubles if ":" not in each.subject]
+        listed = entries.entries if entries is not None else None
+        modules = entries.modules if entries is not None else {}
+        memory.close(self.python, collected, listed, modules, troubles, recalled)
+
+    def _run_tests(self, started: float) -> TestPhase:
+        end, deadline = started + self.limits.budget, started + _FOR_TESTS * self.limits.budget
         with scratch_folder() as scratch:
             paths = [os.fspath(path) for path in self.tests]
-            phase = TestPhase(self.conduct, paths, scratch, self.limits.test, deadline)
+            self._tests = phase = TestPhase(self.conduct, paths, scratch, self.limits.test, deadline=deadline, end=end)
             settled = phase.settle()
             while not settled:
                 settled = not self._evaluate_phase(phase) or phase.resettle()
@@ -152,14 +168,19 @@ class Supervisor:
         raise problem or WorkerError("there is no interpreter to evaluate with")
 
     def _start(self) -> Worker:
-        with contextlib.suppress(WorkerEndedError):  # by a bug of ours, or by somebody else: maybe not a second time
-            return self._start_once()
         try:
             return self._start_once()
+        except WorkerEndedError as error:  # by a bug of ours, or by somebody else: maybe not a second time
+            first = error.tail
+        try:
+            worker = self._start_once()
         except WorkerEndedError as error:
             remedy = "Name a Python that has JAX with --python, or give it more memory with --memory."
             text = f"{self.python} ended while it started ({error.reason}). {remedy}\n{error.tail}"
             raise WorkerError(text.rstrip()) from None
+        if _TRACEBACK in first:
+            self.conduct.note_bug(f"the worker failed while it started:\n{first}")
+        return worker
 
     def _start_once(self) -> Worker:
         return Worker(

@@ -1,4 +1,7 @@
-"""The phase of a run in which the user's tests are collected and evaluated."""
+"""The phase of a run in which the user's tests are collected and evaluated.
+
+None is begun after the `deadline`, and none goes on after the `end` of the run.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +30,7 @@ from shapecheck.worker.worker_client import RequestTimeoutError, Worker, WorkerE
 
 _COLLECTING = 0.75  # the part of the time left that collecting may take, so that what is collected can be evaluated
 _LEAST = 10.0  # seconds that collecting gets in any case
+_SHORTEST = 2.0  # seconds that a test gets which is begun at all
 _GRACE = 20.0  # seconds, over a test's own limit, for its confirmation by a real run, and for what was seen in it
 _LONGER = "took longer"
 _TOO_LONG = f"it {_LONGER}"  # how the reason of a test begins that had no time to come to its end
@@ -38,9 +42,11 @@ class TestPhase:
 
     __test__ = False  # no test class of ours
 
-    def __init__(self, conduct: RunState, paths: Sequence[str], scratch: str, each: float, deadline: float) -> None:
+    def __init__(
+        self, conduct: RunState, paths: Sequence[str], scratch: str, each: float, *, deadline: float, end: float
+    ) -> None:
         self.conduct, self.paths, self.scratch = conduct, paths, scratch
-        self.each, self.deadline = each, deadline
+        self.each, self.deadline, self.end = each, deadline, end
         self.plans: dict[str, TestPlan] | None = None
         self.settings: Mapping[str, SettingValue] = {}
         self.order: list[str] = []
@@ -100,13 +106,22 @@ class TestPhase:
                 self.whole = self.whole and answer.whole
                 self.settings = answer.effects.settings
                 if conduct.memory is not None:
-                    conduct.memory.note_imports("tests", answer.effects)
+                    conduct.memory.note_imports("tests", answer.effects, whole=self.whole)
                 self._plan(answer.tests)
+        self._note_files(worker)
         return self._open(worker)
+
+    def _note_files(self, worker: Worker) -> None:
+        """Learn what it has loaded: an interrupted run has no time to ask."""
+        with contextlib.suppress(RequestTimeoutError):
+            files = worker.ask(ListFiles(), self.conduct.timeout)
+            with self.conduct.lock:
+                self.conduct.saw(files)
 
     def _note_uncollected(self, reason: str, worker: Worker) -> None:
         self.problems.append(" ".join(filter(None, [reason, worker.complaint()])))
-        self.plans = self.plans or {}
+        if self.plans is None:
+            self._plan(())
 
     def _part(self) -> TestFiles | None:
         """What a worker has to collect, once all is known."""
@@ -136,7 +151,7 @@ class TestPhase:
                     self.on_worker_end(key, error)
             return False
         with self.conduct.lock:
-            if isinstance(answer, str) or _TOO_LONG in answer.reason:
+            if answer is None or isinstance(answer, str) or _TOO_LONG in answer.reason:
                 self.opening = ""
             if waits:
                 self._take_over(key, answer)
@@ -188,6 +203,9 @@ class TestPhase:
     def _plan(self, plans: Sequence[TestPlan]) -> None:
         conduct = self.conduct
         self.plans = {plan.key: plan for plan in plans}
+        if not self.whole and conduct.memory is not None:  # what there was time for in an earlier run counts on
+            known = (plan for plan in conduct.memory.known_tests if plan.key not in self.plans)
+            self.plans |= {plan.key: plan for plan in known if conduct.memory.test(plan) is not None}
         self.order = _order_tests(self.plans.values(), conduct)
         self.opening = next((key for key in self.order if self.plans[key].prepares), next(iter(self.order), ""))
         for key in self.order:
@@ -225,14 +243,18 @@ class TestPhase:
         with self.conduct.lock:
             self._take_over(task, answer)
 
-    def _ask(self, worker: Worker, key: str) -> TestResult | str:
-        """What a test showed, or in words that it was stopped by its limit."""
+    def _ask(self, worker: Worker, key: str) -> TestResult | str | None:
+        """What a test showed, or in words that it was stopped by its limit; None if that was the limit of the run."""
+        limit, left = 2 * self.each + _GRACE, max(self.end - time.monotonic(), _SHORTEST)
         try:
-            return worker.ask(RunTest(key=key), 2 * self.each + _GRACE)
+            return worker.ask(RunTest(key=key), min(limit, left))
         except RequestTimeoutError as error:
-            return error.reason
+            return error.reason if limit <= left else None
 
-    def _take_over(self, key: str, result: TestResult | str) -> None:
+    def _take_over(self, key: str, result: TestResult | str | None) -> None:
+        if result is None:
+            self.cut += 1
+            return
         if isinstance(result, str):
             self._note_stopped(key, TestResult(key=key, status="stopped", reason=result))
             return
@@ -272,9 +294,11 @@ class TestPhase:
 
     def collection(self) -> CachedCollection:
         """What the next run can take over."""
-        return CachedCollection(
-            tuple((self.plans or {}).values()), tuple(dict.fromkeys(self.problems)), self.settings, self.whole
-        )
+        whole = self.whole and self.plans is not None
+        tests = tuple((self.plans or {}).values())
+        if not whole and self.conduct.memory is not None:
+            tests = (*tests, *(plan for plan in self.conduct.memory.known_tests if plan.key not in (self.plans or {})))
+        return CachedCollection(tests, tuple(dict.fromkeys(self.problems)), self.settings, whole)
 
     def counts(self) -> TestCounts:
         """What became of them."""

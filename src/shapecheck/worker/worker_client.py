@@ -37,6 +37,11 @@ from shapecheck.worker.spawn import Process, Start, kill_group, spawn_process
 
 _GRACE = 5.0  # seconds past its time limit that the worker has to end the user's code by itself
 _START_LIMIT = 120.0
+_GLANCE = 0.5  # seconds after which we look whether a process that says nothing is there yet
+_HUNG = (
+    "{python} was not ready after {limit:g} s. Does `{python} -c 'import jax'` end? "
+    "Name another interpreter with --python, or try again when the machine is less busy."
+)
 _TAIL = 40  # lines of the worker's stderr that are kept
 BUG = "met a bug in shapecheck, which is shown at the end"
 """Why a worker ended that had a bug of ours."""
@@ -109,7 +114,7 @@ class Worker:
             reader.start()
         try:
             self._send(Startup(plans=tuple(plans), settings=settings, culprits=dict(culprits)))
-            ready = self._receive(_START_LIMIT)
+            ready = self._receive(_START_LIMIT, starting=True)
             if not isinstance(ready, Ready):
                 raise TypeError(f"the worker began with {ready!r}")
             self.ready = ready
@@ -156,19 +161,26 @@ class Worker:
         try:
             self._stdin.write(dump(message).encode() + b"\n")
             self._stdin.flush()
-        except OSError as error:
+        except (OSError, ValueError) as error:  # its end of the pipe is closed, or ours, as it has ended before
             raise self._worker_ended() from error
 
-    def _receive(self, limit: float) -> Ready | Answer:
+    def _receive(self, limit: float, *, starting: bool = False) -> Ready | Answer:
         deadline = time.monotonic() + limit
         while True:
+            left = max(0.0, deadline - time.monotonic())
             try:
-                line = self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
+                line = self._lines.get(timeout=min(left, _GLANCE))
             except queue.Empty:
+                if left > _GLANCE and not self._has_ended():
+                    continue
+                if left > _GLANCE:  # what it started may hold its pipe open
+                    raise self._worker_ended() from None
                 executing = self._executing
                 self.close()
+                if starting:
+                    raise WorkerError(_HUNG.format(python=self.python, limit=limit)) from None
                 raise WorkerEndedError(
-                    f"took longer than {limit - _GRACE:g} s (--timeout)", executing, self._text()
+                    f"took longer than {round(limit - _GRACE, 1):g} s (--timeout)", executing, self._text()
                 ) from None
             if line is None:
                 raise self._worker_ended()
@@ -188,6 +200,15 @@ class Worker:
                 raise WorkerEndedError(message.reason, self._executing, self._text())
             elif isinstance(message, Ready | Answer):
                 return message
+
+    def _has_ended(self) -> bool:
+        """Whether the process has ended, and all that it said is read."""
+        try:
+            self._process.wait(timeout=0)
+        except subprocess.TimeoutExpired:
+            return False
+        time.sleep(_GLANCE / 10)  # in which the reader takes what is left in the pipe
+        return self._lines.empty()
 
     def _note_bug(self, bug: Bug) -> None:
         if bug.ends:

@@ -10,7 +10,7 @@ from typing import Any
 
 import jax
 
-from shapecheck.evaluate.framework_protocol import Classes, Framework, is_state
+from shapecheck.evaluate.framework_protocol import Classes, Framework, is_state, module_name
 from shapecheck.evaluate.probes.monkeypatch import patch_attribute, subclasses
 from shapecheck.evaluate.stages.field_functions import watched_functions
 from shapecheck.evaluate.stages.jax_transforms import fresh_traces
@@ -50,7 +50,7 @@ class EquinoxFramework(Framework):
 
     def unwrap_attribute(self, value: object, owner: type | None = None) -> object:
         """Before 0.13, methods stand in their class inside a descriptor."""
-        if owner is None or callable(value) or not type(value).__module__.startswith("equinox."):
+        if owner is None or callable(value) or not module_name(type(value)).startswith("equinox."):
             return value
         descriptor: Any = value
         return descriptor.__get__(None, owner)

@@ -51,6 +51,7 @@ class HaikuFramework(Framework):
     """
 
     is_deferred = True
+    infers_inputs = True
     weight_layout = "in out"
 
     def wrap_evaluation(self, error: Exception, evaluate: Function) -> Function | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import re
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 
@@ -16,7 +15,7 @@ from shapecheck.evaluate.inputs.failure_reasons import explain, is_own, message_
 from shapecheck.evaluate.inputs.mesh_sizes import Multiples, with_multiples
 from shapecheck.evaluate.inputs.size_assignment import SMALLEST, UnknownSizeError
 from shapecheck.evaluate.inputs.trial import BoundCall, CallSpec, Trial, TrialOutcome
-from shapecheck.evaluate.limits import TimeLimitError
+from shapecheck.evaluate.limits import Stopwatch, TimeLimitError
 from shapecheck.evaluate.probes.recorder import Recorder
 
 _MOST_GUESSES = 16
@@ -43,7 +42,7 @@ class Attempts:
         self._most = call_spec.attempts
         self._guessing = False
         self._most_guesses, self._guess_seconds = _MOST_GUESSES, _GUESSING
-        self._started = time.monotonic()
+        self._watch = Stopwatch()
         self.axes: list[str] = []
         self._multiples: Multiples = ()
         self._message = ""  # of the latest error, whole
@@ -54,7 +53,7 @@ class Attempts:
         most, seconds = self._most, self.seconds
         if self._guessing:
             most, seconds = min(most, self._most_guesses), min(seconds, self._guess_seconds)
-        if self.tried > most or time.monotonic() > self._started + seconds:
+        if self.tried > most or self._watch.seconds() > seconds:
             self.complete = False
         return not self.complete
 
@@ -66,8 +65,7 @@ class Attempts:
     def apart(self, attempts: int, seconds: float) -> Iterator[None]:
         """Another search, of so many attempts and seconds, which the ones around it are not charged for."""
         before = self._most, self._most_guesses, self.seconds, self._guess_seconds, self.complete, self.tried
-        started = time.monotonic()
-        elapsed = started - self._started
+        elapsed = self._watch.seconds()
         self._most = self._most_guesses = self.tried + attempts
         self.seconds = self._guess_seconds = elapsed + min(seconds, max(self.seconds - elapsed, 0.0))
         self.complete = True
@@ -76,7 +74,7 @@ class Attempts:
         finally:
             self._most, self._most_guesses, self.seconds, self._guess_seconds, self.complete, tried = before
             self._most, self._most_guesses = self._most + self.tried - tried, self._most_guesses + self.tried - tried
-            self._started += time.monotonic() - started
+            self._watch.forgive(self._watch.seconds() - elapsed)
 
     @contextlib.contextmanager
     def _clear_caches(self) -> Iterator[None]:

@@ -104,7 +104,7 @@ _kept: dict[CodeType, BodyFacts] = {}
 def _read_function(inner: Callable[..., object]) -> BodyFacts:
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(inner))).body[0]
-    except (OSError, TypeError, SyntaxError, ValueError, IndexError):
+    except (OSError, TypeError, SyntaxError, ValueError, IndexError, AttributeError):  # of what stands for its module
         return NO_FACTS
     if not isinstance(tree, ast.FunctionDef):
         return NO_FACTS
@@ -120,7 +120,7 @@ def names_of_check(function: Callable[..., object], line: int) -> frozenset[str]
     try:
         lines, first = inspect.getsourcelines(inner)
         tree: ast.AST = ast.parse(textwrap.dedent("".join(lines))).body[0]
-    except (OSError, TypeError, SyntaxError, ValueError, IndexError):
+    except (OSError, TypeError, SyntaxError, ValueError, IndexError, AttributeError):  # of what stands for its module
         return None
     found: set[str] = set()
     node: ast.AST | None = tree

@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import enum
 import inspect
-import time
 import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,6 +22,7 @@ from shapecheck.evaluate.inputs.search import Search
 from shapecheck.evaluate.inputs.synthesis import SUPPLIED
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.trial import CallSpec, Trial
+from shapecheck.evaluate.limits import Stopwatch
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.model import Assumption, Evaluation, Observation, OtherValue, Point, Provenance, Scope, Switch
 from shapecheck.worker.rpc import EntryPlan, ModulePlan
@@ -121,7 +121,7 @@ def evaluate_others(
         return
     scope = plan.scopes[entry.body[1]]
     left = missing_paths(plan, scope.index, found)
-    ends = time.monotonic() + min(seconds, _SECONDS)
+    watch, most = Stopwatch(), min(seconds, _SECONDS)
     left_out = _left_out(plan, scope.index, found)
     optional = [plan.sites[each].name for each in sorted(left_out) if each in left]
     switches = _nearest_first(scope, plan, left)
@@ -129,7 +129,7 @@ def evaluate_others(
     # Whether one of these may be given alone nothing says: what follows may confirm a claim.
     settings += [(SwitchValue(name, SUPPLIED, "invented"),) for name in optional[:_MOST]]
     for setting in settings if left else ():
-        if not left or time.monotonic() > ends:
+        if not left or watch.seconds() > most:
             return
         other = dataclasses.replace(entry, target=f"{entry.target} with {', '.join(map(str, setting))}")
         try:
@@ -137,7 +137,7 @@ def evaluate_others(
             call_spec = call_specs(init, {n: value for each in setting for n, value in each.call_arguments.items()})
             lasting = (*call_spec.lasting, *(each.assumption() for each in setting))
             call_spec = dataclasses.replace(call_spec, lasting=lasting, attempts=_MOST_ATTEMPTS)
-            search = Search(other, call_spec, recorder, max(ends - time.monotonic(), 1.0))
+            search = Search(other, call_spec, recorder, max(most - watch.seconds(), 1.0))
             wanted = left if setting[0].is_only_given else left - left_out
             if not wanted & _seen_by_one(search, call_spec, plan.path, scope.index):
                 continue

@@ -11,7 +11,7 @@ from typing import Any
 
 import jax
 
-from shapecheck.evaluate.framework_protocol import loaded_frameworks, modules_in, pytree_classes
+from shapecheck.evaluate.framework_protocol import inferring_classes, loaded_frameworks, modules_in, pytree_classes
 from shapecheck.evaluate.inputs import abstract_call
 from shapecheck.evaluate.inputs.body_shapes import body_dtypes, body_shapes
 from shapecheck.evaluate.inputs.choices import ArgumentChoices, Choices, Options, shape_key
@@ -49,6 +49,7 @@ from shapecheck.evaluate.inputs.trial import Apart, BoundCall, CallSpec, Trial
 from shapecheck.evaluate.inputs.user_examples import (
     ExampleError,
     ShapeText,
+    check_annotations,
     check_fit,
     check_names,
     fit_arguments,
@@ -80,7 +81,7 @@ class CallBuilder:
         given: Mapping[str, object] = types.MappingProxyType({}),
     ) -> CallSpec:
         """Construct `cls`, from `init` as far as it goes, and call its method `function`, with what is `given`."""
-        function = inner_function(function)
+        function = _readable(function)
         if getattr(function, "__isabstractmethod__", False):
             raise CannotSynthesiseError(f"{function.__qualname__} is abstract")
         if inspect.isabstract(cls):
@@ -88,7 +89,7 @@ class CallBuilder:
         if init:
             check_names(cls, heads(init))
         described = annotated_original(cls, function)
-        return self._call(
+        call_spec = self._call(
             described,
             self._method(function),
             lambda trial: self.models.instance(
@@ -96,6 +97,7 @@ class CallBuilder:
             ),
             statics=given,
         )
+        return replace(call_spec, infers_inputs=issubclass(cls, inferring_classes()))
 
     def of_instance(self, model: object, method: str = "__call__") -> CallSpec:
         """Call a method of a model that exists, which may hold abstract arrays."""
@@ -107,7 +109,7 @@ class CallBuilder:
         self, function: Callable[..., object], given: Mapping[str, object] = types.MappingProxyType({})
     ) -> CallSpec:
         """Call a plain function (or static method) alone, with what is `given`."""
-        function = inner_function(function)
+        function = _readable(function)
         return self._call(function, self._function(function), statics=given)
 
     def example(self, function: Callable[[], Any]) -> CallSpec:
@@ -167,6 +169,8 @@ class CallBuilder:
         if not example.read:
             arguments, named = read_argument(arguments), read_argument(named)
         borrowed = unpack_sequences(function, example.borrowed)
+        if example.as_annotated:
+            check_annotations(function, bind_arguments(function, [*first, *arguments], named))
         rest, others = fit_arguments(function, [*first, *arguments], named, borrowed)
         arguments, named = [*arguments, *rest], {**named, **others}
         arguments += variadic_parts(function, named, len(first) + len(arguments))
@@ -326,6 +330,7 @@ class CallBuilder:
                 shared=assignment.shared_names(construction.assignment) if construction is not None else (),
                 apart=self._apart(),
                 options=sum((each.choices.options for each in inventors), start=Options()),
+                inner_specs=tuple(dict.fromkeys(assignment.inner_specs)),
             )
 
         written = [ArgumentSpec(d.parameter, s, formal=False) for d in described.values() for s in (d.spec, *d.others)]
@@ -411,6 +416,19 @@ def _alternatives(described: Collection[ParameterSpec]) -> tuple[Choices, ...]:
         tuple((shape_key(each.parameter), each.others[min(index, len(each.others) - 1)]) for each in several)
         for index in range(most)
     )
+
+
+def _readable(function: Callable[..., object]) -> Callable[..., object]:
+    """The function inside of JAX's decorators; raises CannotSynthesiseError where nobody can tell what it takes.
+
+    A decorator may have put anything in its place, and any signature.
+    """
+    try:
+        inner = inner_function(function)
+        inspect.signature(inner)
+    except (TypeError, ValueError) as error:
+        raise CannotSynthesiseError(f"its parameters cannot be read ({error})") from None
+    return inner
 
 
 def _inventions(made: Iterable[Synthesis], fixed: Collection[int] = ()) -> tuple[Assumption, ...]:

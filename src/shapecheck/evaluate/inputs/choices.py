@@ -34,13 +34,17 @@ _Array = TypeVar("_Array", bound=_HasShape)
 
 @dataclass(frozen=True)
 class Options:
-    """What could be chosen for each argument instead, by place and kind; and by place the sizes of the arrays made."""
+    """What could be chosen for each argument instead, by place and kind; and by place the sizes of the arrays made.
+
+    `integers` are those that only instances in arguments take, each of which may be any other.
+    """
 
     others: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     sizes: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    integers: Mapping[str, int] = field(default_factory=dict)
 
     def __add__(self, more: Options) -> Options:
-        return Options({**self.others, **more.others}, {**self.sizes, **more.sizes})
+        return Options({**self.others, **more.others}, {**self.sizes, **more.sizes}, {**self.integers, **more.integers})
 
     def named_in(self, text: str, arrays: Collection[str]) -> list[str]:
         """The keys of what a failure names: by its words, by the arrays on its line, by sizes in its text first."""
@@ -69,17 +73,25 @@ class ArgumentChoices:
         self.prefix = prefix
         self._others: dict[str, tuple[str, ...]] = {}
         self._sizes: dict[str, frozenset[str]] = {}
+        self._integers: dict[str, int] = {}
         self._chosen = dict(chosen)
 
     @property
     def options(self) -> Options:
         """What could be chosen otherwise, until now."""
-        return Options(self._others, self._sizes)
+        return Options(self._others, self._sizes, self._integers)
 
     def note(self, place: str, array: _Array) -> _Array:
         """An array that was made for a place."""
         self._sizes[f"{self.prefix}{place}"] = frozenset(map(str, array.shape))
         return array
+
+    def integer(self, place: str, usual: int) -> int:
+        """The size chosen for an integer of an instance, else the usual one."""
+        key = f"{self.prefix}{place}"
+        chosen = int(self._chosen.get(integer_key(key), usual))
+        self._integers[key] = chosen
+        return chosen
 
     def is_given(self, place: str) -> bool:
         """Whether an argument that may be left out is given."""
@@ -117,6 +129,16 @@ def shape_key(place: str) -> str:
     return f"{place} shape"
 
 
+def integer_key(place: str) -> str:
+    """The key of the choice of an integer of an instance in an argument."""
+    return f"{place} integer"
+
+
+def is_value_key(key: str) -> bool:
+    """Whether it is the key of the choice whether an argument that may be left out is given."""
+    return key.endswith(" value")
+
+
 def axes_text(count: int) -> str:
     """`1 axis`, `2 axes`."""
     return f"{count} axis" if count == 1 else f"{count} axes"
@@ -125,6 +147,6 @@ def axes_text(count: int) -> str:
 def as_assumption(key: str, choice: str, *, is_needed: bool) -> Assumption:
     """A choice as an assumption: the code's own where it runs with no other, or where the source says that it may."""
     place, _, what = key.rpartition(" ")
-    kinds: Mapping[str, AssumptionKind] = {"rank": "rank", "shape": "value", "dtype": "dtype"}
+    kinds: Mapping[str, AssumptionKind] = {"rank": "rank", "dtype": "dtype", "integer": "size"}
     is_written = is_needed or what in ("value", "shape", "text")
     return Assumption(kinds.get(what, "value"), place, choice, "written" if is_written else "invented")

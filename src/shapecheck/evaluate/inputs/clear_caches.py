@@ -6,16 +6,17 @@ what depends on it, and what it gave under an earlier trace holds tracers that b
 
 from __future__ import annotations
 
-import functools
+import inspect
 import sys
 from collections.abc import Iterator
-from typing import Protocol
+from types import FunctionType, ModuleType
+from typing import Any, Protocol
 
 import jax
 
 from shapecheck.evaluate.probes.ast_probes import HANDLE
+from shapecheck.evaluate.probes.unhashable_arguments import CACHES
 
-_CACHED = type(functools.lru_cache(lambda: None))
 _MOST = 8  # decorators around each other
 
 
@@ -27,25 +28,29 @@ def forget() -> None:
     """Empty JAX's caches, and those that `functools` keeps for functions and methods of modules with probes."""
     jax.clear_caches()
     for module in list(sys.modules.values()):
-        if HANDLE not in getattr(module, "__dict__", ()):
+        names = vars(module) if issubclass(type(module), ModuleType) else {}
+        if HANDLE not in names:
             continue
-        for value in list(vars(module).values()):
-            owned = isinstance(value, type) and value.__module__ == module.__name__
-            for part in (value, *(vars(value).values() if owned else ())):
+        for value in list(names.values()):
+            owned = issubclass(type(value), type) and vars(value).get("__module__") == names.get("__name__")
+            for part in (value, *(list(vars(value).values()) if owned else ())):
                 for cached in _find_caches(part):
                     cached.cache_clear()
 
 
-def _find_caches(value: object) -> Iterator[_Cache]:
+def _find_caches(value: Any) -> Iterator[_Cache]:
     """The caches of a function, inside of its other decorators."""
     for _ in range(_MOST):
-        if isinstance(value, _CACHED):
+        kind = type(value)  # which no code of the user's says, as it may say its class or its attributes
+        if kind in CACHES:
             yield value
-        if isinstance(value, (staticmethod, classmethod)):
+        if issubclass(kind, (staticmethod, classmethod)):
             value = value.__func__
-        elif isinstance(value, property):
+        elif issubclass(kind, property):
             value = value.fget
-        elif callable(value) and "__wrapped__" in getattr(value, "__dict__", ()):
-            value = value.__dict__["__wrapped__"]
-        else:
+        elif kind is FunctionType:  # of which a long module has many
+            value = value.__dict__.get("__wrapped__")
+        elif value is None or issubclass(kind, type):
             return
+        else:
+            value = inspect.getattr_static(value, "__wrapped__", None)

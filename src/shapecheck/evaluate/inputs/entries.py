@@ -13,6 +13,7 @@ from shapecheck.evaluate.framework_protocol import (
     is_wrapper,
     loaded_frameworks,
     model_classes,
+    module_name,
     packages,
     pytree_classes,
 )
@@ -36,7 +37,7 @@ def examples(plan: ModulePlan, module: ModuleType) -> Iterator[EntryPlan]:
         # Statically: there are objects that have every attribute, and others that import a package to look.
         if inspect.getattr_static(value, "__shapecheck_example__", False) is not True:
             continue
-        if value.__module__ == module.__name__:
+        if getattr(value, "__module__", "") == module.__name__:
             line = unwrap(value).__code__.co_firstlineno
             yield EntryPlan(
                 key=f"example:{plan.path}:{name}",
@@ -216,7 +217,7 @@ def _makers(plan: ModulePlan, module: ModuleType, name: str) -> Iterator[int]:
 
 def _own_call(cls: type) -> bool:
     outside = packages()
-    return any("__call__" in vars(c) for c in cls.__mro__ if c.__module__.split(".")[0] not in outside or c is cls)
+    return any("__call__" in vars(c) for c in cls.__mro__ if module_name(c).split(".")[0] not in outside or c is cls)
 
 
 def outermost_function(scopes: Sequence[Scope], index: int) -> int | None:

@@ -45,6 +45,9 @@ _PLACEMENT = re.compile(
 _TRACER = re.compile(r"\b\w*Tracer\b")
 _TRACED = re.compile(r"traced array with shape (\S+?)\.?(?:\s|$)")
 _ARRAY_LIBRARIES = ("jax", "jaxlib", "numpy")
+_LONGEST = 100_000  # characters of a message that are looked at
+_LONGEST_LINE = 1000  # characters of one of its lines
+_LONGEST_NAME = 100  # characters of an exception's name
 _RECURSION = 20  # turns of a function that recurs; others stand in a traceback a few times at most
 _CALLING = frozenset({"invoke", "call", "called", "run", "traced", "force", "under", "initialise"})
 _REMEDIES = {
@@ -108,9 +111,9 @@ def kind_of(error: BaseException) -> str:
 
 
 def message_of(error: BaseException) -> str:
-    """The message of an exception; nothing where the user's own way to make it raises another one."""
+    """The message of an exception, or its begin; nothing where the user's own way to make it raises another one."""
     try:
-        return str(error)
+        return str(error)[:_LONGEST]
     except TimeLimitError:
         raise
     except BaseException:  # `__str__` is the user's code
@@ -124,7 +127,7 @@ def text(value: ArrayValue) -> str:
 
 def describe_error(error: BaseException) -> str:
     """One line: the type, the gist of the message, and the remedy where there is a plain one."""
-    name, message = type(error).__name__, _gist(error)
+    name, message = type(error).__name__[:_LONGEST_NAME], _gist(error)
     said = message if message.startswith(name) else f"{name}: {message}"
     return f"{said}{_REMEDIES.get(name, '')}"
 
@@ -207,8 +210,13 @@ def _lines(error: BaseException) -> list[str]:
     """The lines of the message, of which the first says something."""
     if isinstance(error, RecursionError):  # what Python was doing at the last turn is chance
         return ["maximum recursion depth exceeded"]
-    lines = [line.strip() for line in message_of(error).strip().splitlines()] or [type(error).__name__]
+    name = type(error).__name__[:_LONGEST_NAME]
+    lines = [_clip(line.strip()) for line in message_of(error).strip().splitlines()] or [name]
     return [f"KeyError: {lines[0]}", *lines[1:]] if isinstance(error, KeyError) else lines
+
+
+def _clip(line: str) -> str:
+    return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}..."
 
 
 def steady(message: str) -> str:

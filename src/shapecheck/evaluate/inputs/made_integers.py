@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from shapecheck.evaluate.inputs import name_hints
+from shapecheck.evaluate.inputs.choices import ArgumentChoices
 from shapecheck.evaluate.inputs.size_assignment import InventedSizes
 
 ALL_EQUAL: Final = 2
@@ -23,15 +25,26 @@ class IntegerChoices:
     """Chooses integers in one of the ways above, and notes each in `chosen` under its parameter's name.
 
     Another `invention` has other sizes: what is the same for both does not depend on them. `kept` are defaults. What a
-    constructor takes is noted in `made` with its place: inside of the parameter `inside`.
+    constructor takes is noted in `made` with its place: inside of the parameter `inside`. `choices` may have another
+    size for one that only an instance in an argument takes.
     """
 
-    def __init__(self, made: InventedSizes, variant: int, pinned: Mapping[str, int], invention: int = 0) -> None:
+    def __init__(
+        self,
+        made: InventedSizes,
+        variant: int,
+        pinned: Mapping[str, int],
+        invention: int,
+        choices: ArgumentChoices,
+    ) -> None:
         self.variant, self.pinned, self.invention = variant, pinned, invention
         self.chosen: dict[str, int] = {}
         self.kept: dict[str, int] = {}
         self.constructs = False
         self.inside: list[str] = []
+        self._choices = choices
+        self._settings = 0  # how many of the classes that are being made only hold settings
+        self._nested: set[str] = set()  # the names that nothing but instances in arguments has
         self._made = made
         self._used: set[int] = set()
 
@@ -40,8 +53,28 @@ class IntegerChoices:
         """All, by the names of parameters."""
         return {**self.kept, **self.chosen}
 
+    @contextlib.contextmanager
+    def within(self, name: str, *, is_config: bool) -> Iterator[None]:
+        """Choose integers for what makes the argument `name` meanwhile; a configuration has those of what reads it."""
+        self.inside.append(name)
+        self._settings += is_config
+        try:
+            yield
+        finally:
+            self._settings -= is_config
+            self.inside.pop()
+
     def choose(self, name: str) -> int:
         """A size for the integer `name`: pinned, particular to the name, or distinct from all others."""
+        if not self.inside or self._settings or name in self.pinned or name_hints.particular_size(name) is not None:
+            return self._choose(name)
+        if name not in self.chosen:
+            self._nested.add(name)
+        if name not in self._nested:
+            return self._choose(name)
+        return self._choices.integer(".".join([*self.inside, name]), self._choose(name))
+
+    def _choose(self, name: str) -> int:
         if name in self.pinned:
             size = self.pinned[name]
         elif name in self.chosen:

@@ -8,6 +8,7 @@ import typing
 from collections.abc import Mapping, Sequence
 from typing import Any, Union
 
+from shapecheck.evaluate.framework_protocol import module_name
 from shapecheck.evaluate.inputs.entries import nearest
 from shapecheck.evaluate.inputs.lazy_call import LazyCall
 from shapecheck.evaluate.inputs.user_examples import ExampleError
@@ -59,7 +60,7 @@ def classes_in(annotation: object) -> Sequence[type]:
     """The classes that an annotation admits and that have parameters of their own."""
     if typing.get_origin(annotation) in (Union, types.UnionType, typing.Annotated):
         return [cls for part in typing.get_args(annotation) for cls in classes_in(part)]
-    if isinstance(annotation, type) and annotation.__module__.partition(".")[0] not in _NOT_MADE:
+    if isinstance(annotation, type) and module_name(annotation).partition(".")[0] not in _NOT_MADE:
         return [annotation]
     return []
 

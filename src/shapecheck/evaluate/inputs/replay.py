@@ -17,6 +17,7 @@ from typing import Any
 import jax
 
 from shapecheck.evaluate.inputs import abstract_call
+from shapecheck.evaluate.inputs.failure_reasons import is_own
 from shapecheck.evaluate.inputs.runtime_annotations import annotation_of, array_type
 from shapecheck.evaluate.inputs.signature_facts import field_sizes
 from shapecheck.evaluate.inputs.size_assignment import SizeAssignment
@@ -53,7 +54,9 @@ def capture(function: object, frame: FrameType, known: Mapping[str, int]) -> Rec
     values = {name: frame.f_locals[name] for name in _parameters(frame.f_code) if name in frame.f_locals}
     try:
         arguments = jax.tree_util.tree_map(_abstract, values)
-    except Exception:  # the user's own flattening
+    except Exception as error:  # the user's own flattening
+        if is_own(error):
+            raise
         return None
     return RecordedCall(inner, arguments, known)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 
 from shapecheck.evaluate.inputs.random_keys import Choice, Keys
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
+from shapecheck.evaluate.limits import Stopwatch
 from shapecheck.model import ArrayValue, Assumption, Evaluation, Failure
 
 Evaluations = tuple[Evaluation, ...]
@@ -22,7 +22,7 @@ def with_keys(keys: Keys, search: Callable[[float], Evaluations], seconds: float
     kinds: `# (n,)` is as true of `jax.random.split(key, n)` as `# (n, 2)`. Raises CannotSynthesiseError as the first
     search does, if no other finds anything.
     """
-    started = time.monotonic()
+    watch = Stopwatch()
     keys.optional = keys.open = False
     found: Evaluations = ()
     problem: CannotSynthesiseError | None = None
@@ -34,7 +34,7 @@ def with_keys(keys: Keys, search: Callable[[float], Evaluations], seconds: float
     others: list[Choice] = ["other kind"] if keys.open and (is_to_blame or _holds_keys(found)) else []
     others += ["left out"] if keys.optional and is_to_blame else []
     for choice in others:
-        spent = time.monotonic() - started
+        spent = watch.seconds()
         if spent > min(_PATIENCE, seconds):
             break
         again = _again(keys, choice, search, seconds - spent)

@@ -16,18 +16,19 @@ from contextlib import AbstractContextManager
 
 from shapecheck.evaluate.inputs import loosen_ties
 from shapecheck.evaluate.inputs.attempts import Attempts
-from shapecheck.evaluate.inputs.choices import as_assumption
+from shapecheck.evaluate.inputs.choices import GIVEN, NO_OPTIONS, as_assumption, is_value_key
 from shapecheck.evaluate.inputs.made_integers import ALL_EQUAL
 from shapecheck.evaluate.inputs.namesakes import are_namesakes
+from shapecheck.evaluate.inputs.nested_sizes import NestedSizes
 from shapecheck.evaluate.inputs.refused_shapes import RefusedShape, find_refused
 from shapecheck.evaluate.inputs.search_choices import search_choices
 from shapecheck.evaluate.inputs.size_assignment import DIVISIBLE, DIVISIBLE_TOO, SQUARES, Substitution, substitutions
 from shapecheck.evaluate.inputs.suggest_ties import compared_integers, fails_elsewhere, proposals
 from shapecheck.evaluate.inputs.synthesise_values import INVENTIONS, CannotSynthesiseError
-from shapecheck.evaluate.inputs.ties import Tie, explain_tie
+from shapecheck.evaluate.inputs.ties import ArgumentSpec, Tie, explain_tie
 from shapecheck.evaluate.inputs.trial import CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.probes.recorder import Recorder
-from shapecheck.model import Assumption, Evaluation
+from shapecheck.model import ArrayValue, Assumption, Evaluation
 from shapecheck.worker.rpc import EntryPlan
 
 _MOST_TIES = 6
@@ -35,6 +36,8 @@ _SPECIAL = (DIVISIBLE, DIVISIBLE_TOO, SQUARES)
 _VARIANTS = (0, 1, 2, *_SPECIAL)
 # What a failure says that other sizes may mend: such as divide evenly, or have a root.
 _DIVIDING = re.compile(r"reshape|divi|multiple|split|partition|rearrange|evenly|power|square|root|equal", re.IGNORECASE)
+_EMPTY = re.compile(r"(?<![\w.])0(?![\w.])")
+_MOST_BUILT = 2  # sizes of a model's values, the last ones first
 _FURTHER = 60  # attempts at ties that nothing explains: they only name what the code would need
 _SEVERAL = 2  # axes of a variadic dim, which then are more than one
 _LEAST_FAILURES = 2  # assignments of different sizes that must fail alike
@@ -58,6 +61,7 @@ class Search:
         self._accuses = entry.origin not in _UNVERIFIED
         self._persists = False  # a shape error, whatever is chosen for arguments that nobody describes
         self._alternatives_fail: bool | None = None
+        self._nested_open = False  # other sizes inside of made-up instances might mend what fails
         self._needed: frozenset[str] = frozenset()  # the choices without which the code does not run
 
     def evaluate(self) -> tuple[Evaluation, ...]:
@@ -143,7 +147,10 @@ class Search:
             axes = Assumption("rank", "variadic dims", f"{first.trial.rank} axes", "written")
             symbolic, runs = ([_add_assumption(each, axes) for each in some] for some in (symbolic, runs))
         others = [outcome for outcome in (*ranks, *self._alternatives(first.trial)) if outcome.ok]
-        return SearchResult(ok=(*symbolic, *runs, *self._named_elsewhere(runs), *others, *self._narrow(first, ranks)))
+        sized = list(self._named_elsewhere(runs))
+        for outcome in (first, *ranks):
+            sized += self._as_built(outcome) if outcome.ok else ()
+        return SearchResult(ok=(*symbolic, *runs, *sized, *others, *self._narrow(first, ranks)))
 
     def _search_sizes(self, start: Trial) -> SearchResult:
         """The first run with numbers that goes to its end, untied if that goes, else under ties that are explained."""
@@ -171,11 +178,19 @@ class Search:
             return SearchResult(ok=self._loosen(tied))
         if _needs_values(tied):
             return SearchResult(failed=(tied,))
+        nested = NestedSizes(self._attempt_if_left).settle(tied)
+        if nested.outcome is not None:
+            ok = nested.outcome.ok
+            return SearchResult(ok=(nested.outcome,)) if ok else SearchResult(failed=(nested.outcome,))
+        self._nested_open |= nested.open
         if tied.trial.substitution == deepest.trial.substitution:
             return SearchResult(failed=tuple(failed))
         # Explained ties have led further: what fails there is what fails.
         again = (self.attempts.run(dataclasses.replace(tied.trial, variant=variant)) for variant in (0, 1, 2))
         return SearchResult(failed=tuple(outcome for outcome in again if not outcome.ok) or (tied,))
+
+    def _attempt_if_left(self, trial: Trial) -> TrialOutcome | None:
+        return None if self.attempts.is_exhausted() else self._try_invention(trial)
 
     def _with_fields(self, deepest: TrialOutcome) -> TrialOutcome:
         """The run where all names that the class's own arrays have too have the sizes of these, if it comes further."""
@@ -273,6 +288,27 @@ class Search:
         outcome = self.attempts.run(dataclasses.replace(first.trial, substitution=substitution))
         return (outcome,) if outcome.ok else ()
 
+    def _as_built(self, first: TrialOutcome) -> tuple[TrialOutcome, ...]:
+        """The runs where a free feature axis has a size that the model gives its values, if it takes inputs of any.
+
+        Layers that are built for whatever comes in let nothing fail if `x: "batch d"` has not the model's `width`, in a
+        residual block that gives back as many.
+        """
+        call = next((each for each in first.calls if each.caller is None), None)
+        if not self.call_spec.infers_inputs or call is None or first.bound_call is None:
+            return ()
+        integers = {str(size) for size in first.bound_call.tie_candidates()}
+        last = [value.shape[-1] for o in call.observations if isinstance(value := o.value, ArrayValue) and value.shape]
+        sizes = [size for size in dict.fromkeys(last[::-1]) if size in integers][:_MOST_BUILT]
+        free = [name for name, text in first.bound_call.chosen if name in self.call_spec.signature.features()]
+        ties = first.trial.substitution.ties
+        outcomes = (
+            self._with(first.trial, (name, size))
+            for name, size in itertools.product(free, sizes)
+            if name not in dict(ties) and self._is_explained((name, size), first)
+        )
+        return tuple(outcome for outcome in outcomes if outcome.ok)
+
     def _other_ranks(self, first: TrialOutcome) -> tuple[TrialOutcome, ...]:
         """The same with none and two axes for variadic dims: a claim holds for each number of them, or not at all."""
         others = (rank for rank in (2, 0) if len(self.call_spec.ranks) > 1 and rank != first.trial.rank)
@@ -332,15 +368,19 @@ class Search:
                 break
             if all(admits(tie, first) for tie in substitution.ties):
                 found = self.attempts.run(dataclasses.replace(first.trial, substitution=substitution))
-                if found.ok or _needs_values(found):
+                # Two that are explained each for itself may together make equal what claims tell apart.
+                if (found.ok or _needs_values(found)) and all(admits(tie, found) for tie in substitution.ties):
                     return found
         return outcome
 
     @staticmethod
     def _is_further(found: TrialOutcome, before: TrialOutcome) -> bool:
-        """Whether a tie leads further: to more values, a later line, or other axes that do not fit on the same line."""
+        """Whether a tie leads further: to more values, a later line, or other axes that do not fit on the same line.
+
+        What a line calls comes later than the line.
+        """
         if found.depth != before.depth or found.place != before.place:
-            return (found.depth, found.place) > (before.depth, before.place)
+            return (found.depth, found.trace) > (before.depth, before.trace)
         return fails_elsewhere(found, before)
 
     def _with(self, trial: Trial, tie: Tie) -> TrialOutcome:
@@ -353,7 +393,16 @@ class Search:
     def _explain_tie(self, tie: Tie, outcome: TrialOutcome) -> Assumption:
         if outcome.bound_call is None:
             return Assumption("tie", *tie, "invented")
-        return explain_tie(tie, self.call_spec.signature, outcome.bound_call.sizes())
+        name, text = tie
+        sizes = outcome.bound_call.sizes()
+        inner = tuple(ArgumentSpec("", spec) for spec in outcome.bound_call.inner_specs)
+        signature = dataclasses.replace(self.call_spec.signature, arrays=(*self.call_spec.signature.arrays, *inner))
+        number = dict(outcome.trial.substitution.ties).get(text, "")
+        if number.isdigit():  # a name that has the size of the model's own axis: it is that axis that both follow
+            to_number = explain_tie((name, number), signature, sizes)
+            if to_number.provenance != "invented":
+                return to_number
+        return explain_tie(tie, signature, sizes)
 
     def _is_mix_up(self, first: SearchResult, other: TrialOutcome) -> bool:
         """Whether sizes that happen to be equal in another construction are what an error of distinct ones is about.
@@ -378,7 +427,7 @@ class Search:
     def _shape_error(self, found: SearchResult) -> TrialOutcome | None:
         """The attempt to show for a shape error of the code itself: every untied run raised one, on the same line."""
         failed = found.failed
-        if not failed or not self.attempts.complete or not self.call_spec.certain:
+        if not failed or self._nested_open or not self.attempts.complete or not self.call_spec.certain:
             return None
         if any(o.failure is None or o.failure.kind != "shape" or o.has_guessed_rank() for o in failed):
             return None
@@ -386,7 +435,7 @@ class Search:
             return None
         if len({o.place for o in failed}) > 1 or not failed[0].place[0]:
             return None
-        return failed[0] if self._fails_alike(failed[0]) else None
+        return failed[0] if self._fails_alike(failed[0]) and self._fails_complete(failed[0]) else None
 
     def _fails_alike(self, error: TrialOutcome) -> bool:
         """Whether the other shapes that arguments may have end in shape errors too."""
@@ -394,6 +443,21 @@ class Search:
             kinds = {o.failure.kind if o.failure else "" for o in self._alternatives(error.trial)}
             self._alternatives_fail = kinds <= {"shape"}
         return self._alternatives_fail
+
+    def _fails_complete(self, error: TrialOutcome) -> bool:
+        """Whether it is no matter that arguments were left out: what stands in for them may fit some sizes alone.
+
+        So `jnp.zeros((n, 0))` does, which can only be multiplied with weights for no inputs.
+        """
+        options = error.bound_call.options if error.bound_call is not None else NO_OPTIONS
+        absent = [key for key in options.others if is_value_key(key)]
+        if not absent:
+            return True
+        given = tuple((key, GIVEN) for key in absent)
+        whole = self._try_invention(dataclasses.replace(error.trial, choices=(*error.trial.choices, *given)))
+        if whole is not None and whole.ok:
+            return False
+        return error.failure is None or not _EMPTY.search(error.failure.message)
 
     def _errors(self, found: SearchResult) -> tuple[TrialOutcome, ...]:
         """The runs that show a shape error of the code: it stays on its line, whatever the sizes and inventions are."""
@@ -404,7 +468,7 @@ class Search:
             return (error,)
         if not error.has_invented() and self.call_spec.constructions == (0,):
             return found.failed[:_LEAST_FAILURES]
-        other = self._try_invention(dataclasses.replace(error.trial, variant=1, invention=1))
+        other = self._try_invention(self._as_tied(dataclasses.replace(error.trial, variant=1, invention=1), error))
         if other is None or other.failure is None or other.failure.kind != "shape" or other.place != error.place:
             return ()
         return error, other

@@ -147,6 +147,8 @@ class SizeAssignment:
         self._sizes: dict[str, Size] = {}
         self._given_sizes: set[int] = set()
         self.used: dict[str, Size] = {}
+        self.inner_specs: list[str] = []  # of arrays inside of arguments, which have names of their own
+        self._inner: dict[str, None] = {}  # these names
         free = [n for n in free_names(specs) if n not in self.known]
         self.free = tuple(n for n in free if n not in self.ties)
         if mode == "symbolic":
@@ -156,7 +158,8 @@ class SizeAssignment:
             taken = {*before.values(), *(self.made.own or ())}
             usual = self.made.pool if variant == 0 and self.made.pool else _pool(variant, divisors)
             pool = [size for size in usual if size not in taken]
-            names = [n for n in (*self.free, *_anonymous()) if n not in before]
+            # Tied names too: the others keep their sizes, which else might be the very one that a name is tied to.
+            names = [n for n in (*free, *_anonymous()) if n not in before]
             self._sizes.update({n: pool[i % len(pool)] + 16 * (i // len(pool)) for i, n in enumerate(names)})
             self._sizes.update(before)
         for name, factor in multiples:
@@ -197,12 +200,14 @@ class SizeAssignment:
         if not name.isidentifier():
             raise UnknownSizeError(f"the size of {name} is not known before the call")
         self._sizes[name] = self._sizes[next(self._anonymous, "dim9")]
+        self._inner[name] = None
         return self._sizes[name]
 
     def array(self, spec: str, dtype: str, name: str) -> jax.ShapeDtypeStruct:
         """An abstract array as `spec` describes it; `dtype` is a jaxtyping name or ""."""
         dims: list[Size] = []
-        for dim in parse_spec(spec).dims:
+        parsed = parse_spec(spec)
+        for dim in parsed.dims:
             if isinstance(dim, AnyDims):
                 dims += [self._sizes[f"dim{i}"] for i in range(self.variadic_rank)]
             elif isinstance(dim, VariadicDim):
@@ -211,6 +216,8 @@ class SizeAssignment:
                 dims.append(self._sizes[next(self._anonymous, "dim9")])
             else:
                 dims.append(evaluate(dim, self.size))
+        if any(name in self._inner for name in parsed.names()):
+            self.inner_specs.append(spec)
         if dtype in ("Key", "PRNGKeyArray"):
             return jax.ShapeDtypeStruct(tuple(dims), self.key(typed=True).dtype)
         if dtype in _OPEN_DTYPES:
@@ -226,7 +233,8 @@ class SizeAssignment:
 
     def chosen_sizes(self) -> tuple[tuple[str, str], ...]:
         """What was chosen for each name that arrays were made of, as text for messages."""
-        free = [(n, str(self._sizes[n])) for n in self.free if n in self.used and n not in self.known]
+        names = dict.fromkeys([*self.free, *self._inner])
+        free = [(n, str(self._sizes[n])) for n in names if n in self.used and n not in self.known]
         return tuple(free + [(n, t) for n, t in self.ties.items() if n not in self.known])
 
 

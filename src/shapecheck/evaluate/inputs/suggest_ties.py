@@ -88,8 +88,8 @@ def _pairs(
                 yield free[name], f"{number}*{free[inner]}"
     for name, size in itertools.product(names, fixed):
         yield from ((free[name], relation) for relation in _relations(int(size), free) if free[name] not in relation)
-    for name in names:
-        yield from ((free[name], size) for size in fixed)
+    for name in names:  # what follows from the size of another name is no number of its own
+        yield from ((free[name], size) for size in fixed if not any(_relations(int(size), free)))
 
 
 def _is_multiple(size: str, multiple: str) -> bool:

@@ -9,6 +9,7 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Union
 
+from shapecheck.evaluate.framework_protocol import module_name
 from shapecheck.evaluate.inputs import name_hints
 from shapecheck.evaluate.inputs.body_shapes import NO_SHAPES, BodyShape, body_shapes, compared_texts, unpacked_parts
 from shapecheck.evaluate.inputs.choices import ArgumentChoices
@@ -58,9 +59,9 @@ class Synthesis:
     ) -> None:
         self.assignment = assignment
         self.subclasses, self.described, self.ranks = subclasses, described, ranks
-        self.integers = IntegerChoices(assignment.made, variant, pinned, invention)
         self.keys = keys or Keys()
         self.choices = choices or ArgumentChoices()
+        self.integers = IntegerChoices(assignment.made, variant, pinned, invention, self.choices)
         self.values = ValueSynthesis(assignment, self.integers, self._instance, self.keys, self.choices)
         self.made_up: dict[str, int] = {}  # sizes inside of modules that nobody gave: `model.width`
         self._building: list[type] = []
@@ -223,20 +224,20 @@ class Synthesis:
     def _instance(self, cls: type, name: str, given: Mapping[str, object] = types.MappingProxyType({})) -> object:
         """An instance of the user's class (a config, a sub-module), its arguments made the same way."""
         check_names(cls, heads(given))
-        if cls.__module__.split(".", 1)[0] in ("builtins", "typing", "jax", "jaxlib", "numpy", "collections"):
+        if module_name(cls).split(".", 1)[0] in ("builtins", "typing", "jax", "jaxlib", "numpy", "collections"):
             raise CannotSynthesiseError(f"no value can be made for `{name}: {cls.__name__}`")
         if cls in self._building or len(self._building) >= _DEPTH:
             raise CannotSynthesiseError(f"`{name}: {cls.__name__}` holds itself")
         if inspect.isabstract(cls) or getattr(cls, "_is_protocol", False):
             return self._concrete(cls, name, given)
         self._building.append(cls)
-        self.integers.inside.append(name)
         chosen = self.integers.chosen
         before = set(chosen)
         try:
-            descriptions = self.described(cls)
-            body = body_shapes(cls, descriptions, self.ranks(cls))
-            positional, named = self.arguments(cls, descriptions, given, body, constructing=True)
+            with self.integers.within(name, is_config=is_config(cls)):
+                descriptions = self.described(cls)
+                body = body_shapes(cls, descriptions, self.ranks(cls))
+                positional, named = self.arguments(cls, descriptions, given, body, constructing=True)
             if descriptions:  # a stack of them is called the same: that proves nothing against a claim
                 self.values.invent("value", name, f"one {cls.__name__}")
             if not is_config(cls):
@@ -247,7 +248,6 @@ class Synthesis:
             raise CannotSynthesiseError(f"`{name}: {cls.__name__}`: {error}", error.parameters) from None
         finally:
             self._building.pop()
-            self.integers.inside.pop()
 
     def _concrete(self, cls: type, name: str, given: Mapping[str, object]) -> object:
         for candidate in self.subclasses(cls):

@@ -257,7 +257,10 @@ class ValueSynthesis:
         if origin is tuple and arguments and Ellipsis not in arguments:
             return tuple(self.value(a, f"{name}") for a in arguments)
         element = arguments[0] if arguments else Any
-        values = [self.value(element, name), self.value(element, name)]
+        if element is int and name_hints.particular_size(name) is None:  # such as the widths of layers: all differ
+            values: list[object] = [self.integers.choose(each) for each in (name, f"{name}[1]")]
+        else:
+            values = [self.value(element, name), self.value(element, name)]
         return values if origin is list else tuple(values)
 
     def key(self, annotation: object, name: str) -> object:

@@ -52,7 +52,7 @@ class BoundCall:
     `chosen` are the sizes of its free names, `integers` those of its model and its arguments by name, `arguments` the
     names of the latter. `own` are the sizes of arrays that are given and stay. `assumptions` are what was made up;
     `shared` are ties of free names to the sizes that they had in the constructor, `options` what could be chosen
-    otherwise.
+    otherwise. `inner_specs` are those of arrays inside of its arguments that name dims of their own.
     """
 
     call: Callable[[], None]
@@ -64,6 +64,7 @@ class BoundCall:
     shared: ChosenSizes = ()
     apart: Apart = Apart()
     options: Options = NO_OPTIONS
+    inner_specs: tuple[str, ...] = ()
 
     def sizes(self) -> Sizes:
         """All sizes of the trial."""
@@ -83,8 +84,9 @@ class CallSpec:
     the code. With `open_ranks`, for some array nobody says how many axes it has, or which sizes; `open_names` are those
     of such sizes. Assumptions that hold
     for each trial are `lasting`. Of arguments that may have one of several shapes, `alternatives` choose the others.
-    If it `varies`, another invention has other integers. The search ends after so many `attempts`, or `seconds`. The
-    first arguments are so many `parameters` of a model, which its factory made.
+    A model that `infers_inputs` is built for whatever it is given. If it `varies`, another invention has other
+    integers. The search ends after so many `attempts`, or `seconds`. The first arguments are so many `parameters` of a
+    model, which its factory made.
     """
 
     prepare: Callable[[Trial], BoundCall]
@@ -98,6 +100,7 @@ class CallSpec:
     ranks: tuple[int, ...] = (1,)
     lasting: tuple[Assumption, ...] = ()
     varies: bool = False
+    infers_inputs: bool = False
     alternatives: tuple[Choices, ...] = ()
     attempts: int = 240
     seconds: float = 20.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import typing
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -11,9 +12,9 @@ import jax
 from shapecheck.evaluate.inputs import name_hints
 from shapecheck.evaluate.inputs.entries import nearest
 from shapecheck.evaluate.inputs.failure_reasons import describe_error, is_own
-from shapecheck.evaluate.inputs.runtime_annotations import array_type, signature_of
+from shapecheck.evaluate.inputs.runtime_annotations import ArrayType, annotation_of, array_type, signature_of
 from shapecheck.evaluate.limits import TimeLimitError
-from shapecheck.shapes import SpecError, comment_dtype, parse_comment_dims, parse_spec, print_spec
+from shapecheck.shapes import DTYPES, SpecError, comment_dtype, parse_comment_dims, parse_spec, print_spec
 
 _KEY = "Key"  # to jaxtyping
 
@@ -25,12 +26,12 @@ class ExampleError(Exception):
 class ShapeText:
     """An argument given as text: dtype and dims."""
 
-    def __init__(self, dtype: str, spec: str) -> None:
+    def __init__(self, dtype: str, spec: str, text: str = "") -> None:
         """Raises ExampleError for a size below zero, which fits nothing."""
         negative = next((dim for dim in spec.split() if dim.startswith("-")), None)
         if negative is not None:
             raise ExampleError(f"{spec!r} is not a shape of an array: no axis has the size {negative}")
-        self.dtype, self.spec = dtype, spec
+        self.dtype, self.spec, self.text = dtype, spec, text or f"{dtype}[{spec}]"
 
 
 def read_argument(value: Any) -> Any:
@@ -56,7 +57,7 @@ def read_argument(value: Any) -> Any:
         raise ExampleError(f"{value!r} is not a shape ({error}): {form}") from None
     if spec is None:
         raise ExampleError(f"{value!r} is not a shape: {form}")
-    return ShapeText(dtype, print_spec(spec))
+    return ShapeText(dtype, print_spec(spec), value.strip())
 
 
 def shapes_in(value: object) -> list[ShapeText]:
@@ -73,6 +74,38 @@ def check_names(function: Callable[..., object], kwargs: Mapping[str, object]) -
         if name not in parameters:
             called = getattr(function, "__qualname__", type(function).__name__)
             raise ExampleError(f"{called} has no parameter {name!r}{nearest(name, list(parameters))}")
+
+
+def check_annotations(function: Callable[..., object], given: Mapping[str, object]) -> None:
+    """Raises ExampleError for a shape of another rank or dtype than its parameter's annotation says."""
+    for name, value in given.items():
+        if not isinstance(value, ShapeText):
+            continue
+        raw = signature_of(function).parameters[name].annotation
+        annotation = annotation_of(function, name, raw)
+        members = typing.get_args(annotation) or (annotation,)
+        types = [each for each in map(array_type, members) if each is not None]
+        others = [each for each in members if each is not type(None) and array_type(each) is None]
+        reasons = [] if others else [_contradiction(value, each) for each in types]
+        if reasons and all(reasons):
+            called = getattr(function, "__qualname__", type(function).__name__)
+            text = " | ".join(f'{each.dtype}[Array, "{each.shape}"]' for each in types)
+            annotated = f"{name}: {text}, as {called} annotates it"
+            raise ExampleError(f"the argument {name} = {value.text} does not fit {annotated}: {reasons[0]}")
+
+
+def _contradiction(given: ShapeText, annotated: ArrayType) -> str:
+    """In what a shape and an annotation differ; "" if they may go together."""
+    try:
+        rank, claimed = parse_spec(given.spec).rank(), parse_spec(annotated.shape).rank()
+    except SpecError:
+        return ""
+    if rank is not None and claimed is not None and rank != claimed:
+        return f"it has {rank} {'axis' if rank == 1 else 'axes'}, and not {claimed}"
+    own, accepted = DTYPES.get(given.dtype), DTYPES.get(annotated.dtype)
+    if own is not None and accepted is not None and not own & accepted:
+        return f"its dtype is no {annotated.dtype}"
+    return ""
 
 
 def check_fit(

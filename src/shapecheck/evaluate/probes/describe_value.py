@@ -55,6 +55,8 @@ def _describe(value: Any, budget: list[int], hidden: Callable[[], tuple[str, ...
     kind, keys, parts = children
     if kind == "node" and has_axes_of_its_own(value, parts):
         kind = "operator"
+    elif kind == "node" and callable(value):
+        kind = "function"
     return TreeValue(kind, type(value).__name__, tuple(keys), tuple(_describe(p, budget, hidden) for p in parts))
 
 

@@ -18,6 +18,7 @@ In the worker, for good:
 | what                                        | where                          | what for                              |
 |---------------------------------------------|--------------------------------|---------------------------------------|
 | hooks, decorators of jaxtyping and its like | probes/disable_typecheckers.py | they would end an evaluation early    |
+| `functools._lru_cache_wrapper`              | probes/unhashable_arguments.py | a cache lets pass what has no hash    |
 | constructors of the user's classes          | probes/probe_runtime.py        | claims about fields are checked       |
 
 In a program that runs under checks (`shapecheck run`), until they end:
@@ -29,11 +30,11 @@ In a program that runs under checks (`shapecheck run`), until they end:
 | `__code__` of the user's functions          | runtime/patch_functions.py     | what was imported before gets probes  |
 | `__code__` of the user's functions          | runtime/autoreload.py          | reloaded functions get probes         |
 | `sys.excepthook`, `threading.excepthook`    | runtime/excepthook.py          | errors are shown with their arrays    |
-| `inspect.stack`, as JAX's debugger opens    | runtime/breakpoint.py          | it opens in a frame of the user's     |
 | `runpy.run_path`                            | runtime/autostart.py           | spawned processes are checked, too    |
 | `jax.jit`                                   | runtime/monitor_patches.py     | steps are counted and looked at       |
 | `optax.GradientTransformation.update`       | runtime/monitor_patches.py     | gradients, updates, state are seen    |
 | `apply_updates` of optax and of Equinox     | runtime/monitor_patches.py     | weights are seen beside their updates |
+| the hooks of `jax.debug_nans`, `debug_infs` | jax_internals.py               | a thread keeps them, see there        |
 """
 
 from __future__ import annotations

@@ -169,7 +169,11 @@ class PlanLoader(importlib.machinery.SourceFileLoader):
         tree = instrument(source, self.plan.file, self.plan.scopes, self.plan.sites)
         if self.importer.steps is not None and self.importer.is_test(self.plan.file):
             tree = with_steps(tree)
-        code: CodeType = compile(tree, self.plan.file, "exec", dont_inherit=True)
+        try:
+            code: CodeType = compile(tree, self.plan.file, "exec", dont_inherit=True)
+        except SyntaxError:
+            self.source_to_code(source, self.plan.file)  # raises what only the compiler minds: `return` in a module
+            raise
         return code
 
     def exec_module(self, module: ModuleType) -> None:
@@ -188,6 +192,7 @@ class PlanLoader(importlib.machinery.SourceFileLoader):
         recorder = importer.recorder
         before, recorder.touched = recorder.touched, set()
         fit = importer.damage.values()
+        named = {"__name__": module.__name__, "__file__": self.path}
         try:
             with importer.global_state.let_changes_last():
                 super().exec_module(module)
@@ -196,6 +201,9 @@ class PlanLoader(importlib.machinery.SourceFileLoader):
             raise
         finally:
             importer.damage.verify(fit)
+            for attribute, text in named.items():  # which the module may have set, or deleted
+                if not isinstance(vars(module).get(attribute), str):
+                    vars(module)[attribute] = text
             disable_typecheckers.stand_aside_where_loaded()
             # What the import ran, all evaluations depend on, and not just the one that happened to import it.
             importer.ran |= {(path, scope) for path, scope in recorder.touched if scope}

@@ -48,7 +48,9 @@ def fork_workers(number: int) -> bool:
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 for descriptor in (wake, ended):
                     os.close(descriptor)
-                _take_over_pipes(pipes, json.loads(message)["cwd"])
+                wanted = json.loads(message)
+                os.environ.update(wanted["environment"])
+                _take_over_pipes(pipes, wanted["cwd"])
                 return True
             for pipe in pipes:
                 os.close(pipe)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from types import CodeType
 
 from shapecheck.evaluate.inputs import entries
 from shapecheck.evaluate.inputs.signature_facts import Descriptions
@@ -65,7 +66,7 @@ class ParameterSpecs:
         inner = entries.unwrap(function)
         inner = getattr(inner, "__func__", inner)
         code = getattr(inner, "__code__", None)
-        if code is None:
+        if not isinstance(code, CodeType):
             return None
         path = self._recorder.paths.get(code.co_filename)
         return self._scope(path, "function", getattr(inner, "__qualname__", "")) if path is not None else None

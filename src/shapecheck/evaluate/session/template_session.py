@@ -57,7 +57,9 @@ class TemplateSession:
             with named_scopes.record_stages(self._stages):  # functions that it decorates while it is imported
                 called, owner = target(given.call, self._importer)
             with self._stages as self._recorder.watch, named_scopes.record_stages(self._stages):
-                chosen = call_spec(self._builder, called, replace(with_batches(given), fill=True), owner)
+                chosen = call_spec(
+                    self._builder, called, replace(with_batches(given), fill=True, as_annotated=True), owner
+                )
                 search = Search(entry, chosen, self._recorder, seconds)
                 found = search.evaluate()
             if search.shown is not None and not search.shown.ok:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import sys
@@ -10,6 +11,7 @@ import traceback
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO
 
+from shapecheck.evaluate.leftover_processes import MARK, end_leftovers
 from shapecheck.evaluate.limits import TimeLimitError, time_limit
 from shapecheck.evaluate.session.standard_streams import keep_pipes
 from shapecheck.worker.rpc import (
@@ -35,10 +37,15 @@ def main() -> None:
     """Serve the parent until it closes the pipe."""
     replies, commands = keep_pipes()
     inbox: queue.Queue[object] = queue.Queue()
-    threading.Thread(target=_listen, args=(commands, inbox), daemon=True).start()
+    mark = os.environ.get(MARK, "").rpartition(" ")[2]
+    threading.Thread(target=_listen, args=(commands, inbox, mark), daemon=True).start()
     opening = inbox.get()
 
+    process, own_process = os.getpid(), os.getpid
+
     def send(message: WorkerMessage) -> None:
+        if own_process() != process:  # the user's code has forked, and the parent talks to one process only
+            os._exit(0)
         replies.write(dump(message).encode() + b"\n")
         replies.flush()
 
@@ -71,9 +78,9 @@ def main() -> None:
             return
         session = found
         send(session.ready())
+        serve()
     except Exception:
         end_with_bug()
-    serve()
 
 
 def _guarded_reply(session: WorkerSession, call: TimedRequest) -> object:
@@ -98,7 +105,7 @@ def _reply_to(session: WorkerSession, call: TimedRequest) -> object:
             return session.answer(call.request)
     except TimeLimitError:
         touched = tuple(sorted(session.recorder.touched))
-        return TimedOut(reason=f"took longer than {call.limit:g} s (--timeout)", touched=touched)
+        return TimedOut(reason=f"took longer than {round(call.limit, 1):g} s (--timeout)", touched=touched)
 
 
 def _start(opening: Startup, send: Send, serve: Serve) -> WorkerSession | StartRefusal:
@@ -121,10 +128,12 @@ def _start(opening: Startup, send: Send, serve: Serve) -> WorkerSession | StartR
         return StartRefusal(reason=str(error))
 
 
-def _listen(commands: BinaryIO, inbox: queue.Queue[object]) -> None:
+def _listen(commands: BinaryIO, inbox: queue.Queue[object], mark: str) -> None:
     for message in _messages(commands):
         inbox.put(message)
     # The parent is gone: nobody wants an answer, whatever the user's code is doing.
+    with contextlib.suppress(Exception):
+        end_leftovers(mark)
     os._exit(0)
 
 

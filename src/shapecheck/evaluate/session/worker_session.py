@@ -34,6 +34,7 @@ from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.probes import disable_typecheckers
 from shapecheck.evaluate.probes.probe_importer import CulpritImportError, PlanImporter
 from shapecheck.evaluate.probes.recorder import Recorder, Watch
+from shapecheck.evaluate.probes.unhashable_arguments import let_pass_unhashable
 from shapecheck.evaluate.process_damage import ProcessDamage
 from shapecheck.evaluate.session import standard_streams
 from shapecheck.evaluate.session.call_session import CallSession
@@ -123,6 +124,7 @@ class WorkerSession:
         # Whole tracebacks: the user's own line must be found among JAX's frames.
         jax.config.update("jax_traceback_filtering", "off")
         disable_typecheckers.stand_aside()
+        let_pass_unhashable()
         self.recorder = Recorder({p.file: p.path for p in plans})
         self.global_state = GlobalState()
         self.damage = ProcessDamage(send)

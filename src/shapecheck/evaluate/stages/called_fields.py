@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterator
 from functools import cache
 
-from shapecheck.evaluate.framework_protocol import loaded_frameworks
+from shapecheck.evaluate.framework_protocol import loaded_frameworks, module_name
 
 # Functions that call what they are given, or pass it on as it is.
 _TRANSFORMING = frozenset(["vmap", "checkpoint", "remat", "jit", "grad", "value_and_grad"])
@@ -26,7 +26,7 @@ def only_called(cls: type) -> frozenset[str]:
     called: set[str] = set()
     otherwise: set[str] = set()
     for base in cls.__mro__:
-        if base.__module__.split(".")[0] in ("builtins", "collections", "abc", "typing") or _is_base(base):
+        if module_name(base).split(".")[0] in ("builtins", "collections", "abc", "typing") or _is_base(base):
             continue
         try:
             tree = ast.parse(textwrap.dedent(inspect.getsource(base)))

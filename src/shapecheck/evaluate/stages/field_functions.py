@@ -147,5 +147,5 @@ def _is_function(value: Any) -> bool:
 def _has_arrays(value: Value) -> bool:
     """Whether it is an array, or a plain container of some: no model, no state of one."""
     if isinstance(value, TreeValue):
-        return value.kind not in ("node", "operator") and any(map(_has_arrays, value.children))
+        return value.kind in ("tuple", "list", "dict") and any(map(_has_arrays, value.children))
     return not isinstance(value, OtherValue)

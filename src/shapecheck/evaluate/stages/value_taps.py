@@ -28,12 +28,20 @@ Arrays = Sequence[Any]  # of JAX, or of NumPy on the host
 
 
 @dataclass(frozen=True)
+class Stop:
+    """What is done on the host where a program is to stop: `open` is given `arrays` as they are there."""
+
+    arrays: Arrays
+    open: Callable[[Arrays], None]
+
+
+@dataclass(frozen=True)
 class Sink:
     """What is to be known of arrays, and who receives it on the host.
 
     `worth` says whether they are worth it, `parts` computes what is sent. Both are given the tapped arrays, `parts`
-    those too that they came from. `receive` is given the shapes of all, and the parts. It may raise, and its answer is
-    given to `after`, if there is one, where the value is computed.
+    those too that they came from. `receive` is given the shapes of all, and the parts. It may raise, and it may answer
+    that the program is to stop, as `stop` says: that is asked for with the tapped value, where it is computed.
 
     If `worth` and `parts` take arrays of NumPy as well, `on_host`, they are given those where all lie on one device:
     what is rarely worth it need not be compiled. Of several devices, each sends its parts, and no array goes to one.
@@ -42,7 +50,7 @@ class Sink:
     parts: Callable[[Arrays, Arrays], list[jax.Array]]
     receive: Callable[[list[tuple[int, ...]], list[HostArray]], bool | None]
     worth: Callable[[Arrays], jax.Array] | None = None
-    after: Callable[[jax.Array], None] | None = None
+    stop: Callable[[object], Stop] | None = None
     on_host: bool = False
 
 
@@ -57,19 +65,19 @@ def tap(value: object, given: object, sink: Sink, which: Callable[[object], bool
     if not places:
         return value
     came = [leaf for leaf in jax.tree_util.tree_leaves(given, is_leaf=is_state) if which(leaf)]
+    stop = sink.stop(value) if sink.stop is not None else None
     if not any(isinstance(leaves[index], jax.core.Tracer) for index in places):
         _send_concrete(
-            [leaves[index] for index in places], [a for a in came if not isinstance(a, jax.core.Tracer)], sink
+            [leaves[index] for index in places], [a for a in came if not isinstance(a, jax.core.Tracer)], sink, stop
         )
         return value
     outs = [jax.lax.stop_gradient(jnp.asarray(leaves[index])) for index in places]
     ins = [jax.lax.stop_gradient(jnp.asarray(leaf)) for leaf in came]
-    answers = _send_unmapped(sink)(outs, ins)
-    if sink.after is not None:
-        sink.after(answers[1])
+    seen = [jax.lax.stop_gradient(array) for array in stop.arrays] if stop is not None else []
+    answer = _send_unmapped(sink, stop)(outs, ins, seen)
     for index in places:
         otherwise = jnp.nan if jnp.issubdtype(leaves[index].dtype, jnp.inexact) else False
-        leaves[index] = jnp.where(answers[0], leaves[index], otherwise)
+        leaves[index] = jnp.where(answer, leaves[index], otherwise)
     return jax.tree_util.tree_unflatten(structure, leaves)
 
 
@@ -102,15 +110,14 @@ def arrays_in(value: object) -> list[jax.Array]:
     return [leaf for leaf in jax.tree_util.tree_leaves(value, is_leaf=has_identity) if is_inexact(leaf)]
 
 
-def _send_concrete(outs: Arrays, ins: Arrays, sink: Sink) -> None:
+def _send_concrete(outs: Arrays, ins: Arrays, sink: Sink, stop: Stop | None) -> None:
     """The same at once, for arrays that are there."""
     if _takes_whole_arrays(sink):
         outs, ins = [np.asarray(each) for each in outs], [np.asarray(each) for each in ins]
     if sink.worth is None or bool(sink.worth(outs)):
         shapes = [tuple(array.shape) for array in (*outs, *ins)]
-        answer = sink.receive(shapes, [np.asarray(part) for part in sink.parts(outs, ins)])
-        if sink.after is not None:
-            sink.after(jnp.asarray(bool(answer)))
+        if sink.receive(shapes, [np.asarray(part) for part in sink.parts(outs, ins)]) and stop is not None:
+            stop.open(stop.arrays)
 
 
 def is_inexact(value: object) -> bool:
@@ -118,38 +125,40 @@ def is_inexact(value: object) -> bool:
     return isinstance(value, jax.Array) and bool(jnp.issubdtype(value.dtype, jnp.inexact)) and value.size > 0
 
 
-def _send_unmapped(sink: Sink) -> Callable[[Arrays, Arrays], jax.Array]:
-    """Sends whole arrays to the sink, whatever they are mapped over, and gives True and the sink's answer."""
+def _send_unmapped(sink: Sink, stop: Stop | None) -> Callable[[Arrays, Arrays, Arrays], jax.Array]:
+    """Sends whole arrays to the sink, whatever they are mapped over, and gives True."""
 
     @custom_vmap
-    def good(outs: Arrays, ins: Arrays) -> jax.Array:
-        return _send_to_host(sink, outs, ins)
+    def good(outs: Arrays, ins: Arrays, seen: Arrays) -> jax.Array:
+        return _send_to_host(sink, stop, outs, ins, seen)
 
     @good.def_vmap
-    def batch_rule(size: int, batched: object, outs: Arrays, ins: Arrays) -> tuple[jax.Array, bool]:
-        return _send_unmapped(sink)(outs, ins), False
+    def batch_rule(size: int, batched: object, outs: Arrays, ins: Arrays, seen: Arrays) -> tuple[jax.Array, bool]:
+        return _send_unmapped(sink, stop)(outs, ins, seen), False
 
     return good
 
 
-def _send_to_host(sink: Sink, outs: Arrays, ins: Arrays) -> jax.Array:
+def _send_to_host(sink: Sink, stop: Stop | None, outs: Arrays, ins: Arrays, seen: Arrays) -> jax.Array:
     shapes = [tuple(array.shape) for array in (*outs, *ins)]
     whole, count = _takes_whole_arrays(sink), len(outs)
 
-    def host(*sent: object) -> HostArray:
+    def host(seen: Arrays, *sent: object) -> HostArray:
         parts = [np.asarray(part) for part in sent]
         parts = [np.asarray(part) for part in sink.parts(parts[:count], parts[count:])] if whole else parts
-        return np.asarray([True, bool(sink.receive(shapes, parts))])
+        if sink.receive(shapes, parts) and stop is not None:
+            stop.open(seen)
+        return np.asarray(True)
 
-    def send_concrete(outs: Arrays, ins: Arrays) -> jax.Array:
+    def send_concrete(outs: Arrays, ins: Arrays, seen: Arrays) -> jax.Array:
         sent = [*outs, *ins] if whole else sink.parts(outs, ins)
-        answers: jax.Array = jax.pure_callback(host, jax.ShapeDtypeStruct((2,), np.dtype(bool)), *sent)
-        return answers
+        answer: jax.Array = jax.pure_callback(host, jax.ShapeDtypeStruct((), np.dtype(bool)), seen, *sent)
+        return answer
 
     if sink.worth is None:
-        return send_concrete(outs, ins)
+        return send_concrete(outs, ins, seen)
     # No array from outside: JAX may map over it where it maps over conditions, and `custom_vmap` refuses that.
-    result: jax.Array = jax.lax.cond(sink.worth(outs), send_concrete, lambda outs, ins: jnp.ones(2, bool), outs, ins)
+    result: jax.Array = jax.lax.cond(sink.worth(outs), send_concrete, lambda *_: jnp.ones((), bool), outs, ins, seen)
     return result
 
 

@@ -43,4 +43,8 @@ def _begin() -> None:
 
 _give_way()
 if os.environ.get("SHAPECHECK_DEBUG"):
-    _begin()
+    try:
+        _begin()
+    except SystemExit as ending:  # which Python would call a fatal error of its own, here
+        sys.stderr.flush()
+        os._exit(ending.code if isinstance(ending.code, int) else 1)

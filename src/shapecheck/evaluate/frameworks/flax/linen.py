@@ -33,6 +33,8 @@ class LinenFramework(FlaxFramework):
     https://flax.readthedocs.io/en/stable/api_reference/flax.linen/module.html#flax.linen.Module.init_with_output
     """
 
+    infers_inputs = True
+
     def unwrap_attribute(self, value: object, owner: type | None = None) -> object:
         """Descriptors of Flax's stand around those of Python's, such as properties."""
         around = getattr(self.library("flax.linen.module"), "DescriptorWrapper", ())

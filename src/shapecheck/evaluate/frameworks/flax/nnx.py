@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from shapecheck.evaluate.framework_protocol import Classes
+from shapecheck.evaluate.framework_protocol import Classes, module_name
 from shapecheck.evaluate.frameworks.flax import FlaxFramework
 from shapecheck.evaluate.probes.monkeypatch import patch_attribute, subclasses
 from shapecheck.evaluate.stages.field_functions import watching_functions
@@ -38,7 +38,7 @@ class NnxFramework(FlaxFramework):
 
     def key_maker(self, annotation: object, name: str) -> type | None:
         """`nnx.Rngs`, which parameters are annotated with, or named after."""
-        if isinstance(annotation, type) and annotation.__module__.startswith("flax."):
+        if isinstance(annotation, type) and module_name(annotation).startswith("flax."):
             return annotation if annotation.__name__ == "Rngs" else None
         found: type | None = getattr(self.library(), "Rngs", None)
         return found if name == "rngs" else None
@@ -144,7 +144,7 @@ def _wrap_call(watch: StageRecorder, call: Callable[..., object]) -> Callable[..
             type=name, callable=f"{name}.__call__", part=self, source=watch.origin(call, cls.__qualname__), input=taken
         )
         # Other layers of Flax's hold functions that are none of the model's.
-        own = not cls.__module__.startswith("flax.") or _is_sequential(cls)
+        own = not module_name(cls).startswith("flax.") or _is_sequential(cls)
         return watch.run_stage(step, call_with_functions if own else call, (self, *args), kwargs)
 
     def call_with_functions(self: object, /, *args: object, **kwargs: object) -> object:

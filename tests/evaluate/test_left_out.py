@@ -1,0 +1,34 @@
+"""Arguments that may be left out: what stands in for them may fit some sizes alone, which is no error of the code."""
+
+from __future__ import annotations
+
+CASE = """
+from typing import NamedTuple, Optional
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+def emit(
+    h: Float[Array, "emissions states"],
+    d: Float[Array, "emissions inputs"],
+    x: Float[Array, "n states"],
+    u: Optional[Float[Array, "n inputs"]] = None,
+) -> Float[Array, "n emissions"]:
+    u = jnp.zeros((x.shape[0], 0)) if u is None else u
+    return x @ h.T + u @ d.T
+
+
+def wrong(
+    h: Float[Array, "emissions states"],
+    x: Float[Array, "n states"],
+    u: Optional[Float[Array, "n inputs"]] = None,
+) -> Float[Array, "n emissions"]:
+    y = x @ h  ~SC305
+    return y if u is None else y + u
+"""
+
+
+def test_what_fits_only_where_an_argument_is_given_is_no_error(check_folder) -> None:
+    marked = check_folder({"left_out.py": CASE}).cases["left_out.py"]
+    assert [each for each in marked.actual if each[1] != "unreached"] == marked.expected, marked.details
