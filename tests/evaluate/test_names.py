@@ -16,6 +16,27 @@ from jaxtyping import Array, Float
 """
 
 CASES = {
+    "a_method_of_its_class_before_the_constructor": """
+class Heads(eqx.Module):
+    proj: eqx.nn.Linear
+    rope: Array
+    num_heads: int = eqx.field(static=True)
+
+    def __init__(self, dim: int, num_heads: int, grid: tuple[int, int] = (64, 32), *, key):
+        self.proj = eqx.nn.Linear(dim, dim, key=key)
+        H, W = grid
+        self.rope = jnp.ones((H, W))  # (H, W)
+        self.num_heads = num_heads
+
+    def join(self, x: Array):
+        T, H, C = x.shape
+        return x.reshape(T, H * C)
+
+    def __call__(self, x: Float[Array, "T D"]):
+        q = jax.vmap(self.proj)(x).reshape(x.shape[0], self.num_heads, -1)  # (T, H, C)
+        k = self.rope + 1  # (W, H)  ~SC201
+        return self.join(q)  # (T, H)  ~SC201
+""",
     "own_unpacking_before_the_constructor": """
 class Mix(eqx.Module):
     scale: jax.Array

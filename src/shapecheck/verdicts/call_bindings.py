@@ -106,18 +106,31 @@ class CallReader:
     def candidates(self, name: str, names: Sequence[NamedSize]) -> list[Size]:
         """The annotation's binding, and the integers of that name that are visible at an observation.
 
-        What a constructor did not save counts only where no annotation binds the name.
+        What a constructor did not save counts only where no annotation binds the name, nor another method for itself.
         """
         if name in self.meanings:
             return [self.meanings[name]]
         found = [self.memo.single[name]] if name in self.memo.single else []
         for named in names:
-            if name in self.memo.single and named.source.endswith(".__init__"):
+            if named.source.endswith(".__init__") and (name in self.memo.single or name in self._bound_by_methods):
                 continue
             size = self.samples.size(named.size) if named.name == name else None
             if size is not None and size not in found:
                 found.append(size)
         return found
+
+    @cached_property
+    def _bound_by_methods(self) -> frozenset[str]:
+        """The names that other methods of this class bind to sizes of their own: no local of its constructor is meant.
+
+        `H, W = feat_sizes` there, and `B, T, H, C = x.shape` in a method: H has no one meaning.
+        """
+        scopes = self.module.scopes
+        owner = scopes[self.call.scope].parent
+        methods = (scope for scope in scopes if scope.parent == owner and scope.kind == "function")
+        is_class = owner is not None and scopes[owner].kind == "class"
+        bound = (scope.sizes for scope in methods if is_class and not scope.qualname.endswith(".__init__"))
+        return frozenset(itertools.chain.from_iterable(bound))
 
     def two_meanings(self) -> dict[str, tuple[Size, Size]]:
         """The names that the annotation of the result alone binds, and that an attribute has with another size.
