@@ -45,7 +45,13 @@ def test_paths_mean_the_same_when_the_program_changes_its_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    names = {"LOG": f"a.log{os.pathsep}-", "SHOW": "*", "SAVE_FAILURE": "out", "MONITOR": "*", "MONITOR_FILE": "m.jsonl"}
+    names = {
+        "LOG": f"a.log{os.pathsep}-",
+        "SHOW": "*",
+        "SAVE_FAILURE": "out",
+        "MONITOR": "*",
+        "MONITOR_FILE": "m.jsonl",
+    }
     options = from_environment({"SHAPECHECK_DEBUG": "1", **{f"SHAPECHECK_{n}": text for n, text in names.items()}})
     assert options is not None
     paths = (*options.log, options.show_output, options.save, options.monitor_file, options.monitor_board)
