@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -25,6 +26,11 @@ from shapecheck.runtime.runtime_options import RuntimeOptions, from_environment,
             shows=("*attn*",),
             show_output="/page.html",
             failing="warn",
+            save="/failures",
+            monitor="blocks*",
+            monitor_every=3,
+            monitor_file="/monitor.jsonl",
+            monitor_board="/events",
             include=("optax",),
             python="/usr/bin/python3",
             pdb=True,
@@ -33,6 +39,24 @@ from shapecheck.runtime.runtime_options import RuntimeOptions, from_environment,
 )
 def test_the_environment_says_the_same(options: RuntimeOptions) -> None:
     assert from_environment(to_environment(options)) == options
+
+
+def test_paths_mean_the_same_when_the_program_changes_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = {
+        "LOG": f"a.log{os.pathsep}-",
+        "SHOW": "*",
+        "SAVE_FAILURE": "out",
+        "MONITOR": "*",
+        "MONITOR_FILE": "m.jsonl",
+    }
+    options = from_environment({"SHAPECHECK_DEBUG": "1", **{f"SHAPECHECK_{n}": text for n, text in names.items()}})
+    assert options is not None
+    paths = (*options.log, options.show_output, options.save, options.monitor_file, options.monitor_board)
+    a, page, out, monitor = (str(tmp_path / name) for name in ("a.log", "shapecheck-show.html", "out", "m.jsonl"))
+    assert paths == (a, "-", page, out, monitor, "")
 
 
 @pytest.mark.parametrize("text", ["", "0", "False", "no"])
@@ -48,6 +72,7 @@ def test_nothing_is_checked_unless_it_is_switched_on(text: str) -> None:
         ("SHAPECHECK_NAN_ONLY", "1", "^SHAPECHECK_NAN_ONLY: without numerics nothing looks for NaN"),
         ("SHAPECHECK_LOG", "/nowhere/stages.log", "^SHAPECHECK_LOG: there is no folder /nowhere"),
         ("SHAPECHECK_SHOW_OUTPUT", "page.html", "^SHAPECHECK_SHOW_OUTPUT: without show nothing is drawn"),
+        ("SHAPECHECK_MONITOR_FILE", "x.jsonl", "^SHAPECHECK_MONITOR: a file for what is watched needs --monitor too"),
         ("SHAPECHECK_ON_FAILURE", "ignore", "^SHAPECHECK_ON_FAILURE: 'ignore' is none of raise, warn, breakpoint"),
     ],
 )

@@ -17,7 +17,19 @@ from shapecheck.config import ConfigError
 from shapecheck.verdicts import baseline
 
 # Each stands in the module of its name; one that does not run is not imported.
-COMMANDS = ("check", "claims", "clean", "compare", "explain", "instrument", "lsp", "run", "template")
+COMMANDS = (
+    "check",
+    "claims",
+    "clean",
+    "compare",
+    "explain",
+    "instrument",
+    "lsp",
+    "reproduce",
+    "run",
+    "sample",
+    "template",
+)
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -27,10 +27,11 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--inputs",
+    "--data",
     "batch",
     type=click.Path(exists=True, dir_okay=False),
     metavar="FILE",
-    help="The arguments: .npz or .safetensors by name, .npy the only one.",
+    help="The arguments: .npz or .safetensors by name, as `shapecheck sample` writes them, .npy the only one.",
 )
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, help="Of keys and made-up inputs.  [default: 0]")
 @click.option("--map", "renames", multiple=True, metavar="OLD=NEW", help="A's stages OLD... are B's NEW...")

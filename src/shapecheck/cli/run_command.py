@@ -13,6 +13,7 @@ import click
 
 from shapecheck.cli.terminal import require_paths
 from shapecheck.config import ConfigError, interpreter
+from shapecheck.runtime.monitor_outputs import missing_writer
 from shapecheck.runtime.runtime_options import RuntimeOptions, absolute_paths, option_specs, to_environment
 
 _LAUNCH = "import sys; from shapecheck.runtime.run_main import launch; launch(sys.argv[1:])"
@@ -22,15 +23,23 @@ class _RunCommand(click.Command):
     """Leaves what stands behind `-m MODULE` to the module, as Python does."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        args = list(args)
         options = [option for option in self.params if getattr(option, "is_flag", False)]
         flags = {name for option in options for name in (*option.opts, *option.secondary_opts)}
         index = 0
         while index < len(args) and args[index].startswith("-") and args[index] != "--":
+            if args[index] == "--monitor" and _begins_program(args[index + 1 : index + 2]):
+                args[index] = "--monitor=*"  # its glob may be left out
             given = args[index]
             index += 1 if given in flags or "=" in given or given[:2] == "-m" != given else 2
             if given[:2] == "-m" and index <= len(args):
                 return super().parse_args(ctx, [*args[:index], "--", *args[index:]])
         return super().parse_args(ctx, args)
+
+
+def _begins_program(following: list[str]) -> bool:
+    """Whether what stands behind an option is no value of it: another option, or the script."""
+    return not following or following[0].startswith("-") or Path(following[0]).is_file()
 
 
 def _with_check_options(command: Callable[..., int]) -> Callable[..., int]:
@@ -45,11 +54,15 @@ def _with_check_options(command: Callable[..., int]) -> Callable[..., int]:
             is_flag=isinstance(default, bool),
             multiple=many,
             default=None if many else default,
-            type=click.Choice(each.choices) if each.choices else None,
+            type=click.Choice(each.choices) if each.choices else _kind(default),
             metavar=each.shown or None,
             help=text,
         )(command)
     return command
+
+
+def _kind(default: object) -> click.IntRange | None:
+    return click.IntRange(1) if isinstance(default, int) and not isinstance(default, bool) else None
 
 
 @click.command(
@@ -82,6 +95,9 @@ def run(
       shapecheck run --numerics outputs train.py     where does the first NaN arise?
       shapecheck run --log stages.log --log - train.py      a record of each stage, in a file and on stderr
       shapecheck run --show '*attn*' train.py        pictures of these stages' arrays, in an HTML page
+      shapecheck run --monitor train.py              norms of parameters, gradients, updates, every 10 steps
+      shapecheck run --monitor 'blocks*' --monitor-file log.jsonl train.py
+      shapecheck run --save-failure out train.py     then: shapecheck reproduce out/failure.json
     """
     if module is None and not program:
         raise click.UsageError("Missing argument 'SCRIPT', or -m MODULE.")
@@ -104,8 +120,16 @@ def run(
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     chosen = candidates(named, [start])[0]
+    if options.monitor_board:
+        _require_writer(chosen)
     what = ["-m", module, *program] if module is not None else list(program)
     return _replace_process([chosen, "-X", "faulthandler", "-c", _LAUNCH, *what], {**os.environ, **_variables(options)})
+
+
+def _require_writer(python: str) -> None:
+    """Raise ConfigError where the program's interpreter cannot write for TensorBoard."""
+    if subprocess.run([python, "-c", "import tensorboardX"], capture_output=True, check=False).returncode:
+        raise ConfigError(missing_writer(python))
 
 
 def _variables(options: RuntimeOptions) -> dict[str, str]:

@@ -32,6 +32,12 @@ _MANY = 40  # stages, which no terminal shows at once
     "--arg", "arguments", multiple=True, metavar="SHAPE", help="An argument of the call, in order or by NAME=."
 )
 @click.option(
+    "--data",
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="FILE",
+    help="The shapes of all arguments, by name: what `shapecheck sample` wrote, .npz or .safetensors.",
+)
+@click.option(
     "--format",
     "form",
     type=click.Choice(["tree", "log", "json", "html", "markdown"]),
@@ -61,6 +67,7 @@ def template(
     target: str | None,
     init: tuple[str, ...],
     arguments: tuple[str, ...],
+    data: str | None,
     form: str,
     depth: int | None,
     glob: str | None,
@@ -84,6 +91,7 @@ def template(
       shapecheck template model.py:GPT
       shapecheck template pkg.model:ViT --init d_model=48,depth=12 --arg "f32[batch 3 28 28]"
       shapecheck template pkg.model:ViT --arg @batch.npz        .npy, .npz, .safetensors: only headers are read
+      shapecheck template pkg.model:loss --data batch.npz       all arguments, as `shapecheck sample` writes them
       shapecheck template pkg.model:ViT --arg "x=f32[3 28 28]" --arg "key=key[]"    by name; a random key
       shapecheck template pkg.model:make_model --format json
       shapecheck template model.py:GPT --flops --arg "i32[8 512]"
@@ -100,9 +108,9 @@ def template(
     lock_only = write_lock or check_lock or pair is not None
     if target is None and not lock_only:
         raise click.UsageError("Missing argument 'TARGET'.")
-    if lock_only and (form != "tree" or depth is not None or glob is not None or collapse or flops):
+    if lock_only and (form != "tree" or depth is not None or glob is not None or collapse or flops or data):
         raise click.UsageError(
-            "--format, --depth, --filter, --collapse and --flops are for showing a template, not for locks"
+            "--data, --format, --depth, --filter, --collapse and --flops are for showing a template, not for locks"
         )
     flags = {"python": python and interpreter(python, Path.cwd(), "--python")}
     where = Path((target or "").rpartition(":")[0])
@@ -118,7 +126,9 @@ def template(
     from shapecheck.templates import down_to, filter_matching, fold_repeats  # noqa: PLC0415
     from shapecheck.templates.template_views import FORMATS  # noqa: PLC0415
 
-    target_request = template.TargetRequest(target=target, init=tuple(init), args=tuple(arguments), flops=flops)
+    target_request = template.TargetRequest(
+        target=target, init=tuple(init), args=tuple(arguments), data=data or "", flops=flops
+    )
     evaluated = template.find(target_request, config)
     if evaluated.integers:
         made_up = ", ".join(f"{name}={size}" for name, size in sorted(evaluated.integers.items()))

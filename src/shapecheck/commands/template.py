@@ -49,7 +49,8 @@ class UnevaluatedError(ConfigError):
 class TargetRequest:
     """A target, with `--init` and `--arg` as they are written. `made` are numbers that were made up for it before.
 
-    Paths are relative to `folder`, where it is evaluated. With `flops` it is counted what each stage costs.
+    Paths are relative to `folder`, where it is evaluated. With `flops` it is counted what each stage costs. `data` is a
+    file of arrays by the names of arguments, or "". The command `shows` it.
     """
 
     target: str
@@ -58,6 +59,8 @@ class TargetRequest:
     folder: Path = field(default_factory=Path.cwd)
     made: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     flops: bool = False
+    data: str = ""
+    shows: str = "template"
 
     @property
     def file(self) -> Path | None:
@@ -70,10 +73,10 @@ class TargetRequest:
     @property
     def command(self) -> list[str]:
         """What shows this template, for somebody to change."""
-        given = (("--init", self.init), ("--arg", self.args))
+        given = (("--init", self.init), ("--arg", self.args), ("--data", (self.data,) if self.data else ()))
         return [
             "shapecheck",
-            "template",
+            self.shows,
             self.target,
             *(part for flag, texts in given for t in texts for part in (flag, t)),
         ]
@@ -109,7 +112,9 @@ def plan_target(request: TargetRequest, config: Config) -> tuple[list[ModulePlan
     plan = _plan(file, request.folder, config) if file else None
     call = f"{plan.name if plan is not None else where}:{name}"
     args, kwargs = _parse_arguments(request.args)
-    given = ConfiguredExample(call=call, init=dict(_pairs(request.init)) or None, args=args, kwargs=kwargs)
+    given = ConfiguredExample(
+        call=call, init=dict(_pairs(request.init)) or None, args=args, kwargs=kwargs, data=request.data
+    )
     return ([plan] if plan is not None else []), given
 
 

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator
 from typing import Any, Final, NoReturn
 
-from shapecheck.runtime.runtime_options import OptionSpec, RuntimeOptions, absolute_paths, option_specs
+from shapecheck.runtime.runtime_options import PROGRAM_ONLY, OptionSpec, RuntimeOptions, absolute_paths, option_specs
 
 _ABOUT = """Say what is checked in this session, by all options together: what is not named goes back to its default.
 Functions and modules that have checks already take part. Without anything, it tells how things are."""
@@ -74,7 +74,7 @@ def _words(options: RuntimeOptions) -> Iterator[str]:
 
 def _magic_options() -> list[OptionSpec]:
     """All but the debugger, for which IPython has `%pdb` and `%debug`."""
-    return [each for each in option_specs() if each.help and each.field != "pdb"]
+    return [each for each in option_specs() if each.help and each.field not in PROGRAM_ONLY]
 
 
 def _parser() -> _MagicParser:

@@ -8,6 +8,7 @@ import runpy
 import sys
 
 from shapecheck.runtime.check_session import CheckSession
+from shapecheck.runtime.errors import CheckError
 from shapecheck.runtime.patch_functions import PatchedFunctions
 from shapecheck.runtime.runtime_options import from_environment
 from shapecheck.runtime.unchecked_functions import current_shell
@@ -30,7 +31,7 @@ def begin() -> CheckSession | None:
             if options is None:
                 return None
             session = _Program.session = CheckSession(options)
-        except ValueError as error:
+        except (ValueError, CheckError) as error:
             sys.stderr.write(f"shapecheck: {error}\n")
             raise SystemExit(2) from None
         session.start()

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from functools import cached_property
 from types import CodeType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from shapecheck.evaluate.framework_protocol import framework_of_module, module_names
 from shapecheck.evaluate.jax_internals import keep_debug_hook
@@ -17,6 +17,7 @@ from shapecheck.runtime import import_hook
 from shapecheck.runtime.call_checks import CallChecker
 from shapecheck.runtime.excepthook import ErrorReporter, no_other_record, users_frame
 from shapecheck.runtime.judge_client import JudgeClient
+from shapecheck.runtime.monitor_outputs import open_outputs
 from shapecheck.runtime.runtime_options import RuntimeOptions
 from shapecheck.runtime.show_page import require_matplotlib
 from shapecheck.runtime.sigint import putting_off
@@ -25,6 +26,9 @@ from shapecheck.runtime.watched_names import ValueOrigin, chain_value
 if TYPE_CHECKING:
     from shapecheck.evaluate.stages.stage_recorder import StageRecorder
     from shapecheck.runtime.stage_checks import StageChecks
+    from shapecheck.runtime.training_monitor import TrainingMonitor
+
+_MONITORED: Final = frozenset({"jax", "optax", "equinox"})  # they have what a step is made of
 
 
 @contextlib.contextmanager
@@ -67,8 +71,8 @@ class CheckSession:
         self.checking = CallChecker(self.client)
         self.probing = import_hook.ProbeInserter(options.root, options.include, self.client, self.checking)
         self._do(options)
-        self.failures = ErrorReporter(self.probing)
-        self._finder = import_hook.Finder(self.probing, self._enter)
+        self.failures = ErrorReporter(self.probing, options.save)
+        self._finder = import_hook.Finder(self.probing, self._enter, _MONITORED if options.monitor else ())
         self._frameworks = contextlib.ExitStack()
         self._entered: set[str] = set()
 
@@ -76,7 +80,8 @@ class CheckSession:
         self.options = options
         taps = bool({"outputs", "grads"} & set(options.numerics))
         globs = (*options.prints, *options.shows)
-        self.watches = bool(taps or globs or options.log)
+        self.watches = bool(taps or globs or options.log or options.monitor)
+        self._outputs = open_outputs(options.monitor_file, options.monitor_board) if options.monitor else []
         self.checking.do(self._value if taps else None, shapes=options.shapes, warn=options.failing == "warn")
         watch, returned = self._variable if globs else None, self._note_return if taps else None
         self.probing.look_for(options.root, options.include, globs, watch, returned)
@@ -99,7 +104,8 @@ class CheckSession:
     def _listen(self) -> None:
         if self.watches:
             self._frameworks.enter_context(putting_off())
-        for name in sorted({"jax", *module_names()} & sys.modules.keys()):
+        announced = {"jax", *module_names(), *(_MONITORED if self.options.monitor else ())}
+        for name in sorted(announced & sys.modules.keys()):
             self._enter(name)
 
     def ignore_imports(self) -> None:
@@ -124,7 +130,7 @@ class CheckSession:
             if "jax" in sys.modules and self.watches:
                 self._stages.close()
         finally:
-            for made in ("_stages", "_watch"):
+            for made in ("_stages", "_watch", "_monitor"):
                 self.__dict__.pop(made, None)
 
     def wait(self) -> None:
@@ -150,7 +156,17 @@ class CheckSession:
         from shapecheck.runtime.stage_checks import StageChecks  # noqa: PLC0415 - it imports JAX
 
         no_other_record()
-        return StageChecks(self.options, self.probing, self.failures.not_finite)
+        return StageChecks(self.options, self.probing, self.failures.not_finite, self._monitor)
+
+    @cached_property
+    def _monitor(self) -> TrainingMonitor | None:
+        if not self.options.monitor:
+            return None
+        from shapecheck.runtime.training_monitor import TrainingMonitor  # noqa: PLC0415 - it imports JAX
+
+        monitor = TrainingMonitor(self.options.monitor, self.options.monitor_every, self._outputs)
+        self._frameworks.callback(monitor.close)
+        return monitor
 
     @cached_property
     def _watch(self) -> StageRecorder:
@@ -180,15 +196,15 @@ class CheckSession:
         return value
 
     def _enter(self, name: str) -> None:
-        """JAX or a framework has been loaded: let it look at operations, or watch its stages."""
+        """JAX or a framework has been loaded: let it look at operations, watch its steps and its stages."""
         if name in self._entered:
             return
-        if name == "jax":
-            self._entered.add(name)
-            if "ops" in self.options.numerics:
-                self._frameworks.enter_context(_debug_nans(nan_only=self.options.nan_only))
-            return
-        if not self.watches:
-            return
         self._entered.add(name)
-        self._frameworks.enter_context(framework_of_module(name).record_stages(self._watch))
+        if name == "jax" and "ops" in self.options.numerics:
+            self._frameworks.enter_context(_debug_nans(nan_only=self.options.nan_only))
+        if name in _MONITORED and self._monitor is not None:
+            from shapecheck.runtime import monitor_patches  # noqa: PLC0415 - it imports JAX
+
+            self._frameworks.enter_context(monitor_patches.patch(name, self._monitor, self.probing.is_own))
+        if self.watches and name in module_names():
+            self._frameworks.enter_context(framework_of_module(name).record_stages(self._watch))

@@ -45,10 +45,10 @@ class OwnFiles(Protocol):
 
 
 class ErrorReporter:
-    """Shows what ended the program. `own` knows which files are the user's."""
+    """Shows what ended the program, and saves it in a `folder`, if there is one. `own` knows the user's files."""
 
-    def __init__(self, own: OwnFiles) -> None:
-        self._own = own
+    def __init__(self, own: OwnFiles, folder: str = "") -> None:
+        self._own, self._folder = own, folder
         self._debug = False
         self.not_finite: list[str] = []  # what a callback found and raised
         self._reported: set[str] = set()
@@ -114,6 +114,21 @@ class ErrorReporter:
         lines = list(self._arrays(trace))
         if lines:
             sys.stderr.write("\n".join(["", HEADER, *lines, ""]))
+        if self._folder:
+            sys.stderr.write(f"\n{self._save(error, trace)}\n")
+
+    def _save(self, error: BaseException, trace: TracebackType | None) -> str:
+        """Save the failure, and say where, or why not: it must not hide the failure itself."""
+        nothing = "shapecheck: no call on the way can be written down, so that nothing was saved."
+        if "jax" not in sys.modules:
+            return nothing
+        from shapecheck.runtime.save_failure import FailureSaver  # noqa: PLC0415 - it imports JAX
+
+        try:
+            file = FailureSaver(self._folder, self._own.is_own).save(error, trace)
+        except OSError as problem:
+            return f"shapecheck: the failure cannot be saved: {problem}"
+        return f"shapecheck: saved; `shapecheck reproduce {file}` writes a test of it." if file else nothing
 
     def _open_debugger(self, trace: TracebackType | None) -> None:
         if not (sys.stdin.isatty() and sys.stdout.isatty()):

@@ -10,7 +10,7 @@ import importlib.machinery
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from types import CodeType, ModuleType
 from typing import Any, cast
 
@@ -218,8 +218,9 @@ class OwnFileLoader(importlib.machinery.SourceFileLoader):
 class Finder(importlib.abc.MetaPathFinder):
     """Lets the other finders find, and puts probes into what they found."""
 
-    def __init__(self, probing: ProbeInserter, loaded: Callable[[str], None]) -> None:
-        self.probing, self._loaded = probing, loaded
+    def __init__(self, probing: ProbeInserter, loaded: Callable[[str], None], others: Container[str] = ()) -> None:
+        """Frameworks and `others` are announced to `loaded`."""
+        self.probing, self._loaded, self._others = probing, loaded, others
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -238,7 +239,7 @@ class Finder(importlib.abc.MetaPathFinder):
     def _spec_with_probes(self, spec: importlib.machinery.ModuleSpec, fullname: str) -> importlib.machinery.ModuleSpec:
         loader, file = spec.loader, spec.origin
         if isinstance(loader, importlib.machinery.SourceFileLoader) and file is not None:
-            if fullname == "jax" or fullname in module_names():
+            if fullname == "jax" or fullname in module_names() or fullname in self._others:
                 spec.loader = _AnnouncingLoader(fullname, file, self._loaded)
             elif self.probing.is_own(file, fullname):
                 spec.loader = OwnFileLoader(fullname, file, self.probing, loader)

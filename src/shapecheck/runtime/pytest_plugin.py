@@ -10,7 +10,7 @@ import pytest
 
 from shapecheck.runtime.check_session import CheckSession
 from shapecheck.runtime.excepthook import without_ours
-from shapecheck.runtime.runtime_options import OptionSpec, RuntimeOptions, absolute_paths, option_specs
+from shapecheck.runtime.runtime_options import PROGRAM_ONLY, OptionSpec, RuntimeOptions, absolute_paths, option_specs
 
 if TYPE_CHECKING:
     import pluggy
@@ -78,7 +78,7 @@ def _begin(config: pytest.Config, given: Namespace) -> None:
 
 def _pytest_options() -> list[OptionSpec]:
     """The options that pytest has none of its own for."""
-    return [each for each in option_specs() if each.help and each.field != "pdb"]
+    return [each for each in option_specs() if each.help and each.field not in PROGRAM_ONLY]
 
 
 class RuntimePlugin:

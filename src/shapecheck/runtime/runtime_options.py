@@ -11,8 +11,11 @@ from typing import Any, Final
 NUMERICS: Final = ("outputs", "grads", "ops")
 FAILING: Final = ("raise", "warn", "breakpoint")
 SWITCH: Final = "SHAPECHECK_DEBUG"
+PROGRAM_ONLY: Final = ("pdb", "save", "monitor", "monitor_every", "monitor_file", "monitor_board")
+"""Options for programs, which begin and end: neither for tests nor for the cells of a notebook."""
 STDERR: Final = "-"
 PAGE: Final = "shapecheck-show.html"
+_PATHS: Final = ("FILE", "FOLDER")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +73,23 @@ class RuntimeOptions:
     )
     show_output: str = _option("", "show-output", f"Where the page of --show goes, if not to {PAGE}.", shown="FILE")
     failing: str = _option("raise", "on-failure", "What happens when a check fails.", FAILING)
+    save: str = _option(
+        "",
+        "save-failure",
+        "Save what the program was given where it fails, for `shapecheck reproduce`.",
+        shown="FOLDER",
+    )
+    monitor: str = _option(
+        "",
+        "monitor",
+        "Watch training: norms and ranges of parameters, gradients, updates, stages; of all, or those of such a path.",
+        shown="[GLOB]",
+    )
+    monitor_every: int = _option(10, "monitor-every", "At every Nth step.", shown="N")
+    monitor_file: str = _option("", "monitor-file", "Write a line of JSON for each such step.", shown="FILE")
+    monitor_board: str = _option(
+        "", "monitor-tensorboard", "Write them for TensorBoard, by tensorboardX.", shown="FOLDER"
+    )
     include: tuple[str, ...] = _option(
         (), "include", "Check this package too, although it is not yours.", shown="PACKAGE"
     )
@@ -84,10 +104,15 @@ class RuntimeOptions:
             raise ValueError("nan_only: without numerics nothing looks for NaN")
         if self.failing not in FAILING:
             raise ValueError(f"on_failure: {self.failing!r} is none of {', '.join(FAILING)}")
+        if self.monitor_every < 1:
+            raise ValueError(f"monitor_every: {self.monitor_every} is no number of steps")
+        if (self.monitor_file or self.monitor_board) and not self.monitor:
+            raise ValueError("monitor: a file for what is watched needs --monitor too")
         if self.show_output and not self.shows:
             raise ValueError("show_output: without show nothing is drawn")
         files = [("log", file) for file in self.log if file != STDERR]
-        for name, file in [*files, *([("show_output", self.show_output)] if self.show_output else [])]:
+        single = {"show_output": self.show_output, "monitor_file": self.monitor_file}
+        for name, file in [*files, *((name, file) for name, file in single.items() if file)]:
             folder = os.path.dirname(os.path.abspath(file))
             if not os.path.isdir(folder):
                 raise ValueError(f"{name}: there is no folder {folder}")
@@ -99,7 +124,10 @@ def absolute_paths(given: Mapping[str, Any]) -> dict[str, Any]:
     """Options as somebody gave them in this folder, so that they mean the same in another one."""
     log = tuple(file if file == STDERR else os.path.abspath(file) for file in given["log"])
     page = given["show_output"] or (PAGE if given["shows"] else "")
-    return {**given, "log": log, "show_output": page and os.path.abspath(page)}
+    single = {**given, "show_output": page}
+    names = [each.field for each in option_specs() if each.shown in _PATHS and each.field != "log"]
+    paths = {name: os.path.abspath(single[name]) for name in names if single.get(name)}
+    return {**given, "log": log, "show_output": "", **paths}
 
 
 def option_specs() -> Iterator[OptionSpec]:
@@ -128,14 +156,18 @@ def from_environment(variables: Mapping[str, str]) -> RuntimeOptions | None:
         raise ValueError(f"SHAPECHECK_{name.upper()}: {reason}") from None
 
 
-def _text(value: bool | str | tuple[str, ...], separator: str) -> str:
+def _text(value: bool | int | str | tuple[str, ...], separator: str) -> str:
     return separator.join(value) if isinstance(value, tuple) else str(value)
 
 
-def _value(variables: Mapping[str, str], option: OptionSpec) -> bool | str | tuple[str, ...]:
+def _value(variables: Mapping[str, str], option: OptionSpec) -> bool | int | str | tuple[str, ...]:
     if isinstance(option.default, bool):
         return _truth(variables, option.variable, default=option.default)
     text = variables.get(option.variable, "")
+    if isinstance(option.default, int):
+        if text and not text.isdigit():
+            raise ValueError(f"{option.variable}={text}: expected a number")
+        return int(text) if text else option.default
     if isinstance(option.default, tuple):
         return tuple(part.strip() for part in text.split(option.separator) if part.strip())
     return text or str(option.default)

@@ -30,6 +30,7 @@ from shapecheck.runtime.print_globs import PrintGlobs
 from shapecheck.runtime.runtime_options import RuntimeOptions
 from shapecheck.runtime.show_arrays import show_sink
 from shapecheck.runtime.show_page import ShowPage
+from shapecheck.runtime.training_monitor import TrainingMonitor
 from shapecheck.syntax.intended_nonfinite import INFINITY, NAN
 from shapecheck.templates import log_records
 from shapecheck.worker.rpc import as_shown
@@ -43,8 +44,10 @@ _NONE = numerics.NamedArrays((), ())
 class StageChecks:
     """Puts taps on values as the options say. What is not finite, and raised, is noted in `found`."""
 
-    def __init__(self, options: RuntimeOptions, own: OwnFiles, found: list[str]) -> None:
-        self._options, self._own = options, own
+    def __init__(
+        self, options: RuntimeOptions, own: OwnFiles, found: list[str], monitor: TrainingMonitor | None = None
+    ) -> None:
+        self._options, self._own, self._monitor = options, own, monitor
         self._raising = RaiseNonFinite(found)
         self._logger = LogNonFinite(again=options.failing == "breakpoint")
         self._failed: HandleNonFinite = self._raising.handle if options.failing == "raise" else self._logger.handle
@@ -90,7 +93,10 @@ class StageChecks:
         self._titles.append(title)
         self._returned = None
         try:
-            result = function(*args, **kwargs)
+            if self._monitor is None:
+                result = function(*args, **kwargs)
+            else:
+                result = self._monitor.run_stage(paths[0] or stage.step.type, lambda: function(*args, **kwargs))
         finally:
             self._running.pop()
             self._titles.pop()

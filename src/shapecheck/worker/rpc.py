@@ -84,6 +84,7 @@ class ConfiguredExample:
     as_annotated: bool = False  # those that contradict the annotation of their parameter are refused
     borrowed: Mapping[str, object] = dataclasses.field(default_factory=dict)  # arguments of another callable, in order
     borrowed_invented: bool = False  # those were made up, and step back behind what a factory returns with its model
+    data: str = ""  # a file of arrays, by the names of arguments
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -339,6 +340,44 @@ class ComparisonResult:
     error: str = ""
 
 
+@dataclass(frozen=True, kw_only=True)
+class SampledArray:
+    """An array of a sample: its path among the arguments; `values` says in words what they are."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    values: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampleResult:
+    """A sample of a target's arguments, which is in the file that was asked for; or an error that the user can mend.
+
+    `omitted` are the arguments that are no arrays of data, in words; `made` are integers that were made up.
+    """
+
+    arrays: tuple[SampledArray, ...] = ()
+    omitted: tuple[str, ...] = ()
+    made: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    places: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    refusal: TargetRefusal | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class WrittenCall:
+    """A call as Python: what it imports, by module, the lines before it, and the call itself; or why there is none.
+
+    `sizes` are those of its free axes, by name.
+    """
+
+    imports: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    lines: tuple[str, ...] = ()
+    call: str = ""
+    sizes: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    error: str = ""
+
+
 Reply = TypeVar("Reply")
 
 
@@ -470,6 +509,31 @@ class CompareModels(RequestFor[ComparisonResult]):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SampleInputs(RequestFor[SampleResult]):
+    """Make arrays for the arguments of what `given` calls, and write them to `file`.
+
+    Axes have the `sizes` given by name; those of the batch have `batch` entries, if that is no 0.
+    """
+
+    given: ConfiguredExample
+    seconds: float
+    file: str
+    seed: int
+    sizes: Mapping[str, int]
+    batch: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class WriteCall(RequestFor[WrittenCall]):
+    """Write the call of what `given` names as Python, its axes of these `sizes`; `untied` even if it does not run."""
+
+    given: ConfiguredExample
+    seconds: float
+    sizes: Mapping[str, int]
+    untied: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class TimedRequest:
     """A request, and the seconds that the user's code may take to answer it."""
 
@@ -570,6 +634,11 @@ _FACTS = PlainFacts(
     CollectedModel,
     CompareModels,
     ComparisonResult,
+    SampleInputs,
+    SampleResult,
+    SampledArray,
+    WriteCall,
+    WrittenCall,
     model.Span,
     model.Claim,
     model.DebugCall,

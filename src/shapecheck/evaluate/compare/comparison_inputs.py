@@ -40,13 +40,19 @@ def _random(struct: jax.ShapeDtypeStruct, source: np.random.Generator, seed: int
     if dtype == jnp.uint32 and shape[-1:] == (2,):  # keys of the old style
         key = jax.random.PRNGKey(seed)
         return jax.random.split(key, shape[:-1]) if shape[:-1] else key
+    return jnp.asarray(random_array(struct, source, INTEGERS), dtype)
+
+
+def random_array(struct: jax.ShapeDtypeStruct, source: np.random.Generator, bound: int) -> HostArray:
+    """Numbers for an abstract array that is no key: normal ones, integers less than `bound`, true and false."""
+    shape, dtype = tuple(struct.shape), struct.dtype
     if jnp.issubdtype(dtype, jnp.complexfloating):
-        return jnp.asarray(source.normal(size=shape) + 1j * source.normal(size=shape), dtype)
+        return np.asarray(source.normal(size=shape) + 1j * source.normal(size=shape), dtype)
     if jnp.issubdtype(dtype, jnp.inexact):
-        return jnp.asarray(source.normal(size=shape), dtype)
+        return np.asarray(source.normal(size=shape), dtype)
     if dtype == jnp.bool_:
-        return jnp.asarray(source.integers(0, 2, shape), dtype)
-    return jnp.asarray(source.integers(0, INTEGERS, shape), dtype)
+        return np.asarray(source.integers(0, 2, shape), dtype)
+    return np.asarray(source.integers(0, min(bound, int(np.iinfo(dtype).max)), shape), dtype)
 
 
 def describe_argument(name: str, value: object, *, made: bool) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import inspect
 import types
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -16,9 +16,11 @@ from shapecheck.evaluate.inputs import abstract_call
 from shapecheck.evaluate.inputs.body_shapes import body_dtypes, body_shapes
 from shapecheck.evaluate.inputs.choices import ArgumentChoices, Choices, Options, shape_key
 from shapecheck.evaluate.inputs.construct_models import Instance, Models
+from shapecheck.evaluate.inputs.data_arguments import NestedData, place_in, unpack_sequences, variadic_parts
 from shapecheck.evaluate.inputs.entries import is_model, nearest, unwrap
 from shapecheck.evaluate.inputs.lazy_call import LazyCall
 from shapecheck.evaluate.inputs.loosen_ties import sizes_of
+from shapecheck.evaluate.inputs.name_hints import is_key
 from shapecheck.evaluate.inputs.nested_arguments import heads
 from shapecheck.evaluate.inputs.own_signature import without_cache
 from shapecheck.evaluate.inputs.reached_models import reached_models
@@ -95,7 +97,7 @@ class CallBuilder:
             ),
             statics=given,
         )
-        return dataclasses.replace(call_spec, infers_inputs=issubclass(cls, inferring_classes()))
+        return replace(call_spec, infers_inputs=issubclass(cls, inferring_classes()))
 
     def of_instance(self, model: object, method: str = "__call__") -> CallSpec:
         """Call a method of a model that exists, which may hold abstract arrays."""
@@ -166,17 +168,23 @@ class CallBuilder:
         arguments, named = list(example.args), dict(example.kwargs)
         if not example.read:
             arguments, named = read_argument(arguments), read_argument(named)
+        borrowed = unpack_sequences(function, example.borrowed)
         if example.as_annotated:
             check_annotations(function, bind_arguments(function, [*first, *arguments], named))
-        rest, others = fit_arguments(function, [*first, *arguments], named, example.borrowed)
+        rest, others = fit_arguments(function, [*first, *arguments], named, borrowed)
         arguments, named = [*arguments, *rest], {**named, **others}
+        arguments += variadic_parts(function, named, len(first) + len(arguments))
+        if example.data:
+            _require_parameters(example.data, named, function, len(first) + len(arguments))
         named_arguments = bind_arguments(function, [*first, *arguments], named)
         made = {"state": None} if first and "state" not in named_arguments and takes_state(function, first[0]) else {}
         check_fit(function, [*first, *arguments], {**made, **named}, whole=not example.fill)
         missing = missing_parameters(function, {**named_arguments, **made}) if example.fill else []
-        described = self.models.described(function) if missing else {}
+        named = {n: replace(v, name=n) if isinstance(v, NestedData) else v for n, v in named.items()}
+        is_made = bool(missing) or any(isinstance(value, NestedData) for value in named.values())
+        described = self.models.described(function) if is_made else {}
         specs = [shape.spec for shape in shapes_in([arguments, named])]
-        specs += specs_of(function, described) if missing else []
+        specs += specs_of(function, described) if is_made else []
         invoke = self._method(function) if first else self._function(function)
         self._own(known, first, arguments, named)
 
@@ -185,11 +193,19 @@ class CallBuilder:
             self.recorder.again(built)
 
             def make(leaf: object) -> object:
+                if isinstance(leaf, NestedData):
+                    return self._with_data(leaf, {n: make(each) for n, each in leaf.arrays.items()}, like)
                 return assignment.array(leaf.spec, leaf.dtype, "") if isinstance(leaf, ShapeText) else leaf
+
+            def like(name: str) -> object:
+                return self._synthesis(assignment).only([name], function, described)[name]
 
             args, kwargs = jax.tree_util.tree_map(make, (arguments, named))
             if missing:
-                kwargs.update(self._synthesis(assignment).only(missing, function, described))
+                others = self._synthesis(assignment).only(missing, function, described)
+                if example.data:
+                    _require_data(example.data, others, function)
+                kwargs.update(others)
             call = functools.partial(self._run_abstractly, invoke, *first, *args, **kwargs)
             return BoundCall(call=call, chosen=assignment.chosen_sizes(), integers=known, apart=self._apart())
 
@@ -201,6 +217,17 @@ class CallBuilder:
             ranks=ranks_of(specs),
             signature=CallSignature(written, claims, function),
         )
+
+    def _with_data(self, data: NestedData, arrays: Mapping[str, object], make: Callable[[str], object]) -> object:
+        """An argument with these arrays inside, of the class that its annotation names, if that says how."""
+
+        def like() -> object:
+            try:
+                return make(data.name)
+            except CannotSynthesiseError:  # the paths say what it is
+                return None
+
+        return place_in(like, NestedData(data.name, arrays))
 
     def construct(self, cls: type, init: Mapping[str, object] = types.MappingProxyType({})) -> CallSpec:
         """Construct `cls`, from `init` as far as it goes, for what its constructor shows."""
@@ -357,6 +384,28 @@ class CallBuilder:
             (*divisors, *known.values()),
             trial.multiples,
         )
+
+
+def _require_parameters(file: str, named: Mapping[str, object], function: Callable[..., object], skip: int) -> None:
+    """Raises ExampleError for a name in a file that no parameter of `function` has, with those that it has."""
+    try:
+        check_names(function, named)
+    except ExampleError as error:
+        takes = list(inspect.signature(function).parameters)[skip:]
+        raise ExampleError(f"{file} does not fit: {error}; it takes {', '.join(takes)}") from None
+
+
+def _require_data(file: str, made: Mapping[str, object], function: Callable[..., object]) -> None:
+    """Raises ExampleError for arrays that would be made up, though a file has those of the call."""
+    lacks = [
+        name
+        for name, value in made.items()
+        if not (is_key(name) or isinstance(value, LazyCall) or is_model(value))
+        and any(isinstance(leaf, jax.ShapeDtypeStruct) for leaf in jax.tree_util.tree_leaves(value))
+    ]
+    if lacks:
+        called = getattr(function, "__qualname__", type(function).__name__)
+        raise ExampleError(f"{file} has no {' and no '.join(lacks)}, as {called} takes; `shapecheck sample` writes all")
 
 
 def _alternatives(described: Collection[ParameterSpec]) -> tuple[Choices, ...]:

@@ -109,7 +109,7 @@ class InventedSizes:
     """Numbers that nobody gave. Where an earlier evaluation had some, they are taken again: what is made up for a
     name shall not depend on which other names there are. `chosen` are the `integers` of this one, `places` where a
     constructor takes them: `cfg.depth`. `own` are sizes of the model, which others shall not have; None where that does
-    not matter.
+    not matter. Free names take theirs from the `pool` first, if there is one; `used` are the names that arrays had.
     """
 
     integers: Mapping[str, int] = field(default_factory=dict)
@@ -117,6 +117,8 @@ class InventedSizes:
     chosen: dict[str, int] = field(default_factory=dict)
     places: dict[str, str] = field(default_factory=dict)
     own: set[int] | None = None
+    pool: tuple[int, ...] = ()
+    used: set[str] = field(default_factory=set)
 
 
 class SizeAssignment:
@@ -157,7 +159,8 @@ class SizeAssignment:
         else:
             before = self.made.dims if variant == 0 else {}
             taken = {*before.values(), *(self.made.own or ())}
-            pool = [size for size in _pool(variant, divisors) if size not in taken]
+            usual = self.made.pool if variant == 0 and self.made.pool else _pool(variant, divisors)
+            pool = [size for size in usual if size not in taken]
             # Tied names too: the others keep their sizes, which else might be the very one that a name is tied to.
             names = [n for n in (*free, *_anonymous()) if n not in before]
             self._sizes.update({n: pool[i % len(pool)] + 16 * (i // len(pool)) for i, n in enumerate(names)})
@@ -184,6 +187,7 @@ class SizeAssignment:
     def size(self, name: str) -> Size:
         """The size of a name: an int or a symbolic dim. Raises UnknownSizeError."""
         self.used[name] = size = self._size(name)
+        self.made.used.add(name)
         return size
 
     def _size(self, name: str) -> Size:

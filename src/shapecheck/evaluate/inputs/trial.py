@@ -85,7 +85,8 @@ class CallSpec:
     of such sizes. Assumptions that hold
     for each trial are `lasting`. Of arguments that may have one of several shapes, `alternatives` choose the others.
     A model that `infers_inputs` is built for whatever it is given. If it `varies`, another invention has other
-    integers. The search ends after so many `attempts`, or `seconds`.
+    integers. The search ends after so many `attempts`, or `seconds`. The first arguments are so many `parameters` of a
+    model, which its factory made.
     """
 
     prepare: Callable[[Trial], BoundCall]
@@ -103,6 +104,7 @@ class CallSpec:
     alternatives: tuple[Choices, ...] = ()
     attempts: int = 240
     seconds: float = 20.0
+    parameters: int = 0
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,9 @@ In a program that runs under checks (`shapecheck run`), until they end:
 | `__code__` of the user's functions          | runtime/autoreload.py          | reloaded functions get probes         |
 | `sys.excepthook`, `threading.excepthook`    | runtime/excepthook.py          | errors are shown with their arrays    |
 | `runpy.run_path`                            | runtime/autostart.py           | spawned processes are checked, too    |
+| `jax.jit`                                   | runtime/monitor_patches.py     | steps are counted and looked at       |
+| `optax.GradientTransformation.update`       | runtime/monitor_patches.py     | gradients, updates, state are seen    |
+| `apply_updates` of optax and of Equinox     | runtime/monitor_patches.py     | weights are seen beside their updates |
 | the hooks of `jax.debug_nans`, `debug_infs` | jax_internals.py               | a thread keeps them, see there        |
 """
 
@@ -38,6 +41,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from types import ModuleType
 
 
 def subclasses(base: type) -> Iterator[type]:
@@ -60,3 +64,14 @@ def patch_attribute(cls: type, name: str, value: object) -> Iterator[None]:
         yield
     finally:
         type.__setattr__(cls, name, before)
+
+
+@contextlib.contextmanager
+def patch_module(module: ModuleType, name: str, value: object) -> Iterator[None]:
+    """Meanwhile a module has something else under a name of its own."""
+    before = getattr(module, name)
+    setattr(module, name, value)
+    try:
+        yield
+    finally:
+        setattr(module, name, before)

@@ -19,6 +19,7 @@ from shapecheck.evaluate.inputs import abstract_call
 from shapecheck.evaluate.inputs.attempts import under
 from shapecheck.evaluate.inputs.call_builder import CallBuilder
 from shapecheck.evaluate.inputs.construct_models import Models
+from shapecheck.evaluate.inputs.data_arguments import by_argument
 from shapecheck.evaluate.inputs.failure_reasons import explain, is_own
 from shapecheck.evaluate.inputs.lazy_call import LazyCall, force
 from shapecheck.evaluate.inputs.made_integers import DEFAULTS_FIRST
@@ -79,11 +80,8 @@ class ComparisonSession:
                 part: comparison_inputs.with_values(getattr(given, part), other)
                 for part in ("init", "args", "kwargs", "borrowed")
             }
-            batched = (
-                {name: jnp.asarray(array) for name, array in comparison_inputs.read_arrays(batch).items()}
-                if batch
-                else {}
-            )
+            arrays = comparison_inputs.read_arrays(batch) if batch else {}
+            batched = by_argument({name: jnp.asarray(array) for name, array in arrays.items()})
             given = replace(given, fill=True, **{**values, "borrowed": {**values["borrowed"], **batched}})
 
             def build_call(builder: CallBuilder) -> CallSpec:

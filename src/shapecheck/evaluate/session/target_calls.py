@@ -13,6 +13,7 @@ import jax
 from shapecheck.evaluate.framework_protocol import framework_of, loaded_frameworks, model_classes
 from shapecheck.evaluate.inputs.abstract_call import build
 from shapecheck.evaluate.inputs.call_builder import CallBuilder
+from shapecheck.evaluate.inputs.data_arguments import by_argument
 from shapecheck.evaluate.inputs.entries import is_model
 from shapecheck.evaluate.inputs.failure_reasons import describe_error, is_own, kind_of
 from shapecheck.evaluate.inputs.nested_arguments import heads
@@ -23,7 +24,7 @@ from shapecheck.evaluate.inputs.trial import CallSpec
 from shapecheck.evaluate.inputs.user_examples import ExampleError, ShapeText, check_names, public_names
 from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.evaluate.probes.recorder import Recorder
-from shapecheck.evaluate.stages.debug_batch import batch
+from shapecheck.evaluate.stages.debug_batch import batch, by_name
 from shapecheck.evaluate.stages.factory_calls import beside, split_factory_result
 from shapecheck.shapes import SpecError, parse_spec
 from shapecheck.worker.rpc import ConfiguredExample
@@ -81,11 +82,10 @@ def call_spec(builder: CallBuilder, target: Any, given: ConfiguredExample, owner
         else:
             given = beside(given, called, parameters, inputs)
         if builder.models.has_values and parameters:
-            called = functools.partial(called, *parameters)
-        else:
-            given = replace(given, args=(*parameters, *given.args))
-        given = replace(given, init=None)
-        return builder.of_example(given, called) if _is_plain(called) else call_spec(builder, called, given, own)
+            called, parameters = functools.partial(called, *parameters), ()
+        given = replace(given, init=None, args=(*parameters, *given.args))
+        spec = builder.of_example(given, called) if _is_plain(called) else call_spec(builder, called, given, own)
+        return replace(spec, parameters=len(parameters))
     if _is_factory_result(made) and not missing_parameters(target, given.init or {}):
         given = replace(given, init=None)
         return builder.of_example(given, made) if has_arguments else builder.function(made)
@@ -151,14 +151,20 @@ def as_placeholder(value: object) -> object:
 
 
 def with_batches(given: ConfiguredExample) -> ConfiguredExample:
-    """Arguments `@file` become the shapes in these files."""
+    """Arguments `@file` become the shapes in these files, and those of the file of `data` are added."""
 
     def read_batch(value: object) -> object:
         return batch(value[1:]) if isinstance(value, str) and value.startswith("@") else value
 
-    return replace(
-        given, args=tuple(map(read_batch, given.args)), kwargs={n: read_batch(v) for n, v in given.kwargs.items()}
-    )
+    named = {n: read_batch(v) for n, v in given.kwargs.items()}
+    if given.data:
+        arrays = by_name(given.data)
+        if "" in arrays:
+            raise ExampleError(
+                f"{given.data} has no names, as .npz and .safetensors have; --arg @{given.data} takes it"
+            )
+        named = {**by_argument(arrays), **named}
+    return replace(given, args=tuple(map(read_batch, given.args)), kwargs=named)
 
 
 def _abstract(model: object) -> object:

@@ -40,9 +40,11 @@ from shapecheck.evaluate.probes.recorder import Recorder, Watch
 from shapecheck.evaluate.probes.unhashable_arguments import let_pass_unhashable
 from shapecheck.evaluate.process_damage import ProcessDamage
 from shapecheck.evaluate.session import standard_streams
+from shapecheck.evaluate.session.call_session import CallSession
 from shapecheck.evaluate.session.comparison_session import ComparisonSession
 from shapecheck.evaluate.session.parameter_specs import ParameterSpecs
 from shapecheck.evaluate.session.resolve_target import resolve_target
+from shapecheck.evaluate.session.sample_session import SampleSession
 from shapecheck.evaluate.session.template_session import TemplateSession
 from shapecheck.evaluate.session.test_session import TestSession
 from shapecheck.evaluate.stages.observe_once import RepeatedCalls
@@ -81,12 +83,14 @@ from shapecheck.worker.rpc import (
     Reply,
     RequestFor,
     RunTest,
+    SampleInputs,
     Send,
     Serve,
     Startup,
     TestFiles,
     TestLimits,
     WorkerMessage,
+    WriteCall,
 )
 
 _OLDEST_JAX = (0, 5)
@@ -201,6 +205,8 @@ class WorkerSession:
         self._builder = CallBuilder(self.recorder, models)
         self._templates = TemplateSession(self.importer, self.recorder, settings, self._described, self._subclasses)
         self._comparisons = ComparisonSession(self.importer, self.recorder, settings, self._described, self._subclasses)
+        self._samples = SampleSession(self.importer, self.recorder, settings, self._described, self._subclasses)
+        self._calls = CallSession(self.importer, self.recorder, settings, self._described, self._subclasses)
         self._repeats = RepeatedCalls(self.recorder)
         self._handlers = dict(
             (
@@ -216,6 +222,8 @@ class WorkerSession:
                 _handler(AskInventedIntegers, self._templates.invented_integers),
                 _handler(CollectModel, self._comparisons.collect),
                 _handler(CompareModels, self._comparisons.compare),
+                _handler(WriteCall, self._calls.write),
+                _handler(SampleInputs, self._samples.sample),
             )
         )
 

@@ -24,25 +24,27 @@ _MOST = 100_000_000  # bytes of a header, as safetensors has it
 
 def batch(file: str) -> ShapeText | dict[str, ShapeText]:
     """The shape of the only array, or those of several by name. Raises ExampleError if the file tells none."""
+    found = by_name(file)
+    return next(iter(found.values())) if len(found) == 1 else found
+
+
+def by_name(file: str) -> dict[str, ShapeText]:
+    """The shapes of all arrays of a file; that of a `.npy` has no name. Raises ExampleError as `batch` does."""
     try:
         if file.endswith(".npy"):
             with open(file, "rb") as stream:
-                return _of_header(stream)
+                return {"": _of_header(stream)}
         if file.endswith(".npz"):
             with zipfile.ZipFile(file) as archive:
-                return _only(dict(_members(archive)))
+                return dict(_members(archive))
         if file.endswith(".safetensors"):
             with open(file, "rb") as stream:
-                return _only(dict(_safe(stream)))
+                return dict(_safe(stream))
     except (OSError, ValueError, zipfile.BadZipFile, KeyError, TypeError) as error:
         raise ExampleError(f"@{file}: its header cannot be read ({error})") from None
     raise ExampleError(
         f"@{file}: {os.path.splitext(file)[1] or 'a file without ending'} is not .npy, .npz, .safetensors"
     )
-
-
-def _only(found: dict[str, ShapeText]) -> ShapeText | dict[str, ShapeText]:
-    return next(iter(found.values())) if len(found) == 1 else found
 
 
 def _members(archive: zipfile.ZipFile) -> Iterator[tuple[str, ShapeText]]:

@@ -17,6 +17,7 @@ import numpy as np
 
 from shapecheck.evaluate.framework_protocol import framework_of
 from shapecheck.evaluate.inputs import name_hints
+from shapecheck.evaluate.inputs.data_arguments import unpack_sequences
 from shapecheck.evaluate.inputs.entries import is_model
 from shapecheck.evaluate.inputs.user_examples import is_switch
 from shapecheck.evaluate.probes.describe_value import is_array
@@ -57,6 +58,7 @@ def beside(
     if given.args or given.kwargs:
         return given
     names = _positional(called)[len(parameters) :]
+    given = replace(given, borrowed=unpack_sequences(called, given.borrowed))
     named = {name for name in given.borrowed if name in names}
     others = [(name, value) for name, value in given.borrowed.items() if name not in named]
     queue = [name for name, value in others if not (name_hints.is_key(name) or is_switch(value))]

@@ -1,0 +1,130 @@
+"""The part of a session that writes the call of a target down, with sizes that can be chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from shapecheck.evaluate.inputs.call_builder import CallBuilder
+from shapecheck.evaluate.inputs.call_source import CallSource, UnwritableError
+from shapecheck.evaluate.inputs.construct_models import Models
+from shapecheck.evaluate.inputs.lazy_call import LazyCall
+from shapecheck.evaluate.inputs.search import Search
+from shapecheck.evaluate.inputs.signature_facts import Descriptions
+from shapecheck.evaluate.inputs.size_assignment import InventedSizes, UnknownSizeError
+from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
+from shapecheck.evaluate.inputs.trial import CallSpec, Trial
+from shapecheck.evaluate.inputs.user_examples import ExampleError
+from shapecheck.evaluate.probes.probe_importer import PlanImporter
+from shapecheck.evaluate.probes.recorder import Recorder, Watch
+from shapecheck.evaluate.session.resolve_target import target
+from shapecheck.evaluate.session.target_calls import call_spec
+from shapecheck.worker.rpc import ConfiguredExample, EntryPlan, WorkerSettings, WrittenCall
+
+
+class CallSession:
+    """Writes calls of what is named, as `shapecheck template` finds their arguments."""
+
+    def __init__(
+        self,
+        importer: PlanImporter,
+        recorder: Recorder,
+        settings: WorkerSettings,
+        described: Callable[[object], Descriptions],
+        subclasses: Callable[[type], Sequence[type]],
+    ) -> None:
+        self._importer, self._recorder, self._settings = importer, recorder, settings
+        self._described, self._subclasses = described, subclasses
+
+    def write(self, *, given: ConfiguredExample, seconds: float, sizes: Mapping[str, int], untied: bool) -> WrittenCall:
+        """The call of what `given` names, as lines of Python; or why there is none.
+
+        Its axes have the `sizes` given by name, and others all different ones; `untied` also where the code does not
+        run so.
+        """
+        pinned = {**self._settings.sizes, **sizes}
+        made = InventedSizes()
+        models = Models(self._recorder, pinned, self._described, self._subclasses, made)
+        builder = _CallNotes(self._recorder, models)
+        try:
+            called, owner = target(given.call, self._importer)
+            chosen = call_spec(builder, called, replace(given, fill=True), owner)
+            trial = self._trial(chosen, given.call, seconds, untied=untied)
+            bound_call = chosen.prepare(trial)
+            with self._recorder.pause():
+                builder.write_only = True
+                bound_call.call()
+            function = chosen.signature.function
+            if builder.latest is None or function is None:
+                return WrittenCall(error="it is not called by its name")
+            source = CallSource(builder.construction)
+            args, kwargs = builder.latest
+            is_method = _is_method(function, called, owner)
+            model, rest = (args[0], args[1:]) if is_method else (None, args)
+            call = source.call(function, model, rest, kwargs)
+        except (CannotSynthesiseError, UnknownSizeError, ExampleError, UnwritableError) as error:
+            return WrittenCall(error=str(error))
+        finally:
+            self._recorder.watch = Watch()
+        free = {name: int(text) for name, text in bound_call.chosen if text.isdigit() and name.isidentifier()}
+        free = {name: size for name, size in free.items() if name not in dict(trial.substitution.ties)}
+        return WrittenCall(
+            imports=tuple((module, tuple(names)) for module, names in source.modules.items()),
+            lines=tuple(source.lines),
+            call=call,
+            sizes={**free, **{name: size for name, size in sizes.items() if name in made.used}},
+        )
+
+    def _trial(self, chosen: CallSpec, call: str, seconds: float, *, untied: bool) -> Trial:
+        """The sizes with which it runs; all different, if it is `untied` or runs with none."""
+        entry = EntryPlan(key="call", target=call, origin="template", path="", line=1, scope=None, whole=False)
+        search = Search(entry, chosen, self._recorder, seconds)
+        found = None if untied else search.numbers()
+        if found is not None:
+            return found
+        problem: CannotSynthesiseError | None = None
+        for construction in chosen.constructions:
+            trial = Trial(mode="sized", construction=construction)
+            try:
+                chosen.prepare(trial)
+            except CannotSynthesiseError as error:
+                problem = problem or error
+            else:
+                return trial
+        raise problem or CannotSynthesiseError("no arguments can be made")
+
+
+class _CallNotes(CallBuilder):
+    """Notes with what a call is made, and how its models were constructed."""
+
+    def __init__(self, recorder: Recorder, models: Models) -> None:
+        super().__init__(recorder, models)
+        self.latest: tuple[tuple[Any, ...], dict[str, Any]] | None = None
+        self.write_only = False
+        self._constructed: dict[int, tuple[object, LazyCall]] = {}
+        build = models.build
+
+        def build_and_note(call: LazyCall) -> object:
+            model = build(call)
+            self._constructed[id(model)] = model, call
+            return model
+
+        models.build = build_and_note
+
+    def construction(self, model: object) -> LazyCall | None:
+        """The call that made this very model."""
+        found = self._constructed.get(id(model))
+        return found[1] if found is not None else None
+
+    def _run_abstractly(self, function: Callable[..., object], /, *args: object, **kwargs: object) -> None:
+        self.latest = args, kwargs
+        if not self.write_only:
+            super()._run_abstractly(function, *args, **kwargs)
+
+
+def _is_method(function: object, called: object, owner: object) -> bool:
+    """Whether a model is the first argument of what is called."""
+    if isinstance(called, type):
+        return True
+    return isinstance(owner, type) and getattr(called, "__name__", "") == getattr(function, "__name__", None)

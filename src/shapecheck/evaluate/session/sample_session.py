@@ -1,0 +1,221 @@
+"""The part of a session that makes a small batch for a target: arrays of the right shapes, dtypes and ranges."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from shapecheck.evaluate import framework_protocol
+from shapecheck.evaluate.compare.comparison_inputs import INTEGERS, random_array
+from shapecheck.evaluate.inputs import name_hints
+from shapecheck.evaluate.inputs.attempts import under
+from shapecheck.evaluate.inputs.call_builder import CallBuilder
+from shapecheck.evaluate.inputs.construct_models import Models
+from shapecheck.evaluate.inputs.data_arguments import leaf_paths
+from shapecheck.evaluate.inputs.entries import is_model, nearest
+from shapecheck.evaluate.inputs.failure_reasons import explain, is_own, kind_of
+from shapecheck.evaluate.inputs.index_bounds import index_bounds
+from shapecheck.evaluate.inputs.made_integers import DEFAULTS_FIRST
+from shapecheck.evaluate.inputs.search import Search
+from shapecheck.evaluate.inputs.signature_facts import Descriptions
+from shapecheck.evaluate.inputs.size_assignment import InventedSizes, UnknownSizeError
+from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
+from shapecheck.evaluate.inputs.trial import CallSpec, Trial
+from shapecheck.evaluate.inputs.user_examples import ExampleError
+from shapecheck.evaluate.limits import TimeLimitError
+from shapecheck.evaluate.probes.describe_value import is_array
+from shapecheck.evaluate.probes.probe_importer import PlanImporter
+from shapecheck.evaluate.probes.recorder import Recorder, Watch
+from shapecheck.evaluate.session.resolve_target import target
+from shapecheck.evaluate.session.target_calls import call_spec, with_batches
+from shapecheck.evaluate.session.target_errors import describe_refusal
+from shapecheck.evaluate.stages import named_scopes, stage_records
+from shapecheck.evaluate.stages.stage_recorder import StageRecorder
+from shapecheck.worker.rpc import ConfiguredExample, EntryPlan, SampledArray, SampleResult, WorkerSettings
+
+# Small, of which heads, halves and patches divide most, and no two alike.
+_POOL = (16, 12, 20, 24, 28, 36, 40, 44, 48, 52, 56, 60, 64, 68, 72, 76)
+BATCH_NAMES = ("batch", "batch_size", "batchsize", "n_batch", "num_batch", "bs", "b", "B", "batch0", "b0", "B0")
+"""What the axis of examples is called; with a number behind it, it is the first axis of `*batch`."""
+
+_BATCH = 2
+_VARIADIC = re.compile(r"\[(\d+)\]$")  # behind the name of `*args`
+_USERS = (CannotSynthesiseError, UnknownSizeError, ExampleError)
+
+
+class SampleSession:
+    """Makes arrays for the arguments of what is named, as `shapecheck template` finds them."""
+
+    def __init__(
+        self,
+        importer: PlanImporter,
+        recorder: Recorder,
+        settings: WorkerSettings,
+        described: Callable[[object], Descriptions],
+        subclasses: Callable[[type], Sequence[type]],
+    ) -> None:
+        self._importer, self._recorder, self._settings = importer, recorder, settings
+        self._described, self._subclasses = described, subclasses
+
+    def sample(
+        self, *, given: ConfiguredExample, seconds: float, file: str, seed: int, sizes: Mapping[str, int], batch: int
+    ) -> SampleResult:
+        """Write arrays for the arguments of what `given` calls to `file`; or answer what is wrong with the request."""
+        made = InventedSizes(pool=_POOL)
+        pinned = {**dict.fromkeys(BATCH_NAMES, batch or _BATCH), **self._settings.sizes, **sizes}
+        models = Models(self._recorder, pinned, self._described, self._subclasses, made, DEFAULTS_FIRST)
+        watch = _ArgumentRecorder(self._importer.shown_path)
+        called = owner = None
+        try:
+            with named_scopes.record_stages(watch):  # functions that it decorates while it is imported
+                called, owner = target(given.call, self._importer)
+            given = replace(with_batches(given), fill=True)
+            chosen = call_spec(CallBuilder(self._recorder, models), called, given, owner)
+            watch.parameters = chosen.parameters
+            self._evaluate(chosen, watch, models, seconds, given.call)
+            _require_names(made.used, sizes, batch)
+            arrays, omitted = _leaves(watch)
+            if not arrays:
+                raise ExampleError(f"{given.call} takes no arrays ({', '.join(omitted) or 'nothing at all'})")
+            filled = {name: _fill(name, struct, bound, seed) for name, (struct, bound) in arrays.items()}
+            with open(file, "wb") as stream:
+                np.savez(stream, allow_pickle=False, **{name: array for name, (array, _) in filled.items()})
+            return SampleResult(
+                arrays=tuple(
+                    SampledArray(name=name, dtype=array.dtype.name, shape=tuple(array.shape), values=values)
+                    for name, (array, values) in filled.items()
+                ),
+                omitted=tuple(omitted),
+                made=dict(made.chosen),
+                places=dict(made.places),
+            )
+        except _USERS as error:
+            return SampleResult(
+                refusal=describe_refusal(error, called, owner), made=dict(made.chosen), places=dict(made.places)
+            )
+        finally:
+            self._recorder.watch = Watch()
+
+    def _evaluate(self, chosen: CallSpec, watch: _ArgumentRecorder, models: Models, seconds: float, call: str) -> None:
+        """Run it abstractly once more, with the sizes that go. Raises ExampleError for what the code raises."""
+        entry = EntryPlan(key="sample", target=call, origin="template", path="", line=1, scope=None, whole=False)
+        search = Search(entry, chosen, self._recorder, seconds)
+        trial = search.numbers() or Trial(mode="sized", construction=chosen.constructions[0])
+        models.recall(trial.construction)
+        with watch, named_scopes.record_stages(watch), self._recorder.pause():
+            self._recorder.watch = watch
+            self._recorder.begin()
+            try:
+                bound_call = chosen.prepare(trial)
+                with watch.attempt():
+                    under(search.attempts.axes, bound_call.call)
+            except (TimeLimitError, *_USERS):
+                raise
+            except BaseException as error:  # the user's code may raise anything
+                if is_own(error):
+                    raise
+                # Where it goes on only with values, what it is given is known all the same.
+                if kind_of(error) != "value" or watch.given is None:
+                    failure = explain(error, self._recorder)
+                    at = f" ({failure.frame.path}:{failure.frame.line})" if failure.frame else ""
+                    raise ExampleError(f"it cannot be evaluated: {failure.message}{at}") from None
+
+
+class _ArgumentRecorder(StageRecorder):
+    """Notes what is called from outside with which arguments, and the bounds of the integers among them."""
+
+    def __init__(self, show: Callable[[str], str]) -> None:
+        super().__init__((framework_protocol.record_stages,), show)
+        self.given: dict[str, object] | None = None
+        self.parameters = 0
+        self._tracers: list[object] = []
+        self._bounds: Mapping[int, int] = {}
+
+    def index_bound(self, leaf: object) -> int | None:
+        """What all numbers of an array are less than, where the code says so."""
+        place = next((place for place, tracer in enumerate(self._tracers) if tracer is leaf), None)
+        return None if place is None else self._bounds.get(place)
+
+    def evaluate(self, function: Callable[..., object], *args: Any) -> None:
+        """Trace a function, and follow the integers that it is given."""
+        (structs,) = args
+
+        def trace(arrays: Sequence[object]) -> None:
+            self._tracers = list(arrays)
+            function(arrays)
+
+        self._bounds = index_bounds(jax.make_jaxpr(trace)(structs))
+
+    def method(self, function: Callable[..., object]) -> Callable[..., object]:
+        """As it is called, with what it is given in mind."""
+        return self._note_call(super().method(function), function, 1)
+
+    def function(self, function: Callable[..., object]) -> Callable[..., object]:
+        """As it is called, with what it is given in mind."""
+        return self._note_call(super().function(function), function, 0)
+
+    def _note_call(
+        self, called: Callable[..., object], function: Callable[..., object], own: int
+    ) -> Callable[..., object]:
+        def note_and_call(*args: object, **kwargs: object) -> object:
+            if self.given is None:
+                skip = own + self.parameters
+                found = list(stage_records.arguments(function, args, kwargs))[skip:]
+                self.given = {_VARIADIC.sub(r".\1", name): value for name, value in found}
+            return called(*args, **kwargs)
+
+        return note_and_call
+
+
+def _require_names(used: Collection[str], sizes: Mapping[str, int], batch: int) -> None:
+    """Raises ExampleError for sizes of axes that no argument has: they would change nothing."""
+    names = sorted(used)
+    axes = f"its arguments have the axes {', '.join(names)}" if names else "the axes of its arguments have no names"
+    for name in sizes:
+        if name not in used:
+            raise ExampleError(f"no axis is called {name!r}{nearest(name, names)} ({axes})")
+    if batch and not set(names) & set(BATCH_NAMES):
+        example = f"--size {names[0]}={batch} sets one of these" if names else "--arg gives a shape"
+        raise ExampleError(f"no axis is called batch, so --batch {batch} would change nothing: {axes}; {example}")
+
+
+def _leaves(watch: _ArgumentRecorder) -> tuple[dict[str, tuple[Any, int | None]], list[str]]:
+    """The arrays among the arguments with their bounds, by path; and the arguments that are left out, in words."""
+    arrays: dict[str, tuple[Any, int | None]] = {}
+    omitted = []
+    for name, value in (watch.given or {}).items():
+        leaves = {path: leaf for path, leaf in leaf_paths(value).items() if is_array(leaf)}
+        if is_model(value):
+            omitted.append(f"{name}, a model")
+        elif name_hints.is_key(name) or any(_is_key(leaf) for leaf in leaves.values()):
+            omitted.append(f"{name}, a random key")
+        elif not leaves:
+            omitted.append(f"{name}={value!r}" if isinstance(value, (bool, int, float, str)) else name)
+        for path, leaf in leaves.items() if not omitted or omitted[-1].partition(",")[0] != name else ():
+            arrays[".".join(filter(None, [name, path]))] = leaf, watch.index_bound(leaf)
+    return arrays, omitted
+
+
+def _is_key(leaf: Any) -> bool:
+    return bool(jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key))
+
+
+def _fill(name: str, struct: Any, bound: int | None, seed: int) -> tuple[np.ndarray[Any, Any], str]:
+    """Numbers for an array, which depend on its name and the seed alone, and what they are, in words."""
+    source = np.random.default_rng([seed, zlib.crc32(name.encode())])
+    array = random_array(struct, source, bound or INTEGERS)
+    if array.dtype == np.bool_:
+        return array, "true or false"
+    if np.issubdtype(array.dtype, np.integer):
+        unknown = "" if bound else ", since nothing says how large they may be"
+        return array, f"0 .. {(bound or INTEGERS) - 1}{unknown}"
+    if array.dtype.kind in "fc":
+        return array, "normal"
+    return array.astype(np.float32), f"normal; {array.dtype.name} kept as float32, for NumPy's files have none"
