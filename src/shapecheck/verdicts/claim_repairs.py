@@ -1,0 +1,187 @@
+"""What a false claim should say: written in its own notation, and held against all that evaluation showed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from shapecheck.model import ArrayValue, Claim, Edit, Evaluation, Module
+from shapecheck.shapes import Spec, is_variadic, parse_spec
+from shapecheck.shapes.claim_text import ClaimText, split_annotation, split_comment
+from shapecheck.verdicts.judge import ClaimKey, Contradiction, Verdicts, is_invented_call, judge
+from shapecheck.verdicts.name_axes import AxisNames, call_reader
+
+ALIKE = "--fix leaves it: line {line} says so too, so the code may be what is wrong"
+RAISES = "--fix leaves it: line {line} raises a shape error, so the code may be what is wrong"
+_MOST_ROUNDS = 4
+
+
+@dataclass(frozen=True)
+class Repair:
+    """The edit that makes a false claim true, or the reason why nobody but its author can tell. Annotations are code."""
+
+    edit: Edit | None = None
+    unsafe: bool = False
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class _Proposal:
+    claim: Claim
+    edit: Edit
+
+
+def find_repairs(
+    modules: Mapping[str, Module],
+    runs: Sequence[Sequence[Evaluation]],
+    verdicts: Verdicts,
+    false: Collection[ClaimKey],
+) -> dict[ClaimKey, Repair]:
+    """The repairs of false claims. One is kept only if the claim then holds, and no other fails for it."""
+    repairs: dict[ClaimKey, Repair] = {}
+    proposals: dict[ClaimKey, _Proposal] = {}
+    for key in sorted(false):
+        reason = _doubt(modules[key[0]], key, runs, verdicts)
+        if reason:
+            repairs[key] = Repair(reason=reason)
+        elif (proposal := _propose(modules, key, verdicts.bad[key])) is not None:
+            proposals[key] = proposal
+    for key, proposal in _verified(modules, runs, verdicts, proposals).items():
+        repairs[key] = Repair(proposal.edit, unsafe=proposal.claim.notation == "annotation")
+    return repairs
+
+
+def _doubt(module: Module, key: ClaimKey, runs: Sequence[Sequence[Evaluation]], verdicts: Verdicts) -> str:
+    """Why the code rather than the claim may be wrong."""
+    claim = module.claims[key[1]]
+    missing = _difference(claim, verdicts.bad[key])
+    for other, false in verdicts.bad.items():
+        sibling = module.claims[other[1]] if other[0] == key[0] else claim
+        if sibling is claim or sibling.span == claim.span or sibling.scope != claim.scope:
+            continue
+        if missing and (_difference(sibling, false) & missing or _is_same(claim, sibling)):
+            return ALIKE.format(line=sibling.span.line)
+    position = module.scopes[claim.scope].position
+    for failure in (each.failure for run in runs for each in run):
+        if failure is None or failure.kind != "shape" or failure.frame is None or position is None:
+            continue
+        line = failure.frame.line
+        if failure.frame.path == module.path and position.line <= line <= position.end_line:
+            return RAISES.format(line=line)
+    return ""
+
+
+def _difference(claim: Claim, false: Contradiction) -> Counter[str]:
+    """The dims that are claimed and that the value has not, as text; a permutation counts as the whole."""
+    value = false.mismatch.value
+    if not isinstance(value, ArrayValue):
+        return Counter()
+    meant = {bound.name: bound.size for bound in false.mismatch.bound}
+    claimed = [str(dim) for dim in parse_spec(claim.spec).dims if not is_variadic(dim)]
+    lost = Counter(claimed)
+    have = Counter(value.shape)
+    for dim in claimed:
+        size = meant.get(dim, dim)
+        if have[size]:
+            have[size] -= 1
+            lost[dim] -= 1
+    # That an axis of 1 is kept or not is a slip of its own each time.
+    lost = Counter({dim: count for dim, count in lost.items() if count > 0 and dim != "1"})
+    return lost or Counter({" ".join(claimed): 1})
+
+
+def _is_same(claim: Claim, other: Claim) -> bool:
+    return claim.sites[:1] == other.sites[:1] and claim.select == other.select and claim.spec == other.spec
+
+
+def _propose(modules: Mapping[str, Module], key: ClaimKey, false: Contradiction) -> _Proposal | None:
+    module = modules[key[0]]
+    claim, mismatch = module.claims[key[1]], false.mismatch
+    value, span = mismatch.value, claim.span
+    is_own = claim.group is None and not claim.each and "|" not in claim.part
+    if mismatch.reason not in ("rank", "dim") or not isinstance(value, ArrayValue) or not is_own:
+        return None
+    if span.line != span.end_line or module.lines[span.line - 1][span.column - 1 : span.end_column - 1] != claim.text:
+        return None
+    if _is_made_as_annotated(module, claim, false):
+        return None
+    spec = parse_spec(claim.spec)
+    formal = claim.notation == "annotation"
+    text = split_annotation(claim.text) if formal else split_comment(claim.text, len(spec.dims))
+    if text is None or len(text.dims) != len(spec.dims):
+        return None
+    reader = call_reader(modules, false.evaluation, mismatch.call)
+    shape = reader.samples.shape(value.shape)
+    names = AxisNames(reader, false.evaluation, formal=formal)
+    dims = _dims(names, spec, text, shape) if shape is not None else None
+    new = text.spec_of(dims) if dims is not None else None
+    if dims is None or new is None or str(new) == claim.spec:
+        return None
+    written = text.with_dims(dims)
+    return _Proposal(replace(claim, spec=str(new), text=written, readings=()), Edit(span, written))
+
+
+def _is_made_as_annotated(module: Module, claim: Claim, false: Contradiction) -> bool:
+    """Whether an argument was made as its annotation has it: which of the two is wrong nothing shows."""
+    site = claim.sites[0]
+    made = false.mismatch.call.caller is None and is_invented_call(false.evaluation)
+    return made and module.sites[site].kind == "param"
+
+
+def _dims(names: AxisNames, spec: Spec, text: ClaimText, shape: Sequence[tuple[int, ...]]) -> list[str] | None:
+    """The dims for a shape; variadic ones stay, and stand for what the others leave over."""
+    places = [index for index, dim in enumerate(spec.dims) if is_variadic(dim)]
+    if not places:
+        return names.dims_of(spec, text.dims, shape)
+    first, behind = places[0], len(spec.dims) - places[-1] - 1
+    if len(places) > 1 or len(shape) < len(spec.dims) - 1:
+        return None
+    split = len(shape) - behind
+    front = names.dims_of(Spec(spec.dims[:first]), text.dims[:first], shape[:first])
+    back = names.dims_of(Spec(spec.dims[first + 1 :]), text.dims[first + 1 :], shape[split:])
+    return [*front, text.dims[first], *back] if front is not None and back is not None else None
+
+
+def _verified(
+    modules: Mapping[str, Module],
+    runs: Sequence[Sequence[Evaluation]],
+    verdicts: Verdicts,
+    proposals: dict[ClaimKey, _Proposal],
+) -> dict[ClaimKey, _Proposal]:
+    """The proposals that hold together: what evaluation showed is judged again as if they were written."""
+    kept = dict(proposals)
+    for _ in range(_MOST_ROUNDS):
+        if not kept:
+            return {}
+        paths = {path for path, _ in kept}
+        about = [run for run in runs if any(call.path in paths for each in run for call in each.calls)]
+        again = judge(with_claims(modules, {key: each.claim for key, each in kept.items()}), about)
+        harmed = {key[0] for key in again.bad.keys() - verdicts.bad.keys()}
+        wrong = {key for key, each in kept.items() if not _holds(key, each, modules, again)}
+        if not wrong:
+            wrong = {key for key in kept if key[0] in harmed}
+        if not wrong:
+            return kept
+        kept = {key: each for key, each in kept.items() if key not in wrong}
+    return {}
+
+
+def _holds(key: ClaimKey, proposal: _Proposal, modules: Mapping[str, Module], verdicts: Verdicts) -> bool:
+    """Whether a claim is verified, and each name that is new to it is bound by something else."""
+    before = parse_spec(modules[key[0]].claims[key[1]].spec).names()
+    new = set(parse_spec(proposal.claim.spec).names()).difference(before)
+    return key in verdicts.good and new.isdisjoint(verdicts.loose.get(key, ()))
+
+
+def with_claims(modules: Mapping[str, Module], claims: Mapping[ClaimKey, Claim]) -> dict[str, Module]:
+    """The modules as if their claims were these."""
+    changed: dict[str, dict[int, Claim]] = {}
+    for (path, index), claim in claims.items():
+        changed.setdefault(path, {})[index] = claim
+    return {
+        path: replace(module, claims=tuple(changed[path].get(i, each) for i, each in enumerate(module.claims)))
+        if path in changed
+        else module
+        for path, module in modules.items()
+    }
