@@ -78,8 +78,12 @@ def write(fixed: FixedFile) -> None:
 
 def diff(fixed: FixedFile) -> str:
     """What the fixes change, as a unified diff that `patch -p1` and `git apply` take."""
-    before, after = (_FileText(text).lines for text in (fixed.before, fixed.after))
-    return "".join(unified_diff(before, after, fixed.path))
+    return file_diff(fixed.path, fixed.before, fixed.after)
+
+
+def file_diff(path: str, before: bytes, after: bytes) -> str:
+    """The difference of two versions of a file, each in its own encoding."""
+    return "".join(unified_diff(_FileText(before).lines, _FileText(after).lines, path))
 
 
 def _read_file(path: str) -> bytes:

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from shapecheck.model import ArrayValue, Claim, Edit, Evaluation, Module
 from shapecheck.shapes import Spec, is_variadic, parse_spec
 from shapecheck.shapes.claim_text import ClaimText, split_annotation, split_comment
-from shapecheck.verdicts.judge import ClaimKey, Contradiction, Verdicts, is_invented_call, judge
+from shapecheck.verdicts.hold_claims import hold_claims
+from shapecheck.verdicts.judge import ClaimKey, Contradiction, Verdicts, is_invented_call
 from shapecheck.verdicts.name_axes import AxisNames, call_reader
 
 ALIKE = "--fix leaves it: line {line} says so too, so the code may be what is wrong"
 RAISES = "--fix leaves it: line {line} raises a shape error, so the code may be what is wrong"
-_MOST_ROUNDS = 4
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,16 @@ def find_repairs(
             repairs[key] = Repair(reason=reason)
         elif (proposal := _propose(modules, key, verdicts.bad[key])) is not None:
             proposals[key] = proposal
-    for key, proposal in _verified(modules, runs, verdicts, proposals).items():
-        repairs[key] = Repair(proposal.edit, unsafe=proposal.claim.notation == "annotation")
+
+    def holds(key: ClaimKey, again: Verdicts) -> bool:
+        """Whether a claim is verified, and each name that is new to it is bound by something else."""
+        new = set(parse_spec(proposals[key].claim.spec).names())
+        new -= set(parse_spec(modules[key[0]].claims[key[1]].spec).names())
+        return key in again.good and new.isdisjoint(again.loose.get(key, ()))
+
+    wanted = {key: proposal.claim for key, proposal in proposals.items()}
+    for key, claim in hold_claims(modules, runs, verdicts, wanted, holds).items():
+        repairs[key] = Repair(proposals[key].edit, unsafe=claim.notation == "annotation")
     return repairs
 
 
@@ -141,47 +149,3 @@ def _dims(names: AxisNames, spec: Spec, text: ClaimText, shape: Sequence[tuple[i
     front = names.dims_of(Spec(spec.dims[:first]), text.dims[:first], shape[:first])
     back = names.dims_of(Spec(spec.dims[first + 1 :]), text.dims[first + 1 :], shape[split:])
     return [*front, text.dims[first], *back] if front is not None and back is not None else None
-
-
-def _verified(
-    modules: Mapping[str, Module],
-    runs: Sequence[Sequence[Evaluation]],
-    verdicts: Verdicts,
-    proposals: dict[ClaimKey, _Proposal],
-) -> dict[ClaimKey, _Proposal]:
-    """The proposals that hold together: what evaluation showed is judged again as if they were written."""
-    kept = dict(proposals)
-    for _ in range(_MOST_ROUNDS):
-        if not kept:
-            return {}
-        paths = {path for path, _ in kept}
-        about = [run for run in runs if any(call.path in paths for each in run for call in each.calls)]
-        again = judge(with_claims(modules, {key: each.claim for key, each in kept.items()}), about)
-        harmed = {key[0] for key in again.bad.keys() - verdicts.bad.keys()}
-        wrong = {key for key, each in kept.items() if not _holds(key, each, modules, again)}
-        if not wrong:
-            wrong = {key for key in kept if key[0] in harmed}
-        if not wrong:
-            return kept
-        kept = {key: each for key, each in kept.items() if key not in wrong}
-    return {}
-
-
-def _holds(key: ClaimKey, proposal: _Proposal, modules: Mapping[str, Module], verdicts: Verdicts) -> bool:
-    """Whether a claim is verified, and each name that is new to it is bound by something else."""
-    before = parse_spec(modules[key[0]].claims[key[1]].spec).names()
-    new = set(parse_spec(proposal.claim.spec).names()).difference(before)
-    return key in verdicts.good and new.isdisjoint(verdicts.loose.get(key, ()))
-
-
-def with_claims(modules: Mapping[str, Module], claims: Mapping[ClaimKey, Claim]) -> dict[str, Module]:
-    """The modules as if their claims were these."""
-    changed: dict[str, dict[int, Claim]] = {}
-    for (path, index), claim in claims.items():
-        changed.setdefault(path, {})[index] = claim
-    return {
-        path: replace(module, claims=tuple(changed[path].get(i, each) for i, each in enumerate(module.claims)))
-        if path in changed
-        else module
-        for path, module in modules.items()
-    }

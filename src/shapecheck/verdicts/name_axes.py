@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import keyword
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -37,10 +38,16 @@ def call_reader(modules: Mapping[str, Module], evaluation: Evaluation, call: Cal
 
 
 class AxisNames:
-    """The names for sizes in one call. Those for `formal` claims are bound by annotations alone."""
+    """The names for sizes in one call. Those for `formal` claims are bound by annotations alone.
 
-    def __init__(self, reader: CallReader, evaluation: Evaluation, *, formal: bool = False) -> None:
-        self.reader, self.formal = reader, formal
+    Where nothing is claimed yet, an `anew` claim takes the integers that the function sees, if we chose them, and
+    then the names that the arguments of the evaluation have for their dims.
+    """
+
+    def __init__(
+        self, reader: CallReader, evaluation: Evaluation, *, formal: bool = False, anew: bool = False
+    ) -> None:
+        self.reader, self.formal, self.anew = reader, formal, anew
         self._chosen = is_invented_call(evaluation)  # then we chose the sizes, and no two alike
         self._visible: dict[str, NamedSize] = {}
         for observation in reader.call.observations:
@@ -69,6 +76,8 @@ class AxisNames:
         named = [name for name, known in self.sizes.items() if known == size]
         if named:
             return named[0] if len(named) == 1 or not is_number else None
+        if self.anew and (symbol := self._symbol(size)) is not None:
+            return symbol
         if is_number and size[0] in self._literals:
             return str(size[0])
         if is_number and (not self._chosen or size[0] <= _SMALLEST_DERIVED):
@@ -93,13 +102,22 @@ class AxisNames:
         if self.formal:
             yield from self.reader.memo.single
             return
-        module, scope = self.reader.module, self.reader.call.scope
-        index: int | None = scope
+        module = self.reader.module
+        index: int | None = self.reader.call.scope
         while index is not None:
             for claim in module.claims:
                 if claim.scope == index or any(module.sites[site].scope == index for site in claim.sites[:1]):
                     yield from parse_spec(claim.spec).names()
             index = module.scopes[index].parent
+        if self.anew and self._chosen:
+            yield from self._visible
+
+    def _symbol(self, size: Size) -> str | None:
+        """The name that the dim has in the arguments of the evaluation, unless it means something else here."""
+        text = self.reader.samples.text(size)
+        is_plain = text.isidentifier() and not text.startswith("_") and not keyword.iskeyword(text)
+        is_taken = self.reader.lookup(text) is not None or text in self._visible
+        return text if is_plain and not is_taken else None
 
     def _of_name(self, name: str) -> Size | None:
         bound = self.reader.lookup(name)
