@@ -65,7 +65,7 @@ def annotate(
     """
     unread: files.UnreadPaths = {}
     texts = dict(_texts(paths, config, unread))
-    reader = ModuleReader(config, {file: data for file, data in texts.values()})
+    reader = ModuleReader(config, dict(texts.values()))
     modules: dict[str, Module] = {}
     places: dict[str, tuple[OpenPlace, ...]] = {}
     plans: list[ModulePlan] = []

@@ -32,7 +32,8 @@ class FixedFile:
 def fixes(report: Report, stdin: bytes | None = None, *, unsafe: bool = False) -> Iterator[FixedFile]:
     """The files of a report, with the fixes of its findings; `stdin` is the text of the one file, if it came so.
 
-    Those that change annotations are `unsafe`: they are left out unless asked for. Where edits overlap, the first finding's count. Raises ConfigError for a file that is not what was checked.
+    Those that change annotations are `unsafe`: they are left out unless asked for. Where edits overlap, the first
+    finding's count. Raises ConfigError for a file that is not what was checked.
     """
     found: dict[str, list[Finding]] = {}
     for finding in report.findings:

@@ -12,7 +12,9 @@ from shapecheck.shapes.dialects import SpecError
 from shapecheck.shapes.spec import Spec
 
 _BRACKET = re.compile(r"(?P<before>[\w.]*\s*)(?P<open>[(\[])(?P<inner>[^\n]*)(?P<close>[)\]])")
-_STRING = re.compile(r"(?P<before>[^\n\"']*[\[,]\s*)(?P<open>[\"'])(?P<inner>[^\"'\n]*)(?P<close>[\"'])(?P<after>\s*\])")
+_STRING = re.compile(
+    r"(?P<before>[^\n\"']*[\[,]\s*)(?P<open>[\"'])(?P<inner>[^\"'\n]*)(?P<close>[\"'])(?P<after>\s*\])"
+)
 _SEPARATORS = (re.compile(r"\s+[xX]\s+"), re.compile(r"\s*×\s*"), re.compile(r"\s+"))
 _OPERATOR = re.compile(r"\s*(//|\*\*|[*+/-])\s*")
 _PAIRS = {"(": ")", "[": "]"}
@@ -74,7 +76,7 @@ def split_comment(text: str, count: int) -> ClaimText | None:
         dims.pop()
     if not inner.strip():
         dims = []
-    separator = ", " if len(dims) < 2 or re.search(r",\s", inner) else ","  # noqa: PLR2004 - it takes two
+    separator = ", " if len(dims) < 2 or re.search(r",\s", inner) else ","
     if len(dims) == 1 and count > 1:
         for pattern in _SEPARATORS:
             dims = pattern.split(inner.strip())

@@ -10,16 +10,18 @@ from shapecheck.model import ArrayValue, Claim, Edit, Evaluation, Module
 from shapecheck.shapes import Spec, is_variadic, parse_spec
 from shapecheck.shapes.claim_text import ClaimText, split_annotation, split_comment
 from shapecheck.verdicts.hold_claims import hold_claims
-from shapecheck.verdicts.judge import ClaimKey, Contradiction, Verdicts, is_invented_call
+from shapecheck.verdicts.judge import ClaimKey, Contradiction, Verdicts
 from shapecheck.verdicts.name_axes import AxisNames, call_reader
 
 ALIKE = "--fix leaves it: line {line} says so too, so the code may be what is wrong"
 RAISES = "--fix leaves it: line {line} raises a shape error, so the code may be what is wrong"
 
+GIVEN = "--fix leaves it: what the function is given may be what is wrong"
+
 
 @dataclass(frozen=True)
 class Repair:
-    """The edit that makes a false claim true, or the reason why nobody but its author can tell. Annotations are code."""
+    """The edit that makes a false claim true, `unsafe` in annotations; or the reason why its author has to decide."""
 
     edit: Edit | None = None
     unsafe: bool = False
@@ -63,6 +65,8 @@ def find_repairs(
 def _doubt(module: Module, key: ClaimKey, runs: Sequence[Sequence[Evaluation]], verdicts: Verdicts) -> str:
     """Why the code rather than the claim may be wrong."""
     claim = module.claims[key[1]]
+    if module.sites[claim.sites[0]].kind == "param":  # it tells callers what to give
+        return GIVEN
     missing = _difference(claim, verdicts.bad[key])
     for other, false in verdicts.bad.items():
         sibling = module.claims[other[1]] if other[0] == key[0] else claim
@@ -112,8 +116,6 @@ def _propose(modules: Mapping[str, Module], key: ClaimKey, false: Contradiction)
         return None
     if span.line != span.end_line or module.lines[span.line - 1][span.column - 1 : span.end_column - 1] != claim.text:
         return None
-    if _is_made_as_annotated(module, claim, false):
-        return None
     spec = parse_spec(claim.spec)
     formal = claim.notation == "annotation"
     text = split_annotation(claim.text) if formal else split_comment(claim.text, len(spec.dims))
@@ -128,13 +130,6 @@ def _propose(modules: Mapping[str, Module], key: ClaimKey, false: Contradiction)
         return None
     written = text.with_dims(dims)
     return _Proposal(replace(claim, spec=str(new), text=written, readings=()), Edit(span, written))
-
-
-def _is_made_as_annotated(module: Module, claim: Claim, false: Contradiction) -> bool:
-    """Whether an argument was made as its annotation has it: which of the two is wrong nothing shows."""
-    site = claim.sites[0]
-    made = false.mismatch.call.caller is None and is_invented_call(false.evaluation)
-    return made and module.sites[site].kind == "param"
 
 
 def _dims(names: AxisNames, spec: Spec, text: ClaimText, shape: Sequence[tuple[int, ...]]) -> list[str] | None:

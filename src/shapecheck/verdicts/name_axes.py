@@ -44,9 +44,7 @@ class AxisNames:
     then the names that the arguments of the evaluation have for their dims.
     """
 
-    def __init__(
-        self, reader: CallReader, evaluation: Evaluation, *, formal: bool = False, anew: bool = False
-    ) -> None:
+    def __init__(self, reader: CallReader, evaluation: Evaluation, *, formal: bool = False, anew: bool = False) -> None:
         self.reader, self.formal, self.anew = reader, formal, anew
         self._chosen = is_invented_call(evaluation)  # then we chose the sizes, and no two alike
         self._visible: dict[str, NamedSize] = {}
@@ -62,11 +60,19 @@ class AxisNames:
         for index, size in enumerate(shape):
             same_place = own[index : index + 1] if len(own) == len(shape) else []
             at_hand = (text for known, text in (*same_place, *own) if known == size)
-            name = next(at_hand, None) or self.name(size)
+            name = next(at_hand, None) or self.name(size) or next(self._near(same_place, size), None)
             if name is None:
                 return None
             found.append(name)
         return found
+
+    @staticmethod
+    def _near(place: Sequence[tuple[Size | None, str]], size: Size) -> Iterator[str]:
+        """One more or less than what is claimed at the same place: `N+1` where `N` is claimed."""
+        for known, text in place:
+            for step in _STEPS if known is not None and text.isidentifier() else ():
+                if known is not None and tuple(each + step for each in known) == size and size[0] > _SMALLEST_DERIVED:
+                    yield f"{text}{step:+d}"
 
     def name(self, size: Size) -> str | None:
         """A name, number or expression for a size; None where there is none, or where several are as good."""
@@ -133,7 +139,7 @@ class AxisNames:
             case NamedDim(name=name):
                 return self._of_name(name)
             case SymbolicDim(expression=expression):
-                known = {name: size for name in spec.names() if (size := self._of_name(name)) is not None}
+                known = {name: bound for name in spec.names() if (bound := self._of_name(name)) is not None}
                 try:
                     return evaluate(expression, known, count)
                 except EvaluationError:

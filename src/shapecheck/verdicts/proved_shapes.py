@@ -62,9 +62,7 @@ def _is_param(modules: Mapping[str, Module], claim: Claim) -> bool:
 _Seen = list[tuple[Evaluation, Call, Value]]
 
 
-def _seen(
-    runs: Sequence[Sequence[Evaluation]], sites: Mapping[str, Collection[int]]
-) -> dict[tuple[str, int], _Seen]:
+def _seen(runs: Sequence[Sequence[Evaluation]], sites: Mapping[str, Collection[int]]) -> dict[tuple[str, int], _Seen]:
     """What each site showed, the most telling evaluations first: with symbols, and to their end."""
     found: dict[tuple[str, int], _Seen] = {}
     for evaluation in sorted((each for run in runs for each in run), key=_trust):
