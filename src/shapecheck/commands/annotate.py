@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from shapecheck import files
+from shapecheck.claims import read_module
 from shapecheck.claims.open_places import OpenPlace, Style, with_open_places
 from shapecheck.commands.check import Progress
 from shapecheck.commands.evaluation import EvaluationContext, evaluate
@@ -128,12 +129,22 @@ def _write(
             wanted = {
                 (place.line, place.column, place.name): (shape.dtype, " ".join(shape.dims)) for place, shape in shapes
             }
-            after = write_annotations(path, data, wanted)
-        else:
-            after = write_comments(path, data, {place.line: dialect.with_dims(shape.dims) for place, shape in shapes})
+            return AnnotatedFile(path, data, write_annotations(path, data, wanted), len(shapes))
+        comments = {place.line: dialect.with_dims(shape.dims) for place, shape in shapes}
+        readable = _read_back(path, write_comments(path, data, comments))
+        meant = {place.line: str(dialect.spec_of(shape.dims)) for place, shape in shapes}
+        kept = {line: text for line, text in comments.items() if meant[line] in readable.get(line, ())}
+        return AnnotatedFile(path, data, write_comments(path, data, kept), len(kept))
     except RewriteError as error:
         return AnnotatedFile(path, data, data, problem=str(error))
-    return AnnotatedFile(path, data, after, len(shapes))
+
+
+def _read_back(path: str, data: bytes) -> Mapping[int, set[str]]:
+    """What the comments on each line are read as: one that is long, or beside such words, may not be what is meant."""
+    found: dict[int, set[str]] = {}
+    for claim in read_module(path, data).claims:
+        found.setdefault(claim.span.line, set()).add(claim.spec)
+    return found
 
 
 def save(file: AnnotatedFile) -> None:

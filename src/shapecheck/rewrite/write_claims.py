@@ -56,7 +56,7 @@ def write_annotations(path: str, data: bytes, wanted: Mapping[SignatureKey, tupl
         require_lossless(file)
         context = CodemodContext()
         with deep_recursion():
-            module = file.module.visit(_Annotating(file, wanted))
+            module = file.module.visit(_AnnotationWriter(file, wanted))
             for name in sorted({dtype for dtype, _ in wanted.values()} | {"Array"}):
                 if name not in bound:
                     AddImportsVisitor.add_needed_import(context, "jaxtyping", name)
@@ -80,7 +80,7 @@ def _bound_names(tree: ast.Module) -> dict[str, str]:
     return found
 
 
-class _Annotating(cst.CSTTransformer):
+class _AnnotationWriter(cst.CSTTransformer):
     """Writes the annotations of functions."""
 
     def __init__(self, file: ConcreteFile, wanted: Mapping[SignatureKey, tuple[str, str]]) -> None:

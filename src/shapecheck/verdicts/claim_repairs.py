@@ -16,6 +16,7 @@ from shapecheck.verdicts.name_axes import AxisNames, call_reader
 ALIKE = "--fix leaves it: line {line} says so too, so the code may be what is wrong"
 RAISES = "--fix leaves it: line {line} raises a shape error, so the code may be what is wrong"
 
+TAKEN = "--fix leaves it: line {line} calls what does not take it, so the code may be what is wrong"
 GIVEN = "--fix leaves it: what the function is given may be what is wrong"
 
 
@@ -44,7 +45,7 @@ def find_repairs(
     repairs: dict[ClaimKey, Repair] = {}
     proposals: dict[ClaimKey, _Proposal] = {}
     for key in sorted(false):
-        reason = _doubt(modules[key[0]], key, runs, verdicts)
+        reason = _doubt(modules, key, runs, verdicts)
         if reason:
             repairs[key] = Repair(reason=reason)
         elif (proposal := _propose(modules, key, verdicts.bad[key])) is not None:
@@ -62,19 +63,30 @@ def find_repairs(
     return repairs
 
 
-def _doubt(module: Module, key: ClaimKey, runs: Sequence[Sequence[Evaluation]], verdicts: Verdicts) -> str:
+def _doubt(
+    modules: Mapping[str, Module], key: ClaimKey, runs: Sequence[Sequence[Evaluation]], verdicts: Verdicts
+) -> str:
     """Why the code rather than the claim may be wrong."""
+    module = modules[key[0]]
     claim = module.claims[key[1]]
     if module.sites[claim.sites[0]].kind == "param":  # it tells callers what to give
         return GIVEN
-    missing = _difference(claim, verdicts.bad[key])
+    own = _difference(claim, verdicts.bad[key])
     for other, false in verdicts.bad.items():
         sibling = module.claims[other[1]] if other[0] == key[0] else claim
         if sibling is claim or sibling.span == claim.span or sibling.scope != claim.scope:
             continue
-        if missing and (_difference(sibling, false) & missing or _is_same(claim, sibling)):
+        theirs = _difference(sibling, false)
+        if (own is not None and theirs is not None and own.agrees(theirs)) or _is_same(claim, sibling):
             return ALIKE.format(line=sibling.span.line)
     position = module.scopes[claim.scope].position
+    for other, false in verdicts.bad.items():
+        caller, callee = false.mismatch.call.caller, modules[other[0]]
+        is_argument = callee.sites[callee.claims[other[1]].sites[0]].kind == "param"
+        if is_argument and caller is not None and caller.path == module.path and position is not None:
+            is_same = false.mismatch.value == verdicts.bad[key].mismatch.value
+            if is_same and position.line <= caller.line <= position.end_line:
+                return TAKEN.format(line=caller.line)
     for failure in (each.failure for run in runs for each in run):
         if failure is None or failure.kind != "shape" or failure.frame is None or position is None:
             continue
@@ -84,23 +96,42 @@ def _doubt(module: Module, key: ClaimKey, runs: Sequence[Sequence[Evaluation]], 
     return ""
 
 
-def _difference(claim: Claim, false: Contradiction) -> Counter[str]:
-    """The dims that are claimed and that the value has not, as text; a permutation counts as the whole."""
+@dataclass(frozen=True)
+class _Difference:
+    """The dims that are claimed and not there, and those that are there instead; of a permutation all of both."""
+
+    lost: Counter[str]
+    gained: Counter[str]
+
+    def agrees(self, other: _Difference) -> bool:
+        """Whether both claims miss the same axis where the code has the same other one."""
+        if self.is_permutation or other.is_permutation:
+            return self == other
+        return bool(self.lost & other.lost) and (bool(self.gained & other.gained) or self.gained == other.gained)
+
+    @property
+    def is_permutation(self) -> bool:
+        """Whether the same dims are claimed in another order."""
+        return any(" " in dim for dim in self.lost)
+
+
+def _difference(claim: Claim, false: Contradiction) -> _Difference | None:
     value = false.mismatch.value
     if not isinstance(value, ArrayValue):
-        return Counter()
+        return None
     meant = {bound.name: bound.size for bound in false.mismatch.bound}
     claimed = [str(dim) for dim in parse_spec(claim.spec).dims if not is_variadic(dim)]
-    lost = Counter(claimed)
-    have = Counter(value.shape)
+    gained, lost = Counter(value.shape), Counter(claimed)
     for dim in claimed:
         size = meant.get(dim, dim)
-        if have[size]:
-            have[size] -= 1
+        if gained[size]:
+            gained[size] -= 1
             lost[dim] -= 1
     # That an axis of 1 is kept or not is a slip of its own each time.
-    lost = Counter({dim: count for dim, count in lost.items() if count > 0 and dim != "1"})
-    return lost or Counter({" ".join(claimed): 1})
+    lost, gained = (Counter({dim: n for dim, n in each.items() if n > 0 and dim != "1"}) for each in (lost, gained))
+    if lost or gained:
+        return _Difference(lost, gained)
+    return _Difference(Counter([f"{' '.join(claimed)} "]), Counter([" ".join(value.shape)]))
 
 
 def _is_same(claim: Claim, other: Claim) -> bool:

@@ -35,7 +35,7 @@ def prove_shapes(
 
     What rests on inventions is left out, and so is a name that nothing but the claim itself binds.
     """
-    seen = _seen(runs, sites)
+    seen = _values_at(runs, sites)
     shapes: dict[ClaimKey, ProvedShape] = {}
     claims: dict[ClaimKey, Claim] = {}
     numbers = {path: len(module.claims) for path, module in modules.items()}
@@ -59,12 +59,14 @@ def _is_param(modules: Mapping[str, Module], claim: Claim) -> bool:
     return modules[claim.path].sites[claim.sites[0]].kind == "param"
 
 
-_Seen = list[tuple[Evaluation, Call, Value]]
+_Values = list[tuple[Evaluation, Call, Value]]
 
 
-def _seen(runs: Sequence[Sequence[Evaluation]], sites: Mapping[str, Collection[int]]) -> dict[tuple[str, int], _Seen]:
+def _values_at(
+    runs: Sequence[Sequence[Evaluation]], sites: Mapping[str, Collection[int]]
+) -> dict[tuple[str, int], _Values]:
     """What each site showed, the most telling evaluations first: with symbols, and to their end."""
-    found: dict[tuple[str, int], _Seen] = {}
+    found: dict[tuple[str, int], _Values] = {}
     for evaluation in sorted((each for run in runs for each in run), key=_trust):
         for call in evaluation.calls:
             for observation in call.observations if call.path in sites else ():
@@ -79,7 +81,7 @@ def _trust(evaluation: Evaluation) -> tuple[bool, bool]:
 
 
 def _propose(
-    modules: Mapping[str, Module], path: str, site: int, seen: _Seen, text: ClaimText
+    modules: Mapping[str, Module], path: str, site: int, seen: _Values, text: ClaimText
 ) -> tuple[ProvedShape, Claim] | None:
     module = modules[path]
     arrays = [value for _, _, value in seen if isinstance(value, ArrayValue)]
