@@ -97,13 +97,13 @@ def _doubt(
 
 
 @dataclass(frozen=True)
-class _Difference:
+class _LostDims:
     """The dims that are claimed and not there, and those that are there instead; of a permutation all of both."""
 
     lost: Counter[str]
     gained: Counter[str]
 
-    def agrees(self, other: _Difference) -> bool:
+    def agrees(self, other: _LostDims) -> bool:
         """Whether both claims miss the same axis where the code has the same other one."""
         if self.is_permutation or other.is_permutation:
             return self == other
@@ -115,7 +115,7 @@ class _Difference:
         return any(" " in dim for dim in self.lost)
 
 
-def _difference(claim: Claim, false: Contradiction) -> _Difference | None:
+def _difference(claim: Claim, false: Contradiction) -> _LostDims | None:
     value = false.mismatch.value
     if not isinstance(value, ArrayValue):
         return None
@@ -130,8 +130,8 @@ def _difference(claim: Claim, false: Contradiction) -> _Difference | None:
     # That an axis of 1 is kept or not is a slip of its own each time.
     lost, gained = (Counter({dim: n for dim, n in each.items() if n > 0 and dim != "1"}) for each in (lost, gained))
     if lost or gained:
-        return _Difference(lost, gained)
-    return _Difference(Counter([f"{' '.join(claimed)} "]), Counter([" ".join(value.shape)]))
+        return _LostDims(lost, gained)
+    return _LostDims(Counter([f"{' '.join(claimed)} "]), Counter([" ".join(value.shape)]))
 
 
 def _is_same(claim: Claim, other: Claim) -> bool:
