@@ -23,7 +23,8 @@ def turned(x: Float[Array, "b t d"], w: Float[Array, "d h"]):
     number = x[..., :3]  # (b, t, d)  # noqa: E501
     shorter = x[:, 1:]  # (b, t, d)
     dtype = jnp.sum(x, axis=(0, 1))  # f32[b]
-    return round_, square, labelled, arrow, number, shorter, dtype
+    which = jnp.argmax(x, axis=-1)  # f32[b, t]: the best
+    return round_, square, labelled, arrow, number, shorter, dtype, which
 
 
 def documented(x: Float[Array, "n d"]):
@@ -67,7 +68,8 @@ EDITS = {
     "-> (b, t)": "-> (b, d)",
     "# (b, t, d)  # noqa": "# (b, t, 3)  # noqa",
     "x[:, 1:]  # (b, t, d)": "x[:, 1:]  # (b, t-1, d)",
-    "# f32[b]": "# f32[d]",
+    "# f32[b]\n": "# f32[d]\n",
+    "# f32[b, t]: the": "# i32[b, t]: the",
     "shape (d, n).": "shape (n, d).",
 }
 UNSAFE = {'-> Float[Array, "d n"]': '-> Float[Array, "n d"]'}
@@ -101,7 +103,7 @@ def test_safe_then_unsafe_then_nothing(folder: Path) -> None:
     first = run(folder, "--fix")
     assert file.read_bytes().decode() == after(EDITS).replace("\n", "\r\n")
     assert "1 more can be fixed in annotations, with --unsafe-fixes" in first.stderr
-    agreeing = "line 34 says so too, so the code may be what is wrong"
+    agreeing = "line 35 says so too, so the code may be what is wrong"
     assert agreeing in first.stdout
     run(folder, "--fix", "--unsafe-fixes")
     assert file.read_bytes().decode() == after({**EDITS, **UNSAFE}).replace("\n", "\r\n")

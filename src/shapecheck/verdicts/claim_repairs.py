@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from shapecheck.model import ArrayValue, Claim, Edit, Evaluation, Module
-from shapecheck.shapes import Spec, is_variadic, parse_spec
+from shapecheck.shapes import Spec, comment_dtype, is_variadic, parse_spec, short_dtype
 from shapecheck.shapes.claim_text import ClaimText, split_annotation, split_comment
 from shapecheck.verdicts.hold_claims import hold_claims
 from shapecheck.verdicts.judge import ClaimKey, Contradiction, Verdicts
@@ -143,7 +143,7 @@ def _propose(modules: Mapping[str, Module], key: ClaimKey, false: Contradiction)
     claim, mismatch = module.claims[key[1]], false.mismatch
     value, span = mismatch.value, claim.span
     is_own = claim.group is None and not claim.each and "|" not in claim.part
-    if mismatch.reason not in ("rank", "dim") or not isinstance(value, ArrayValue) or not is_own:
+    if mismatch.reason == "structure" or not isinstance(value, ArrayValue) or not is_own:
         return None
     if span.line != span.end_line or module.lines[span.line - 1][span.column - 1 : span.end_column - 1] != claim.text:
         return None
@@ -152,6 +152,8 @@ def _propose(modules: Mapping[str, Module], key: ClaimKey, false: Contradiction)
     text = split_annotation(claim.text) if formal else split_comment(claim.text, len(spec.dims))
     if text is None or len(text.dims) != len(spec.dims):
         return None
+    if mismatch.reason == "dtype":
+        return _propose_dtype(claim, text, value.dtype)
     reader = call_reader(modules, false.evaluation, mismatch.call)
     shape = reader.samples.shape(value.shape)
     names = AxisNames(reader, false.evaluation, formal=formal)
@@ -161,6 +163,23 @@ def _propose(modules: Mapping[str, Module], key: ClaimKey, false: Contradiction)
         return None
     written = text.with_dims(dims)
     return _Proposal(replace(claim, spec=str(new), text=written, readings=()), Edit(span, written))
+
+
+def _propose_dtype(claim: Claim, text: ClaimText, observed: str) -> _Proposal | None:
+    """Another dtype word of the same kind, `i32` for `f32`; an annotation's would have to be imported."""
+    module, dot, word = text.before[:-1].strip().rpartition(".")
+    wanted = short_dtype(observed) if word == short_dtype(claim.dtype.lower()) else observed
+    new = comment_dtype(wanted)
+    if (
+        text.in_annotation
+        or not word
+        or new is None
+        or comment_dtype(word) != claim.dtype
+        or not claim.dtype[-1].isdigit()
+    ):
+        return None
+    written = f"{module}{dot}{wanted}{text.before[len(text.before[:-1].rstrip()) :]}{claim.text[len(text.before) :]}"
+    return _Proposal(replace(claim, dtype=new, text=written), Edit(claim.span, written))
 
 
 def _dims(names: AxisNames, spec: Spec, text: ClaimText, shape: Sequence[tuple[int, ...]]) -> list[str] | None:
