@@ -17,7 +17,6 @@ ALIKE = "--fix leaves it: line {line} says so too, so the code may be what is wr
 RAISES = "--fix leaves it: line {line} raises a shape error, so the code may be what is wrong"
 
 TAKEN = "--fix leaves it: line {line} calls what does not take it, so the code may be what is wrong"
-GIVEN = "--fix leaves it: what the function is given may be what is wrong"
 
 
 @dataclass(frozen=True)
@@ -45,6 +44,9 @@ def find_repairs(
     repairs: dict[ClaimKey, Repair] = {}
     proposals: dict[ClaimKey, _Proposal] = {}
     for key in sorted(false):
+        module = modules[key[0]]
+        if module.sites[module.claims[key[1]].sites[0]].kind == "param":  # it tells callers what to give
+            continue
         reason = _doubt(modules, key, runs, verdicts)
         if reason:
             repairs[key] = Repair(reason=reason)
@@ -69,8 +71,6 @@ def _doubt(
     """Why the code rather than the claim may be wrong."""
     module = modules[key[0]]
     claim = module.claims[key[1]]
-    if module.sites[claim.sites[0]].kind == "param":  # it tells callers what to give
-        return GIVEN
     own = _difference(claim, verdicts.bad[key])
     for other, false in verdicts.bad.items():
         sibling = module.claims[other[1]] if other[0] == key[0] else claim
