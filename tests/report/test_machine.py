@@ -52,6 +52,7 @@ FINDING = exact(
     observed=TEXT,
     bindings={"type": "object", "additionalProperties": TEXT},
     stage=TEXT,
+    fix_applicability={"enum": [None, "safe", "unsafe"]},
     fix={
         "anyOf": [
             {"type": "null"},

@@ -18,6 +18,7 @@ from shapecheck.verdicts import baseline
 
 # Each stands in the module of its name; one that does not run is not imported.
 COMMANDS = (
+    "annotate",
     "check",
     "claims",
     "clean",
@@ -103,6 +104,7 @@ def command() -> None:
       shapecheck model.py train.py         check some files
       shapecheck src/ --select SC201       only wrong comments
       shapecheck claims src/               list what would be checked, without importing anything
+      shapecheck annotate model.py         show the evaluated shapes as comments for the source
       shapecheck instrument src/           write checks for the running program into the source
       shapecheck explain SC201             what a rule means, with examples
       shapecheck check --help              all options of a check

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 @config_options
 @click.option("--output-file", type=click.Path(path_type=Path), help="Write the findings to a file, not to stdout.")
 @click.option("--fix", is_flag=True, help="Write the fixes of findings that have one into the files.")
+@click.option("--unsafe-fixes", is_flag=True, help="Let --fix and --diff change annotations too.")
 @click.option("--diff", is_flag=True, help="Print what --fix would change, in place of the findings.")
 @click.option("--update-baseline", is_flag=True, help="Record the present findings in the baseline, and exit with 0.")
 @click.option("--show-unreached", is_flag=True, help="List each unreached claim with its reason.")
@@ -61,10 +62,14 @@ def check(paths: tuple[Path, ...], **options: Any) -> int:
     \b
       shapecheck check src/ --output-format github
       shapecheck check src/ --baseline shapes.json --update-baseline
-      shapecheck check src/ --diff
+      shapecheck check src/ --diff                 what --fix would write
       shapecheck check src/ --watch
       shapecheck check - --stdin-filename src/model.py < src/model.py
       shapecheck check src/ --python .venv/bin/python
+
+    --fix rewrites comments and docstrings that are false for every sensible reading, in their own notation, and
+    early formatting in jax.debug.print. Annotations are code, so it takes --unsafe-fixes too. Where several claims
+    agree against the code, the code may be what is wrong: the finding says so, and nothing is written.
 
     Exit code: 0 clean, 1 findings (notes do not count), 2 could not do its job.
     """
@@ -97,7 +102,7 @@ def _check_once(
     _sensible(options, stdin)
     settings = replace(config, baseline=None) if update else config
     report = _run_check(paths, settings, stdin, options, start)
-    if options["fix"] and (done := _fix(report)):
+    if options["fix"] and (done := _fix(report, unsafe=options["unsafe_fixes"])):
         report = _run_check(paths, settings, stdin, options)  # what is left, where it stands now
         say(done)
     if options["verbose"]:
@@ -136,31 +141,35 @@ def _sensible(options: dict[str, object], stdin: tuple[str, bytes] | None) -> No
     """Refuse combinations that nobody can mean."""
     if options["fix"] and options["diff"]:
         raise click.UsageError("--fix and --diff exclude each other: one writes the changes, the other shows them")
+    if options["unsafe_fixes"] and not (options["fix"] or options["diff"]):
+        raise click.UsageError("--unsafe-fixes says what --fix writes or --diff shows; give one of them with it")
     if options["fix"] and stdin is not None:
         raise click.UsageError("--fix has no file to write where the text comes on stdin; --diff prints the changes")
 
 
-def _fix(report: Report) -> str:
+def _fix(report: Report, *, unsafe: bool) -> str:
     """Write all fixes; what to say of it, if there were any."""
     from shapecheck.commands import fix  # noqa: PLC0415  # only who asks for it pays for it
 
-    files = list(fix.fixes(report))
+    files = list(fix.fixes(report, unsafe=unsafe))
     fixed = [file for file in files if not file.problem]
     for file in fixed:
         fix.write(file)
     count = sum(len(file.findings) for file in fixed)
+    left = 0 if unsafe else sum(bool(finding.fix) and finding.unsafe_fix for finding in report.findings)
+    more = f"{left} more can be fixed in annotations, with --unsafe-fixes\n" if left else ""
     done = f"Fixed {count} finding{'s' * (count != 1)} in {', '.join(file.path for file in fixed)}\n" if fixed else ""
-    return _left_alone(files) + done
+    return _left_alone(files) + done + more
 
 
 def _left_alone(files: Sequence[FixedFile]) -> str:
     return "".join(f"{file.path} is left alone: {file.problem}\n" for file in files if file.problem)
 
 
-def _diff(report: Report, stdin: tuple[str, bytes] | None) -> str:
+def _diff(report: Report, stdin: tuple[str, bytes] | None, *, unsafe: bool) -> str:
     from shapecheck.commands import fix  # noqa: PLC0415  # as above
 
-    files = list(fix.fixes(report, None if stdin is None else stdin[1]))
+    files = list(fix.fixes(report, None if stdin is None else stdin[1], unsafe=unsafe))
     say(_left_alone(files))
     return "".join(map(fix.diff, files))
 
@@ -170,7 +179,7 @@ def _print_report(report: Report, config: Config, options: dict[str, Any], stdin
     choice, file = options["color"], options["output_file"]
     color = choice == "always" if file is not None else use_color(choice, sys.stdout)
     if options["diff"]:
-        deliver(_diff(report, stdin), None)
+        deliver(_diff(report, stdin, unsafe=options["unsafe_fixes"]), None)
     if file is not None or not options["diff"]:
         deliver(FORMATS[config.output_format](report, color=color), file)
     closing = statistics.render(report) if options["show_statistics"] else ""

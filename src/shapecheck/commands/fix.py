@@ -29,14 +29,15 @@ class FixedFile:
     problem: str = ""
 
 
-def fixes(report: Report, stdin: bytes | None = None) -> Iterator[FixedFile]:
+def fixes(report: Report, stdin: bytes | None = None, *, unsafe: bool = False) -> Iterator[FixedFile]:
     """The files of a report, with the fixes of its findings; `stdin` is the text of the one file, if it came so.
 
-    Where edits overlap, the first finding's count. Raises ConfigError for a file that is not what was checked.
+    Those that change annotations are `unsafe`: they are left out unless asked for. Where edits overlap, the first
+    finding's count. Raises ConfigError for a file that is not what was checked.
     """
     found: dict[str, list[Finding]] = {}
     for finding in report.findings:
-        if finding.fix:
+        if finding.fix and (unsafe or not finding.unsafe_fix):
             found.setdefault(finding.path, []).append(finding)
     sources: Mapping[str, Sequence[str]] = dict(report.sources)
     yield from _notebooks(found, sources)
@@ -78,8 +79,12 @@ def write(fixed: FixedFile) -> None:
 
 def diff(fixed: FixedFile) -> str:
     """What the fixes change, as a unified diff that `patch -p1` and `git apply` take."""
-    before, after = (_FileText(text).lines for text in (fixed.before, fixed.after))
-    return "".join(unified_diff(before, after, fixed.path))
+    return file_diff(fixed.path, fixed.before, fixed.after)
+
+
+def file_diff(path: str, before: bytes, after: bytes) -> str:
+    """The difference of two versions of a file, each in its own encoding."""
+    return "".join(unified_diff(_FileText(before).lines, _FileText(after).lines, path))
 
 
 def _read_file(path: str) -> bytes:
@@ -90,18 +95,22 @@ def _read_file(path: str) -> bytes:
 
 
 def _fix_file(path: str, data: bytes, checked: Sequence[str], findings: Sequence[Finding]) -> FixedFile:
-    from shapecheck.rewrite import RewriteError, apply_edits  # noqa: PLC0415  # loads libcst
+    from shapecheck.rewrite import RewriteError, apply_edits, require_readable  # noqa: PLC0415  # loads libcst
 
     if _FileText(data).plain() != list(checked):
         raise ConfigError(f"{path}: is no longer what was checked, so nothing is fixed in it; check it again")
     edits: list[Edit] = []
+    in_claims: list[Edit] = []
     used: list[Finding] = []
     for finding in findings:
-        if not any(_overlap(new.span, old.span) for new in finding.fix for old in edits):
-            edits += finding.fix
+        if not any(_overlap(new.span, old.span) for new in finding.fix for old in (*edits, *in_claims)):
+            (in_claims if finding.claimed else edits).extend(finding.fix)
             used.append(finding)
     try:
-        return FixedFile(path, data, apply_edits(path, data, edits), tuple(used))
+        after = _FileText(data).with_edits(in_claims) if in_claims else data
+        if in_claims and not edits:
+            require_readable(path, after)
+        return FixedFile(path, data, apply_edits(path, after, edits) if edits else after, tuple(used))
     except RewriteError as error:
         return FixedFile(path, data, data, (), str(error))
 
@@ -115,10 +124,18 @@ class _FileText:
     """The bytes of a file as text, with its line ends."""
 
     def __init__(self, data: bytes) -> None:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-        self._text = data.decode(encoding)
+        self._encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        self._text = data.decode(self._encoding)
         self.lines: list[str] = _LINES.findall(self._text)[:-1]  # the last match is the end
 
     def plain(self) -> list[str]:
         """The lines as the checker counts them, without their ends."""
         return self._text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+    def with_edits(self, edits: Sequence[Edit]) -> bytes:
+        """The bytes with the texts of claims in the place of others, each on one line."""
+        lines = list(self.lines)
+        for edit in sorted(edits, key=lambda each: (each.span.line, each.span.column), reverse=True):
+            line, span = lines[edit.span.line - 1], edit.span
+            lines[span.line - 1] = line[: span.column - 1] + edit.replacement + line[span.end_column - 1 :]
+        return "".join(lines).encode(self._encoding)

@@ -40,6 +40,7 @@ class Finding:
     bindings: tuple[tuple[str, str], ...] = ()
     stage: str = ""
     fix: tuple[Edit, ...] = ()
+    unsafe_fix: bool = False  # the fix changes code, an annotation: who writes it shall look at it
 
 
 @dataclass(frozen=True)

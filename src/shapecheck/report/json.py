@@ -45,6 +45,7 @@ def finding_object(finding: Finding) -> dict[str, object]:
         "bindings": dict(finding.bindings),
         "stage": finding.stage,
         "fix": [_edit_object(edit) for edit in finding.fix] or None,
+        "fix_applicability": ("unsafe" if finding.unsafe_fix else "safe") if finding.fix else None,
     }
 
 

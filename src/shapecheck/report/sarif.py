@@ -73,7 +73,8 @@ def _result(finding: Finding, mark: str) -> dict[str, object]:
             {"deletedRegion": _region(edit.span), "insertedContent": {"text": edit.replacement}} for edit in finding.fix
         ]
         change = {"artifactLocation": _location(finding.path), "replacements": replacements}
-        result["fixes"] = [{"artifactChanges": [change]}]
+        words = "Change the annotation (unsafe)" if finding.unsafe_fix else "Write what is true"
+        result["fixes"] = [{"description": {"text": words}, "artifactChanges": [change]}]
     return result
 
 

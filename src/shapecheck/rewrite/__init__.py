@@ -40,6 +40,7 @@ __all__ = [
     "instrument",
     "readable",
     "remove",
+    "require_readable",
 ]
 
 _CONFLICT = re.compile(rb"^<{7} .*?^={7}\r?$.*?^>{7} ", re.MULTILINE | re.DOTALL)
@@ -80,6 +81,12 @@ def apply_edits(path: str, data: bytes, edits: Sequence[Edit]) -> bytes:
     with _failures():
         _, file = _readable(path, data)
         return replace_arguments(file, edits)
+
+
+def require_readable(path: str, data: bytes) -> None:
+    """Raise RewriteError for a file that would not be Python, or has the markers of a merge conflict."""
+    with _failures():
+        _readable(path, data)
 
 
 def remove(path: str, data: bytes) -> bytes:

@@ -7,7 +7,7 @@ user's packages are.
 from shapecheck.shapes.annotation_spec import parse_spec
 from shapecheck.shapes.comment_spec import SpecReading, parse_comment_dims, read_comment_dims
 from shapecheck.shapes.dialects import SpecError, UnsupportedSpec
-from shapecheck.shapes.dtypes import DTYPES, comment_dtype, dtype_matches
+from shapecheck.shapes.dtypes import DTYPES, comment_dtype, dtype_matches, short_dtype
 from shapecheck.shapes.expressions import EvaluationError, Expression, Size, UnboundName, UndefinedSizeError, evaluate
 from shapecheck.shapes.grammar import parse_dim
 from shapecheck.shapes.kauldron import is_kauldron, jaxtyping_class, jaxtyping_text
@@ -65,4 +65,5 @@ __all__ = [
     "print_spec",
     "read_comment_dims",
     "sample_sizes",
+    "short_dtype",
 ]

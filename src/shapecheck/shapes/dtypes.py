@@ -48,7 +48,7 @@ DTYPES: Mapping[str, frozenset[str] | None] = {
 """The dtypes that each of jaxtyping's classes accepts; None for every one."""
 
 
-def _short(name: str) -> str:
+def short_dtype(name: str) -> str:
     """The name as JAX prints it in small print: `f32`, `bf16`, `u8`."""
     for long, letter in (("float", "f"), ("uint", "u"), ("int", "i"), ("complex", "c")):
         name = name.replace(long, letter)
@@ -57,7 +57,7 @@ def _short(name: str) -> str:
 
 _WORDS: Mapping[str, str] = {
     **_CLASS_OF,
-    **{_short(name): kind for name, kind in _CLASS_OF.items()},
+    **{short_dtype(name): kind for name, kind in _CLASS_OF.items()},
     **{f"s{bits}": f"Int{bits}" for bits in (4, 8, 16, 32, 64)},  # as XLA prints them
     "pred": "Bool",
     "bool": "Bool",

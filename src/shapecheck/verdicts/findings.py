@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shapecheck.model import (
     PRINTING,
@@ -23,6 +23,7 @@ from shapecheck.model import (
 )
 from shapecheck.rules import RULES
 from shapecheck.shapes import parse_spec
+from shapecheck.verdicts.claim_repairs import Repair, find_repairs
 from shapecheck.verdicts.debug_findings import debug_findings, is_about_order, is_unfit_print
 from shapecheck.verdicts.judge import ClaimKey, Verdicts
 from shapecheck.verdicts.messages import failure_finding, line_span, mismatch_finding
@@ -62,16 +63,24 @@ def findings(
     """What is wrong: false claims, malformed ones, near misses, shape errors that JAX raised, and calls to debug."""
     found: list[Finding] = []
     groups: set[tuple[str, int]] = set()
+    repairs = find_repairs(modules, runs_for_claims(runs), verdicts, sure & verdicts.bad.keys())
     for (path, index), false in sorted(verdicts.bad.items(), key=lambda item: item[0]):
         claim = modules[path].claims[index]
         if (path, index) in sure and not _is_first_of_union(claim, groups):
-            found.append(mismatch_finding(modules[path], claim, false))
+            finding = mismatch_finding(modules[path], claim, false)
+            found.append(_with_repair(finding, repairs.get((path, index), Repair())))
     for module in modules.values():
         found += [_problem(module, p.code, p.span, p.message) for p in module.problems if p.code]
         found += near_misses(module)
     found += _shape_errors(modules, runs_for_claims(runs), verdicts, sure)
     found += debug_findings(modules, runs)
     return found
+
+
+def _with_repair(finding: Finding, repair: Repair) -> Finding:
+    if repair.edit is not None:
+        return replace(finding, fix=(repair.edit,), unsafe_fix=repair.unsafe)
+    return replace(finding, details=(*finding.details, repair.reason)) if repair.reason else finding
 
 
 def runs_for_claims(runs: Sequence[Sequence[Evaluation]]) -> list[Sequence[Evaluation]]:

@@ -1,0 +1,78 @@
+"""`shapecheck annotate`: what evaluation proved, as comments or annotations in the source."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from shapecheck.cli.config_options import config_flags, config_options
+from shapecheck.cli.terminal import CLEAN, FAILED, deliver, require_paths, say, stop_on_signals
+from shapecheck.config import load
+from shapecheck.report import progress
+
+if TYPE_CHECKING:
+    from shapecheck.commands.annotate import AnnotateResult
+
+
+@click.command(short_help="Write evaluated shapes into the source, as comments or annotations.")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path(path_type=Path))
+@click.option(
+    "--style",
+    type=click.Choice(["comments", "annotations"]),
+    default="comments",
+    help="Comments behind assignments, or jaxtyping annotations of parameters and results.  [default: comments]",
+)
+@click.option("--only", multiple=True, metavar="GLOB", help="Only these functions: 'GPT.*', encode (repeatable).")
+@click.option("--write", is_flag=True, help="Change the files. Without it, a diff is shown and nothing changes.")
+@config_options
+@click.option("--config", "config_file", type=click.Path(path_type=Path), help="Read this file, not a pyproject.toml.")
+@click.option("-q", "--quiet", is_flag=True, help="No summary.")
+def annotate(paths: tuple[Path, ...], **options: Any) -> int:
+    """Write the shapes that evaluation proved into the source, where nothing is claimed yet.
+
+    Files are evaluated as `check` evaluates them: what calls a function, be it a test, an example or a model with
+    annotations, shows the shapes in it. A shape is written if it is the same in all calls, in names that claims, sizes
+    or the arguments of the evaluation bind there; the comments are round or square as the file's own are.
+
+    \b
+      shapecheck annotate model.py                             show what would be written, as a diff
+      shapecheck annotate model.py --write                     write comments: y = x @ w  # (batch, d_out)
+      shapecheck annotate model.py --style annotations         def f(x: Float[Array, "batch d_in"]) -> ...
+      shapecheck annotate src/ --only 'GPT.*' --only encode    only some functions
+
+    Exit code: 0 done, 2 a file was left alone, or another error.
+    """
+    from shapecheck.commands import annotate as command  # noqa: PLC0415  # --help shall not wait for it
+
+    require_paths(paths)
+    config = load(list(paths), file=options["config_file"], flags=config_flags(options))
+    request = command.AnnotateRequest(options["style"], options["only"])
+    with progress.Bar(sys.stderr) as bar, stop_on_signals():
+        result = command.annotate(paths, config, request, progress=bar)
+    if options["write"]:
+        for file in result.files:
+            if file.after != file.before:
+                command.save(file)
+    else:
+        deliver("".join(map(command.diff, result.files)), None)
+    for file in result.files:
+        if file.problem:
+            say(f"{file.path} is left alone: {file.problem}\n")
+    for path, reason in sorted(result.unread.items()):
+        say(f"Not read: {path}: {reason}\n")
+    if not options["quiet"]:
+        say(_summary(result, write=cast("bool", options["write"]), style=options["style"]))
+    return FAILED if any(file.problem for file in result.files) else CLEAN
+
+
+def _summary(result: AnnotateResult, *, write: bool, style: str) -> str:
+    changed = sum(file.after != file.before for file in result.files)
+    count = sum(file.written for file in result.files)
+    verb = "Wrote" if write else "Would write"
+    files = f"{changed} file{'s' * (changed != 1)}"
+    done = f"{verb} {count} {style if count != 1 else style[:-1]} in {files}, of {result.places} places without a claim"
+    more = "" if write or not count else "; --write writes them"
+    return f"{done}{more}\n"

@@ -1,0 +1,160 @@
+"""What evaluation proved, written into the source: comments behind assignments, or annotations of functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from shapecheck import files
+from shapecheck.claims import read_module
+from shapecheck.claims.open_places import OpenPlace, Style, with_open_places
+from shapecheck.commands.check import Progress
+from shapecheck.commands.evaluation import EvaluationContext, evaluate
+from shapecheck.commands.fix import file_diff
+from shapecheck.commands.module_plans import plan
+from shapecheck.commands.module_reader import ModuleReader
+from shapecheck.config import Config, ConfigError
+from shapecheck.files import atomic_write
+from shapecheck.model import Module, is_test_file
+from shapecheck.rewrite import RewriteError
+from shapecheck.rewrite.write_claims import write_annotations, write_comments
+from shapecheck.shapes.claim_text import ClaimText
+from shapecheck.syntax.source_text import read_source
+from shapecheck.verdicts.findings import runs_for_claims
+from shapecheck.verdicts.proved_shapes import ProvedShape, dialect_of, prove_shapes
+from shapecheck.worker.rpc import ModulePlan
+
+_ANNOTATION = ClaimText('Float[Array, "', (), " ", '"]', in_annotation=True)
+
+
+@dataclass(frozen=True)
+class AnnotatedFile:
+    """A file before and after, and how many claims were written; or the `problem` for which none is."""
+
+    path: str
+    before: bytes
+    after: bytes
+    written: int = 0
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class AnnotateRequest:
+    """Which claims to write: of a style, in functions whose qualified names match one of `only`, if there are any."""
+
+    style: Style = "comments"
+    only: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class AnnotateResult:
+    """The files of a run, how many places it looked at, and at how many of these evaluation came."""
+
+    files: tuple[AnnotatedFile, ...]
+    places: int
+    unread: Mapping[str, str]
+
+
+def annotate(
+    paths: Sequence[Path], config: Config, request: AnnotateRequest, *, progress: Progress | None = None
+) -> AnnotateResult:
+    """Evaluate files and folders, and give the files with what was proved; nothing is written here.
+
+    Raises ConfigError for what the user must put right first.
+    """
+    unread: files.UnreadPaths = {}
+    texts = dict(_texts(paths, config, unread))
+    reader = ModuleReader(config, dict(texts.values()))
+    modules: dict[str, Module] = {}
+    places: dict[str, tuple[OpenPlace, ...]] = {}
+    plans: list[ModulePlan] = []
+    for shown, (file, data) in texts.items():
+        source = read_source(shown, data)
+        module, found = with_open_places(reader.read_file(file, data, shown), source, request.style)
+        modules[shown] = module
+        is_left = is_test_file(shown) and not any(Path(path) == file or path == Path(shown) for path in paths)
+        places[shown] = () if is_left else tuple(each for each in found if _is_wanted(module, each, request.only))
+        wanted = {_outermost(module, each.scope) for each in places[shown]}
+        made = plan(file, module, config)
+        plans.append(replace(made, claimed=tuple(sorted({*made.claimed, *wanted}))))
+    tests = config.tests if config.tests is not None else files.find_tests([file for file, _ in texts.values()])
+    around = EvaluationContext([file for file, _ in texts.values()], tests, None, progress, echo=False)
+    evaluated = evaluate(plans, modules, config, around)
+    dialects = {
+        path: _ANNOTATION if request.style == "annotations" else dialect_of(module) for path, module in modules.items()
+    }
+    sites = {path: {each.site for each in open_places} for path, open_places in places.items() if open_places}
+    proved: dict[str, list[ProvedShape]] = {}
+    for shape in prove_shapes(modules, runs_for_claims(evaluated.runs), sites, dialects):
+        proved.setdefault(shape.path, []).append(shape)
+    written = tuple(
+        _write(path, texts[path][1], [(by_site[shape.site], shape) for shape in shapes], request.style, dialects[path])
+        for path, shapes in proved.items()
+        for by_site in [{each.site: each for each in places[path]}]
+    )
+    return AnnotateResult(written, sum(map(len, places.values())), unread)
+
+
+def _texts(
+    paths: Sequence[Path], config: Config, unread: files.UnreadPaths
+) -> Iterator[tuple[str, tuple[Path, bytes]]]:
+    for file in files.discover(paths, config.exclude, config.root, named_too=config.force_exclude, unread=unread):
+        try:
+            yield files.shown_path(file), (file, file.read_bytes())
+        except OSError as error:
+            unread[files.shown_path(file)] = files.read_failure(error)
+
+
+def _is_wanted(module: Module, place: OpenPlace, only: Sequence[str]) -> bool:
+    name = module.scopes[place.scope].qualname
+    return not only or any(fnmatchcase(name, pattern) for pattern in only)
+
+
+def _outermost(module: Module, index: int) -> int:
+    """The function that no other function is around, which is what can be evaluated."""
+    found, current = index, module.scopes[index].parent
+    while current is not None:
+        found = current if module.scopes[current].kind == "function" else found
+        current = module.scopes[current].parent
+    return found
+
+
+def _write(
+    path: str, data: bytes, shapes: Sequence[tuple[OpenPlace, ProvedShape]], style: Style, dialect: ClaimText
+) -> AnnotatedFile:
+    try:
+        if style == "annotations":
+            wanted = {
+                (place.line, place.column, place.name): (shape.dtype, " ".join(shape.dims)) for place, shape in shapes
+            }
+            return AnnotatedFile(path, data, write_annotations(path, data, wanted), len(shapes))
+        comments = {place.line: dialect.with_dims(shape.dims) for place, shape in shapes}
+        readable = _read_back(path, write_comments(path, data, comments))
+        meant = {place.line: str(dialect.spec_of(shape.dims)) for place, shape in shapes}
+        kept = {line: text for line, text in comments.items() if meant[line] in readable.get(line, ())}
+        return AnnotatedFile(path, data, write_comments(path, data, kept), len(kept))
+    except RewriteError as error:
+        return AnnotatedFile(path, data, data, problem=str(error))
+
+
+def _read_back(path: str, data: bytes) -> Mapping[int, set[str]]:
+    """What the comments on each line are read as: one that is long, or beside such words, may not be what is meant."""
+    found: dict[int, set[str]] = {}
+    for claim in read_module(path, data).claims:
+        found.setdefault(claim.span.line, set()).add(claim.spec)
+    return found
+
+
+def save(file: AnnotatedFile) -> None:
+    """Put what was proved into the file."""
+    try:
+        atomic_write.write_bytes(Path(file.path), file.after)
+    except OSError as error:
+        raise ConfigError(f"{file.path}: cannot be written: {error.strerror}") from error
+
+
+def diff(file: AnnotatedFile) -> str:
+    """What is written, as a unified diff that `patch -p1` and `git apply` take."""
+    return file_diff(file.path, file.before, file.after)

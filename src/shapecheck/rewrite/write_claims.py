@@ -1,0 +1,116 @@
+"""Claims put into a file where there were none: comments behind statements, annotations of parameters and results."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Mapping
+
+import libcst as cst
+from libcst.codemod import CodemodContext
+from libcst.codemod.visitors import AddImportsVisitor
+
+from shapecheck.rewrite.transform import RewriteError, require_lossless
+from shapecheck.syntax.concrete_file import ConcreteFile
+from shapecheck.syntax.owners import UnreadableError
+from shapecheck.syntax.parse_concrete import deep_recursion
+from shapecheck.syntax.source_text import read_source
+
+_LINES = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")
+_SHORTEST_LIMIT = 88  # how long lines may become where the file itself has no longer ones
+
+SignatureKey = tuple[int, int, str]
+"""The line and column of a `def`, and a parameter; "" for the result."""
+
+
+def write_comments(path: str, data: bytes, comments: Mapping[int, str]) -> bytes:
+    """The file with comments at the ends of lines, of those that do not make a line too long."""
+    encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+    lines: list[str] = _LINES.findall(data.decode(encoding))[:-1]
+    longest = max([_SHORTEST_LIMIT, *(len(line.rstrip()) for line in lines)])
+    for number, comment in comments.items():
+        line = lines[number - 1]
+        text = line.rstrip("\r\n")
+        written = f"{text.rstrip()}  # {comment}"
+        if len(written) <= longest:
+            lines[number - 1] = written + line[len(text) :]
+    after = "".join(lines).encode(encoding)
+    if ast.dump(ast.parse(after)) != ast.dump(ast.parse(data)):
+        raise RewriteError(f"{path}: a comment would have changed its code")
+    return after
+
+
+def write_annotations(path: str, data: bytes, wanted: Mapping[SignatureKey, tuple[str, str]]) -> bytes:
+    """The file with annotations: for each key the jaxtyping class and its dims. Raises RewriteError."""
+    source = read_source(path, data)
+    if source.tree is None:
+        raise RewriteError("it cannot be read")
+    bound = _bound_names(source.tree)
+    taken = {dtype for dtype, _ in wanted.values() if bound.get(dtype, "jaxtyping") != "jaxtyping"}
+    if taken or bound.get("Array", "jax") not in ("jax", "jaxtyping", "chex"):
+        raise RewriteError(f"{', '.join(sorted(taken)) or 'Array'} means something else in it than jaxtyping's")
+    file = ConcreteFile(data, source.tree)
+    try:
+        require_lossless(file)
+        context = CodemodContext()
+        with deep_recursion():
+            module = file.module.visit(_AnnotationWriter(file, wanted))
+            for name in sorted({dtype for dtype, _ in wanted.values()} | {"Array"}):
+                if name not in bound:
+                    AddImportsVisitor.add_needed_import(context, "jaxtyping", name)
+            return AddImportsVisitor(context).transform_module(module).bytes
+    except UnreadableError as error:
+        raise RewriteError(str(error)) from error
+
+
+def _bound_names(tree: ast.Module) -> dict[str, str]:
+    """The names that the file imports or defines at its top, with the module that each is from; "" for its own."""
+    found: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            found.update({alias.asname or alias.name: node.module or "" for alias in node.names})
+        elif isinstance(node, ast.Import):
+            found.update({alias.asname or alias.name: "" for alias in node.names})
+        elif isinstance(node, ast.ClassDef | ast.FunctionDef):
+            found[node.name] = ""
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.setdefault(node.id, "")
+    return found
+
+
+class _AnnotationWriter(cst.CSTTransformer):
+    """Writes the annotations of functions."""
+
+    def __init__(self, file: ConcreteFile, wanted: Mapping[SignatureKey, tuple[str, str]]) -> None:
+        super().__init__()
+        self._file, self._wanted = file, wanted
+
+    def leave_FunctionDef(self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef) -> cst.FunctionDef:
+        """Annotate the parameters and the result."""
+        node = self._file.statement(original_node)
+        place = node.lineno, node.col_offset
+        params = updated_node.params
+        params = params.with_changes(
+            **{
+                kind: [self._annotate(place, each) for each in getattr(params, kind)]
+                for kind in ("posonly_params", "params", "kwonly_params")
+            }
+        )
+        returns = self._annotation(place, "") or updated_node.returns
+        return updated_node.with_changes(params=params, returns=returns)
+
+    def _annotate(self, place: tuple[int, int], param: cst.Param) -> cst.Param:
+        annotation = self._annotation(place, param.name.value)
+        if annotation is None:
+            return param
+        spaced = {} if param.default is None or param.annotation is not None else {"equal": cst.AssignEqual()}
+        return param.with_changes(annotation=annotation, **spaced)
+
+    def _annotation(self, place: tuple[int, int], name: str) -> cst.Annotation | None:
+        found = self._wanted.get((*place, name))
+        if found is None:
+            return None
+        dtype, dims = found
+        return cst.Annotation(cst.parse_expression(f'{dtype}[Array, "{dims}"]'))

@@ -1,0 +1,175 @@
+"""What the axes of a value may be called where it stands: by names that are bound there, or numbers of the source."""
+
+from __future__ import annotations
+
+import itertools
+import keyword
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+
+from shapecheck.model import Call, Evaluation, Module, NamedSize
+from shapecheck.shapes import EvaluationError, FixedDim, NamedDim, Size, Spec, SymbolicDim, evaluate, parse_spec
+from shapecheck.verdicts.call_bindings import CallReader
+from shapecheck.verdicts.comment_verdicts import read_call
+from shapecheck.verdicts.judge import is_invented_call
+from shapecheck.verdicts.numeric_samples import Samples
+
+_NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
+_SMALLEST_DERIVED = 15  # of smaller numbers everything is some multiple
+_FACTORS = range(2, 9)
+_STEPS = (1, -1, 2, -2)
+_SAID_BY_NUMBERS = (0, 1)  # any axis may happen to have these, whatever else has
+
+
+def call_reader(modules: Mapping[str, Module], evaluation: Evaluation, call: Call) -> CallReader:
+    """What names mean in a call, as its claims and those of the calls around it have it."""
+    samples = Samples(evaluation)
+    by_number = {each.number: each for each in evaluation.calls}
+    chain = [call]
+    while (parent := chain[-1].parent) is not None and parent in by_number:
+        chain.append(by_number[parent])
+    reader: CallReader | None = None
+    for each in reversed(chain):
+        reader = CallReader(modules[each.path], each, samples, reader)
+        read_call(reader)
+    assert reader is not None  # noqa: S101 - the chain begins with the call
+    return reader
+
+
+class AxisNames:
+    """The names for sizes in one call. Those for `formal` claims are bound by annotations alone.
+
+    Where nothing is claimed yet, an `anew` claim takes the integers that the function sees, if we chose them, and
+    then the names that the arguments of the evaluation have for their dims.
+    """
+
+    def __init__(self, reader: CallReader, evaluation: Evaluation, *, formal: bool = False, anew: bool = False) -> None:
+        self.reader, self.formal, self.anew = reader, formal, anew
+        self._chosen = is_invented_call(evaluation)  # then we chose the sizes, and no two alike
+        self._visible: dict[str, NamedSize] = {}
+        for observation in reader.call.observations:
+            for named in observation.names:
+                self._visible.setdefault(named.name, named)
+
+    def dims_of(self, spec: Spec, texts: Sequence[str], shape: Sequence[Size]) -> list[str] | None:
+        """The dims of `shape`, with a spec's own texts wherever their sizes are right; None if one has no name."""
+        sizes = [self._size_of(Spec((dim,))) for dim in spec.dims]
+        own = list(zip(sizes, texts, strict=True))
+        found = []
+        for index, size in enumerate(shape):
+            same_place = own[index : index + 1] if len(own) == len(shape) else []
+            at_hand = (text for known, text in (*same_place, *own) if known == size)
+            name = next(at_hand, None) or self.name(size) or next(self._near(same_place, size), None)
+            if name is None:
+                return None
+            found.append(name)
+        return found
+
+    @staticmethod
+    def _near(place: Sequence[tuple[Size | None, str]], size: Size) -> Iterator[str]:
+        """One more or less than what is claimed at the same place: `N+1` where `N` is claimed."""
+        for known, text in place:
+            for step in _STEPS if known is not None and text.isidentifier() else ():
+                if known is not None and tuple(each + step for each in known) == size and size[0] > _SMALLEST_DERIVED:
+                    yield f"{text}{step:+d}"
+
+    def name(self, size: Size) -> str | None:
+        """A name, number or expression for a size; None where there is none, or where several are as good."""
+        is_number = len(set(size)) == 1
+        if is_number and size[0] in _SAID_BY_NUMBERS:
+            return str(size[0])
+        named = [name for name, known in self.sizes.items() if known == size]
+        if named:
+            return named[0] if len(named) == 1 or not is_number else None
+        if self.anew and (symbol := self._symbol(size)) is not None:
+            return symbol
+        if is_number and size[0] in self._literals:
+            return str(size[0])
+        if is_number and (not self._chosen or size[0] <= _SMALLEST_DERIVED):
+            return None
+        for kind in (self._multiples, self._quotients, self._products, self._neighbours):
+            derived = [text for text, known in kind() if known == size]
+            if derived:
+                return derived[0] if len(derived) == 1 or not is_number else None
+        return None
+
+    @cached_property
+    def sizes(self) -> dict[str, Size]:
+        """The names that claims of this scope and those around it use, and what they mean here."""
+        found: dict[str, Size] = {}
+        for name in self._names():
+            size = self._of_name(name)
+            if size is not None:
+                found.setdefault(name, size)
+        return found
+
+    def _names(self) -> Iterator[str]:
+        if self.formal:
+            yield from self.reader.memo.single
+            return
+        module = self.reader.module
+        index: int | None = self.reader.call.scope
+        while index is not None:
+            for claim in module.claims:
+                if claim.scope == index or any(module.sites[site].scope == index for site in claim.sites[:1]):
+                    yield from parse_spec(claim.spec).names()
+            index = module.scopes[index].parent
+        if self.anew and self._chosen:
+            yield from self._visible
+
+    def _symbol(self, size: Size) -> str | None:
+        """The name that the dim has in the arguments of the evaluation, unless it means something else here."""
+        text = self.reader.samples.text(size)
+        is_plain = text.isidentifier() and not text.startswith("_") and not keyword.iskeyword(text)
+        is_taken = self.reader.lookup(text) is not None or text in self._visible
+        return text if is_plain and not is_taken else None
+
+    def _of_name(self, name: str) -> Size | None:
+        bound = self.reader.lookup(name)
+        if bound is None and name in self._visible:
+            return self.reader.samples.size(self._visible[name].size)
+        return bound
+
+    def _size_of(self, spec: Spec) -> Size | None:
+        count = self.reader.samples.count
+        match spec.dims[0]:
+            case FixedDim(size=size):
+                return (size,) * count
+            case NamedDim(name=name):
+                return self._of_name(name)
+            case SymbolicDim(expression=expression):
+                known = {name: bound for name in spec.names() if (bound := self._of_name(name)) is not None}
+                try:
+                    return evaluate(expression, known, count)
+                except EvaluationError:
+                    return None
+        return None
+
+    @cached_property
+    def _literals(self) -> frozenset[int]:
+        """The whole numbers in the source of the function."""
+        module = self.reader.module
+        position = module.scopes[self.reader.call.scope].position
+        lines = module.lines[position.line - 1 : position.end_line] if position is not None else ()
+        return frozenset(int(number) for line in lines for number in _NUMBER.findall(line))
+
+    def _multiples(self) -> Iterator[tuple[str, Size]]:
+        for name, size in self.sizes.items():
+            for factor in _FACTORS:
+                yield f"{factor}*{name}", tuple(factor * each for each in size)
+
+    def _quotients(self) -> Iterator[tuple[str, Size]]:
+        for name, size in self.sizes.items():
+            for divisor in _FACTORS:
+                if not any(each % divisor for each in size):
+                    yield f"{name}//{divisor}", tuple(each // divisor for each in size)
+
+    def _products(self) -> Iterator[tuple[str, Size]]:
+        for (name, size), (other, by) in itertools.combinations_with_replacement(self.sizes.items(), 2):
+            yield f"{name}*{other}", tuple(one * two for one, two in zip(size, by, strict=True))
+
+    def _neighbours(self) -> Iterator[tuple[str, Size]]:
+        for name, size in self.sizes.items():
+            for step in _STEPS:
+                yield f"{name}{step:+d}", tuple(each + step for each in size)

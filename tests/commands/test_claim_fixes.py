@@ -1,0 +1,117 @@
+"""False claims written as they should be, where it is the claim that is wrong."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BEFORE = '''\
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+
+def turned(x: Float[Array, "b t d"], w: Float[Array, "d h"]):
+    round_ = x @ w  # (t, b, h)
+    square = x.swapaxes(0, 1)  # [b, t, d]
+    labelled = jnp.swapaxes(x, 1, 2)  # labelled: (b, t, d), as the head takes it
+    arrow = x.mean(axis=1)  # (b, t, d) -> (b, t)
+    number = x[..., :3]  # (b, t, d)  # noqa: E501
+    shorter = x[:, 1:]  # (b, t, d)
+    dtype = jnp.sum(x, axis=(0, 1))  # f32[b]
+    which = jnp.argmax(x, axis=-1)  # f32[b, t]: the best
+    return round_, square, labelled, arrow, number, shorter, dtype, which
+
+
+def documented(x: Float[Array, "n d"]):
+    """Halve.
+
+    Args:
+      x: what to halve, of shape (n, d).
+
+    Returns:
+      The half, an array of shape (d, n).
+    """
+    return x / 2
+
+
+def annotated(x: Float[Array, "n d"]) -> Float[Array, "d n"]:
+    return x * 2
+
+
+def agreeing(x: Float[Array, "n d"]) -> Float[Array, "n"]:
+    total = x.sum(axis=0)  # (n,)
+    return total
+
+
+def nameless(x: Float[Array, "n d"]):
+    y = jnp.convolve(x[0], x[1])  # (n, d)
+    return y
+
+
+def outer(x: Float[Array, "n d"]):
+    return inner(x.T)
+
+
+def inner(x):  # x: (n, d)
+    n, d = x.shape
+    return x
+'''
+EDITS = {
+    "# (t, b, h)": "# (b, t, h)",
+    "# [b, t, d]": "# [t, b, d]",
+    "# labelled: (b, t, d), as": "# labelled: (b, d, t), as",
+    "-> (b, t)": "-> (b, d)",
+    "# (b, t, d)  # noqa": "# (b, t, 3)  # noqa",
+    "x[:, 1:]  # (b, t, d)": "x[:, 1:]  # (b, t-1, d)",
+    "# f32[b]\n": "# f32[d]\n",
+    "# f32[b, t]: the": "# i32[b, t]: the",
+    "shape (d, n).": "shape (n, d).",
+}
+UNSAFE = {'-> Float[Array, "d n"]': '-> Float[Array, "n d"]'}
+
+
+def after(edits: dict[str, str], text: str = BEFORE) -> str:
+    for old, new in edits.items():
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    return text
+
+
+def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "shapecheck", "check", "m.py", "--no-cache", *options]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("fixes")
+    (path / "m.py").write_bytes(BEFORE.replace("\n", "\r\n").encode())
+    return path
+
+
+def test_safe_then_unsafe_then_nothing(folder: Path) -> None:
+    file = folder / "m.py"
+    report = json.loads(run(folder, "--output-format", "json").stdout)
+    kinds = [each["fix_applicability"] for each in report["findings"]]
+    assert kinds.count("safe") == len(EDITS)
+    assert kinds.count("unsafe") == len(UNSAFE)
+    first = run(folder, "--fix")
+    assert file.read_bytes().decode() == after(EDITS).replace("\n", "\r\n")
+    assert "1 more can be fixed in annotations, with --unsafe-fixes" in first.stderr
+    agreeing = "line 35 says so too, so the code may be what is wrong"
+    assert agreeing in first.stdout
+    run(folder, "--fix", "--unsafe-fixes")
+    assert file.read_bytes().decode() == after({**EDITS, **UNSAFE}).replace("\n", "\r\n")
+    left = run(folder, "--diff", "--unsafe-fixes")
+    assert not left.stdout
+
+
+def test_unsafe_fixes_alone_mean_nothing(folder: Path) -> None:
+    result = run(folder, "--unsafe-fixes")
+    assert result.returncode == 2
+    assert "give one of them with it" in result.stderr
