@@ -167,7 +167,7 @@ def test_quick_fixes_write_the_true_shape_or_silence_the_rule(project: Project) 
             uri = session.open(file)
             await session.status(uri, 1)
             actions = await session.actions(uri, FALSE)
-            fix, ignore = actions
+            fix, ignore, *_ = actions
             assert (fix.title, fix.is_preferred) == ("Write the true shape: (s, h, t)", True)
             assert [d.code for d in fix.diagnostics or ()] == ["SC201"]
             assert TRUE in session.apply(uri, fix)

@@ -85,7 +85,9 @@ def _with_dims(claim: str, dims: Sequence[str]) -> str | None:
 
 def edits_of(finding: Finding, module: Module) -> Iterator[tuple[str, tuple[Edit, ...]]]:
     """All that mends a finding, the surest first, each with its title."""
-    if finding.fix:
+    if len(finding.fix) == 1 and finding.code.startswith("SC2"):
+        yield f"Write the true shape: {finding.fix[0].replacement}", finding.fix
+    elif finding.fix:
         yield f"Fix {finding.code}", finding.fix
     shape = true_shape(finding, module) if not finding.fix else None
     if shape is not None:

@@ -64,7 +64,7 @@ class CodeActions:
         """The fixes that `--fix` writes: those that leave what the program computes, and what the author meant."""
         chosen: list[Edit] = []
         for finding in self._result.findings:
-            if not all(self._is_here(edit) for edit in finding.fix):
+            if finding.unsafe_fix or not all(self._is_here(edit) for edit in finding.fix):
                 continue
             if finding.fix and not any(_overlap(new, old) for new in finding.fix for old in chosen):
                 chosen += finding.fix
