@@ -17,7 +17,7 @@ from shapecheck.config import ConfigError
 from shapecheck.verdicts import baseline
 
 # Each stands in the module of its name; one that does not run is not imported.
-COMMANDS = ("check", "claims", "clean", "compare", "explain", "instrument", "run", "template")
+COMMANDS = ("check", "claims", "clean", "compare", "explain", "instrument", "merge", "run", "template")
 
 
 def main(args: Sequence[str] | None = None) -> int:

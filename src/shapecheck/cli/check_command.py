@@ -11,29 +11,32 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shapecheck.cli.config_options import config_flags, config_options
-from shapecheck.cli.terminal import (
-    CLEAN,
-    FAILED,
-    FINDINGS,
-    deliver,
-    require_paths,
-    say,
-    say_bugs,
-    stop_on_signals,
-    use_color,
-)
+from shapecheck.cli.report_output import say_closing, say_outcome
+from shapecheck.cli.shard_option import BLOB, chosen_shard, whole
+from shapecheck.cli.terminal import CLEAN, deliver, require_paths, say, stop_on_signals, use_color
 from shapecheck.config import Config, load
 from shapecheck.model import Report
-from shapecheck.report import FORMATS, progress, statistics, summary
+from shapecheck.report import FORMATS, progress
 
 if TYPE_CHECKING:
     from shapecheck.commands.fix import FixedFile
+    from shapecheck.worker.shard_split import Shard
+
+_WHOLE = (
+    "a shard has no whole to fix, record or compare, and no stdin to share: leave out --shard (TEST_SHARD_INDEX), "
+    "--output-format blob, or --fix, --diff, --update-baseline and `-`"
+)
 
 
 @click.command(short_help="Check files and folders (the default command).")
 @click.argument("paths", nargs=-1, metavar="[PATH...]", type=click.Path(path_type=Path, allow_dash=True))
 @config_options
 @click.option("--output-file", type=click.Path(path_type=Path), help="Write the findings to a file, not to stdout.")
+@click.option(
+    "--shard",
+    metavar="I/N",
+    help="Do the I-th of N parts, each on a machine of its own.  [default: as Bazel's TEST_SHARD_INDEX says]",
+)
 @click.option("--fix", is_flag=True, help="Write the fixes of findings that have one into the files.")
 @click.option("--diff", is_flag=True, help="Print what --fix would change, in place of the findings.")
 @click.option("--update-baseline", is_flag=True, help="Record the present findings in the baseline, and exit with 0.")
@@ -62,6 +65,10 @@ def check(paths: tuple[Path, ...], **options: Any) -> int:
       shapecheck check src/ --diff
       shapecheck check - --stdin-filename src/model.py < src/model.py
       shapecheck check src/ --python .venv/bin/python
+      shapecheck check src/ --shard 1/4 --output-format blob --output-file r1.blob
+
+    A shard takes its part of the tests, models and functions, by the seconds that they took before; what it leaves to
+    others is counted. `shapecheck merge r*.blob` gives the findings of all: what one shard alone finds is provisional.
 
     Exit code: 0 clean, 1 findings (notes do not count), 2 could not do its job.
     """
@@ -74,7 +81,12 @@ def check(paths: tuple[Path, ...], **options: Any) -> int:
     update = options["update_baseline"]
     if update and config.baseline is None:
         raise click.UsageError("--update-baseline needs --baseline FILE, or `baseline` in [tool.shapecheck]")
+    shard = chosen_shard(options["shard"])
     _sensible(options, stdin)
+    if shard is not None or config.output_format == BLOB:
+        if stdin is not None or update or options["fix"] or options["diff"]:
+            raise click.UsageError(_WHOLE)
+        return _check_shard(paths, shard or whole(), config, options)
     settings = replace(config, baseline=None) if update else config
     report = _run_check(paths, settings, stdin, options)
     if options["fix"] and (done := _fix(report)):
@@ -89,13 +101,24 @@ def check(paths: tuple[Path, ...], **options: Any) -> int:
         say(f"Recorded {count} finding{'s' * (count != 1)} in {config.baseline}\n")
         return CLEAN
     _print_report(report, config, options, stdin)
-    for text in report.broken:  # last, where it is seen
-        say(f"Error: {text}\n")
-    if report.bugs:
-        say_bugs(report.bugs)
-    if report.broken or report.bugs:
-        return FAILED
-    return CLEAN if options["exit_zero"] else _exit_code(report, config)
+    return say_outcome(report, config, exit_zero=options["exit_zero"])
+
+
+def _check_shard(paths: Sequence[Path], shard: Shard, config: Config, options: dict[str, Any]) -> int:
+    """Do one part of a check. What a blob hands on is judged by the merge, so that findings do not fail the shard."""
+    from shapecheck.commands import blob  # noqa: PLC0415  # most runs are whole
+    from shapecheck.commands import shard as sharding  # noqa: PLC0415
+
+    with progress.Bar(sys.stderr) as bar, stop_on_signals():
+        part, report = sharding.check_shard(paths, config, shard, progress=bar, echo=options["verbose"])
+    if options["verbose"]:
+        say(_story(config, report))
+    if config.output_format != BLOB:
+        _print_report(report, config, options, None)
+        return say_outcome(report, config, exit_zero=options["exit_zero"])
+    deliver(blob.dump(part), options["output_file"])
+    say_closing(report, BLOB, options)
+    return say_outcome(report, config, exit_zero=True)
 
 
 def _run_check(
@@ -149,16 +172,7 @@ def _print_report(report: Report, config: Config, options: dict[str, Any], stdin
         deliver(_diff(report, stdin), None)
     if file is not None or not options["diff"]:
         deliver(FORMATS[config.output_format](report, color=color), file)
-    closing = statistics.render(report) if options["show_statistics"] else ""
-    closing += summary.render(
-        report,
-        show_unreached=options["show_unreached"],
-        show_assumptions=options["show_assumptions"],
-        quiet=options["quiet"],
-        color=use_color(choice, sys.stderr),
-    )
-    apart = closing and report.findings and config.output_format == "full" and file is None
-    say(f"\n{closing}" if apart else closing)
+    say_closing(report, config.output_format, options)
 
 
 def _config(paths: Sequence[Path], options: dict[str, Any]) -> Config:
@@ -178,12 +192,6 @@ def _stdin(paths: Sequence[Path], name: str | None) -> tuple[str, bytes] | None:
     if name is None:
         raise click.UsageError("`-` (stdin) needs --stdin-filename, which tells the package that the text belongs to")
     return name, sys.stdin.buffer.read()
-
-
-def _exit_code(report: Report, config: Config) -> int:
-    if any(finding.severity != "note" for finding in report.findings):
-        return FINDINGS
-    return FINDINGS if config.fail_on_unreached and (report.summary.unreached or report.unparsed) else CLEAN
 
 
 def _story(config: Config, report: Report) -> str:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from shapecheck.cli.shard_option import BLOB
 from shapecheck.config import Config, Option, interpreter, key_of, options
 from shapecheck.report import FORMATS
 
@@ -58,7 +59,7 @@ def _details(declared: Option, default: object) -> dict[str, Any]:
         case "codes":
             return {"multiple": True, "metavar": declared.metavar, "help": text}
         case "format":
-            return {"type": click.Choice(list(FORMATS)), "help": f"{text}  [default: {default}]"}
+            return {"type": click.Choice([*FORMATS, BLOB]), "help": f"{text}  [default: {default}]"}
         case "amount":
             kind, metavar = _Amount(declared.unit), "GIB" if declared.unit == "GiB" else declared.unit.upper()
             return {"type": kind, "metavar": metavar, "help": f"{text}  [default: {default:g}]"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from shapecheck import files
@@ -33,12 +34,9 @@ def check(
     the report, beside what the others showed.
     """
     started = time.monotonic()
-    unread: files.UnreadPaths = {}
-    notebooks: dict[str, Notebook] = {}
-    texts = _texts(paths, config, stdin, unread, notebooks)
-    tests = _tests(config, [file for file, _ in texts.values()]) if stdin is None else ()
-    lock = lock_file(config, paths[0]) if config.lock and stdin is None and paths else None
-    rerun = Rerun(config, paths, texts, tests, lock) if config.cache and stdin is None else None
+    sources = read_sources(paths, config, stdin)
+    texts, notebooks, unread = sources.texts, sources.notebooks, sources.unread
+    rerun = sources.rerun(config, paths) if config.cache and stdin is None else None
     known = rerun.report() if rerun is not None and not unread else None
     if known is not None:
         return known
@@ -55,9 +53,9 @@ def check(
         for shown, (file, text) in texts.items()
     ]
     memory = rerun.memory(plans) if rerun is not None else None
-    around = EvaluationContext([file for file, _ in texts.values()], tests, memory, progress, echo, started)
+    around = EvaluationContext([file for file, _ in texts.values()], sources.tests, memory, progress, echo, started)
     evaluated = evaluate(plans, modules, config, around)
-    kept = check_locks(lock, paths, config, progress)
+    kept = check_locks(sources.lock, paths, config, progress)
     found = with_cells(report(modules, evaluated, kept, config, tuple(sorted(unread.items()))), notebooks)
     if rerun is not None and memory is not None and not unread:
         alias_files = {os.path.realpath(file) for module in modules.values() for file in module.alias_files}
@@ -66,6 +64,35 @@ def check(
         elif kept.complete:
             rerun.keep(found, memory, found.python or kept.python, {*alias_files, *kept.files}, kept.sites)
     return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckedSources:
+    """What is checked: shown path -> the file and its bytes, of notebooks those of the module that they are."""
+
+    texts: Mapping[str, tuple[Path, bytes]]
+    notebooks: Mapping[str, Notebook]
+    unread: files.UnreadPaths
+    tests: Sequence[Path]
+    lock: Path | None
+
+    def rerun(self, config: Config, paths: Sequence[Path]) -> Rerun:
+        """What is remembered of earlier runs like this one."""
+        return Rerun(config, paths, self.texts, self.tests, self.lock)
+
+
+def read_sources(paths: Sequence[Path], config: Config, stdin: tuple[str, bytes] | None = None) -> CheckedSources:
+    """Find and read what is to be checked. Raises ConfigError if nothing of it can be read."""
+    unread: files.UnreadPaths = {}
+    notebooks: dict[str, Notebook] = {}
+    texts = _texts(paths, config, stdin, unread, notebooks)
+    return CheckedSources(
+        texts=texts,
+        notebooks=notebooks,
+        unread=unread,
+        tests=_tests(config, [file for file, _ in texts.values()]) if stdin is None else (),
+        lock=lock_file(config, paths[0]) if config.lock and stdin is None and paths else None,
+    )
 
 
 def _tests(config: Config, checked: Sequence[Path]) -> Sequence[Path]:
