@@ -67,7 +67,7 @@ def _details(declared: Option, default: object) -> dict[str, Any]:
             help_text = f"{text}  [default: {default or 'one a core'}]"
             return {"type": click.IntRange(0), "metavar": declared.metavar, "help": help_text}
         case "file":
-            return {"type": click.Path(path_type=Path), "help": text}
+            return {"type": click.Path(path_type=Path), "metavar": declared.metavar, "help": text}
         case _:
             return {"metavar": declared.metavar, "help": text}
 

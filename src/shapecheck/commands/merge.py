@@ -92,7 +92,9 @@ def _require_all_shards(found: Mapping[Path, Blob]) -> None:
 def _require_same_run(found: Mapping[Path, Blob]) -> None:
     (first, one), *others = found.items()
     if one.origin.version != __version__:
-        raise MergeError(f"{first} was written by shapecheck {one.origin.version}, and this is {__version__}: use that one")
+        raise MergeError(
+            f"{first} was written by shapecheck {one.origin.version}, and this is {__version__}: use that one"
+        )
     for file, each in others:
         difference = next(_differences(one.origin, each.origin, bool(one.outcome.sites and each.outcome.sites)), None)
         if difference is not None:

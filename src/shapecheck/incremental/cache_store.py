@@ -44,6 +44,8 @@ class Store:
     The folder is created with the first text. One that holds something else already is left alone.
     """
 
+    is_shared = False  # with other machines
+
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._prepared = False
@@ -90,6 +92,10 @@ class Store:
             self.put(slot, text)
         known = self.get(slot)
         return text if known is None else known
+
+    def portable(self, text: str) -> str:
+        """A text that is hashed, as it is wherever the store is used."""
+        return text
 
     def prune(self, older_than: float) -> None:
         """Remove what was not used for so many seconds, and what interrupted runs left behind.

@@ -177,7 +177,7 @@ class ResultCache:
         Shards that share a cache get the same, whatever one of them has learnt before another begins.
         """
         stamps = {plan.path: self._cache_keys.stamp(plan.file) for plan in self._plans.values()}
-        state = digest([stamps, self._listing, total])
+        state = self._cache_keys.digest([stamps, self._listing, total])
         try:
             agreed = load(self._texts.put_first(f"{self._name}:split:{state}", dump(self._durations())))
             return {str(key): float(seconds) for key, seconds in agreed.items()}
