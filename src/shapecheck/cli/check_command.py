@@ -12,7 +12,7 @@ import click
 
 from shapecheck.cli.config_options import config_flags, config_options
 from shapecheck.cli.report_output import say_closing, say_outcome
-from shapecheck.cli.shard_option import BLOB, chosen_shard, whole
+from shapecheck.cli.shard_option import BLOB, chosen_shard, sole_shard
 from shapecheck.cli.terminal import CLEAN, deliver, require_paths, say, stop_on_signals, use_color
 from shapecheck.config import Config, load
 from shapecheck.model import Report
@@ -70,6 +70,9 @@ def check(paths: tuple[Path, ...], **options: Any) -> int:
     A shard takes its part of the tests, models and functions, by the seconds that they took before; what it leaves to
     others is counted. `shapecheck merge r*.blob` gives the findings of all: what one shard alone finds is provisional.
 
+    Packages with a [tool.shapecheck] each are checked one by one, each by its own settings and in its own environment
+    (`python` in its table, else the virtual environment nearby), and reported together: shapecheck libs/*
+
     Exit code: 0 clean, 1 findings (notes do not count), 2 could not do its job.
     """
     paths = paths or (Path(),)
@@ -86,14 +89,22 @@ def check(paths: tuple[Path, ...], **options: Any) -> int:
     if shard is not None or config.output_format == BLOB:
         if stdin is not None or update or options["fix"] or options["diff"]:
             raise click.UsageError(_WHOLE)
-        return _check_shard(paths, shard or whole(), config, options)
-    settings = replace(config, baseline=None) if update else config
-    report = _run_check(paths, settings, stdin, options)
+        if len(_packages(paths, options)) > 1:
+            raise click.UsageError(
+                "these packages have a configuration each: shard one of them at a time, or name --config"
+            )
+        return _check_shard(paths, shard or sole_shard(), config, options)
+    packages = [(config, list(paths))] if stdin is not None else _packages(paths, options)
+    if update and len({each.baseline for each, _ in packages}) > 1:
+        raise click.UsageError("these packages have a baseline each: --update-baseline with one of them at a time")
+    parts = _run_checks(packages, stdin, options)
+    report = _join([each for _, each in parts])
     if options["fix"] and (done := _fix(report)):
-        report = _run_check(paths, settings, stdin, options)  # what is left, where it stands now
+        parts = _run_checks(packages, stdin, options)  # what is left, where it stands now
+        report = _join([each for _, each in parts])
         say(done)
     if options["verbose"]:
-        say(_story(config, report))
+        say("".join(_story(settings, each) for settings, each in parts))
     if update and config.baseline is not None and not (report.broken or report.bugs):
         from shapecheck.verdicts import baseline  # noqa: PLC0415  # as above
 
@@ -101,7 +112,7 @@ def check(paths: tuple[Path, ...], **options: Any) -> int:
         say(f"Recorded {count} finding{'s' * (count != 1)} in {config.baseline}\n")
         return CLEAN
     _print_report(report, config, options, stdin)
-    return say_outcome(report, config, exit_zero=options["exit_zero"])
+    return say_outcome(report, config, exit_zero=options["exit_zero"], parts=parts)
 
 
 def _check_shard(paths: Sequence[Path], shard: Shard, config: Config, options: dict[str, Any]) -> int:
@@ -119,6 +130,34 @@ def _check_shard(paths: Sequence[Path], shard: Shard, config: Config, options: d
     deliver(blob.dump(part), options["output_file"])
     say_closing(report, BLOB, options)
     return say_outcome(report, config, exit_zero=True)
+
+
+def _packages(paths: Sequence[Path], options: dict[str, Any]) -> list[tuple[Config, list[Path]]]:
+    """The paths by the configuration that is theirs."""
+    if len(paths) == 1 or options["config_file"] is not None:
+        return [(_config(paths, options), list(paths))]
+    from shapecheck.commands.packages import by_configuration  # noqa: PLC0415  # most runs are of one package
+
+    return by_configuration(paths, lambda path: _config([path], options))
+
+
+def _join(reports: Sequence[Report]) -> Report:
+    if len(reports) == 1:
+        return reports[0]
+    from shapecheck.commands.packages import join_reports  # noqa: PLC0415  # most runs are of one package
+
+    return join_reports(reports)
+
+
+def _run_checks(
+    packages: Sequence[tuple[Config, Sequence[Path]]], stdin: tuple[str, bytes] | None, options: dict[str, Any]
+) -> list[tuple[Config, Report]]:
+    """The report of each package; one whose baseline is to be written again is checked without it."""
+    found = []
+    for config, paths in packages:
+        settings = replace(config, baseline=None) if options["update_baseline"] else config
+        found.append((config, _run_check(paths, settings, stdin, options)))
+    return found
 
 
 def _run_check(

@@ -48,7 +48,7 @@ def merge(blobs: tuple[Path, ...], **options: Any) -> int:
 
     require_paths(blobs)
     parts = merging.read_blobs(blobs)
-    config = merging.configured(
+    config = merging.merge_config(
         parts,
         output_format=options["output_format"],
         baseline=options["baseline"] and options["baseline"].absolute(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shapecheck.cli.terminal import CLEAN, FAILED, FINDINGS, say, say_bugs, use_color
@@ -26,8 +26,11 @@ def say_closing(report: Report, output_format: str, options: Mapping[str, Any]) 
     say(f"\n{closing}" if apart else closing)
 
 
-def say_outcome(report: Report, config: Config, *, exit_zero: bool) -> int:
-    """Say what could not be done, last, where it is seen; the exit code."""
+def say_outcome(report: Report, config: Config, *, exit_zero: bool, parts: Sequence[tuple[Config, Report]] = ()) -> int:
+    """Say what could not be done, last, where it is seen; the exit code.
+
+    Of several `parts` each has settings of its own.
+    """
     for text in report.broken:
         say(f"Error: {text}\n")
     if report.bugs:
@@ -36,6 +39,10 @@ def say_outcome(report: Report, config: Config, *, exit_zero: bool) -> int:
         return FAILED
     if exit_zero:
         return CLEAN
+    return max(_exit_code(each, settings) for settings, each in parts or [(config, report)])
+
+
+def _exit_code(report: Report, config: Config) -> int:
     if any(finding.severity != "note" for finding in report.findings):
         return FINDINGS
     # What one shard does not reach may be what another does.

@@ -43,7 +43,7 @@ def chosen_shard(text: str | None, variables: Mapping[str, str] = os.environ) ->
     return Shard(int(index) + 1, int(total))
 
 
-def whole() -> Shard:
+def sole_shard() -> Shard:
     """The only shard of a run that is not split."""
     from shapecheck.worker.shard_split import Shard  # noqa: PLC0415  # most runs need none
 

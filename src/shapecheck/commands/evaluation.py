@@ -185,7 +185,7 @@ def report(
     sources = {**(locked.lines if locked is not None else {}), **sources}
     # Another shard may have what an ignore comment is there for.
     unused = outcome.unused if share is None else ()
-    kept, baselined = tuple(sorted({*outcome.findings, *unused}, key=_order)), 0
+    kept, baselined = tuple(sorted({*outcome.findings, *unused}, key=finding_order)), 0
     if config.baseline is not None:
         kept, baselined = baseline.filter(kept, sources, config.baseline)
     hint = ""
@@ -283,5 +283,6 @@ def _entry(evaluation: Evaluation) -> EntryResult:
     return EntryResult(evaluation.target, evaluation.origin, evaluation.mode, evaluation.status, evaluation.reason)
 
 
-def _order(finding: Finding) -> tuple[str, int, int, str, str]:
+def finding_order(finding: Finding) -> tuple[str, int, int, str, str]:
+    """By which findings are sorted: where they are, then what they are."""
     return finding.path, finding.span.line, finding.span.column, finding.code, finding.message

@@ -60,7 +60,7 @@ def merge(blobs_of_run: Sequence[Blob], config: Config) -> Report:
     return with_cells(found, first.notebooks)
 
 
-def configured(
+def merge_config(
     blobs_of_run: Sequence[Blob], *, output_format: str | None, baseline: Path | None, fail_on_unreached: bool | None
 ) -> Config:
     """The settings of the run, with those of the merge on top."""

@@ -19,7 +19,7 @@ from shapecheck.worker.rpc import (
     ModulePlan,
 )
 from shapecheck.worker.run_state import RunState, Trouble
-from shapecheck.worker.shard_split import Shard, split
+from shapecheck.worker.shard_split import Shard, split_keys
 from shapecheck.worker.worker_client import RequestTimeoutError, Worker, WorkerEndedError
 
 _USERS = ("example", "config", "script")  # what the user asked for is never cut
@@ -103,7 +103,7 @@ class EntryPhase:
         self.entries = tuple(entries)
         if self.shard is not None:
             keys = [f"entry:{entry.key}" for entry in entries]
-            own = split(keys, self.conduct.known_durations, self.shard.total)[self.shard.number - 1]
+            own = split_keys(keys, self.conduct.known_durations, self.shard.total)[self.shard.number - 1]
             self.left = frozenset(entry.key for entry in entries if f"entry:{entry.key}" not in own)
 
     def prepare(self, worker: Worker) -> bool:

@@ -93,7 +93,7 @@ def join(outcomes: Sequence[ShardOutcome]) -> ShardOutcome:
 
 def replay(plans: Sequence[ModulePlan], outcome: ShardOutcome) -> RunResult:
     """The run that shows these results: what counts of them, in the order and by the rules of a run on one machine."""
-    conduct = RunState(plans=plans, to_import=[], settings=WorkerSettings(), timeout=0, progress=_unseen)
+    conduct = RunState(plans=plans, to_import=[], settings=WorkerSettings(), timeout=0, progress=_show_nothing)
     result = conduct.result
     covered: set[FunctionKey] = set()
     tested: set[FunctionKey] = set()
@@ -111,5 +111,5 @@ def replay(plans: Sequence[ModulePlan], outcome: ShardOutcome) -> RunResult:
     return result
 
 
-def _unseen(label: str, done: int, total: int) -> None:
+def _show_nothing(label: str, done: int, total: int) -> None:
     """A replay takes no time that anybody would watch."""

@@ -18,7 +18,7 @@ class Shard:
         return f"{self.number}/{self.total}"
 
 
-def split(keys: Sequence[str], durations: Mapping[str, float], total: int) -> tuple[frozenset[str], ...]:
+def split_keys(keys: Sequence[str], durations: Mapping[str, float], total: int) -> tuple[frozenset[str], ...]:
     """The keys that each of `total` shards takes, the same for the same arguments: each key in exactly one part.
 
     The longest come first, each to the shard that has least so far. What nobody has measured counts as the median of

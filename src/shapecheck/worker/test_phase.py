@@ -26,7 +26,7 @@ from shapecheck.worker.rpc import (
     TestResult,
 )
 from shapecheck.worker.run_state import RunResult, RunState
-from shapecheck.worker.shard_split import Shard, split
+from shapecheck.worker.shard_split import Shard, split_keys
 from shapecheck.worker.worker_client import RequestTimeoutError, Worker, WorkerEndedError
 
 _COLLECTING = 0.75  # the part of the time left that collecting may take, so that what is collected can be evaluated
@@ -237,7 +237,7 @@ class TestPhase:
         self.opening = next((key for key in self.order if self.plans[key].prepares), next(iter(self.order), ""))
         if self.shard is not None:
             slots = [f"test:{key}" for key in self.order]
-            own = split(slots, conduct.known_durations, self.shard.total)[self.shard.number - 1]
+            own = split_keys(slots, conduct.known_durations, self.shard.total)[self.shard.number - 1]
             self.left = frozenset(key for key in self.order if f"test:{key}" not in own)
         for key in (key for key in self.order if key not in self.left):
             result = conduct.memory.test(self.plans[key]) if conduct.memory is not None else None
