@@ -67,10 +67,14 @@ def join(outcomes: Sequence[ShardOutcome]) -> ShardOutcome:
     """All that these shards showed; `left` is what each of them left."""
     with_tests = [each.tests for each in outcomes if each.tests is not None]
     tests = {plan.key: plan for plans in with_tests for plan in plans}
-    entries = {plan.key: plan for each in outcomes for plan in each.entries}
+    # A shard that could not import something lists less. A list may have a key twice, as of overloads.
+    longest = max((each.entries for each in outcomes), key=len)
+    keys = {plan.key for plan in longest}
+    others = {plan.key: plan for each in outcomes for plan in each.entries if plan.key not in keys}
+    entries = (*longest, *others.values())
     results = {key: result for each in outcomes for key, result in each.results.items()}
     records = {key: record for each in outcomes for key, record in each.records.items()}
-    listed = {f"test:{key}" for key in tests} | {f"entry:{key}" for key in entries}
+    listed = {f"test:{key}" for key in tests} | {f"entry:{plan.key}" for plan in entries}
     mine = [
         {f"test:{plan.key}" for plan in each.tests or ()} | {f"entry:{plan.key}" for plan in each.entries}
         for each in outcomes
@@ -80,7 +84,7 @@ def join(outcomes: Sequence[ShardOutcome]) -> ShardOutcome:
         tests=tuple(tests.values()) if with_tests else None,
         problems=tuple(dict.fromkeys(problem for each in outcomes for problem in each.problems)),
         results=results,
-        entries=tuple(entries.values()),
+        entries=entries,
         modules={path: runs for each in reversed(outcomes) for path, runs in each.modules.items()},
         records=records,
         left=frozenset(listed - taken),
