@@ -16,6 +16,7 @@ from shapecheck.commands.check import check
 from shapecheck.commands.merge import MergeError, merge, read_blobs
 from shapecheck.commands.shard import check_shard
 from shapecheck.config import load
+from shapecheck.incremental.rerun import Rerun
 from shapecheck.report import FORMATS
 from shapecheck.worker.shard_split import Shard
 
@@ -252,3 +253,23 @@ def test_the_commit_is_that_of_the_repository(tmp_path: Path, monkeypatch: pytes
     subprocess.run(["git", "init", "-q"], check=True)
     subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "one"], check=True)
     assert len(check_shard([Path()], config, Shard(1, 1))[0].origin.commit) == 40
+
+
+def test_shards_that_share_a_cache_agree_on_the_split_by_what_it_knew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, FILES)
+    monkeypatch.chdir(tmp_path)
+    config = load([Path("pkg")], flags={"cache_dir": tmp_path / "shared", "jobs": 1})
+    check([Path("pkg")], config)
+    known = Rerun(config, [Path("pkg")], {}, []).memory([]).agreed_durations(9)
+    assert {"test:tests/test_layers.py::test_scale", "entry:function:pkg/layers.py:swap"} <= known.keys()
+    layers = tmp_path / "pkg" / "layers.py"
+    layers.write_text(layers.read_text().replace("y = x.T  # (batch, d)", "y = x.T  # (d, batch)"))
+    first = check_shard([Path("pkg")], config, Shard(1, 2))[0]
+    second = check_shard([Path("pkg")], config, Shard(2, 2))[0]
+    for number, each in enumerate((first, second)):
+        (tmp_path / f"{number}.blob").write_text(blobs.dump(each))
+    parts = read_blobs([tmp_path / "0.blob", tmp_path / "1.blob"])
+    alone = load([Path("pkg")], flags={"cache": False, "jobs": 1})
+    assert FORMATS["json"](merge(parts, parts[0].config)) == FORMATS["json"](check([Path("pkg")], alone))
