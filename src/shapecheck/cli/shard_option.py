@@ -22,13 +22,11 @@ def chosen_shard(text: str | None, variables: Mapping[str, str] = os.environ) ->
 
     Bazel counts from 0, and takes a test that does not touch its file for one that cannot be sharded.
     """
-    from shapecheck.worker.shard_split import Shard  # noqa: PLC0415  # most runs are whole
-
     if text is not None:
         found = re.fullmatch(r"(\d+)/(\d+)", text)
         if found is None or not 1 <= int(found[1]) <= int(found[2]):
             raise click.UsageError(f"--shard: expected one of all parts, such as 1/4 up to 4/4, got {text!r}")
-        return Shard(int(found[1]), int(found[2]))
+        return _shard(int(found[1]), int(found[2]))
     index, total = variables.get("TEST_SHARD_INDEX"), variables.get("TEST_TOTAL_SHARDS")
     if index is None or total is None or total == "0":
         return None
@@ -40,11 +38,15 @@ def chosen_shard(text: str | None, variables: Mapping[str, str] = os.environ) ->
     status = variables.get("TEST_SHARD_STATUS_FILE")
     if status:
         Path(status).touch()
-    return Shard(int(index) + 1, int(total))
+    return _shard(int(index) + 1, int(total))
 
 
 def sole_shard() -> Shard:
     """The only shard of a run that is not split."""
-    from shapecheck.worker.shard_split import Shard  # noqa: PLC0415  # most runs need none
+    return _shard(1, 1)
 
-    return Shard(1, 1)
+
+def _shard(number: int, total: int) -> Shard:
+    from shapecheck.worker.shard_split import Shard  # noqa: PLC0415  # most runs are whole
+
+    return Shard(number, total)
