@@ -210,10 +210,10 @@ class ResultCache:
             entries = list({plan.key: plan for plan in reversed(entries)}.values())[::-1]
             plans = self._plans_by_slot((*self.known_tests, *collected.tests), entries)
             recalled = [*recalled, *(slot for slot, plan in plans.items() if self._is_kept(plan))]
-        if durations:
-            self._write(_DURATIONS, {**self._durations(), **durations})
         if self._hashing.were_written(self.files.loaded):
             return  # nobody knows which text was evaluated
+        if durations:
+            self._write(_DURATIONS, {**self._durations(), **durations})
         cache_keys = self._cache_keys
         cache_keys.settle(python, self.files)
         for slot in dict.fromkeys(recalled):
