@@ -94,7 +94,7 @@ def check(paths: tuple[Path, ...], **options: Any) -> int:
                 "these packages have a configuration each: shard one of them at a time, or name --config"
             )
         return _check_shard(paths, shard or sole_shard(), config, options)
-    packages = [(config, list(paths))] if stdin is not None else _packages(paths, options)
+    packages = [(config, paths)] if stdin is not None else _packages(paths, options)
     if update and len({each.baseline for each, _ in packages}) > 1:
         raise click.UsageError("these packages have a baseline each: --update-baseline with one of them at a time")
     parts = _run_checks(packages, stdin, options)
@@ -132,10 +132,10 @@ def _check_shard(paths: Sequence[Path], shard: Shard, config: Config, options: d
     return say_outcome(report, config, exit_zero=True)
 
 
-def _packages(paths: Sequence[Path], options: dict[str, Any]) -> list[tuple[Config, list[Path]]]:
+def _packages(paths: tuple[Path, ...], options: dict[str, Any]) -> list[tuple[Config, tuple[Path, ...]]]:
     """The paths by the configuration that is theirs."""
     if len(paths) == 1 or options["config_file"] is not None:
-        return [(_config(paths, options), list(paths))]
+        return [(_config(paths, options), paths)]
     from shapecheck.commands.packages import by_configuration  # noqa: PLC0415  # most runs are of one package
 
     return by_configuration(paths, lambda path: _config([path], options))

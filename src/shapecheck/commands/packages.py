@@ -14,13 +14,13 @@ from shapecheck.model import LockCounts, Reach, Report, Summary, TestCounts
 _Counts = TypeVar("_Counts", Summary, Reach)
 
 
-def by_configuration(paths: Sequence[Path], load: Callable[[Path], Config]) -> list[tuple[Config, list[Path]]]:
+def by_configuration(paths: Sequence[Path], load: Callable[[Path], Config]) -> list[tuple[Config, tuple[Path, ...]]]:
     """The paths that one `[tool.shapecheck]` table is for, together, in the order in which they are given."""
     found: dict[Path | None, tuple[Config, list[Path]]] = {}
     for path in paths:
         config = load(path)
         found.setdefault(config.file, (config, []))[1].append(path)
-    return list(found.values())
+    return [(config, tuple(of_it)) for config, of_it in found.values()]
 
 
 def join_reports(reports: Sequence[Report]) -> Report:
