@@ -118,6 +118,7 @@ def test_every_field_of_the_config_can_be_set_by_key(write: Write) -> None:
         "test-timeout": "test-timeout = 1",
         "jobs": "jobs = 1",
         "baseline": 'baseline = "b"',
+        "cache-dir": 'cache-dir = "c"',
         "output-format": 'output-format = "json"',
         "python": f"python = {str(sys.executable)!r}",
     }

@@ -60,7 +60,7 @@ def test_a_fix_of_the_rule_comes_in_place_of_ours() -> None:
     own = true_shape(about, module)
     assert own is not None
     fixed = replace(about, fix=(replace(own, replacement="(the rule's)"),))
-    assert [title for title, _ in edits_of(fixed, module)] == ["Fix SC201"]
+    assert [title for title, _ in edits_of(fixed, module)] == ["Write the true shape: (the rule's)"]
 
 
 def test_an_ignore_comment_is_completed() -> None:

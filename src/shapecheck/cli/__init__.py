@@ -26,6 +26,7 @@ COMMANDS = (
     "explain",
     "instrument",
     "lsp",
+    "merge",
     "reproduce",
     "run",
     "sample",

@@ -11,30 +11,33 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shapecheck.cli.config_options import config_flags, config_options
-from shapecheck.cli.terminal import (
-    CLEAN,
-    FAILED,
-    FINDINGS,
-    deliver,
-    require_paths,
-    say,
-    say_bugs,
-    stop_on_signals,
-    use_color,
-)
+from shapecheck.cli.report_output import say_closing, say_outcome
+from shapecheck.cli.shard_option import BLOB, chosen_shard, sole_shard
+from shapecheck.cli.terminal import CLEAN, deliver, require_paths, say, stop_on_signals, use_color
 from shapecheck.config import Config, load
 from shapecheck.model import Report
-from shapecheck.report import FORMATS, progress, statistics, summary
+from shapecheck.report import FORMATS, progress
 
 if TYPE_CHECKING:
     from shapecheck.commands.fix import FixedFile
+    from shapecheck.worker.shard_split import Shard
     from shapecheck.worker.spawn import Start
+
+_WHOLE = (
+    "a shard has no whole to fix, record or compare, and no stdin to share: leave out --shard (TEST_SHARD_INDEX), "
+    "--output-format blob, or --fix, --diff, --update-baseline and `-`"
+)
 
 
 @click.command(short_help="Check files and folders (the default command).")
 @click.argument("paths", nargs=-1, metavar="[PATH...]", type=click.Path(path_type=Path, allow_dash=True))
 @config_options
 @click.option("--output-file", type=click.Path(path_type=Path), help="Write the findings to a file, not to stdout.")
+@click.option(
+    "--shard",
+    metavar="I/N",
+    help="Do the I-th of N parts, each on a machine of its own.  [default: as Bazel's TEST_SHARD_INDEX says]",
+)
 @click.option("--fix", is_flag=True, help="Write the fixes of findings that have one into the files.")
 @click.option("--unsafe-fixes", is_flag=True, help="Let --fix and --diff change annotations too.")
 @click.option("--diff", is_flag=True, help="Print what --fix would change, in place of the findings.")
@@ -66,6 +69,13 @@ def check(paths: tuple[Path, ...], **options: Any) -> int:
       shapecheck check src/ --watch
       shapecheck check - --stdin-filename src/model.py < src/model.py
       shapecheck check src/ --python .venv/bin/python
+      shapecheck check src/ --shard 1/4 --output-format blob --output-file r1.blob
+
+    A shard takes its part of the tests, models and functions, by the seconds that they took before; what it leaves to
+    others is counted. `shapecheck merge r*.blob` gives the findings of all: what one shard alone finds is provisional.
+
+    Packages with a [tool.shapecheck] each are checked one by one, each by its own settings and in its own environment
+    (`python` in its table, else the virtual environment nearby), and reported together: shapecheck libs/*
 
     --fix rewrites comments and docstrings that are false for every sensible reading, in their own notation, and
     early formatting in jax.debug.print. Annotations are code, so it takes --unsafe-fixes too. Where several claims
@@ -99,14 +109,27 @@ def _check_once(
     update = options["update_baseline"]
     if update and config.baseline is None:
         raise click.UsageError("--update-baseline needs --baseline FILE, or `baseline` in [tool.shapecheck]")
+    shard = chosen_shard(options["shard"])
     _sensible(options, stdin)
-    settings = replace(config, baseline=None) if update else config
-    report = _run_check(paths, settings, stdin, options, start)
+    if shard is not None or config.output_format == BLOB:
+        if stdin is not None or update or options["fix"] or options["diff"]:
+            raise click.UsageError(_WHOLE)
+        if len(_packages(paths, options)) > 1:
+            raise click.UsageError(
+                "these packages have a configuration each: shard one of them at a time, or name --config"
+            )
+        return _check_shard(paths, shard or sole_shard(), config, options)
+    packages = [(config, paths)] if stdin is not None else _packages(paths, options)
+    if update and len({each.baseline for each, _ in packages}) > 1:
+        raise click.UsageError("these packages have a baseline each: --update-baseline with one of them at a time")
+    parts = _run_checks(packages, stdin, options, start)
+    report = _join([each for _, each in parts])
     if options["fix"] and (done := _fix(report, unsafe=options["unsafe_fixes"])):
-        report = _run_check(paths, settings, stdin, options)  # what is left, where it stands now
+        parts = _run_checks(packages, stdin, options)  # what is left, where it stands now
+        report = _join([each for _, each in parts])
         say(done)
     if options["verbose"]:
-        say(_story(config, report))
+        say("".join(_story(settings, each) for settings, each in parts))
     if update and config.baseline is not None and not (report.broken or report.bugs):
         from shapecheck.verdicts import baseline  # noqa: PLC0415  # as above
 
@@ -114,13 +137,55 @@ def _check_once(
         say(f"Recorded {count} finding{'s' * (count != 1)} in {config.baseline}\n")
         return CLEAN
     _print_report(report, config, options, stdin)
-    for text in report.broken:  # last, where it is seen
-        say(f"Error: {text}\n")
-    if report.bugs:
-        say_bugs(report.bugs)
-    if report.broken or report.bugs:
-        return FAILED
-    return CLEAN if options["exit_zero"] else _exit_code(report, config)
+    return say_outcome(report, config, exit_zero=options["exit_zero"], parts=parts)
+
+
+def _check_shard(paths: Sequence[Path], shard: Shard, config: Config, options: dict[str, Any]) -> int:
+    """Do one part of a check. What a blob hands on is judged by the merge, so that findings do not fail the shard."""
+    from shapecheck.commands import blob  # noqa: PLC0415  # most runs are whole
+    from shapecheck.commands import shard as sharding  # noqa: PLC0415
+
+    with progress.Bar(sys.stderr) as bar, stop_on_signals():
+        part, report = sharding.check_shard(paths, config, shard, progress=bar, echo=options["verbose"])
+    if options["verbose"]:
+        say(_story(config, report))
+    if config.output_format != BLOB:
+        _print_report(report, config, options, None)
+        return say_outcome(report, config, exit_zero=options["exit_zero"])
+    deliver(blob.dump(part), options["output_file"])
+    say_closing(report, BLOB, options)
+    return say_outcome(report, config, exit_zero=True)
+
+
+def _packages(paths: tuple[Path, ...], options: dict[str, Any]) -> list[tuple[Config, tuple[Path, ...]]]:
+    """The paths by the configuration that is theirs."""
+    if len(paths) == 1 or options["config_file"] is not None:
+        return [(_config(paths, options), paths)]
+    from shapecheck.commands.packages import by_configuration  # noqa: PLC0415  # most runs are of one package
+
+    return by_configuration(paths, lambda path: _config([path], options))
+
+
+def _join(reports: Sequence[Report]) -> Report:
+    if len(reports) == 1:
+        return reports[0]
+    from shapecheck.commands.packages import join_reports  # noqa: PLC0415  # most runs are of one package
+
+    return join_reports(reports)
+
+
+def _run_checks(
+    packages: Sequence[tuple[Config, Sequence[Path]]],
+    stdin: tuple[str, bytes] | None,
+    options: dict[str, Any],
+    start: Start | None = None,
+) -> list[tuple[Config, Report]]:
+    """The report of each package; one whose baseline is to be written again is checked without it."""
+    found = []
+    for config, paths in packages:
+        settings = replace(config, baseline=None) if options["update_baseline"] else config
+        found.append((config, _run_check(paths, settings, stdin, options, start)))
+    return found
 
 
 def _run_check(
@@ -182,16 +247,7 @@ def _print_report(report: Report, config: Config, options: dict[str, Any], stdin
         deliver(_diff(report, stdin, unsafe=options["unsafe_fixes"]), None)
     if file is not None or not options["diff"]:
         deliver(FORMATS[config.output_format](report, color=color), file)
-    closing = statistics.render(report) if options["show_statistics"] else ""
-    closing += summary.render(
-        report,
-        show_unreached=options["show_unreached"],
-        show_assumptions=options["show_assumptions"],
-        quiet=options["quiet"],
-        color=use_color(choice, sys.stderr),
-    )
-    apart = closing and report.findings and config.output_format == "full" and file is None
-    say(f"\n{closing}" if apart else closing)
+    say_closing(report, config.output_format, options)
 
 
 def _config(paths: Sequence[Path], options: dict[str, Any]) -> Config:
@@ -211,12 +267,6 @@ def _stdin(paths: Sequence[Path], name: str | None) -> tuple[str, bytes] | None:
     if name is None:
         raise click.UsageError("`-` (stdin) needs --stdin-filename, which tells the package that the text belongs to")
     return name, sys.stdin.buffer.read()
-
-
-def _exit_code(report: Report, config: Config) -> int:
-    if any(finding.severity != "note" for finding in report.findings):
-        return FINDINGS
-    return FINDINGS if config.fail_on_unreached and (report.summary.unreached or report.unparsed) else CLEAN
 
 
 def _story(config: Config, report: Report) -> str:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from shapecheck.cli.shard_option import BLOB
 from shapecheck.config import Config, Option, interpreter, key_of, options
 from shapecheck.report import FORMATS
 
@@ -58,7 +59,7 @@ def _details(declared: Option, default: object) -> dict[str, Any]:
         case "codes":
             return {"multiple": True, "metavar": declared.metavar, "help": text}
         case "format":
-            return {"type": click.Choice(list(FORMATS)), "help": f"{text}  [default: {default}]"}
+            return {"type": click.Choice([*FORMATS, BLOB]), "help": f"{text}  [default: {default}]"}
         case "amount":
             kind, metavar = _Amount(declared.unit), "GIB" if declared.unit == "GiB" else declared.unit.upper()
             return {"type": kind, "metavar": metavar, "help": f"{text}  [default: {default:g}]"}
@@ -66,7 +67,7 @@ def _details(declared: Option, default: object) -> dict[str, Any]:
             help_text = f"{text}  [default: {default or 'one a core'}]"
             return {"type": click.IntRange(0), "metavar": declared.metavar, "help": help_text}
         case "file":
-            return {"type": click.Path(path_type=Path), "help": text}
+            return {"type": click.Path(path_type=Path), "metavar": declared.metavar, "help": text}
         case _:
             return {"metavar": declared.metavar, "help": text}
 

@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING
 from shapecheck import files
 from shapecheck.config import Config, ConfigError
 from shapecheck.files import interpreter
-from shapecheck.model import EntryResult, Evaluation, Finding, FunctionKey, Module, Reach, Report, is_test_file
+from shapecheck.model import (
+    EntryResult,
+    Evaluation,
+    Finding,
+    FunctionKey,
+    Module,
+    Reach,
+    Report,
+    ShardShare,
+    is_test_file,
+)
 from shapecheck.rules import RULES
 from shapecheck.verdicts import baseline, suppress
 from shapecheck.verdicts import findings as reports
@@ -21,6 +31,8 @@ from shapecheck.verdicts.unreached import Reasons, remedy
 from shapecheck.worker.entry_phase import CUT
 from shapecheck.worker.result_cache import ResultCache
 from shapecheck.worker.rpc import ConfiguredExample, ModulePlan, WorkerSettings
+from shapecheck.worker.shard_outcome import ShardOutcome
+from shapecheck.worker.shard_split import Shard
 from shapecheck.worker.supervisor import Limits, RunResult, Supervisor, Trouble
 from shapecheck.worker.worker_client import WorkerError
 
@@ -52,9 +64,38 @@ def evaluate(
     around: EvaluationContext,
 ) -> RunResult:
     """Nothing is imported where nothing is claimed, nor printed that JAX may trace."""
+    supervisor = _supervisor(plans, modules, config, around)
+    return RunResult() if supervisor is None else _run(supervisor, config, around)
+
+
+def evaluate_shard(
+    plans: Sequence[ModulePlan], modules: Mapping[str, Module], config: Config, around: EvaluationContext, shard: Shard
+) -> ShardOutcome:
+    """The same for a part of what there is to evaluate, with all that it showed."""
+    supervisor = _supervisor(plans, modules, config, around, shard)
+    if supervisor is None:
+        return ShardOutcome()
+    _run(supervisor, config, around)
+    return supervisor.outcome()
+
+
+def _run(supervisor: Supervisor, config: Config, around: EvaluationContext) -> RunResult:
+    try:
+        return supervisor.run(interpreter.candidates(str(config.python) if config.python else None, around.files))
+    except WorkerError as error:
+        raise ConfigError(str(error)) from error
+
+
+def _supervisor(
+    plans: Sequence[ModulePlan],
+    modules: Mapping[str, Module],
+    config: Config,
+    around: EvaluationContext,
+    shard: Shard | None = None,
+) -> Supervisor | None:
     to_import = [p.path for p in plans if _worth_importing(modules[p.path], p)]
     if not any(modules[p.path].claims or p.claimed for p in plans):
-        return RunResult()
+        return None
     examples = tuple(
         ConfiguredExample(
             call=e.call, init=e.init, args=e.args, kwargs=e.kwargs, method=e.method, script=e.script, argv=e.argv
@@ -68,7 +109,7 @@ def evaluate(
         examples=examples,
         config_file=files.shown_path(config.file) if config.file else "",
     )
-    supervisor = Supervisor(
+    return Supervisor(
         plans,
         to_import,
         settings,
@@ -80,11 +121,8 @@ def evaluate(
         echo=around.echo,
         started=around.started,
         start=around.start_for(plans, to_import, settings) if around.start_for is not None else None,
+        shard=shard,
     )
-    try:
-        return supervisor.run(interpreter.candidates(str(config.python) if config.python else None, around.files))
-    except WorkerError as error:
-        raise ConfigError(str(error)) from error
 
 
 def _broken(evaluated: RunResult) -> Iterator[str]:
@@ -134,8 +172,10 @@ class Judgement:
     reasons: Reasons
 
 
-def judge_run(modules: Mapping[str, Module], evaluated: RunResult, config: Config) -> Judgement:
-    """Hold the claims against what evaluation showed."""
+def judge_run(
+    modules: Mapping[str, Module], evaluated: RunResult, config: Config, *, is_shard: bool = False
+) -> Judgement:
+    """Hold the claims against what evaluation showed; of a shard, others may have reached what it did not."""
     runs = reports.runs_for_claims(evaluated.runs)
     verdicts = judge(modules, runs)
     troubles = _troubles(modules, evaluated.troubles)
@@ -144,7 +184,7 @@ def judge_run(modules: Mapping[str, Module], evaluated: RunResult, config: Confi
         verdicts=verdicts,
         sure=reports.reportable(modules, verdicts, config.strict_comments),
         troubles=troubles,
-        reasons=Reasons(modules, runs, troubles, verdicts),
+        reasons=Reasons(modules, runs, troubles, verdicts, shared=is_shard),
     )
 
 
@@ -155,8 +195,12 @@ def report(
     locked: LockCheck | None,
     config: Config,
     unread: tuple[tuple[str, str], ...] = (),
+    share: ShardShare | None = None,
 ) -> Report:
-    """What claims and observations come to; `unread` are files and folders that cannot be read, and why."""
+    """What claims and observations come to; `unread` are files and folders that cannot be read, and why.
+
+    Where that is the `share` of one shard, what it did not reach may be what others reach.
+    """
     runs, verdicts, sure = judgement.runs, judgement.verdicts, judgement.sure
     counted = reports.tally(modules, verdicts, sure, judgement.reasons)
     summary, unreached = counted.summary, counted.unreached
@@ -167,11 +211,13 @@ def report(
     outcome = suppress.apply(findings, list(modules.values()), config, unreached)
     sources = {path: module.lines for path, module in modules.items()}
     sources = {**(locked.lines if locked is not None else {}), **sources}
-    kept, baselined = tuple(sorted({*outcome.findings, *outcome.unused}, key=_order)), 0
+    # Another shard may have what an ignore comment is there for.
+    unused = outcome.unused if share is None else ()
+    kept, baselined = tuple(sorted({*outcome.findings, *unused}, key=finding_order)), 0
     if config.baseline is not None:
         kept, baselined = baseline.filter(kept, sources, config.baseline)
     hint = ""
-    if summary.total > 0 and summary.verified == 0 and not evaluated.bugs:
+    if share is None and summary.total > 0 and summary.verified == 0 and not evaluated.bugs:
         late = evaluated.cut or any(trouble.reason == CUT for trouble in evaluated.troubles)
         hint = _MORE_TIME if late else remedy(modules, judgement.troubles, evaluated.python)
     return Report(
@@ -203,6 +249,7 @@ def report(
         loose=counted.loose,
         lock=locked.counts if locked is not None else None,
         verified=counted.verified,
+        shard=share,
     )
 
 
@@ -264,5 +311,6 @@ def _entry(evaluation: Evaluation) -> EntryResult:
     return EntryResult(evaluation.target, evaluation.origin, evaluation.mode, evaluation.status, evaluation.reason)
 
 
-def _order(finding: Finding) -> tuple[str, int, int, str, str]:
+def finding_order(finding: Finding) -> tuple[str, int, int, str, str]:
+    """By which findings are sorted: where they are, then what they are."""
     return finding.path, finding.span.line, finding.span.column, finding.code, finding.message

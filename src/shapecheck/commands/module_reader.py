@@ -64,7 +64,8 @@ class ModuleReader:
         found = [(path, self._project.file(path)) for path in sorted(requested)]
         contents = [[path, "" if each is None else content(each.data)] for path, each in found]
         roots = [[folder, *self._roots(folder)] for folder in sorted(folders)]
-        return hashlib.sha256(json.dumps([contents, roots]).encode()).hexdigest()
+        text = json.dumps([contents, roots])
+        return hashlib.sha256((self._store.portable(text) if self._store is not None else text).encode()).hexdigest()
 
     def _read_bytes(self, file: str) -> bytes | None:
         if file in self._texts:

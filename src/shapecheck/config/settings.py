@@ -104,6 +104,15 @@ class Config:
             presentation_only=True,
         ),
     )
+    cache_dir: Path | None = option(
+        None,
+        Option(
+            kind="file",
+            metavar="DIR",
+            help="Keep results here, for all machines that see this folder, not beside the configuration.",
+            presentation_only=True,
+        ),
+    )
     jobs: int = option(0, Option(kind="count", metavar="N", help="Workers side by side.", presentation_only=True))
     memory: float = option(8.0, Option(kind="amount", unit="GiB", help="For the worker process."))
     sizes: Mapping[str, int] = option(dict, Option(kind="sizes"))

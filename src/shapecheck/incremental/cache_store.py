@@ -42,11 +42,21 @@ _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 class KeptTexts(Protocol):
     """Texts under slot names, which may be lost."""
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether other machines keep theirs there too."""
+
+    def portable(self, text: str) -> str:
+        """The text with the project's own paths in a form that is the same on all of these."""
+
     def get(self, slot: str) -> str | None:
         """Return the text under this name, or None if there is none."""
 
     def put(self, slot: str, text: str) -> None:
         """Keep the text under this name."""
+
+    def put_first(self, slot: str, text: str) -> str:
+        """Keep the text if there is none yet, and return the one that is there."""
 
     def prune(self, older_than: float) -> None:
         """Remove what was not used for so many seconds."""
@@ -57,6 +67,8 @@ class Store:
 
     The folder is created with the first text. One that holds something else already is left alone.
     """
+
+    is_shared = False  # with other machines
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -86,6 +98,28 @@ class Store:
             _write(self._path(slot), _pack(slot, text))
         except OSError:
             self._stopped = True
+
+    def put_first(self, slot: str, text: str) -> str:
+        """Store the text unless there is one under this name, and return what is there: all who ask get the same."""
+        known = self.get(slot)
+        if known is not None or self._stopped:
+            return text if known is None else known
+        try:
+            if not self._prepared:
+                _prepare(self._folder)
+                self._prepared = True
+            path = self._path(slot)
+            _write(path, _pack(slot, text), replace=path.exists())  # damaged, if it exists
+        except FileExistsError:
+            pass
+        except OSError:  # a file system without hard links has no way to tell who was first
+            self.put(slot, text)
+        known = self.get(slot)
+        return text if known is None else known
+
+    def portable(self, text: str) -> str:
+        """A text that is hashed, as it is wherever the store is used."""
+        return text
 
     def prune(self, older_than: float) -> None:
         """Remove what was not used for so many seconds, and what interrupted runs left behind.
@@ -196,14 +230,21 @@ def _read_regular(path: Path, start: bytes) -> bytes | None:
         os.close(handle)
 
 
-def _write(path: Path, data: bytes) -> None:
-    """Replace the file all at once. Nothing is flushed to the disk: if power fails, the checksum tells."""
+def _write(path: Path, data: bytes, *, replace: bool = True) -> None:
+    """Write the file all at once. Nothing is flushed to the disk: if power fails, the checksum tells.
+
+    Raises FileExistsError for a file that is there, unless it may be replaced.
+    """
     temporary = path.parent / f"{os.urandom(16).hex()}.shapecheck.tmp"
     try:
         # not `tempfile`, whose files nobody else may read: a checkout can be shared
         with open(os.open(temporary, _CREATE, 0o666), "wb") as stream:
             stream.write(data)
-        temporary.replace(path)
+        if replace:
+            temporary.replace(path)
+        else:
+            os.link(temporary, path)
+            temporary.unlink()
     except BaseException:
         with suppress(OSError):
             temporary.unlink()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
 _VARIABLES = ("JAX", "XLA", "PYTHON", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTEST", "EQX", "JAXTYPING")
+_PLACES = ("VIRTUAL_ENV", "CONDA_PREFIX", "PYTEST_CURRENT_TEST")  # say where something lies, not what it is
 
 
 def environment(python: str, sites: Sequence[str]) -> dict[str, str]:
@@ -22,6 +24,20 @@ def environment(python: str, sites: Sequence[str]) -> dict[str, str]:
     return found
 
 
+def portable_environment(python: str, sites: Sequence[str]) -> dict[str, str]:
+    """The same for machines that share a cache: which packages are installed in which version, whenever that was."""
+    installed = sorted({name for site in sites for name in _names(site) if name.endswith((".dist-info", ".egg-info"))})
+    found = {name: value for name, value in os.environ.items() if name.startswith(_VARIABLES) and name not in _PLACES}
+    return {**found, "installed": "\n".join(installed), "sites": "\n".join(sites), "shapecheck": our_contents()}
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
 def _time(path: str) -> str:
     try:
         return str(os.stat(path).st_mtime_ns)
@@ -34,6 +50,17 @@ def ourselves() -> str:
     """The newest file of this package, and how many there are: what tells one version of it from another."""
     times = list(_modified_ns(str(Path(__file__).parents[1])))
     return f"{max(times)} {len(times)}"
+
+
+@cache
+def our_contents() -> str:
+    """A hash of all files of this package: what tells one version from another on any machine."""
+    folder = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for file in sorted(folder.rglob("*.py")):
+        digest.update(f"{file.relative_to(folder).as_posix()} {file.stat().st_size}\n".encode())
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
 
 
 def _modified_ns(folder: str) -> Iterator[int]:

@@ -6,11 +6,32 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
 
+from shapecheck.incremental.cache_store import KeptTexts
 from shapecheck.incremental.dependency_graph import DependencyGraph, GraphFile
-from shapecheck.incremental.environment_key import environment
+from shapecheck.incremental.environment_key import environment, portable_environment
 from shapecheck.incremental.graph_view import GraphView
 from shapecheck.incremental.module_summary import ModuleSummary, surface
 from shapecheck.worker.cache_keys import KnownFile
+
+
+class PortableView:
+    """A view of files by names that hold on all machines."""
+
+    def __init__(self, view: GraphView, portable: Callable[[str], str]) -> None:
+        self._view, self._portable = view, portable
+
+    @property
+    def base(self) -> str:
+        """What importing all modules does besides binding names."""
+        return self._view.base
+
+    def code_key(self, files: Iterable[str]) -> str:
+        """A hash of all that the code of these files depends on."""
+        return self._view.code_key(map(self._portable, files))
+
+    def import_key(self, roots: Sequence[str]) -> str:
+        """A hash of all that the import of these files depends on."""
+        return self._view.import_key(list(map(self._portable, roots)))
 
 
 class HashedFiles:
@@ -22,8 +43,10 @@ class HashedFiles:
         read: Callable[[str], bytes],
         were_written: Callable[[Iterable[str]], bool],
         project: frozenset[str],
+        store: KeptTexts,
     ) -> None:
-        self.content, self.were_written, self.environment = content, were_written, environment
+        self.content, self.were_written, self.portable = content, were_written, store.portable
+        self.environment = portable_environment if store.is_shared else environment
         self._read, self._project = read, project
         self._surfaces: dict[str, ModuleSummary] = {}
         self._graphs: dict[tuple[KnownFile, ...], DependencyGraph] = {}
@@ -37,16 +60,17 @@ class HashedFiles:
         found = [[sorted(each & names) for each in self._surface(file).mentions] for file in files]
         return hashlib.sha256(json.dumps(found).encode()).hexdigest()
 
-    def view(self, files: Sequence[KnownFile], roots: Sequence[str], always: Iterable[str]) -> GraphView:
+    def view(self, files: Sequence[KnownFile], roots: Sequence[str], always: Iterable[str]) -> PortableView:
         """The files as they are seen where `roots` are imported one after the other, and `always` may always run."""
         key = tuple(files)
         if key not in self._graphs:
             sources = [
-                GraphFile(file.file, file.names, self._surface(file), file.outside, file.comment_names)
+                GraphFile(self.portable(file.file), file.names, self._surface(file), file.outside, file.comment_names)
                 for file in files
             ]
             self._graphs[key] = DependencyGraph(sources)
-        return GraphView(self._graphs[key], roots, always)
+        view = GraphView(self._graphs[key], list(map(self.portable, roots)), list(map(self.portable, always)))
+        return PortableView(view, self.portable)
 
     def _surface(self, file: KnownFile) -> ModuleSummary:
         if file.file not in self._surfaces:

@@ -15,6 +15,15 @@ class MemoryStore:
         self._texts: dict[str, str] = {}
         self._size = 0
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether what lies behind is."""
+        return self._behind.is_shared
+
+    def portable(self, text: str) -> str:
+        """A text that is hashed, as the store behind has it."""
+        return self._behind.portable(text)
+
     def get(self, slot: str) -> str | None:
         """Return the text that was stored last under this name, here or behind."""
         text = self._texts.pop(slot, None)
@@ -30,6 +39,13 @@ class MemoryStore:
         while self._size > _MOST:
             oldest = next(iter(self._texts))
             self._size -= len(self._texts.pop(oldest))
+
+    def put_first(self, slot: str, text: str) -> str:
+        """Keep the text, if there is none yet; return the one that is there."""
+        known = self.get(slot)
+        if known is None:
+            self.put(slot, text)
+        return text if known is None else known
 
     def prune(self, older_than: float) -> None:
         """Leave what lies behind alone: it is others' too."""

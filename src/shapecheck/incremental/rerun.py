@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from shapecheck.config import Config, options
 from shapecheck.incremental.cache_store import KeptTexts, Store
 from shapecheck.incremental.content_hash import content
-from shapecheck.incremental.environment_key import environment, ourselves
+from shapecheck.incremental.environment_key import environment, our_contents, ourselves, portable_environment
 from shapecheck.model import assumption, finding, is_test_file, location
 from shapecheck.model.finding import Report
 from shapecheck.model.plain_facts import PlainFacts
@@ -45,6 +45,15 @@ CONFIGURE = ("pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cf
 """Names of files that configure tests, in the folders above them."""
 
 
+def store_of(config: Config) -> Store:
+    """Where the results of a project's runs are kept: in its own folder, or in one that machines share."""
+    if config.cache_dir is None:
+        return Store(config.root / FOLDER)
+    from shapecheck.incremental.portable_paths import ProjectPlace, SharedStore  # noqa: PLC0415  # few do share
+
+    return SharedStore(config.cache_dir, ProjectPlace(config.root))
+
+
 class Rerun:
     """One way to call the checker: paths and settings. `files` maps shown paths to the file and its bytes.
 
@@ -63,7 +72,7 @@ class Rerun:
         purpose: str = "",
     ) -> None:
         self.started = time.time_ns()
-        self.store: KeptTexts = store or Store(config.root / FOLDER)
+        self.store: KeptTexts = store or store_of(config)
         self.config, self.tests, self.lock = config, tests, lock
         self._known = {os.path.realpath(file): content(data) for file, data in files.values()}
         self._checked = frozenset(self._known)
@@ -71,8 +80,9 @@ class Rerun:
         names = ["file", *(name for name, declared in options().items() if not declared.presentation_only)]
         settings = {name: repr(getattr(config, name)) for name in names}
         # Each version of ours has its own results, for their format changes with it.
-        called = [ourselves() + purpose, sorted({os.path.abspath(path) for path in paths}), os.getcwd(), settings]
-        self.name = hashlib.sha256(json.dumps(called).encode()).hexdigest()
+        version = our_contents() if self.store.is_shared else ourselves()
+        called = [version + purpose, sorted({os.path.abspath(path) for path in paths}), os.getcwd(), settings]
+        self.name = hashlib.sha256(self.store.portable(json.dumps(called)).encode()).hexdigest()
 
     def report(self) -> Report | None:
         """The report of the last such run, if nothing that it depends on has changed since."""
@@ -93,7 +103,7 @@ class Rerun:
         from shapecheck.worker.result_cache import ResultCache  # noqa: PLC0415
 
         project = frozenset(plan.name.partition(".")[0] for plan in plans)
-        hashing = HashedFiles(self._content, self._read_bytes, self._has_changed, project)
+        hashing = HashedFiles(self._content, self._read_bytes, self._has_changed, project, self.store)
         return ResultCache(self.store, self.name, hashing, plans, self._test_files, self._surroundings)
 
     def keep(
@@ -121,14 +131,14 @@ class Rerun:
 
     def _state(self, python: str, sites: Sequence[str], files: Sequence[str]) -> str:
         parts = {
-            "environment": environment(python, sites),
+            "environment": (portable_environment if self.store.is_shared else environment)(python, sites),
             "files": {file: self._content(file) for file in {*files, *self._checked}},
             "tests": self._test_files,
             "surroundings": self._surroundings,
             "lock": self._content(str(self.lock)) if self.lock is not None else "",
             "baseline": self._content(str(self.config.baseline)) if self.config.baseline else "",
         }
-        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(self.store.portable(json.dumps(parts, sort_keys=True)).encode()).hexdigest()
 
     @cached_property
     def _test_files(self) -> dict[str, str]:

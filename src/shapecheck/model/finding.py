@@ -181,6 +181,16 @@ class Reach:
     annotated_reached: int = 0
 
 
+@dataclass(frozen=True)
+class ShardShare:
+    """The part of a run that shard `number` of `total` did: so many tests, models and functions, and what it left."""
+
+    number: int
+    total: int
+    taken: int
+    left: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class Report:
     """The result of a run: findings sorted by path, line, column, code.
@@ -209,3 +219,4 @@ class Report:
     loose: tuple[UnreachedClaim, ...] = ()  # the claims that hold loosely, and the names that nothing binds
     lock: LockCounts | None = None  # None: there is none for what was checked
     verified: tuple[VerifiedClaim, ...] = ()  # by path, line and column
+    shard: ShardShare | None = None  # None: it is of everything

@@ -11,7 +11,7 @@ from shapecheck.rules import RULES
 
 def render(report: Report, *, color: bool = False) -> str:
     """The report as JSON, in ASCII, sorted, the same for the same report; colours make no difference."""
-    document = {
+    document: dict[str, object] = {
         "version": 1,
         "findings": [finding_object(finding) for finding in report.findings],
         "claims": asdict(report.summary),
@@ -25,6 +25,8 @@ def render(report: Report, *, color: bool = False) -> str:
         "unread": [{"path": path, "reason": reason} for path, reason in report.unread],
         "lock": None if report.lock is None else asdict(report.lock),
     }
+    if report.shard is not None:
+        document["shard"] = asdict(report.shard)
     return json.dumps(document, indent=2) + "\n"
 
 

@@ -145,6 +145,11 @@ def _assumption_lines(report: Report) -> Iterator[tuple[Part, ...]]:
 
 
 def _warning_lines(report: Report) -> Iterator[tuple[Part, ...]]:
+    if (shard := report.shard) is not None:
+        done = f"{shard.taken} of {shard.taken + shard.left} tests, models and functions"
+        left = f"{shard.left} left to other shards" if shard.total > 1 else "and none left to others"
+        final = "findings are final once `shapecheck merge` has joined all blobs"
+        yield ((f"Shard {shard.number}/{shard.total}: {done}, {left}; {final}.", ""),)
     if report.unparsed:
         them = "it" if report.unparsed == 1 else "them"
         text = f"{_count(report.unparsed, 'file')} could not be parsed"

@@ -8,9 +8,15 @@ from shapecheck.model import Claim, Evaluation, FunctionKey, Module
 from shapecheck.verdicts.example_text import example_text
 from shapecheck.verdicts.judge import HALF_WAY, Verdicts
 
+LEFT = "left to another shard"
+"""Why a shard did not reach what none of its own tests, models and functions calls."""
+
 
 class Reasons:
-    """Finds the reason for each unreached claim. `troubles` maps a path to why its module could not be imported."""
+    """Finds the reason for each unreached claim. `troubles` maps a path to why its module could not be imported.
+
+    Where the run is `shared` with other shards, what nothing here calls is left to these.
+    """
 
     def __init__(
         self,
@@ -18,7 +24,10 @@ class Reasons:
         runs: Iterable[Sequence[Evaluation]],
         troubles: Mapping[str, str],
         verdicts: Verdicts,
+        *,
+        shared: bool = False,
     ) -> None:
+        self.shared = shared
         self.modules, self.troubles, self.verdicts = modules, troubles, verdicts
         self.entered: set[FunctionKey] = set()
         self.failed: dict[tuple[str, str], str] = {}
@@ -81,6 +90,8 @@ class Reasons:
         if (module.path, module.scopes[scope].qualname) in self.called:
             name = module.scopes[scope].qualname
             return f"{name} was called, but not its body: is it a generator, a coroutine, or replaced by a decorator?"
+        if self.shared:
+            return LEFT
         return f"nothing that was evaluated calls {module.scopes[scope].qualname}"
 
 

@@ -66,6 +66,9 @@ class FileHashes(Protocol):
     def view(self, files: Sequence[KnownFile], roots: Sequence[str], always: Iterable[str]) -> ModuleView:
         """The files as they are seen where `roots` are imported one after the other, and `always` may always run."""
 
+    def portable(self, text: str) -> str:
+        """A text with names of files, as it is on all machines that share the results."""
+
     def environment(self, python: str, sites: Sequence[str]) -> Mapping[str, str]:
         """The interpreter and what is installed."""
 
@@ -109,11 +112,11 @@ class CacheKeys:
         roots: dict[Kind, list[str]] = {"entries": modules, "tests": [*sorted(self._listing), *modules]}
         for kind, files_of in roots.items():
             self._views[kind] = view = self._hashing.view(known, files_of, always)
-            self._bases[kind] = digest({**parts, "view": view.base})
+            self._bases[kind] = self.digest({**parts, "view": view.base})
         beside = [file for file in always if file in self._surroundings]
         importing = self._views["tests"].import_key([*beside, *sorted(self._listing)])
-        self.collects = digest([self._bases["tests"], importing])
-        self.imports = digest([self._bases, self._outlines(known), self._mentions(known)])
+        self.collects = self.digest([self._bases["tests"], importing])
+        self.imports = self.digest([self._bases, self._outlines(known), self._mentions(known)])
 
     def base(self, kind: Kind) -> str:
         """A hash of what all results of one kind depend on."""
@@ -127,7 +130,7 @@ class CacheKeys:
         """A hash of a file's content, and of how it is imported."""
         plan = self._planned.get(file)
         content = self._hashing.content(file)
-        return content if plan is None else digest([content, plan.path, plan.root, plan.name, plan.aliases])
+        return content if plan is None else self.digest([content, plan.path, plan.root, plan.name, plan.aliases])
 
     def shape(self) -> str:
         """A hash of what the plans consist of, apart from the text."""
@@ -135,7 +138,11 @@ class CacheKeys:
             [p.path, p.root, p.name, p.claimed, [[s.kind, s.qualname, s.parent] for s in p.scopes]]
             for p in self.plans.values()
         ]
-        return digest(plans)
+        return self.digest(plans)
+
+    def digest(self, value: object) -> str:
+        """A hash of plain data with names of files."""
+        return hashlib.sha256(self._hashing.portable(json.dumps(value, sort_keys=True)).encode()).hexdigest()
 
     def all_files(self) -> list[str]:
         """All files that are checked."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 from shapecheck.model import PRINTING, Evaluation, FunctionKey, Point, is_test_file
 from shapecheck.worker.result_cache import EntryRecord
@@ -19,6 +19,7 @@ from shapecheck.worker.rpc import (
     ModulePlan,
 )
 from shapecheck.worker.run_state import RunState, Trouble
+from shapecheck.worker.shard_split import Shard, split_keys
 from shapecheck.worker.worker_client import RequestTimeoutError, Worker, WorkerEndedError
 
 _USERS = ("example", "config", "script")  # what the user asked for is never cut
@@ -44,8 +45,9 @@ class EntryPhase:
         covered: Scopes,
         tested: Scopes,
         shown: Iterable[Sequence[Evaluation]] = (),
+        shard: Shard | None = None,
     ) -> None:
-        self.conduct, self.deadline = conduct, deadline
+        self.conduct, self.deadline, self.shard = conduct, deadline, shard
         self.unseen = unseen_paths(conduct.plans)
         for run in shown:
             self._see(run)
@@ -58,6 +60,9 @@ class EntryPhase:
         self.results: dict[int, tuple[Evaluation, ...]] = {}
         self.runs: list[tuple[Evaluation, ...]] = []
         self.recalled: list[str] = []
+        self.records: dict[str, EntryRecord] = {}  # by key, what each entry showed, whether or not that counts
+        self.left: frozenset[str] = frozenset()  # the keys of those that other shards take
+        self._touched: dict[int, TouchedFunctions] = {}
         self._recollections: dict[str, EntryRecord | None] = {}
 
     def settle(self) -> bool:
@@ -65,12 +70,41 @@ class EntryPhase:
         memory = self.conduct.memory
         if memory is None or memory.entries is None:
             return False
-        self.entries = memory.entries
+        self._list(memory.entries)
         if self._skip():
             return False
         self.modules = dict(memory.modules)
         self.conduct.result.troubles += memory.troubles
         return True
+
+    def replay(
+        self,
+        entries: Sequence[EntryPlan],
+        modules: Mapping[str, tuple[Evaluation, ...]],
+        records: Mapping[str, EntryRecord],
+        left: Container[str],
+    ) -> None:
+        """Take what shards have shown, in order; `left` are slots of what no shard of these has taken."""
+        self.entries = tuple(entries)
+        self.modules = dict(modules)
+        self.left = frozenset(entry.key for entry in entries if f"entry:{entry.key}" in left)
+        self._recollections = {entry.key: records.get(entry.key) for entry in entries}
+        while self._skip():  # its shard had no worker any more
+            self._leave_out(self.next)
+            self.next += 1
+
+    def after(self, runs: Sequence[tuple[Evaluation, ...]]) -> list[tuple[Evaluation, ...]]:
+        """The evaluations of a whole run: those of modules, then those of tests, which are given, then of entries."""
+        modules = [self.modules[p.path] for p in self.conduct.plans if p.path in self.modules]
+        return [*modules, *runs, *self.runs]
+
+    def _list(self, entries: Sequence[EntryPlan]) -> None:
+        """Learn what there is to evaluate, and which part of that others do."""
+        self.entries = tuple(entries)
+        if self.shard is not None:
+            keys = [f"entry:{entry.key}" for entry in entries]
+            own = split_keys(keys, self.conduct.known_durations, self.shard.total)[self.shard.number - 1]
+            self.left = frozenset(entry.key for entry in entries if f"entry:{entry.key}" not in own)
 
     def prepare(self, worker: Worker) -> bool:
         """Import all modules, and list what can be evaluated."""
@@ -97,8 +131,8 @@ class EntryPhase:
                     listed = {entry.key for entry in entries}
                     known = (entry for entry in conduct.memory.known_entries if entry.key not in listed)
                     entries = (*entries, *(e for e in known if e.path in late and self._recall(e) is not None))
-                self.entries = entries
-                conduct.total = max(conduct.total, conduct.steps + len(self.entries))
+                self._list(entries)
+                conduct.total = max(conduct.total, conduct.steps + len(entries) - len(self.left))
         return True
 
     def _blame(self, error: WorkerEndedError | RequestTimeoutError) -> bool:
@@ -150,7 +184,8 @@ class EntryPhase:
     def count_remaining(self) -> int:
         """How many entries may have to be evaluated."""
         rest = (self.entries or ())[self.next :]
-        return sum(not self._is_needless(entry) and self._recall(entry) is None for entry in rest)
+        own = (entry for entry in rest if entry.key not in self.left and not self._is_needless(entry))
+        return sum(self._recall(entry) is None for entry in own)
 
     def take(self) -> int | None:
         """The number of the next entry that has to be evaluated, if there is time for it."""
@@ -166,14 +201,14 @@ class EntryPhase:
         entries = self.entries or ()
         while self.next < len(entries):
             entry = entries[self.next]
-            if self._is_needless(entry):
+            if entry.key in self.left or self._is_needless(entry):
                 self._accept(self.next, ())
             elif (shown := self._recall(entry)) is not None:
                 self.recalled.append(f"entry:{entry.key}")
-                self.conduct.result.touched.update(shown[1])
+                self.records[entry.key] = shown
                 if shown[2]:
                     self._trouble(entry, shown[2])
-                self._accept(self.next, shown[0])
+                self._accept(self.next, shown[0], shown[1])
             elif time.monotonic() > self.deadline and entry.origin not in _USERS:
                 self._leave_out(self.next)
             else:
@@ -207,13 +242,14 @@ class EntryPhase:
                     self._note_stopped(task, error.reason, repeats=True, touched=error.touched)
             return
         with self.conduct.lock:
-            self.conduct.result.touched.update(answer.touched)
+            self.records[entry.key] = (answer.runs, answer.touched, "")
+            self.conduct.durations[f"entry:{entry.key}"] = time.monotonic() - began
             if self.conduct.memory is not None:
                 if limit < self.conduct.timeout and time.monotonic() - began > _SQUEEZED * limit:
                     self.conduct.memory.lasting = False  # with more time it may show more
                 else:
                     self.conduct.memory.store_entry(entry, (answer.runs, answer.touched, ""))
-            self._accept(task, answer.runs)
+            self._accept(task, answer.runs, answer.touched)
 
     def on_worker_end(self, task: int, error: WorkerEndedError) -> None:
         """An entry ended the worker."""
@@ -241,7 +277,12 @@ class EntryPhase:
         self.loaded.add(plan.path)
 
     def _is_needless(self, entry: EntryPlan) -> bool:
-        """Whether a more trusted entry has shown all: with free sizes, along each path."""
+        """Whether a more trusted entry has shown all: with free sizes, along each path.
+
+        A shard cannot say so: which results of its own count depends on those of others.
+        """
+        if self.shard is not None:
+            return False
         if entry.origin not in ("model", "function") or entry.body is None:
             return False
         return entry.body in self.covered and not self.unseen.get(entry.body)
@@ -250,14 +291,15 @@ class EntryPhase:
         for call in (call for evaluation in run for call in evaluation.calls if call.complete):
             self.unseen.get((call.path, call.scope), set()).difference_update(call.paths)
 
-    def _accept(self, index: int, result: tuple[Evaluation, ...]) -> None:
-        self.results[index] = result
+    def _accept(self, index: int, result: tuple[Evaluation, ...], touched: TouchedFunctions = ()) -> None:
+        self.results[index], self._touched[index] = result, touched
         while self.accepted in self.results:
             entry = (self.entries or ())[self.accepted]
-            found = self.results[self.accepted]
+            found, touched = self.results[self.accepted], self._touched[self.accepted]
             self.accepted += 1
             if self._is_needless(entry):
                 continue
+            self.conduct.result.touched.update(touched)
             if entry.origin not in _USERS and entry.body in self.tested:
                 # The tests call it, so that what does not fit are arguments that were made up.
                 found = tuple(e for e in found if e.status == "ok" or e.origin == "seen")
@@ -283,12 +325,12 @@ class EntryPhase:
         entry = (self.entries or ())[index]
         runs = (_failed_evaluation(entry, f"it {reason}"),)
         self._trouble(entry, reason)
-        self.conduct.result.touched.update(touched or ())
+        self.records[entry.key] = (runs, touched or (), reason)
         if self.conduct.memory is not None and repeats:
             self.conduct.memory.store_entry(entry, (runs, touched or (), reason), known=touched is not None)
         elif self.conduct.memory is not None:
             self.conduct.memory.lasting = False
-        self._accept(index, runs)
+        self._accept(index, runs, touched or ())
 
     def _trouble(self, entry: EntryPlan, reason: str) -> None:
         self.conduct.result.troubles.append(Trouble("SC304", entry.path, entry.line, entry.target, reason))

@@ -19,6 +19,8 @@ from shapecheck.worker.run_state import Trouble
 
 __all__ = ["CachedCollection", "EntryRecord", "FileHashes", "Files", "ResultCache"]
 
+_DURATIONS = "durations"
+
 EntryRecord = tuple[tuple[Evaluation, ...], tuple[FunctionKey, ...], str]
 """What an entry showed, the functions that ran for it, and what ended its worker or took too long, if anything did."""
 
@@ -31,6 +33,9 @@ class TextStore(Protocol):
 
     def put(self, slot: str, text: str) -> None:
         """Keep a text under a name."""
+
+    def put_first(self, slot: str, text: str) -> str:
+        """Keep a text under a name that has none, and return the one that it has: of several writers, the first's."""
 
 
 @dataclass(frozen=True)
@@ -166,6 +171,23 @@ class ResultCache:
         also = self._also(plan, self._new_imports)
         self._new[f"entry:{plan.key}"] = _FreshResults("entries", files, also, list(shown))
 
+    def agreed_durations(self, total: int) -> Mapping[str, float]:
+        """The seconds that tests and entries took, by which `total` shards of the present files are split.
+
+        Shards that share a cache get the same, whatever one of them has learnt before another begins.
+        """
+        stamps = {plan.path: self._cache_keys.stamp(plan.file) for plan in self._plans.values()}
+        state = self._cache_keys.digest([stamps, self._listing, total])
+        try:
+            agreed = load(self._texts.put_first(f"{self._name}:split:{state}", dump(self._durations())))
+            return {str(key): float(seconds) for key, seconds in agreed.items()}
+        except (ValueError, KeyError, TypeError, AttributeError):  # another version's
+            return {}
+
+    def _durations(self) -> Mapping[str, float]:
+        found = self._load(_DURATIONS)
+        return found if isinstance(found, dict) else {}
+
     def close(
         self,
         python: str,
@@ -174,6 +196,7 @@ class ResultCache:
         modules: Mapping[str, tuple[Evaluation, ...]],
         troubles: Sequence[Trouble],
         recalled: Iterable[str],
+        durations: Mapping[str, float],
     ) -> None:
         """Write what is new; `entries` are None if the run ended before they were known.
 
@@ -189,6 +212,8 @@ class ResultCache:
             recalled = [*recalled, *(slot for slot, plan in plans.items() if self._is_kept(plan))]
         if self._hashing.were_written(self.files.loaded):
             return  # nobody knows which text was evaluated
+        if durations:
+            self._write(_DURATIONS, {**self._durations(), **durations})
         cache_keys = self._cache_keys
         cache_keys.settle(python, self.files)
         for slot in dict.fromkeys(recalled):

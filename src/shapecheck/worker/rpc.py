@@ -648,3 +648,4 @@ _FACTS = PlainFacts(
     model.Suppression,
 )
 dump, load = _FACTS.dump, _FACTS.load
+to_plain, from_plain = _FACTS.to_plain, _FACTS.from_plain

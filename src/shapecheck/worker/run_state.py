@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -56,6 +56,9 @@ class RunState:
     lock: threading.Lock = field(default_factory=threading.Lock)
     steps: int = 0
     total: int = 0
+    durations: dict[str, float] = field(default_factory=dict)  # seconds that tests and entries took in this run
+    known_durations: Mapping[str, float] = field(default_factory=dict)  # in earlier ones
+    sites: set[str] = field(default_factory=set)  # where packages lie
 
     def step(self, label: str) -> None:
         """Tell how far the run has come."""
@@ -65,6 +68,7 @@ class RunState:
 
     def saw(self, files: ImportedFiles) -> None:
         """Remember which files a worker had loaded."""
+        self.sites.update(files.sites)
         if self.memory is not None:
             self.memory.files.loaded.update(files.loaded)
             self.memory.files.ran.update(files.ran)

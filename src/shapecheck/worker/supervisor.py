@@ -15,8 +15,10 @@ from shapecheck.worker.pool import Phase, Spare, WorkerPool
 from shapecheck.worker.result_cache import CachedCollection, ResultCache
 from shapecheck.worker.rpc import ModulePlan, WorkerSettings
 from shapecheck.worker.run_state import Progress, RunResult, RunState, Trouble
+from shapecheck.worker.shard_outcome import ShardOutcome, outcome_of
+from shapecheck.worker.shard_split import Shard
 from shapecheck.worker.spawn import Start
-from shapecheck.worker.test_phase import TestPhase
+from shapecheck.worker.test_phase import TestPhase, add_tests
 from shapecheck.worker.worker_client import Worker, WorkerEndedError, WorkerError
 
 __all__ = ["Limits", "Progress", "RunResult", "Supervisor", "Trouble"]
@@ -56,7 +58,9 @@ class Supervisor:
         echo: bool = False,
         start: Start | None = None,
         started: float | None = None,
+        shard: Shard | None = None,
     ) -> None:
+        self.shard = shard
         self.plans, self.settings, self.limits = plans, settings, limits
         self.cwd, self.echo, self.tests = cwd, echo, tests
         self._start_process = start
@@ -76,6 +80,8 @@ class Supervisor:
             memory=memory,
             total=len(to_import),
         )
+        if shard is not None and memory is not None:
+            self.conduct.known_durations = memory.agreed_durations(shard.total)
         self.python = ""
 
     def run(self, interpreters: Sequence[str]) -> RunResult:
@@ -99,21 +105,21 @@ class Supervisor:
         general: Scopes = set()
         tested: Scopes = set()
         if self.tests:
-            phase = self._run_tests(started)
-            again = phase.general()
-            own = [phase.results[key].own for key in phase.plans or () if key in phase.results]
-            result.runs += [*filter(None, own), *(again[call] for call in sorted(again))]
-            general.update((c.path, c.scope) for run in again.values() for e in run for c in e.calls)
-            tested.update(scope for one in phase.results.values() for scope in one.touched)
-            result.tests = phase.counts()
-        self._entries = entries = EntryPhase(conduct, started + self.limits.budget, general, tested, result.runs)
+            general, tested = add_tests(result, self._run_tests(started))
+        deadline = started + self.limits.budget
+        self._entries = entries = EntryPhase(conduct, deadline, general, tested, result.runs, self.shard)
         if not entries.settle() and not self._evaluate_phase(entries, self._spare):
             entries.give_up("it could not be evaluated: the error is shown at the end")
         result.python = self.python
-        modules = [entries.modules[p.path] for p in self.plans if p.path in entries.modules]
-        result.runs = [*modules, *result.runs, *entries.runs]
+        result.runs = entries.after(result.runs)
         self._keep()
         return result
+
+    def outcome(self) -> ShardOutcome:
+        """What the run showed, entry by entry, for the merge of shards."""
+        memory = self.conduct.memory
+        sites = {*self.conduct.sites, *(memory.files.sites if memory is not None else ())}
+        return outcome_of(self.conduct.result, self._tests, self._entries, sorted(sites))
 
     def _keep(self) -> None:
         """Write what the next run can take over, also of a run that was interrupted."""
@@ -126,13 +132,15 @@ class Supervisor:
         troubles = [each for each in self.conduct.result.troubles if ":" not in each.subject]
         listed = entries.entries if entries is not None else None
         modules = entries.modules if entries is not None else {}
-        memory.close(self.python, collected, listed, modules, troubles, recalled)
+        memory.close(self.python, collected, listed, modules, troubles, recalled, self.conduct.durations)
 
     def _run_tests(self, started: float) -> TestPhase:
         end, deadline = started + self.limits.budget, started + _FOR_TESTS * self.limits.budget
         with scratch_folder() as scratch:
             paths = [os.fspath(path) for path in self.tests]
-            self._tests = phase = TestPhase(self.conduct, paths, scratch, self.limits.test, deadline=deadline, end=end)
+            self._tests = phase = TestPhase(
+                self.conduct, paths, scratch, self.limits.test, deadline=deadline, end=end, shard=self.shard
+            )
             settled = phase.settle()
             while not settled:
                 settled = not self._evaluate_phase(phase) or phase.resettle()

@@ -9,7 +9,7 @@ import contextlib
 import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from shapecheck.model import Evaluation, FunctionKey, TestCounts
 from shapecheck.worker.result_cache import CachedCollection
@@ -25,7 +25,8 @@ from shapecheck.worker.rpc import (
     TestPlan,
     TestResult,
 )
-from shapecheck.worker.run_state import RunState
+from shapecheck.worker.run_state import RunResult, RunState
+from shapecheck.worker.shard_split import Shard, split_keys
 from shapecheck.worker.worker_client import RequestTimeoutError, Worker, WorkerEndedError
 
 _COLLECTING = 0.75  # the part of the time left that collecting may take, so that what is collected can be evaluated
@@ -43,13 +44,22 @@ class TestPhase:
     __test__ = False  # no test class of ours
 
     def __init__(
-        self, conduct: RunState, paths: Sequence[str], scratch: str, each: float, *, deadline: float, end: float
+        self,
+        conduct: RunState,
+        paths: Sequence[str],
+        scratch: str,
+        each: float,
+        *,
+        deadline: float,
+        end: float,
+        shard: Shard | None = None,
     ) -> None:
-        self.conduct, self.paths, self.scratch = conduct, paths, scratch
+        self.conduct, self.paths, self.scratch, self.shard = conduct, paths, scratch, shard
         self.each, self.deadline, self.end = each, deadline, end
         self.plans: dict[str, TestPlan] | None = None
         self.settings: Mapping[str, SettingValue] = {}
         self.order: list[str] = []
+        self.left: frozenset[str] = frozenset()  # the keys of those that other shards take
         self.opening = ""
         self.waiting: list[str] = []
         self.recalled: list[str] = []
@@ -167,6 +177,23 @@ class TestPhase:
         self._plan(memory.collected.tests)
         return not self.waiting
 
+    def replay(
+        self,
+        plans: Sequence[TestPlan],
+        problems: Iterable[str],
+        results: Mapping[str, TestResult],
+        left: Container[str],
+    ) -> None:
+        """Take what shards have shown; `left` are slots of what no shard of these has taken."""
+        self.problems += problems
+        self.plans = {plan.key: plan for plan in plans}
+        self.order = _order_tests(plans, self.conduct)
+        self.results = {key: results[key] for key in self.order if key in results}
+        self.left = frozenset(key for key in self.order if f"test:{key}" in left)
+        self.cut = len(self.plans.keys() - self.results.keys() - self.left)
+        for result in self.results.values():
+            self.conduct.result.touched.update(result.touched)
+
     def resettle(self) -> bool:
         """After some tests ran again: whether all functions were evaluated anew in the tests that call them first.
 
@@ -208,7 +235,11 @@ class TestPhase:
             self.plans |= {plan.key: plan for plan in known if conduct.memory.test(plan) is not None}
         self.order = _order_tests(self.plans.values(), conduct)
         self.opening = next((key for key in self.order if self.plans[key].prepares), next(iter(self.order), ""))
-        for key in self.order:
+        if self.shard is not None:
+            slots = [f"test:{key}" for key in self.order]
+            own = split_keys(slots, conduct.known_durations, self.shard.total)[self.shard.number - 1]
+            self.left = frozenset(key for key in self.order if f"test:{key}" not in own)
+        for key in (key for key in self.order if key not in self.left):
             result = conduct.memory.test(self.plans[key]) if conduct.memory is not None else None
             if result is None:
                 self.waiting.insert(0, key)
@@ -245,11 +276,14 @@ class TestPhase:
 
     def _ask(self, worker: Worker, key: str) -> TestResult | str | None:
         """What a test showed, or in words that it was stopped by its limit; None if that was the limit of the run."""
+        began = time.monotonic()
         limit, left = 2 * self.each + _GRACE, max(self.end - time.monotonic(), _SHORTEST)
         try:
             return worker.ask(RunTest(key=key), min(limit, left))
         except RequestTimeoutError as error:
             return error.reason if limit <= left else None
+        finally:
+            self.conduct.durations[f"test:{key}"] = time.monotonic() - began
 
     def _take_over(self, key: str, result: TestResult | str | None) -> None:
         if result is None:
@@ -314,6 +348,16 @@ class TestPhase:
             cut=self.cut,
             problems=problems,
         )
+
+
+def add_tests(result: RunResult, phase: TestPhase) -> tuple[set[FunctionKey], set[FunctionKey]]:
+    """Add what tests showed to a run: the functions that they showed in general, and all that they reached."""
+    again = phase.general()
+    own = [phase.results[key].own for key in phase.plans or () if key in phase.results]
+    result.runs += [*filter(None, own), *(again[call] for call in sorted(again))]
+    result.tests = phase.counts()
+    general = {(c.path, c.scope) for run in again.values() for e in run for c in e.calls}
+    return general, {scope for one in phase.results.values() for scope in one.touched}
 
 
 def _order_tests(plans: Iterable[TestPlan], conduct: RunState) -> list[str]:

@@ -1,0 +1,115 @@
+"""A part of a check, for several machines to do side by side: what it showed, for the merge and by itself."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from shapecheck import __version__
+from shapecheck.commands.blob import Blob, Origin, configuration, shared_path
+from shapecheck.commands.check_inputs import CheckInputs, read_inputs
+from shapecheck.commands.evaluation import EvaluationContext, check_locks, evaluate_shard, judge_run, report
+from shapecheck.commands.module_plans import plan
+from shapecheck.commands.module_reader import ModuleReader
+from shapecheck.commands.notebook_places import with_cells
+from shapecheck.config import Config
+from shapecheck.incremental.content_hash import content
+from shapecheck.model import Report, ShardShare
+from shapecheck.worker.shard_outcome import ShardOutcome, replay
+from shapecheck.worker.shard_split import Shard
+
+Progress = Callable[[str, int, int], None]
+
+# Results may differ where these do: what evaluates, and the frameworks that shapecheck looks into.
+_PACKAGES = frozenset(
+    ("jax", "jaxlib", "numpy", "equinox", "jaxtyping", "beartype", "flax", "dm_haiku", "feedbax", "pytest", "optax")
+)
+_INSTALLED = re.compile(r"(?P<name>.+)-(?P<version>[^-]+)\.dist-info")
+_PYTHON = re.compile(r"python3\.\d+")
+
+
+def check_shard(
+    paths: Sequence[Path], config: Config, shard: Shard, *, progress: Progress | None = None, echo: bool = False
+) -> tuple[Blob, Report]:
+    """What a shard has to hand on, and what can be said of it alone. Raises ConfigError as a whole check does."""
+    started = time.monotonic()
+    sources = read_inputs(paths, config)
+    texts = sources.texts
+    rerun = sources.rerun(config) if config.cache else None
+    reader = ModuleReader(config, dict(texts.values()), rerun.store if rerun is not None else None)
+    modules = {shown: reader.read_file(file, text, shown) for shown, (file, text) in texts.items()}
+    plans = {
+        shown: plan(file, modules[shown], config, text if shown in sources.unsaved else None)
+        for shown, (file, text) in texts.items()
+    }
+    memory = rerun.memory(list(plans.values())) if rerun is not None else None
+    around = EvaluationContext(
+        [file for file, _ in texts.values()], sources.tests, memory, progress, echo, started=started
+    )
+    outcome = evaluate_shard(list(plans.values()), modules, config, around, shard)
+    is_last = shard.number == shard.total  # which the rounding up of counts leaves least to do
+    lock = check_locks(sources.lock, paths, config, progress) if is_last else None
+    own = list(modules)[shard.number - 1 :: shard.total]
+    unread = tuple(sorted(sources.unread.items()))
+    blob = Blob(
+        shard=shard,
+        origin=_origin(paths, config, sources, outcome),
+        config=config,
+        modules={path: modules[path] for path in own},
+        plans={path: plans[path] for path in own},
+        outcome=outcome,
+        notebooks=sources.notebooks,
+        unread=unread,
+        lock=lock,
+    )
+    evaluated = replay(list(plans.values()), outcome)
+    share = share_of(shard, outcome)
+    judgement = judge_run(modules, evaluated, config, is_shard=True)
+    alone = report(modules, evaluated, judgement, lock, config, unread, share)
+    return blob, with_cells(alone, sources.notebooks)
+
+
+def share_of(shard: Shard, outcome: ShardOutcome) -> ShardShare:
+    """How much of the run a shard did."""
+    listed = len(outcome.tests or ()) + len(outcome.entries)
+    return ShardShare(shard.number, shard.total, listed - len(outcome.left), len(outcome.left))
+
+
+def _origin(paths: Sequence[Path], config: Config, sources: CheckInputs, outcome: ShardOutcome) -> Origin:
+    return Origin(
+        version=__version__,
+        commit=_commit(config.root),
+        paths=tuple(sorted({shared_path(path) for path in paths})),
+        configuration=configuration(config),
+        versions=_versions(outcome.sites),
+        files={shown: content(data) for shown, (_, data) in sources.texts.items()},
+    )
+
+
+def _commit(folder: Path) -> str:
+    """The commit that is checked out, "" where git knows none."""
+    try:
+        done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=folder, capture_output=True, check=False)
+    except OSError:
+        return ""
+    return done.stdout.decode().strip() if done.returncode == 0 else ""
+
+
+def _versions(sites: Sequence[str]) -> Mapping[str, str]:
+    """What is installed where packages lie, as its folders are named."""
+    found: dict[str, str] = {}
+    for site in sites:
+        python = _PYTHON.search(site)
+        if python is not None:
+            found["Python"] = python[0].removeprefix("python")
+        try:
+            names = os.listdir(site)
+        except OSError:
+            continue
+        installed = filter(None, map(_INSTALLED.fullmatch, names))
+        found.update({each["name"]: each["version"] for each in installed if each["name"] in _PACKAGES})
+    return found

@@ -1,0 +1,35 @@
+"""How tests, models and functions are divided among shards."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shapecheck.worker.shard_split import split_keys
+
+KEYS = st.lists(st.text("abcdef", min_size=1), unique=True, max_size=30)
+
+
+@given(KEYS, st.dictionaries(st.text("abcdef", min_size=1), st.floats(0, 100)), st.integers(1, 6))
+def test_each_key_is_in_exactly_one_part(keys: list[str], durations: dict[str, float], total: int) -> None:
+    parts = split_keys(keys, durations, total)
+    assert len(parts) == total
+    assert sorted(key for part in parts for key in part) == sorted(keys)
+    assert parts == split_keys(keys, durations, total)
+
+
+@given(KEYS, st.integers(1, 6))
+def test_without_durations_the_counts_are_even(keys: list[str], total: int) -> None:
+    sizes = [len(part) for part in split_keys(keys, {}, total)]
+    assert max(sizes) - min(sizes) <= 1
+
+
+def test_by_durations_a_long_one_is_alone() -> None:
+    long, *rest = split_keys(["a", "b", "c", "d"], {"a": 1, "b": 1, "c": 9, "d": 1}, 2)
+    assert long == {"c"}
+    assert rest == [{"a", "b", "d"}]
+
+
+def test_of_what_nobody_measured_the_median_is_assumed() -> None:
+    parts = split_keys(["new", "a", "b", "c"], {"a": 10, "b": 10, "c": 20}, 2)
+    assert parts == ({"c", "b"}, {"new", "a"})
