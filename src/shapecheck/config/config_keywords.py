@@ -38,6 +38,7 @@ class CheckOptions(TypedDict, total=False):
     budget: float
     lock: bool
     cache: bool
+    cache_dir: PathText
     jobs: int
     memory: float
     sizes: Mapping[str, int]

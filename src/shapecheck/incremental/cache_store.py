@@ -101,6 +101,8 @@ class Store:
 
     def put_first(self, slot: str, text: str) -> str:
         """Store the text unless there is one under this name, and return what is there: all who ask get the same."""
+        path = self._path(slot)
+        existed = path.exists()  # asked first: one that another process writes meanwhile is whole
         known = self.get(slot)
         if known is not None or self._stopped:
             return text if known is None else known
@@ -108,8 +110,7 @@ class Store:
             if not self._prepared:
                 _prepare(self._folder)
                 self._prepared = True
-            path = self._path(slot)
-            _write(path, _pack(slot, text), replace=path.exists())  # damaged, if it exists
+            _write(path, _pack(slot, text), replace=existed)  # damaged, if it existed
         except FileExistsError:
             pass
         except OSError:  # a file system without hard links has no way to tell who was first

@@ -24,7 +24,7 @@ _KEEPS = frozenset(
 
 
 @dataclass(frozen=True)
-class _Origin:
+class _InputOrigin:
     """Which inputs a value's numbers are of, and the length of the iota that it may be one of.
 
     A value that was put together along its last axis has its `columns` apart: each indexes an axis of its own.
@@ -32,14 +32,14 @@ class _Origin:
 
     inputs: frozenset[int] = frozenset()
     lengths: frozenset[int] = frozenset()
-    columns: tuple[_Origin, ...] = ()
+    columns: tuple[_InputOrigin, ...] = ()
 
-    def __or__(self, other: _Origin) -> _Origin:
+    def __or__(self, other: _InputOrigin) -> _InputOrigin:
         columns = self.columns if self.columns == other.columns else ()
-        return _Origin(self.inputs | other.inputs, self.lengths | other.lengths, columns)
+        return _InputOrigin(self.inputs | other.inputs, self.lengths | other.lengths, columns)
 
 
-_UNKNOWN = _Origin()
+_UNKNOWN = _InputOrigin()
 
 
 @dataclass
@@ -47,12 +47,12 @@ class _Origins:
     """One jaxpr: what is known of its variables, and the bounds of all."""
 
     bounds: dict[int, int]
-    origins: dict[object, _Origin] = field(default_factory=dict)
+    origins: dict[object, _InputOrigin] = field(default_factory=dict)
 
-    def origin(self, variable: Var | Literal) -> _Origin:
+    def origin(self, variable: Var | Literal) -> _InputOrigin:
         return _UNKNOWN if hasattr(variable, "val") else self.origins.get(variable, _UNKNOWN)
 
-    def limit(self, origin: _Origin, size: object) -> None:
+    def limit(self, origin: _InputOrigin, size: object) -> None:
         """Note that numbers of this origin are less than a size, if that is a number."""
         if isinstance(size, int) and size > 0:
             for index in origin.inputs:
@@ -62,11 +62,11 @@ class _Origins:
 def index_bounds(program: ClosedJaxpr) -> Mapping[int, int]:
     """By the place of an input: the number that all of its integers are less than, where one is known."""
     bounds: dict[int, int] = {}
-    _follow(program.jaxpr, [_Origin(frozenset([index])) for index in range(len(program.jaxpr.invars))], bounds)
+    _follow(program.jaxpr, [_InputOrigin(frozenset([index])) for index in range(len(program.jaxpr.invars))], bounds)
     return bounds
 
 
-def _follow(jaxpr: Jaxpr, given: Sequence[_Origin], bounds: dict[int, int]) -> list[_Origin]:
+def _follow(jaxpr: Jaxpr, given: Sequence[_InputOrigin], bounds: dict[int, int]) -> list[_InputOrigin]:
     scope = _Origins(bounds)
     scope.origins.update(zip(jaxpr.invars, given, strict=True))
     for equation in jaxpr.eqns:
@@ -75,13 +75,13 @@ def _follow(jaxpr: Jaxpr, given: Sequence[_Origin], bounds: dict[int, int]) -> l
     return [scope.origin(variable) for variable in jaxpr.outvars]
 
 
-def _results(equation: JaxprEqn, scope: _Origins) -> Iterable[_Origin]:
+def _results(equation: JaxprEqn, scope: _Origins) -> Iterable[_InputOrigin]:
     """What the results of an equation are, whose bounds are noted."""
     name, params = equation.primitive.name, equation.params
     given = [scope.origin(variable) for variable in equation.invars]
     shapes = [tuple(getattr(variable.aval, "shape", ())) for variable in equation.invars]
     if name == "iota":
-        return [_Origin(lengths=frozenset([params["shape"][params["dimension"]]]))]
+        return [_InputOrigin(lengths=frozenset([params["shape"][params["dimension"]]]))]
     if name == "eq":  # one class among all, as in a one-hot encoding
         for one, other in (given, given[::-1]):
             for length in other.lengths:
@@ -114,7 +114,7 @@ def _results(equation: JaxprEqn, scope: _Origins) -> Iterable[_Origin]:
 
 
 def _limit_columns(
-    scope: _Origins, origin: _Origin, indices: Sequence[object], operand: Sequence[Any], axes: Sequence[int]
+    scope: _Origins, origin: _InputOrigin, indices: Sequence[object], operand: Sequence[Any], axes: Sequence[int]
 ) -> None:
     """The columns of an array of indices index these axes of an array, one each."""
     columns = origin.columns if len(origin.columns) == len(axes) else (origin,) * len(axes)
@@ -123,23 +123,23 @@ def _limit_columns(
             scope.limit(column, operand[axis])
 
 
-def _concatenate(given: Sequence[_Origin], shapes: Sequence[Sequence[object]], axis: int) -> _Origin:
+def _concatenate(given: Sequence[_InputOrigin], shapes: Sequence[Sequence[object]], axis: int) -> _InputOrigin:
     whole = _join(given)
     apart = all(axis == len(shape) - 1 and shape[-1] == 1 for shape in shapes)
-    return _Origin(whole.inputs, frozenset(), tuple(given) if apart else ())
+    return _InputOrigin(whole.inputs, frozenset(), tuple(given) if apart else ())
 
 
-def _join(origins: Iterable[_Origin]) -> _Origin:
+def _join(origins: Iterable[_InputOrigin]) -> _InputOrigin:
     found = _UNKNOWN
     for origin in origins:
         found |= origin
     return found
 
 
-def _inside(equation: JaxprEqn, given: list[_Origin], scope: _Origins) -> list[_Origin]:
+def _inside(equation: JaxprEqn, given: list[_InputOrigin], scope: _Origins) -> list[_InputOrigin]:
     """The results of the jaxprs inside of an equation: calls, loops, branches."""
     name, params = equation.primitive.name, equation.params
-    results: list[_Origin] = []
+    results: list[_InputOrigin] = []
     for each in _jaxprs(params.values()):
         passed = given
         if name == "cond":
