@@ -6,9 +6,8 @@ what depends on it, and what it gave under an earlier trace holds tracers that b
 
 from __future__ import annotations
 
-import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import FunctionType, ModuleType
 from typing import Any, Protocol
 
@@ -53,4 +52,13 @@ def _find_caches(value: Any) -> Iterator[_Cache]:
         elif value is None or issubclass(kind, type):
             return
         else:
-            value = inspect.getattr_static(value, "__wrapped__", None)
+            value = _own_names(value).get("__wrapped__")
+
+
+def _own_names(value: object) -> Mapping[str, object]:
+    """The attributes that an object itself has; its class may hide them, or say others."""
+    try:
+        names = object.__getattribute__(value, "__dict__")
+    except Exception:  # it has none, or the user's class stands in the way
+        return {}
+    return names if type(names) is dict else {}
