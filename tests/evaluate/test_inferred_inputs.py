@@ -31,6 +31,14 @@ class Swapped(nn.Module):
         y = nn.Dense(self.width)(x)  # (b, t, d)
         return y.swapaxes(1, 2)
 
+class WithState(nn.Module):
+    width: int
+
+    @nn.compact
+    def __call__(self, x: Float[Array, "b t d"]) -> tuple[Float[Array, "b t d"], Float[Array, "b d"]]: ~SC203
+        y = nn.Dense(self.width)(x)
+        return y, y[:, :, 0]
+
 class Named(nn.Module):
     width: int
     hidden: int

@@ -35,7 +35,7 @@ from shapecheck.evaluate.inputs.synthesise_values import INVENTIONS, CannotSynth
 from shapecheck.evaluate.inputs.ties import ArgumentSpec, Tie, explain_tie
 from shapecheck.evaluate.inputs.trial import CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.probes.recorder import Recorder
-from shapecheck.model import ArrayValue, Assumption, Evaluation
+from shapecheck.model import ArrayValue, Assumption, Evaluation, TreeValue, Value
 from shapecheck.worker.rpc import EntryPlan
 
 _MOST_TIES = 6
@@ -305,7 +305,7 @@ class Search:
         if not self.call_spec.infers_inputs or call is None or first.bound_call is None:
             return ()
         integers = {str(size) for size in first.bound_call.tie_candidates()}
-        last = [value.shape[-1] for o in call.observations if isinstance(value := o.value, ArrayValue) and value.shape]
+        last = [array.shape[-1] for o in call.observations for array in _arrays(o.value) if array.shape]
         sizes = [size for size in dict.fromkeys(last[::-1]) if size in integers][:_MOST_BUILT]
         free = [name for name, text in first.bound_call.chosen if name in self.call_spec.signature.features()]
         ties = first.trial.substitution.ties
@@ -608,6 +608,14 @@ class Search:
             yield Assumption("value", name, f"a multiple of {factor}", "written")
         if outcome.trial.variant == SQUARES:
             yield Assumption("size", "free dims", "powers of four", "invented")
+
+
+def _arrays(value: Value) -> Iterator[ArrayValue]:
+    if isinstance(value, ArrayValue):
+        yield value
+    elif isinstance(value, TreeValue):
+        for child in value.children:
+            yield from _arrays(child)
 
 
 def _may_divide(outcome: TrialOutcome) -> bool:
