@@ -144,7 +144,7 @@ class TrialOutcome:
         """Whether other sizes can be tried."""
         return self.bound_call is not None and bool(self.bound_call.chosen or self.trial.substitution.ties)
 
-    def requiring(self, requires: str) -> TrialOutcome:
+    def with_requirement(self, requires: str) -> TrialOutcome:
         """The same failure, with what its code requires."""
         failure = dataclasses.replace(self.failure, requires=requires) if self.failure is not None else None
         return dataclasses.replace(self, failure=failure)

@@ -150,4 +150,4 @@ class CodeErrors:
         if len({each.place for each in shown}) > 1 or not two.place[0] or any(each.has_invented() for each in shown):
             return ()
         requires = f"{' and '.join(self._call_spec.signature.variadics())} is one axis"
-        return tuple(each.requiring(requires) for each in shown)
+        return tuple(each.with_requirement(requires) for each in shown)

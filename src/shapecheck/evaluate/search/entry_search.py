@@ -158,7 +158,7 @@ class EntrySearch:
             requires = self._errors.equality(errors[0])
             if further.requires is not None:
                 requires = f"{further.requires.subject} = {further.requires.value}"
-            failed = [outcome.requiring(requires) for outcome in errors]
+            failed = [outcome.with_requirement(requires) for outcome in errors]
             return tuple(self._result(outcome) for outcome in (*failed, *further.tied))
         refused = find_refused(found.failed, self._call_spec, self.attempts) if self._accuses else None
         if refused is not None:
