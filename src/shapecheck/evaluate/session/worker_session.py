@@ -55,23 +55,11 @@ from shapecheck.evaluate.suites.jax_settings import settings as settings_now
 from shapecheck.evaluate.suites.run_script import run_script
 from shapecheck.model import PRINTING, Call, Evaluation, Failure
 from shapecheck.shapes import SpecError
-from shapecheck.worker.rpc import (
-    UNSAID,
-    Answer,
+from shapecheck.worker.messages.entry_messages import (
     AskImportEffects,
-    AskInventedIntegers,
-    Bug,
-    CollectedTests,
-    CollectModel,
-    CollectTests,
-    CompareModels,
-    ConfiguredExample,
-    EndTests,
     EntryList,
-    EntryPlan,
     EntryResults,
     EvaluateEntry,
-    EvaluateTemplate,
     ImportAhead,
     ImportedFiles,
     ImportedModule,
@@ -79,18 +67,34 @@ from shapecheck.worker.rpc import (
     ImportModule,
     ListEntries,
     ListFiles,
+)
+from shapecheck.worker.messages.plans import UNSAID, ConfiguredExample, EntryPlan
+from shapecheck.worker.messages.protocol import (
+    Answer,
+    Bug,
     ModuleStart,
     Ready,
     Reply,
     RequestFor,
-    RunTest,
-    SampleInputs,
     Send,
     Serve,
     Startup,
+    WorkerMessage,
+)
+from shapecheck.worker.messages.suite_messages import (
+    CollectedTests,
+    CollectTests,
+    EndTests,
+    RunTest,
     TestFiles,
     TestLimits,
-    WorkerMessage,
+)
+from shapecheck.worker.messages.target_messages import (
+    AskInventedIntegers,
+    CollectModel,
+    CompareModels,
+    EvaluateTemplate,
+    SampleInputs,
     WriteCall,
 )
 
