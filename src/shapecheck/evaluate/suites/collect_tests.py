@@ -21,7 +21,7 @@ from shapecheck.evaluate.inputs.entries import code_of
 from shapecheck.evaluate.inputs.failure_reasons import describe_error, is_own
 from shapecheck.evaluate.limits import TimeLimitError, time_limit
 from shapecheck.evaluate.probes.probe_importer import CulpritImportError
-from shapecheck.worker.rpc import TestLimits, TestPlan
+from shapecheck.worker.messages.suite_messages import TestLimits, TestPlan
 
 NoteBug = Callable[[BaseException], None]
 
