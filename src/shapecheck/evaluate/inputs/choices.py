@@ -139,6 +139,11 @@ def is_value_key(key: str) -> bool:
     return key.endswith(" value")
 
 
+def is_rank_key(key: str) -> bool:
+    """Whether it is the key of the choice of an array's number of axes."""
+    return key.endswith(" rank")
+
+
 def axes_text(count: int) -> str:
     """`1 axis`, `2 axes`."""
     return f"{count} axis" if count == 1 else f"{count} axes"

@@ -118,6 +118,7 @@ class TrialOutcome:
     failure: Failure | None
     stages: tuple[Stage, ...] = ()
     trace: tuple[int, ...] = ()  # the lines of the user's code that the failure came through, outermost first
+    other_guess: bool = False  # the ranks of arrays that nothing describes were varied
 
     @property
     def ok(self) -> bool:

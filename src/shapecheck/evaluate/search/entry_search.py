@@ -193,6 +193,7 @@ class EntrySearch:
             rank=outcome.trial.rank,
             case=", ".join(f"{key} {choice}" for key, choice in outcome.trial.choices if key.endswith(" shape")),
             stages=outcome.stages,
+            other_guess=outcome.other_guess,
         )
 
     def _assumptions(self, outcome: TrialOutcome) -> Iterator[Assumption]:

@@ -10,13 +10,16 @@ import dataclasses
 import itertools
 from collections.abc import Iterator, Sequence
 
+from shapecheck.evaluate.inputs.choices import is_rank_key
 from shapecheck.evaluate.inputs.size_assignment import DIVISIBLE, DIVISIBLE_TOO, Substitution
 from shapecheck.evaluate.inputs.synthesise_values import INVENTIONS, CannotSynthesiseError
-from shapecheck.evaluate.inputs.trial import CallSpec, Trial, TrialOutcome
+from shapecheck.evaluate.inputs.trial import INDEPENDENT, CallSpec, Trial, TrialOutcome
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.size_search import SizeSearch
 from shapecheck.model import ArrayValue, TreeValue, Value
 
+_OTHER_RANKS, _OTHER_RANKS_SECONDS = 24, 1.0  # attempts and seconds for another guess
+_MOST_RANKS = 2  # of one array that are tried
 _MOST_BUILT = 2  # sizes of a model's values, the last ones first
 
 
@@ -43,8 +46,42 @@ class FurtherRuns:
                 if other is not None and other.ok:
                     return (other, *self._other_callables(other))
                 if self._attempts.is_exhausted():
-                    return ()
+                    break
+            tied = self._of_other_ranks(first) if invention else None
+            if tied is not None:
+                return (tied,)
+            if self._attempts.is_exhausted():
+                break
         return ()
+
+    def _of_other_ranks(self, first: TrialOutcome) -> TrialOutcome | None:
+        """A run where an array of which nothing says the rank has another one, with the sizes that this needs."""
+        if first.bound_call is None or not first.has_guessed_rank():
+            return None
+        others = first.bound_call.options.others
+        chosen = dict(first.trial.choices)
+        with self._attempts.apart(_OTHER_RANKS, _OTHER_RANKS_SECONDS):
+            for key in others:
+                if not is_rank_key(key) or key in chosen:
+                    continue
+                for option in others[key][:_MOST_RANKS]:
+                    trial = dataclasses.replace(first.trial, choices=(*first.trial.choices, (key, option)))
+                    found = self._with_other_numbers(dataclasses.replace(trial, variant=0, substitution=INDEPENDENT))
+                    if found is not None:
+                        return found
+        return None
+
+    def _with_other_numbers(self, start: Trial) -> TrialOutcome | None:
+        if self._attempts.is_exhausted():
+            return None
+        try:
+            found = self._sizes.first_runs(start, of_rank=True)
+        except CannotSynthesiseError:
+            return None
+        if not found.ok:
+            return None
+        other = self._attempts.run(dataclasses.replace(found.ok[0].trial, variant=1))
+        return dataclasses.replace(other if other.ok else found.ok[0], other_guess=True)
 
     def _other_callables(self, second: TrialOutcome) -> tuple[TrialOutcome, ...]:
         """The runs where callables that were made up do something else again: their results are as made up."""

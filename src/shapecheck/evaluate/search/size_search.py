@@ -42,13 +42,17 @@ class SizeSearch:
         self._call_spec, self._attempts = call_spec, attempts
         self.nested_open = False
 
-    def first_runs(self, start: Trial) -> SearchResult:
-        """The first run with numbers that goes to its end, untied if that goes, else under ties that are explained."""
+    def first_runs(self, start: Trial, *, of_rank: bool = False) -> SearchResult:
+        """The first run with numbers that goes to its end, untied if that goes, else under ties that are explained.
+
+        It has any of the numbers of axes for variadic dims, or that `of_rank` of the start.
+        """
         failed: list[TrialOutcome] = []
-        for rank in self._call_spec.ranks:
+        ranks = (start.rank,) if of_rank else self._call_spec.ranks
+        for rank in ranks:
             if failed and self._attempts.is_exhausted():
                 break
-            for variant in _VARIANTS if rank == self._call_spec.ranks[0] else (0, 2):
+            for variant in _VARIANTS if rank == ranks[0] else (0, 2):
                 if variant in _SPECIAL and not any(map(_may_divide, failed)):
                     break
                 outcome = self._attempts.run(dataclasses.replace(start, rank=rank, variant=variant))
