@@ -85,6 +85,7 @@ class CallSpec:
     the code. With `open_ranks`, for some array nobody says how many axes it has, or which sizes; `open_names` are those
     of such sizes. Assumptions that hold
     for each trial are `lasting`. Of arguments that may have one of several shapes, `alternatives` choose the others.
+    Claims use the integers as sizes that have `defaults`.
     A model that `infers_inputs` is built for whatever it is given. If it `varies`, another invention has other
     integers. The search ends after so many `attempts`, or `seconds`. The first arguments are so many `parameters` of a
     model, which its factory made.
@@ -100,6 +101,7 @@ class CallSpec:
     constructions: tuple[int, ...] = (0,)
     ranks: tuple[int, ...] = (1,)
     lasting: tuple[Assumption, ...] = ()
+    defaults: tuple[tuple[str, int], ...] = ()
     varies: bool = False
     infers_inputs: bool = False
     alternatives: tuple[Choices, ...] = ()

@@ -30,7 +30,6 @@ from shapecheck.model import Assumption
 MOST_TIES: Final = 6
 _SPECIAL = (DIVISIBLE, DIVISIBLE_TOO, SQUARES)
 _VARIANTS = (0, 1, 2, *_SPECIAL)
-# What a failure says that other sizes may mend: such as divide evenly, or have a root.
 _DIVIDING = re.compile(r"reshape|divi|multiple|split|partition|rearrange|evenly|power|square|root|equal", re.IGNORECASE)
 _FURTHER = 60  # attempts at ties that nothing explains: they only name what the code would need
 
@@ -211,4 +210,9 @@ def _may_divide(outcome: TrialOutcome) -> bool:
     failure = outcome.failure
     if failure is None or outcome.has_guessed_rank():
         return False
-    return failure.kind == "other" or _DIVIDING.search(failure.message) is not None
+    return failure.kind == "other" or says_division(failure.message)
+
+
+def says_division(message: str) -> bool:
+    """Whether a failure speaks of what other sizes may mend: such as divide evenly, or have a root."""
+    return _DIVIDING.search(message) is not None
