@@ -173,7 +173,7 @@ class StageMemo:
         key = static, given.signature()
         if static not in self._jitted:
 
-            def trace_split(tracers: Sequence[object]) -> Sequence[object]:
+            def trace_split(tracers: Sequence[jax.Array]) -> Sequence[object]:
                 args, kwargs = given.with_tracers(tracers)
                 with self._quiet(), _scope(REUSED):
                     result = SplitArguments(function(*args, **kwargs))
@@ -204,7 +204,7 @@ def _raise_own(error: Exception) -> None:
         raise error
 
 
-def _signature(tracers: Sequence[Any]) -> Signature:
+def _signature(tracers: Sequence[jax.Array]) -> Signature:
     return tuple((tuple(t.shape), str(t.dtype), bool(getattr(t, "weak_type", False))) for t in tracers)
 
 
