@@ -63,8 +63,8 @@ class Framework:
         """The framework itself, or another `module` of it; None while the program has not loaded it."""
         return sys.modules.get(module or self.module)
 
-    def loaded(self, module: str = "") -> ModuleType:
-        """The same, where it is known to be loaded: what is asked about is of it."""
+    def require(self, module: str = "") -> ModuleType:
+        """The same where it is known to be loaded, because what is asked about is of it."""
         return sys.modules[module or self.module]
 
     def module_class(self) -> type | None:

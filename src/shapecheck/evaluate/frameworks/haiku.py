@@ -16,7 +16,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import CellType, FrameType, ModuleType
+from types import FrameType, ModuleType
 from typing import Any, Protocol
 
 import jax
@@ -25,6 +25,7 @@ from shapecheck.evaluate.framework_protocol import Framework, Function
 from shapecheck.evaluate.inputs.failure_reasons import message_of
 from shapecheck.evaluate.stages.jax_transforms import callers
 from shapecheck.evaluate.stages.model_paths import numbers
+from shapecheck.evaluate.stages.stage_memo import cell_content
 from shapecheck.evaluate.stages.stage_recorder import StageRecorder
 from shapecheck.evaluate.stages.stage_records import (
     OpenStage,
@@ -60,7 +61,7 @@ class HaikuFramework(Framework):
             return None
 
         def evaluate_inside(function: Function, *args: object) -> object:
-            haiku = self.loaded()
+            haiku = self.require()
 
             def initialise(*arrays: object) -> None:
                 haiku.transform_with_state(lambda: function(*arrays)).init(jax.random.PRNGKey(0))
@@ -71,7 +72,7 @@ class HaikuFramework(Framework):
 
     def run_template(self, pair: object, watch: object) -> Function | None:
         """What a `multi_transform` does for its parameters: it runs its template, with the functions as stages."""
-        return _wrap_template(self.loaded(), pair, watch)
+        return _wrap_template(self.require(), pair, watch)
 
     def parameters(self, part: Any) -> object:
         """Under the names that the outermost transform has for them."""
@@ -97,7 +98,7 @@ class HaikuFramework(Framework):
 
     def record_stages(self, watch: StageRecorder) -> contextlib.AbstractContextManager[None]:
         """By its public interceptors."""
-        return _record_stages(self.loaded(), watch)
+        return _record_stages(self.require(), watch)
 
 
 FRAMEWORK = HaikuFramework("haiku")
@@ -317,7 +318,7 @@ def _runs(function: object, frame: FrameType) -> bool:
     if plain.__code__ is not frame.f_code:
         return False
     cells = zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=True)
-    return all(_inside(cell) is frame.f_locals.get(name) for name, cell in cells)
+    return all(cell_content(cell) is frame.f_locals.get(name) for name, cell in cells)
 
 
 def _has_defaults(function: object, frame: FrameType) -> bool:
@@ -325,13 +326,6 @@ def _has_defaults(function: object, frame: FrameType) -> bool:
     parameters = inspect.signature(_plain(function)).parameters.values()
     defaults = [(p.name, p.default) for p in parameters if p.default is not inspect.Parameter.empty]
     return all(frame.f_locals.get(name) is default for name, default in defaults)
-
-
-def _inside(cell: CellType) -> object:
-    try:
-        return cell.cell_contents
-    except ValueError:  # not filled yet
-        return None
 
 
 def _frame_arguments(frame: FrameType) -> Iterator[tuple[str, object]]:

@@ -219,13 +219,14 @@ def _is_plain(leaf: object) -> bool:
     if hashing is object.__hash__ and not callable(leaf) and leaf is not None:
         return False
     cells = getattr(leaf, "__closure__", None) or ()
-    return not any(isinstance(_inside(cell), jax.core.Tracer) for cell in cells)
+    return not any(isinstance(cell_content(cell), jax.core.Tracer) for cell in cells)
 
 
-def _inside(cell: CellType) -> object:
+def cell_content(cell: CellType) -> object:
+    """What a function closes over, None if it is not filled yet."""
     try:
         return cell.cell_contents
-    except ValueError:  # not filled yet
+    except ValueError:
         return None
 
 

@@ -20,4 +20,4 @@ class FlaxFramework(Framework):
 
     def configure(self, name: str, value: object) -> None:
         """Set one of them."""
-        self.loaded("flax.configurations").config.update(name, value)
+        self.require("flax.configurations").config.update(name, value)

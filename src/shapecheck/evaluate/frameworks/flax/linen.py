@@ -80,7 +80,7 @@ class LinenFramework(FlaxFramework):
 
     def record_stages(self, watch: StageRecorder) -> contextlib.AbstractContextManager[None]:
         """By its public interceptors."""
-        return _record_stages(self.loaded(), watch)
+        return _record_stages(self.require(), watch)
 
 
 FRAMEWORK = LinenFramework("flax.linen")

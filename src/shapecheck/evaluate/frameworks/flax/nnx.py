@@ -44,19 +44,19 @@ class NnxFramework(FlaxFramework):
 
     def parts(self, root: object, path: str) -> Iterable[tuple[str, object]]:
         """Those among the nodes of its graph."""
-        nnx = self.loaded()
+        nnx = self.require()
         found = [(_join_path(path, steps), part) for steps, part in nnx.iter_graph(root)]
         modules = [each for each in found if isinstance(each[1], nnx.Module)]
         return sorted(modules, key=lambda each: len(each[0]))
 
     def parameters(self, part: object) -> object:
         """The variables that are a `Param`."""
-        nnx = self.loaded()
+        nnx = self.require()
         return nnx.state(part, nnx.Param)
 
     def states(self, part: object, value: object) -> Iterable[tuple[str, object]]:
         """Its other variables, but for keys and what only looks inside."""
-        nnx = self.loaded()
+        nnx = self.require()
         if isinstance(part, nnx.Module):
             yield "", nnx.state(part, nnx.Not(nnx.Any(nnx.Param, nnx.RngState, nnx.Intermediate)))
 
