@@ -19,6 +19,7 @@ from shapecheck.evaluate.inputs.synthesis import Synthesis
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.user_examples import ExampleError
 from shapecheck.evaluate.limits import TimeLimitError
+from shapecheck.evaluate.probes.absent_packages import AbsentPackageError
 from shapecheck.evaluate.probes.recorder import RecordedPart, Recorder
 
 _Key = tuple[type, int, int, str, Choices]
@@ -146,6 +147,8 @@ class Models:
             model = self.build(deferred)
         except TimeLimitError:
             raise
+        except AbsentPackageError as error:
+            raise CannotSynthesiseError(f"{cls.__name__} cannot be constructed: {error}") from None
         except BaseException as error:  # the user's constructor may raise anything
             if is_own(error) or self._recorder.is_interrupted(error):
                 raise

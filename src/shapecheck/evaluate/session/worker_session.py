@@ -242,7 +242,8 @@ class WorkerSession:
         """Import one planned file. What its body observed (module-level claims) comes back as an evaluation."""
         plan = self.plans[path]
         if plan.file in self.importer.loaded and path in self._module_runs:  # in the process that this one is a fork of
-            return ImportedModule(evaluation=self._module_runs[path])
+            absent = self.importer.absent_from(plan)
+            return ImportedModule(evaluation=self._module_runs[path], absent=absent)
         self.recorder.begin()
         try:
             self.importer.load(plan)
@@ -259,12 +260,13 @@ class WorkerSession:
             standard_streams.renew()
         calls = _join_calls(self._ahead, self.recorder.finish())
         self._ahead = ()
+        absent = self.importer.absent_from(plan)
         if not any(c.observations for c in calls):
-            return ImportedModule()
+            return ImportedModule(absent=absent)
         self._module_runs[path] = found = Evaluation(
             target=plan.name, origin="module", path=path, line=1, mode="sized", status="ok", reason="", calls=calls
         )
-        return ImportedModule(evaluation=found)
+        return ImportedModule(evaluation=found, absent=absent)
 
     def import_ahead(self, *, path: str, names: tuple[str, ...]) -> ImportedModule:
         """Import what a file begins by importing; what fails does so again when the file itself is imported."""
