@@ -39,6 +39,7 @@ ORDER = (
     "evaluate.jax_internals",
     "evaluate.probes",
     "evaluate.inputs",
+    "evaluate.search",
     "evaluate.stages",
     "evaluate.frameworks",
     "evaluate.compare",

@@ -10,7 +10,6 @@ from shapecheck.evaluate.inputs.call_builder import CallBuilder
 from shapecheck.evaluate.inputs.call_source import CallSource, UnwritableError
 from shapecheck.evaluate.inputs.construct_models import Models
 from shapecheck.evaluate.inputs.lazy_call import LazyCall
-from shapecheck.evaluate.inputs.search import Search
 from shapecheck.evaluate.inputs.signature_facts import Descriptions
 from shapecheck.evaluate.inputs.size_assignment import InventedSizes, UnknownSizeError
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
@@ -18,6 +17,7 @@ from shapecheck.evaluate.inputs.trial import CallSpec, Trial
 from shapecheck.evaluate.inputs.user_examples import ExampleError
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.recorder import Recorder, Watch
+from shapecheck.evaluate.search.entry_search import EntrySearch
 from shapecheck.evaluate.session.resolve_target import target
 from shapecheck.evaluate.session.target_calls import call_spec
 from shapecheck.worker.rpc import ConfiguredExample, EntryPlan, WorkerSettings, WrittenCall
@@ -79,7 +79,7 @@ class CallSession:
     def _trial(self, chosen: CallSpec, call: str, seconds: float, *, untied: bool) -> Trial:
         """The sizes with which it runs; all different, if it is `untied` or runs with none."""
         entry = EntryPlan(key="call", target=call, origin="template", path="", line=1, scope=None, whole=False)
-        search = Search(entry, chosen, self._recorder, seconds)
+        search = EntrySearch(entry, chosen, self._recorder, seconds)
         found = None if untied else search.numbers()
         if found is not None:
             return found

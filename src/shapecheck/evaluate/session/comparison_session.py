@@ -16,14 +16,12 @@ from shapecheck.evaluate.compare.collect_stages import StageCollector, TooLargeE
 from shapecheck.evaluate.compare.rename_stages import RenameError
 from shapecheck.evaluate.compare.stage_difference import CollectedRuns, compare_runs
 from shapecheck.evaluate.inputs import abstract_call
-from shapecheck.evaluate.inputs.attempts import under
 from shapecheck.evaluate.inputs.call_builder import CallBuilder
 from shapecheck.evaluate.inputs.construct_models import Models
 from shapecheck.evaluate.inputs.data_arguments import by_argument
 from shapecheck.evaluate.inputs.failure_reasons import explain, is_own
 from shapecheck.evaluate.inputs.lazy_call import LazyCall, force
 from shapecheck.evaluate.inputs.made_integers import DEFAULTS_FIRST
-from shapecheck.evaluate.inputs.search import Search
 from shapecheck.evaluate.inputs.signature_facts import Descriptions
 from shapecheck.evaluate.inputs.size_assignment import InventedSizes, UnknownSizeError
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
@@ -32,6 +30,8 @@ from shapecheck.evaluate.inputs.user_examples import ExampleError
 from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.recorder import Recorder, Watch
+from shapecheck.evaluate.search.attempts import under
+from shapecheck.evaluate.search.entry_search import EntrySearch
 from shapecheck.evaluate.session.resolve_target import target
 from shapecheck.evaluate.session.target_calls import call_spec
 from shapecheck.evaluate.session.target_errors import describe_refusal
@@ -157,7 +157,7 @@ class ComparisonSession:
         """The sizes with which it can be evaluated, abstractly; None if that cannot be known so."""
         entry = EntryPlan(key="compare", target=call, origin="compare", path="", line=1, scope=None)
         try:
-            search = Search(entry, making(self._call_builder()), self._recorder, seconds)
+            search = EntrySearch(entry, making(self._call_builder()), self._recorder, seconds)
             return search.numbers(), search.attempts.axes
         except _USERS:
             return None, ()  # with values it may be otherwise; and else that is reported

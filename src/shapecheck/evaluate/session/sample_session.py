@@ -15,7 +15,6 @@ import numpy as np
 from shapecheck.evaluate import framework_protocol
 from shapecheck.evaluate.compare.comparison_inputs import INTEGERS, random_array
 from shapecheck.evaluate.inputs import name_hints
-from shapecheck.evaluate.inputs.attempts import under
 from shapecheck.evaluate.inputs.call_builder import CallBuilder
 from shapecheck.evaluate.inputs.construct_models import Models
 from shapecheck.evaluate.inputs.data_arguments import leaf_paths
@@ -23,7 +22,6 @@ from shapecheck.evaluate.inputs.entries import is_model, nearest
 from shapecheck.evaluate.inputs.failure_reasons import explain, is_own, kind_of
 from shapecheck.evaluate.inputs.index_bounds import index_bounds
 from shapecheck.evaluate.inputs.made_integers import DEFAULTS_FIRST
-from shapecheck.evaluate.inputs.search import Search
 from shapecheck.evaluate.inputs.signature_facts import Descriptions
 from shapecheck.evaluate.inputs.size_assignment import InventedSizes, UnknownSizeError
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
@@ -33,6 +31,8 @@ from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.recorder import Recorder, Watch
+from shapecheck.evaluate.search.attempts import under
+from shapecheck.evaluate.search.entry_search import EntrySearch
 from shapecheck.evaluate.session.resolve_target import target
 from shapecheck.evaluate.session.target_calls import call_spec, with_batches
 from shapecheck.evaluate.session.target_errors import describe_refusal
@@ -106,7 +106,7 @@ class SampleSession:
     def _evaluate(self, chosen: CallSpec, watch: _ArgumentRecorder, models: Models, seconds: float, call: str) -> None:
         """Run it abstractly once more, with the sizes that go. Raises ExampleError for what the code raises."""
         entry = EntryPlan(key="sample", target=call, origin="template", path="", line=1, scope=None, whole=False)
-        search = Search(entry, chosen, self._recorder, seconds)
+        search = EntrySearch(entry, chosen, self._recorder, seconds)
         trial = search.numbers() or Trial(mode="sized", construction=chosen.constructions[0])
         models.recall(trial.construction)
         with watch, named_scopes.record_stages(watch), self._recorder.pause():

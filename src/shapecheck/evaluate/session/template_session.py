@@ -9,13 +9,13 @@ from shapecheck.evaluate import framework_protocol
 from shapecheck.evaluate.inputs.call_builder import CallBuilder
 from shapecheck.evaluate.inputs.construct_models import Models
 from shapecheck.evaluate.inputs.made_integers import DEFAULTS_FIRST
-from shapecheck.evaluate.inputs.search import Search
 from shapecheck.evaluate.inputs.signature_facts import Descriptions
 from shapecheck.evaluate.inputs.size_assignment import InventedSizes, UnknownSizeError
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.user_examples import ExampleError
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.recorder import Recorder, Watch
+from shapecheck.evaluate.search.entry_search import EntrySearch
 from shapecheck.evaluate.session.resolve_target import NameGoneError, target
 from shapecheck.evaluate.session.target_calls import call_spec, with_batches
 from shapecheck.evaluate.session.target_errors import describe_refusal
@@ -60,7 +60,7 @@ class TemplateSession:
                 chosen = call_spec(
                     self._builder, called, replace(with_batches(given), fill=True, as_annotated=True), owner
                 )
-                search = Search(entry, chosen, self._recorder, seconds)
+                search = EntrySearch(entry, chosen, self._recorder, seconds)
                 found = search.evaluate()
             if search.shown is not None and not search.shown.ok:
                 self._builder.models.recall(search.shown.trial.construction)

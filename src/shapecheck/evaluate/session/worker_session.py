@@ -21,13 +21,11 @@ import jax
 from shapecheck.evaluate.framework_protocol import loaded_frameworks
 from shapecheck.evaluate.global_state import GlobalState
 from shapecheck.evaluate.inputs import entries
-from shapecheck.evaluate.inputs.branches import NO_STATICS, Statics, evaluate_others
 from shapecheck.evaluate.inputs.call_builder import CallBuilder
 from shapecheck.evaluate.inputs.construct_models import Models
 from shapecheck.evaluate.inputs.failure_reasons import describe_error, is_own, line_in
 from shapecheck.evaluate.inputs.own_signature import with_own_signature
 from shapecheck.evaluate.inputs.retry_keys import with_keys
-from shapecheck.evaluate.inputs.search import Search
 from shapecheck.evaluate.inputs.size_assignment import UnknownSizeError
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.trial import CallSpec
@@ -39,6 +37,8 @@ from shapecheck.evaluate.probes.probe_importer import CulpritImportError, PlanIm
 from shapecheck.evaluate.probes.recorder import Recorder, Watch
 from shapecheck.evaluate.probes.unhashable_arguments import let_pass_unhashable
 from shapecheck.evaluate.process_damage import ProcessDamage
+from shapecheck.evaluate.search.branches import NO_STATICS, Statics, evaluate_others
+from shapecheck.evaluate.search.entry_search import EntrySearch
 from shapecheck.evaluate.session import standard_streams
 from shapecheck.evaluate.session.call_session import CallSession
 from shapecheck.evaluate.session.comparison_session import ComparisonSession
@@ -383,7 +383,7 @@ class WorkerSession:
                 return self._script(entry)
             call_spec = self._call_spec(entry)
             with self._repeats as self.recorder.watch:
-                search = functools.partial(Search, entry, call_spec, self.recorder)
+                search = functools.partial(EntrySearch, entry, call_spec, self.recorder)
                 with self._generaliser.coincidences(entry.body) as apart:
                     found = with_keys(self._builder.models.keys, lambda left: search(left).evaluate(), seconds)
                 if entry.origin == PRINTING:
