@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 
-from shapecheck.evaluate.framework_protocol import deferred_classes
+from shapecheck.evaluate.framework_protocol import deferred_classes, is_abstract
 from shapecheck.evaluate.inputs import abstract_call
 from shapecheck.evaluate.inputs.body_shapes import body_shapes
 from shapecheck.evaluate.inputs.choices import ArgumentChoices, Choices
@@ -93,7 +92,7 @@ class Models:
         self, cls: type, init: Mapping[str, object], construction: int, invention: int = 0, choices: Choices = ()
     ) -> tuple[LazyCall, Synthesis]:
         """A construction that is yet to happen."""
-        if inspect.isabstract(cls):
+        if is_abstract(cls):
             raise CannotSynthesiseError(f"{cls.__name__} is abstract")
         self.made.chosen.clear()  # of a construction that came to nothing
         return self.call(cls, init, construction, invention, choices)

@@ -56,7 +56,9 @@ _REMEDIES = {
     "SystemExit": ' (guard what shall not run on import with `if __name__ == "__main__":`)',
 }
 _MORE_DEVICES = " (XLA_FLAGS=--xla_force_host_platform_device_count=N in the environment lets the checker have N)"
-_UNFIT = re.compile(r"(<lambda>|\w+)\S*\(\) (?:missing|takes|got an unexpected|got multiple|got some)")
+_UNFIT = re.compile(
+    r"(<lambda>|\w+)\S*\(\) (?:missing|takes|got an unexpected|got multiple|got some|should return None)"
+)
 _FOLDER = r"[^\s'\"]*/shapecheck-[a-z0-9_]{8}(?:/\d+)?/"  # of ours
 _TEMPORARY = re.escape(os.path.join(tempfile.gettempdir(), tempfile.gettempprefix()))
 _BY_CHANCE = (

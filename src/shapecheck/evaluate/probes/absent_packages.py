@@ -45,6 +45,7 @@ class StandIn:
         return f"<stand-in for {self._name}>"
 
     def __call__(self, *args: object, **kwargs: object) -> StandIn:
+        """As a decorator, or what else a module's body calls."""
         if not self._is_importing():
             raise self._error()
         return self
@@ -58,6 +59,15 @@ class StandIn:
 
     def __ror__(self, other: object) -> StandIn:
         return self
+
+    def __add__(self, other: object) -> StandIn:
+        """In constants, as units have them: `2 * units.meter`."""
+        return self()
+
+    __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __pow__ = __rpow__ = __add__
+
+    def __neg__(self) -> StandIn:
+        return self()
 
     def __iter__(self) -> Iterator[object]:
         raise self._error()

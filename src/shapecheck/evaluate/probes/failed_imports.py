@@ -25,7 +25,7 @@ _OWN_CAUSE = "partially initialized module"  # circular imports: the order of im
 
 
 class FailedImports:
-    """The import statements of checked files that have failed, by file. `is_importing` tells when stand-ins give way."""
+    """The import statements of checked files that have failed. `is_importing` tells when stand-ins give way."""
 
     def __init__(self, is_importing: Callable[[], bool]) -> None:
         self._is_importing = is_importing

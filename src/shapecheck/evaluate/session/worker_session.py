@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
-import inspect
 import os
 import platform
 import sys
@@ -18,7 +17,7 @@ from typing import ParamSpec
 
 import jax
 
-from shapecheck.evaluate.framework_protocol import loaded_frameworks
+from shapecheck.evaluate.framework_protocol import is_abstract, loaded_frameworks
 from shapecheck.evaluate.global_state import GlobalState
 from shapecheck.evaluate.inputs import entries
 from shapecheck.evaluate.inputs.call_builder import CallBuilder
@@ -485,7 +484,7 @@ class WorkerSession:
                 found.append(item)
                 todo += type.__subclasses__(item)
         names = {m.__name__ for m in self.importer.loaded.values()}
-        return sorted((c for c in found if not inspect.isabstract(c)), key=lambda c: c.__module__ not in names)
+        return sorted((c for c in found if not is_abstract(c)), key=lambda c: c.__module__ not in names)
 
     def _example_entries(self) -> list[EntryPlan]:
         examples, file = self.settings.examples, self.settings.config_file
