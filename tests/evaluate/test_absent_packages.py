@@ -1,4 +1,4 @@
-"""A file that imports what is not there: what does without it is checked, and what needs it is unreached and says so."""
+"""A file that imports what is not there: what does without it is checked; what needs it is unreached and says so."""
 
 from __future__ import annotations
 

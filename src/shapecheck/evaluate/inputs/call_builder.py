@@ -66,7 +66,7 @@ from shapecheck.evaluate.inputs.user_examples import (
 from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.evaluate.probes.recorder import RecordedPart, Recorder
 from shapecheck.model import Assumption
-from shapecheck.worker.rpc import ConfiguredExample, ParameterSpec
+from shapecheck.worker.messages.plans import ConfiguredExample, ParameterSpec
 
 
 class CallBuilder:

@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Final
 
 from shapecheck.evaluate.probes.absent_packages import StandIn
-from shapecheck.worker.rpc import AbsentImport
+from shapecheck.worker.messages.entry_messages import AbsentImport
 
 IMPORTER: Final = "__shapecheck_imports__"
 """The name that replaced statements call."""

@@ -16,7 +16,7 @@ from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.further_runs import FurtherRuns
 from shapecheck.evaluate.search.size_search import MOST_TIES, SizeSearch
 from shapecheck.evaluate.search.suggest_ties import compared_integers
-from shapecheck.worker.rpc import EntryPlan
+from shapecheck.worker.messages.plans import EntryPlan
 
 _EMPTY = re.compile(r"(?<![\w.])0(?![\w.])")
 # No size that is made up is 0: something was left at a default that holds nothing yet, such as a scene without objects.

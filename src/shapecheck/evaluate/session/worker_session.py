@@ -44,6 +44,7 @@ from shapecheck.evaluate.session.comparison_session import ComparisonSession
 from shapecheck.evaluate.session.parameter_specs import ParameterSpecs
 from shapecheck.evaluate.session.resolve_target import resolve_target
 from shapecheck.evaluate.session.sample_session import SampleSession
+from shapecheck.evaluate.session.target_context import TargetContext
 from shapecheck.evaluate.session.template_session import TemplateSession
 from shapecheck.evaluate.session.test_session import TestSession
 from shapecheck.evaluate.stages.observe_once import RepeatedCalls
@@ -53,23 +54,11 @@ from shapecheck.evaluate.suites.jax_settings import settings as settings_now
 from shapecheck.evaluate.suites.run_script import run_script
 from shapecheck.model import PRINTING, Call, Evaluation, Failure
 from shapecheck.shapes import SpecError
-from shapecheck.worker.rpc import (
-    UNSAID,
-    Answer,
+from shapecheck.worker.messages.entry_messages import (
     AskImportEffects,
-    AskInventedIntegers,
-    Bug,
-    CollectedTests,
-    CollectModel,
-    CollectTests,
-    CompareModels,
-    ConfiguredExample,
-    EndTests,
     EntryList,
-    EntryPlan,
     EntryResults,
     EvaluateEntry,
-    EvaluateTemplate,
     ImportAhead,
     ImportedFiles,
     ImportedModule,
@@ -77,18 +66,34 @@ from shapecheck.worker.rpc import (
     ImportModule,
     ListEntries,
     ListFiles,
+)
+from shapecheck.worker.messages.plans import UNSAID, ConfiguredExample, EntryPlan
+from shapecheck.worker.messages.protocol import (
+    Answer,
+    Bug,
     ModuleStart,
     Ready,
     Reply,
     RequestFor,
-    RunTest,
-    SampleInputs,
     Send,
     Serve,
     Startup,
+    WorkerMessage,
+)
+from shapecheck.worker.messages.suite_messages import (
+    CollectedTests,
+    CollectTests,
+    EndTests,
+    RunTest,
     TestFiles,
     TestLimits,
-    WorkerMessage,
+)
+from shapecheck.worker.messages.target_messages import (
+    AskInventedIntegers,
+    CollectModel,
+    CompareModels,
+    EvaluateTemplate,
+    SampleInputs,
     WriteCall,
 )
 
@@ -202,10 +207,14 @@ class WorkerSession:
             ranks=self._described.ranks,
         )
         self._builder = CallBuilder(self.recorder, models)
-        self._templates = TemplateSession(self.importer, self.recorder, settings, self._described, self._subclasses)
-        self._comparisons = ComparisonSession(self.importer, self.recorder, settings, self._described, self._subclasses)
-        self._samples = SampleSession(self.importer, self.recorder, settings, self._described, self._subclasses)
-        self._calls = CallSession(self.importer, self.recorder, settings, self._described, self._subclasses)
+        context = TargetContext(
+            importer=self.importer,
+            recorder=self.recorder,
+            settings=settings,
+            described=self._described,
+            subclasses=self._subclasses,
+        )
+        templates, comparisons = TemplateSession(context), ComparisonSession(context)
         self._repeats = RepeatedCalls(self.recorder)
         self._handlers = dict(
             (
@@ -217,12 +226,12 @@ class WorkerSession:
                 _handler(CollectTests, self.collect_tests),
                 _handler(RunTest, self._suite.run_test),
                 _handler(EvaluateEntry, self.evaluate),
-                _handler(EvaluateTemplate, self._templates.evaluate),
-                _handler(AskInventedIntegers, self._templates.invented_integers),
-                _handler(CollectModel, self._comparisons.collect),
-                _handler(CompareModels, self._comparisons.compare),
-                _handler(WriteCall, self._calls.write),
-                _handler(SampleInputs, self._samples.sample),
+                _handler(EvaluateTemplate, templates.evaluate),
+                _handler(AskInventedIntegers, templates.invented_integers),
+                _handler(CollectModel, comparisons.collect),
+                _handler(CompareModels, comparisons.compare),
+                _handler(WriteCall, CallSession(context).write),
+                _handler(SampleInputs, SampleSession(context).sample),
             )
         )
 
