@@ -63,7 +63,7 @@ class FailedImports:
         def bind(line: int, name: str, part: str, is_alias: bool) -> object:
             return self._bind(module, file, line, name, part, is_alias)
 
-        setattr(module, IMPORTER, bind)
+        vars(module)[IMPORTER] = bind
 
     def absent_from(self, file: str) -> tuple[AbsentImport, ...]:
         """What the statements of a file did not find, when it was imported without."""
