@@ -73,7 +73,7 @@ class FailedImports:
         """What a replaced statement binds: that which it names, where it is there, and else a stand-in."""
         whole = f"{name}.{part}" if part else name
         try:
-            return _imported(name, part, is_alias, module.__spec__.parent if module.__spec__ is not None else None)
+            return _import_part(name, part, is_alias, module.__spec__.parent if module.__spec__ is not None else None)
         except Exception as error:
             why = _why(error)
             top = whole.lstrip(".") if name.startswith(".") else whole.partition(".")[0]
@@ -85,7 +85,7 @@ class FailedImports:
             return StandIn(bound.lstrip("."), why, self._is_importing)
 
 
-def _imported(name: str, part: str, is_alias: bool, package: str | None) -> object:
+def _import_part(name: str, part: str, is_alias: bool, package: str | None) -> object:
     found = importlib.import_module(name, package)
     if not part:
         return found if is_alias else importlib.import_module(name.partition(".")[0])
