@@ -87,12 +87,13 @@ def _codes(tree: ast.Module) -> Iterator[tuple[int, str]]:
             yield node.lineno, "assert"
         elif isinstance(node, ast.Call):
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            if name == "assert_shape" or name == "assert_equal_shape":
+            if name in {"assert_shape", "assert_equal_shape"}:
                 yield node.lineno, "assert_shape"
             elif name in _EINOPS and any(isinstance(a, ast.Constant) and isinstance(a.value, str) for a in node.args):
                 yield node.lineno, "einops"
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            if _SUFFIX.match(node.targets[0].id) and not node.targets[0].id.isupper():
+            name = node.targets[0].id
+            if _SUFFIX.match(name) and not name.isupper():
                 yield node.lineno, "suffix"
 
 
@@ -118,7 +119,7 @@ def candidates(root: Path, repository: str) -> Iterator[Candidate]:
 def draw(found: list[Candidate], count: int, cap: int, seed: int) -> list[Candidate]:
     """A sample in which no package has more than `cap` lines, and each line of text stands once."""
     order = sorted(found, key=lambda each: (each.repository, each.path, each.line))
-    random.Random(seed).shuffle(order)
+    random.Random(seed).shuffle(order)  # noqa: S311 - a sample that can be drawn again
     taken: list[Candidate] = []
     number: defaultdict[str, int] = defaultdict(int)
     hashes: set[str] = set()
