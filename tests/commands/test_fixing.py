@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import shapecheck
-from shapecheck.commands import fix
+from shapecheck.commands import file_changes, fix
 from shapecheck.commands.fix import FixedFile
 from shapecheck.config import ConfigError
 from shapecheck.model import Edit, Finding, Report, Span, Summary
@@ -87,7 +87,7 @@ def test_a_diff_is_one_that_patch_takes(tmp_path: Path) -> None:
     before = TEXT.replace("\n", "\r\n").encode()
     (tmp_path / "a.py").write_bytes(before)
     change = fixed(before, finding(12, 13, "z"))
-    subprocess.run(["git", "apply", "-p1"], input=fix.diff(change).encode(), cwd=tmp_path, check=True)
+    subprocess.run(["git", "apply", "-p1"], input=file_changes.diff(change).encode(), cwd=tmp_path, check=True)
     assert (tmp_path / "a.py").read_bytes() == change.after
 
 
@@ -96,7 +96,7 @@ def test_writing_keeps_links_and_permissions(tmp_path: Path) -> None:
     real.write_text(TEXT)
     real.chmod(0o755)
     link.symlink_to(real)
-    fix.write(FixedFile(str(link), TEXT.encode(), b"new\r\n", ()))
+    file_changes.write(FixedFile(str(link), TEXT.encode(), b"new\r\n", ()))
     assert link.is_symlink()
     assert real.read_bytes() == b"new\r\n"
     assert real.stat().st_mode & 0o777 == 0o755

@@ -8,15 +8,13 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from shapecheck.claims.axis_words import words
-from shapecheck.model import Module, Position, Site
-from shapecheck.syntax.scopes import Function, Tables, arguments, is_generator, survey
-from shapecheck.syntax.source_text import SourceText, position_of
+from shapecheck.claims.value_sites import SELVES, site_key, value_sites, with_sites
+from shapecheck.model import Module, Site
+from shapecheck.syntax.scopes import Function, arguments, survey
+from shapecheck.syntax.source_text import SourceText
 
 Style = Literal["comments", "annotations"]
 
-# They make parts of models rather than arrays; to look into all of these doubles the time of an evaluation.
-_CONSTRUCTORS = words("__init__ __post_init__ setup __new__")
-_SELVES = words("self cls")
 _ARRAYS = words("Array jax.Array jnp.ndarray jax.numpy.ndarray chex.Array")
 _MOST_NAMES = 40
 
@@ -40,61 +38,53 @@ def with_open_places(module: Module, source: SourceText, style: Style) -> tuple[
     if source.tree is None:
         return module, ()
     tables = survey(source.tree)
-    sites = list(module.sites)
-    claimed = {sites[index] for claim in module.claims for index in claim.sites}
-    known = {_key(site) for site in claimed}
-    found: list[OpenPlace] = []
+    claimed = {site_key(module.sites[index]) for claim in module.claims for index in claim.sites}
     names = {index: tuple(_names_in(node))[:_MOST_NAMES] for index, node in enumerate(tables.nodes)}
-    places = _assignments(tables, source) if style == "comments" else _signatures(tables)
-    for site, line, column in places:
-        if _key(site) in known:
-            continue
-        present = next((each.index for each in sites if _key(each) == _key(site)), len(sites))
-        if present == len(sites):
-            sites.append(replace(site, index=present, names=names[site.scope]))
-        name = "" if site.kind == "return" else site.name
-        found.append(OpenPlace(present, site.scope, name, line, column))
-    return replace(module, sites=tuple(sites)), tuple(found)
+    is_open = _UncommentedAssignments(source).includes if style == "comments" else _is_open_signature
+    chosen = [
+        (replace(site, names=names[site.scope]), node)
+        for site, node in value_sites(tables)
+        if site_key(site) not in claimed and is_open(site, node)
+    ]
+    module, numbers = with_sites(module, (site for site, _ in chosen))
+    return module, tuple(_place(number, site, node) for number, (site, node) in zip(numbers, chosen, strict=True))
 
 
-def _key(site: Site) -> tuple[str, int, Position | None, str]:
-    return site.kind, site.scope, site.position, "" if site.kind == "value" else site.name
+def _place(number: int, site: Site, node: ast.stmt) -> OpenPlace:
+    if isinstance(node, Function):
+        return OpenPlace(number, site.scope, site.name, node.lineno, node.col_offset)
+    return OpenPlace(number, site.scope, site.name, node.end_lineno or node.lineno)
 
 
-def _assignments(tables: Tables, source: SourceText) -> Iterator[tuple[Site, int, int]]:
-    """Assignments to one name on lines that have no comment, nor another statement behind them."""
-    commented = {comment.line for comment in source.comments}
-    for statement in tables.statements:
-        node = statement.node
-        scope = tables.function_scope(statement.scope)
-        function = tables.nodes[scope]
-        if not isinstance(node, ast.Assign) or len(node.targets) != 1 or not isinstance(function, Function):
-            continue
-        target, end = node.targets[0], node.end_lineno or node.lineno
-        is_plain = isinstance(target, ast.Name) and not isinstance(node.value, ast.Constant | ast.Name | ast.Attribute)
-        rest = source.lines[end - 1].encode()[node.end_col_offset or 0 :].strip()
+class _UncommentedAssignments:
+    """Tells assignments to one name on lines that have no comment, nor another statement behind them."""
+
+    def __init__(self, source: SourceText) -> None:
+        self._lines = source.lines
+        self._commented = {comment.line for comment in source.comments}
+
+    def includes(self, site: Site, node: ast.stmt) -> bool:
+        """Whether it is one."""
+        match node:
+            case ast.Assign(targets=[ast.Name()], value=value):
+                is_plain = not isinstance(value, ast.Name | ast.Attribute)
+            case _:
+                return False
+        end = node.end_lineno or node.lineno
+        rest = self._lines[end - 1].encode()[node.end_col_offset or 0 :].strip()
+        above = node.lineno - 1 in self._commented and self._lines[node.lineno - 2].lstrip().startswith("#")
         within = range(node.lineno, end + 1)
-        above = node.lineno - 1 in commented and source.lines[node.lineno - 2].lstrip().startswith("#")
-        if not is_plain or rest or above or function.name in _CONSTRUCTORS or not commented.isdisjoint(within):
-            continue
-        assert isinstance(target, ast.Name)  # noqa: S101 - `is_plain` says so
-        position = position_of(node.value)
-        yield Site(index=0, kind="value", scope=scope, position=position, name=target.id, loop=statement.loop), end, 0
+        return site.kind == "value" and is_plain and not rest and not above and self._commented.isdisjoint(within)
 
 
-def _signatures(tables: Tables) -> Iterator[tuple[Site, int, int]]:
-    """Parameters and results of functions that say nothing, or no more than that they are arrays."""
-    for scope, node in zip(tables.scopes, tables.nodes, strict=True):
-        if not isinstance(node, Function) or node.name in _CONSTRUCTORS:
-            continue
-        stars = (node.args.vararg, node.args.kwarg)
-        for parameter in arguments(node):
-            if parameter not in stars and parameter.arg not in _SELVES and _is_open(parameter.annotation):
-                site = Site(index=0, kind="param", scope=scope.index, position=None, name=parameter.arg)
-                yield site, node.lineno, node.col_offset
-        if _is_open(node.returns) and not is_generator(node):
-            site = Site(index=0, kind="return", scope=scope.index, position=None, name="")
-            yield site, node.lineno, node.col_offset
+def _is_open_signature(site: Site, node: ast.stmt) -> bool:
+    """Whether a parameter or result has no annotation, or none that says more than that it is an array."""
+    if not isinstance(node, Function):
+        return False
+    if site.kind == "return":
+        return _is_open(node.returns)
+    stars = (node.args.vararg, node.args.kwarg)
+    return any(each.arg == site.name and each not in stars and _is_open(each.annotation) for each in arguments(node))
 
 
 def _is_open(annotation: ast.expr | None) -> bool:
@@ -106,6 +96,6 @@ def _names_in(node: ast.AST) -> Iterator[str]:
     seen: set[str] = set()
     for part in ast.walk(node) if isinstance(node, Function) else ():
         name = part.id if isinstance(part, ast.Name) else part.attr if isinstance(part, ast.Attribute) else ""
-        if name and name not in seen and name not in _SELVES:
+        if name and name not in seen and name not in SELVES:
             seen.add(name)
             yield name

@@ -46,6 +46,7 @@ def annotate(paths: tuple[Path, ...], **options: Any) -> int:
     Exit code: 0 done, 2 a file was left alone, or another error.
     """
     from shapecheck.commands import annotate as command  # noqa: PLC0415  # --help shall not wait for it
+    from shapecheck.commands import file_changes  # noqa: PLC0415  # nor for this
 
     require_paths(paths)
     config = load(list(paths), file=options["config_file"], flags=config_flags(options))
@@ -55,9 +56,9 @@ def annotate(paths: tuple[Path, ...], **options: Any) -> int:
     if options["write"]:
         for file in result.files:
             if file.after != file.before:
-                command.save(file)
+                file_changes.write(file)
     else:
-        deliver("".join(map(command.diff, result.files)), None)
+        deliver("".join(map(file_changes.diff, result.files)), None)
     for file in result.files:
         if file.problem:
             say(f"{file.path} is left alone: {file.problem}\n")

@@ -214,12 +214,12 @@ def _sensible(options: dict[str, object], stdin: tuple[str, bytes] | None) -> No
 
 def _fix(report: Report, *, unsafe: bool) -> str:
     """Write all fixes; what to say of it, if there were any."""
-    from shapecheck.commands import fix  # noqa: PLC0415  # only who asks for it pays for it
+    from shapecheck.commands import file_changes, fix  # noqa: PLC0415  # only who asks for it pays for it
 
     files = list(fix.fixes(report, unsafe=unsafe))
     fixed = [file for file in files if not file.problem]
     for file in fixed:
-        fix.write(file)
+        file_changes.write(file)
     count = sum(len(file.findings) for file in fixed)
     left = 0 if unsafe else sum(bool(finding.fix) and finding.unsafe_fix for finding in report.findings)
     more = f"{left} more can be fixed in annotations, with --unsafe-fixes\n" if left else ""
@@ -232,11 +232,11 @@ def _left_alone(files: Sequence[FixedFile]) -> str:
 
 
 def _diff(report: Report, stdin: tuple[str, bytes] | None, *, unsafe: bool) -> str:
-    from shapecheck.commands import fix  # noqa: PLC0415  # as above
+    from shapecheck.commands import file_changes, fix  # noqa: PLC0415  # as above
 
     files = list(fix.fixes(report, None if stdin is None else stdin[1], unsafe=unsafe))
     say(_left_alone(files))
-    return "".join(map(fix.diff, files))
+    return "".join(map(file_changes.diff, files))
 
 
 def _print_report(report: Report, config: Config, options: dict[str, Any], stdin: tuple[str, bytes] | None) -> None:

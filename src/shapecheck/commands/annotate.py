@@ -12,11 +12,9 @@ from shapecheck.claims import read_module
 from shapecheck.claims.open_places import OpenPlace, Style, with_open_places
 from shapecheck.commands.check import Progress
 from shapecheck.commands.evaluation import EvaluationContext, evaluate
-from shapecheck.commands.fix import file_diff
 from shapecheck.commands.module_plans import plan
 from shapecheck.commands.module_reader import ModuleReader
-from shapecheck.config import Config, ConfigError
-from shapecheck.files import atomic_write
+from shapecheck.config import Config
 from shapecheck.model import Module, is_test_file
 from shapecheck.rewrite import RewriteError
 from shapecheck.rewrite.write_claims import write_annotations, write_comments
@@ -24,7 +22,7 @@ from shapecheck.shapes.claim_text import ClaimText
 from shapecheck.syntax.source_text import read_source
 from shapecheck.verdicts.findings import runs_for_claims
 from shapecheck.verdicts.proved_shapes import ProvedShape, dialect_of, prove_shapes
-from shapecheck.worker.rpc import ModulePlan
+from shapecheck.worker.messages.plans import ModulePlan
 
 _ANNOTATION = ClaimText('Float[Array, "', (), " ", '"]', in_annotation=True)
 
@@ -145,16 +143,3 @@ def _read_back(path: str, data: bytes) -> Mapping[int, set[str]]:
     for claim in read_module(path, data).claims:
         found.setdefault(claim.span.line, set()).add(claim.spec)
     return found
-
-
-def save(file: AnnotatedFile) -> None:
-    """Put what was proved into the file."""
-    try:
-        atomic_write.write_bytes(Path(file.path), file.after)
-    except OSError as error:
-        raise ConfigError(f"{file.path}: cannot be written: {error.strerror}") from error
-
-
-def diff(file: AnnotatedFile) -> str:
-    """What is written, as a unified diff that `patch -p1` and `git apply` take."""
-    return file_diff(file.path, file.before, file.after)

@@ -29,8 +29,8 @@ from shapecheck.verdicts.judge import ClaimKey, Verdicts, judge
 from shapecheck.verdicts.messages import line_span
 from shapecheck.verdicts.unreached import Reasons, remedy
 from shapecheck.worker.entry_phase import CUT
+from shapecheck.worker.messages.plans import ConfiguredExample, ModulePlan, WorkerSettings
 from shapecheck.worker.result_cache import ResultCache
-from shapecheck.worker.rpc import ConfiguredExample, ModulePlan, WorkerSettings
 from shapecheck.worker.shard_outcome import ShardOutcome
 from shapecheck.worker.shard_split import Shard
 from shapecheck.worker.supervisor import Limits, RunResult, Supervisor, Trouble

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import io
-import re
-import tokenize
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from shapecheck.commands.file_changes import FileText
 from shapecheck.config import ConfigError
-from shapecheck.files import atomic_write
 from shapecheck.files.notebook_source import cell_python, read_notebook, split_cell_path, with_cells, with_python
-from shapecheck.files.unified_diff import unified_diff
 from shapecheck.model import Edit, Finding, Report, Span
-
-_LINES = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")
 
 
 @dataclass(frozen=True)
@@ -69,24 +63,6 @@ def _notebooks(found: Mapping[str, Sequence[Finding]], sources: Mapping[str, Seq
         yield FixedFile(file, before, after, tuple(finding for each in fixed.values() for finding in each.findings))
 
 
-def write(fixed: FixedFile) -> None:
-    """Put the fixes into the file."""
-    try:
-        atomic_write.write_bytes(Path(fixed.path), fixed.after)
-    except OSError as error:
-        raise ConfigError(f"{fixed.path}: cannot be written: {error.strerror}") from error
-
-
-def diff(fixed: FixedFile) -> str:
-    """What the fixes change, as a unified diff that `patch -p1` and `git apply` take."""
-    return file_diff(fixed.path, fixed.before, fixed.after)
-
-
-def file_diff(path: str, before: bytes, after: bytes) -> str:
-    """The difference of two versions of a file, each in its own encoding."""
-    return "".join(unified_diff(_FileText(before).lines, _FileText(after).lines, path))
-
-
 def _read_file(path: str) -> bytes:
     try:
         return Path(path).read_bytes()
@@ -97,7 +73,7 @@ def _read_file(path: str) -> bytes:
 def _fix_file(path: str, data: bytes, checked: Sequence[str], findings: Sequence[Finding]) -> FixedFile:
     from shapecheck.rewrite import RewriteError, apply_edits, require_readable  # noqa: PLC0415  # loads libcst
 
-    if _FileText(data).plain() != list(checked):
+    if FileText(data).plain() != list(checked):
         raise ConfigError(f"{path}: is no longer what was checked, so nothing is fixed in it; check it again")
     edits: list[Edit] = []
     in_claims: list[Edit] = []
@@ -107,7 +83,7 @@ def _fix_file(path: str, data: bytes, checked: Sequence[str], findings: Sequence
             (in_claims if finding.claimed else edits).extend(finding.fix)
             used.append(finding)
     try:
-        after = _FileText(data).with_edits(in_claims) if in_claims else data
+        after = FileText(data).with_edits(in_claims) if in_claims else data
         if in_claims and not edits:
             require_readable(path, after)
         return FixedFile(path, data, apply_edits(path, after, edits) if edits else after, tuple(used))
@@ -118,24 +94,3 @@ def _fix_file(path: str, data: bytes, checked: Sequence[str], findings: Sequence
 def _overlap(one: Span, other: Span) -> bool:
     begins, ends = (one.line, one.column), (one.end_line, one.end_column)
     return begins < (other.end_line, other.end_column) and (other.line, other.column) < ends
-
-
-class _FileText:
-    """The bytes of a file as text, with its line ends."""
-
-    def __init__(self, data: bytes) -> None:
-        self._encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-        self._text = data.decode(self._encoding)
-        self.lines: list[str] = _LINES.findall(self._text)[:-1]  # the last match is the end
-
-    def plain(self) -> list[str]:
-        """The lines as the checker counts them, without their ends."""
-        return self._text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-
-    def with_edits(self, edits: Sequence[Edit]) -> bytes:
-        """The bytes with the texts of claims in the place of others, each on one line."""
-        lines = list(self.lines)
-        for edit in sorted(edits, key=lambda each: (each.span.line, each.span.column), reverse=True):
-            line, span = lines[edit.span.line - 1], edit.span
-            lines[span.line - 1] = line[: span.column - 1] + edit.replacement + line[span.end_column - 1 :]
-        return "".join(lines).encode(self._encoding)

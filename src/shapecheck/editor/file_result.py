@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from shapecheck.commands.checked_project import CheckedProject
-from shapecheck.editor.value_sites import LinePlace, value_places
+from shapecheck.editor.line_places import LinePlace, line_places
 from shapecheck.model import ArrayValue, Evaluation, Finding, JudgedClaim, Module, TreeValue, Value
 from shapecheck.verdicts.judged_claims import format_shapes, judged_claims
 
@@ -82,7 +82,7 @@ def file_results(project: CheckedProject, texts: Mapping[str, bytes], versions: 
 
 def _values(module: Module, text: bytes, runs: Sequence[Sequence[Evaluation]]) -> dict[int, tuple[ShownValue, ...]]:
     """The values of each line: of each place and stage the first that was seen, with symbols if it ever was."""
-    places = value_places(module, text)
+    places = line_places(module, text)
     found: dict[int, dict[tuple[int, str], ShownValue]] = {}
     for evaluation in sorted((each for run in runs for each in run), key=_trust):
         for site, value, stage, complete in _observations(evaluation, module.path):

@@ -17,8 +17,8 @@ from shapecheck.commands.checked_project import CheckedProject, check_inputs
 from shapecheck.config import Config, ConfigError, load
 from shapecheck.editor.file_result import FileResult, file_results
 from shapecheck.editor.leading_imports import leading_imports
+from shapecheck.editor.line_places import with_line_sites
 from shapecheck.editor.run_processes import RunProcesses
-from shapecheck.editor.value_sites import with_value_sites
 from shapecheck.evaluate.session.fork_child import PRELOADED
 from shapecheck.incremental.cache_store import Store
 from shapecheck.incremental.memory_store import MemoryStore
@@ -26,7 +26,7 @@ from shapecheck.incremental.rerun import FOLDER
 from shapecheck.verdicts.baseline import BaselineError
 from shapecheck.worker.fork_server import ForkServers
 from shapecheck.worker.imported_forks import ImportedForks, ImportRequest
-from shapecheck.worker.rpc import ModulePlan, WorkerSettings
+from shapecheck.worker.messages.plans import ModulePlan, WorkerSettings
 from shapecheck.worker.run_state import Progress
 from shapecheck.worker.spawn import Process, Start
 
@@ -172,7 +172,7 @@ class ProjectChecker:
                 self._start_for(plans, to_import, settings, config.timeout)
             ),
             cwd=os.fspath(self.folder),
-            prepare=with_value_sites,
+            prepare=with_line_sites,
         )
 
     def _note_edited(self, documents: Sequence[OpenDocument]) -> None:

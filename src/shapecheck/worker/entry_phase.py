@@ -8,16 +8,15 @@ import time
 from collections.abc import Container, Iterable, Mapping, Sequence
 
 from shapecheck.model import PRINTING, Evaluation, FunctionKey, Point, is_test_file
-from shapecheck.worker.result_cache import EntryRecord
-from shapecheck.worker.rpc import (
+from shapecheck.worker.messages.entry_messages import (
     AskImportEffects,
-    EntryPlan,
     EvaluateEntry,
     ImportModule,
     ListEntries,
     ListFiles,
-    ModulePlan,
 )
+from shapecheck.worker.messages.plans import EntryPlan, ModulePlan
+from shapecheck.worker.result_cache import EntryRecord
 from shapecheck.worker.run_state import RunState, Trouble
 from shapecheck.worker.shard_split import Shard, split_keys
 from shapecheck.worker.worker_client import RequestTimeoutError, Worker, WorkerEndedError

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from shapecheck.model import Evaluation, FunctionKey, TestCounts
-from shapecheck.worker.rpc import ImportedFiles, ModulePlan, WorkerSettings
+from shapecheck.worker.messages.entry_messages import ImportedFiles
+from shapecheck.worker.messages.plans import ModulePlan, WorkerSettings
 
 if TYPE_CHECKING:
     from shapecheck.worker.result_cache import ResultCache

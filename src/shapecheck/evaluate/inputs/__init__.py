@@ -1,1 +1,1 @@
-"""What to run and with which sizes: entries, made-up arguments, and the search for an assignment that evaluates."""
+"""What to run: entries, and the arguments and models that are made up for them."""

@@ -19,7 +19,6 @@ from shapecheck.evaluate.inputs.construct_models import Instance, Models
 from shapecheck.evaluate.inputs.data_arguments import NestedData, place_in, unpack_sequences, variadic_parts
 from shapecheck.evaluate.inputs.entries import is_model, nearest, unwrap
 from shapecheck.evaluate.inputs.lazy_call import LazyCall
-from shapecheck.evaluate.inputs.loosen_ties import sizes_of
 from shapecheck.evaluate.inputs.name_hints import is_key
 from shapecheck.evaluate.inputs.nested_arguments import heads
 from shapecheck.evaluate.inputs.own_signature import without_cache
@@ -58,9 +57,10 @@ from shapecheck.evaluate.inputs.user_examples import (
     read_argument,
     shapes_in,
 )
+from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.evaluate.probes.recorder import RecordedPart, Recorder
 from shapecheck.model import Assumption
-from shapecheck.worker.rpc import ConfiguredExample, ParameterSpec
+from shapecheck.worker.messages.plans import ConfiguredExample, ParameterSpec
 
 
 class CallBuilder:
@@ -362,7 +362,7 @@ class CallBuilder:
     def _own(self, known: Mapping[str, int], *values: object) -> None:
         """Note the sizes of a model, and of what is given to it, if others shall differ."""
         if self.models.made.own is not None:
-            self.models.made.own.update(known.values(), sizes_of(values))
+            self.models.made.own.update(known.values(), _sizes_of(values))
 
     def _apart(self) -> Apart:
         return Apart(frozenset(self.models.made.own or ()), self.models.made.dims)
@@ -446,3 +446,9 @@ def _inventions(made: Iterable[Synthesis], fixed: Collection[int] = ()) -> tuple
             if size not in fixed:
                 found[Assumption("size", name, str(size), "invented")] = None
     return tuple(found)
+
+
+def _sizes_of(*values: object) -> set[int]:
+    """The sizes of all arrays in these values."""
+    arrays = (leaf for leaf in jax.tree_util.tree_leaves(values) if is_array(leaf))
+    return {size for array in arrays for size in array.shape if isinstance(size, int)}

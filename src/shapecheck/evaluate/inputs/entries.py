@@ -20,7 +20,7 @@ from shapecheck.evaluate.framework_protocol import (
 from shapecheck.evaluate.inputs.own_signature import with_own_signature
 from shapecheck.evaluate.inputs.runtime_annotations import own_annotations
 from shapecheck.model import Scope
-from shapecheck.worker.rpc import EntryPlan, ModulePlan
+from shapecheck.worker.messages.plans import EntryPlan, ModulePlan
 
 _INSIDE = 100  # objects that are looked through for a function
 _EMPTY = CellType()

@@ -49,6 +49,8 @@ _LONGEST = 100_000  # characters of a message that are looked at
 _LONGEST_LINE = 1000  # characters of one of its lines
 _LONGEST_NAME = 100  # characters of an exception's name
 _RECURSION = 20  # turns of a function that recurs; others stand in a traceback a few times at most
+# What users' tests call raises in their name.
+_CALLED_BY_TESTS = ("shapecheck.evaluate.live.shapes_fixture", "shapecheck.evaluate.live.signature_check")
 _CALLING = frozenset({"invoke", "call", "called", "run", "traced", "force", "under", "initialise"})
 _REMEDIES = {
     "MemoryError": " (--memory sets the limit)",
@@ -331,7 +333,8 @@ def is_own(error: BaseException) -> bool:
 
 
 def _is_ours(frame: FrameType) -> bool:
-    return str(frame.f_globals.get("__name__", "")).startswith("shapecheck.")
+    name = str(frame.f_globals.get("__name__", ""))
+    return name.startswith("shapecheck.") and name not in _CALLED_BY_TESTS
 
 
 def _turns(frames: list[FrameType]) -> Iterator[tuple[FrameType, int]]:

@@ -17,7 +17,7 @@ from shapecheck.evaluate.inputs.runtime_annotations import MISSING, annotation_o
 from shapecheck.evaluate.inputs.size_assignment import free_names
 from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.shapes import AnyDims, Bindings, SpecError, VariadicDim, match, parse_spec
-from shapecheck.worker.rpc import ParameterSpec
+from shapecheck.worker.messages.plans import ParameterSpec
 
 _LARGEST_DIVISOR = 512
 

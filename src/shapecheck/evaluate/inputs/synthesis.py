@@ -29,7 +29,7 @@ from shapecheck.evaluate.inputs.runtime_annotations import (
 from shapecheck.evaluate.inputs.size_assignment import SizeAssignment
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError, ValueSynthesis
 from shapecheck.evaluate.inputs.user_examples import check_names
-from shapecheck.worker.rpc import ParameterSpec
+from shapecheck.worker.messages.plans import ParameterSpec
 
 _DEPTH = 6
 SUPPLIED: Final = object()

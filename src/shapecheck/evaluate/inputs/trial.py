@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -124,6 +125,11 @@ class TrialOutcome:
         return self.failure is None
 
     @property
+    def needs_values(self) -> bool:
+        """Whether Python decided on a value there, which no other sizes give."""
+        return self.failure is not None and self.failure.kind == "value"
+
+    @property
     def depth(self) -> int:
         """How far it came."""
         return sum(len(c.observations) for c in self.calls)
@@ -133,6 +139,15 @@ class TrialOutcome:
         """The line of the user's code on which it ended."""
         frame = self.failure.frame if self.failure is not None else None
         return (frame.path, frame.line) if frame is not None else ("", 0)
+
+    def has_free_names(self) -> bool:
+        """Whether other sizes can be tried."""
+        return self.bound_call is not None and bool(self.bound_call.chosen or self.trial.substitution.ties)
+
+    def with_requirement(self, requires: str) -> TrialOutcome:
+        """The same failure, with what its code requires."""
+        failure = dataclasses.replace(self.failure, requires=requires) if self.failure is not None else None
+        return dataclasses.replace(self, failure=failure)
 
     def has_invented(self) -> bool:
         """Whether something that no one describes was made up, so that another invention may show something else."""

@@ -17,17 +17,17 @@ from shapecheck.evaluate import framework_protocol
 from shapecheck.evaluate.inputs.call_builder import CallBuilder
 from shapecheck.evaluate.inputs.construct_models import Models
 from shapecheck.evaluate.inputs.made_integers import DEFAULTS_FIRST
-from shapecheck.evaluate.inputs.search import Search
 from shapecheck.evaluate.inputs.size_assignment import InventedSizes, UnknownSizeError
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.user_examples import ExampleError
 from shapecheck.evaluate.probes.recorder import Recorder
+from shapecheck.evaluate.search.entry_search import EntrySearch
 from shapecheck.evaluate.session.target_calls import as_shape, call_spec, is_pair
 from shapecheck.evaluate.stages import named_scopes
 from shapecheck.evaluate.stages.jax_transforms import fresh_traces
 from shapecheck.evaluate.stages.stage_recorder import StageRecorder
 from shapecheck.model import Evaluation
-from shapecheck.worker.rpc import ConfiguredExample, EntryPlan
+from shapecheck.worker.messages.plans import ConfiguredExample, EntryPlan
 
 _OURS = Path(__file__).parents[2]
 _LIBRARY = tuple(f"{folder}{os.sep}" for folder in (os.path.dirname(os.__file__), _OURS))
@@ -57,7 +57,7 @@ def evaluate(
         ) as recorder.watch,
     ):
         entry = EntryPlan(key="template", target=name, origin="template", path="", line=1, scope=None, whole=False)
-        return Search(entry, call_spec(builder, model, given), recorder, renewed=fresh_traces).evaluate()
+        return EntrySearch(entry, call_spec(builder, model, given), recorder, renewed=fresh_traces).evaluate()
 
 
 def _message_path(file: str) -> str | None:

@@ -19,7 +19,7 @@ from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.tolerate_concrete import STEP, Steps, with_steps
 from shapecheck.evaluate.process_damage import ProcessDamage
 from shapecheck.model import FunctionKey
-from shapecheck.worker.rpc import ModulePlan
+from shapecheck.worker.messages.plans import ModulePlan
 
 
 class CulpritImportError(ImportError):

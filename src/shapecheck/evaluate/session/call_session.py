@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,32 +10,23 @@ from shapecheck.evaluate.inputs.call_builder import CallBuilder
 from shapecheck.evaluate.inputs.call_source import CallSource, UnwritableError
 from shapecheck.evaluate.inputs.construct_models import Models
 from shapecheck.evaluate.inputs.lazy_call import LazyCall
-from shapecheck.evaluate.inputs.search import Search
-from shapecheck.evaluate.inputs.signature_facts import Descriptions
-from shapecheck.evaluate.inputs.size_assignment import InventedSizes, UnknownSizeError
+from shapecheck.evaluate.inputs.made_integers import CONSTRUCTIONS
+from shapecheck.evaluate.inputs.size_assignment import InventedSizes
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.trial import CallSpec, Trial
-from shapecheck.evaluate.inputs.user_examples import ExampleError
-from shapecheck.evaluate.probes.probe_importer import PlanImporter
-from shapecheck.evaluate.probes.recorder import Recorder, Watch
+from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.session.resolve_target import target
 from shapecheck.evaluate.session.target_calls import call_spec
-from shapecheck.worker.rpc import ConfiguredExample, EntryPlan, WorkerSettings, WrittenCall
+from shapecheck.evaluate.session.target_context import USER_ERRORS, TargetContext
+from shapecheck.worker.messages.plans import ConfiguredExample
+from shapecheck.worker.messages.target_messages import WrittenCall
 
 
 class CallSession:
     """Writes calls of what is named, as `shapecheck template` finds their arguments."""
 
-    def __init__(
-        self,
-        importer: PlanImporter,
-        recorder: Recorder,
-        settings: WorkerSettings,
-        described: Callable[[object], Descriptions],
-        subclasses: Callable[[type], Sequence[type]],
-    ) -> None:
-        self._importer, self._recorder, self._settings = importer, recorder, settings
-        self._described, self._subclasses = described, subclasses
+    def __init__(self, context: TargetContext) -> None:
+        self._context = context
 
     def write(self, *, given: ConfiguredExample, seconds: float, sizes: Mapping[str, int], untied: bool) -> WrittenCall:
         """The call of what `given` names, as lines of Python; or why there is none.
@@ -43,16 +34,14 @@ class CallSession:
         Its axes have the `sizes` given by name, and others all different ones; `untied` also where the code does not
         run so.
         """
-        pinned = {**self._settings.sizes, **sizes}
-        made = InventedSizes()
-        models = Models(self._recorder, pinned, self._described, self._subclasses, made)
-        builder = _CallNotes(self._recorder, models)
+        made, recorder = InventedSizes(), self._context.recorder
+        builder = _CallNotes(recorder, self._context.models(made, sizes=sizes, constructions=CONSTRUCTIONS))
         try:
-            called, owner = target(given.call, self._importer)
+            called, owner = target(given.call, self._context.importer)
             chosen = call_spec(builder, called, replace(given, fill=True), owner)
             trial = self._trial(chosen, given.call, seconds, untied=untied)
             bound_call = chosen.prepare(trial)
-            with self._recorder.pause():
+            with recorder.pause():
                 builder.write_only = True
                 bound_call.call()
             function = chosen.signature.function
@@ -63,10 +52,8 @@ class CallSession:
             is_method = _is_method(function, called, owner)
             model, rest = (args[0], args[1:]) if is_method else (None, args)
             call = source.call(function, model, rest, kwargs)
-        except (CannotSynthesiseError, UnknownSizeError, ExampleError, UnwritableError) as error:
+        except (*USER_ERRORS, UnwritableError) as error:
             return WrittenCall(error=str(error))
-        finally:
-            self._recorder.watch = Watch()
         free = {name: int(text) for name, text in bound_call.chosen if text.isdigit() and name.isidentifier()}
         free = {name: size for name, size in free.items() if name not in dict(trial.substitution.ties)}
         return WrittenCall(
@@ -78,9 +65,7 @@ class CallSession:
 
     def _trial(self, chosen: CallSpec, call: str, seconds: float, *, untied: bool) -> Trial:
         """The sizes with which it runs; all different, if it is `untied` or runs with none."""
-        entry = EntryPlan(key="call", target=call, origin="template", path="", line=1, scope=None, whole=False)
-        search = Search(entry, chosen, self._recorder, seconds)
-        found = None if untied else search.numbers()
+        found = None if untied else self._context.search(call, chosen, seconds).numbers()
         if found is not None:
             return found
         problem: CannotSynthesiseError | None = None

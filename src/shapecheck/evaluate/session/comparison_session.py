@@ -9,54 +9,36 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from shapecheck.evaluate import framework_protocol
 from shapecheck.evaluate.compare import comparison_inputs
 from shapecheck.evaluate.compare.array_store import ArrayStore
 from shapecheck.evaluate.compare.collect_stages import StageCollector, TooLargeError
 from shapecheck.evaluate.compare.rename_stages import RenameError
 from shapecheck.evaluate.compare.stage_difference import CollectedRuns, compare_runs
 from shapecheck.evaluate.inputs import abstract_call
-from shapecheck.evaluate.inputs.attempts import under
 from shapecheck.evaluate.inputs.call_builder import CallBuilder
-from shapecheck.evaluate.inputs.construct_models import Models
 from shapecheck.evaluate.inputs.data_arguments import by_argument
 from shapecheck.evaluate.inputs.failure_reasons import explain, is_own
 from shapecheck.evaluate.inputs.lazy_call import LazyCall, force
-from shapecheck.evaluate.inputs.made_integers import DEFAULTS_FIRST
-from shapecheck.evaluate.inputs.search import Search
-from shapecheck.evaluate.inputs.signature_facts import Descriptions
-from shapecheck.evaluate.inputs.size_assignment import InventedSizes, UnknownSizeError
-from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
+from shapecheck.evaluate.inputs.size_assignment import InventedSizes
 from shapecheck.evaluate.inputs.trial import CallSpec, Trial
 from shapecheck.evaluate.inputs.user_examples import ExampleError
 from shapecheck.evaluate.limits import TimeLimitError
-from shapecheck.evaluate.probes.probe_importer import PlanImporter
-from shapecheck.evaluate.probes.recorder import Recorder, Watch
-from shapecheck.evaluate.session.resolve_target import target
+from shapecheck.evaluate.search.attempts import under
 from shapecheck.evaluate.session.target_calls import call_spec
+from shapecheck.evaluate.session.target_context import USER_ERRORS, ArgumentRecorder, TargetContext
 from shapecheck.evaluate.session.target_errors import describe_refusal
-from shapecheck.evaluate.stages import named_scopes, stage_records
-from shapecheck.evaluate.stages.stage_recorder import StageRecorder
 from shapecheck.model import StageRun, Tolerance
-from shapecheck.worker.rpc import CollectedModel, ComparisonResult, ConfiguredExample, EntryPlan, WorkerSettings
+from shapecheck.worker.messages.plans import ConfiguredExample
+from shapecheck.worker.messages.target_messages import CollectedModel, ComparisonResult
 
-_USERS = (CannotSynthesiseError, UnknownSizeError, ExampleError)
 BuildCall = Callable[[CallBuilder], CallSpec]
 
 
 class ComparisonSession:
     """Runs one model for a comparison, and compares it with another. Its numbers are those of `settings`, if any."""
 
-    def __init__(
-        self,
-        importer: PlanImporter,
-        recorder: Recorder,
-        settings: WorkerSettings,
-        described: Callable[[object], Descriptions],
-        subclasses: Callable[[type], Sequence[type]],
-    ) -> None:
-        self._importer, self._recorder, self._settings = importer, recorder, settings
-        self._described, self._subclasses = described, subclasses
+    def __init__(self, context: TargetContext) -> None:
+        self._context = context
         self._made = InventedSizes()
 
     def collect(
@@ -71,11 +53,10 @@ class ComparisonSession:
         """
         keeping = ArrayStore(file)
         collecting = StageCollector(keeping)
-        watch = _InputRecorder(self._importer.shown_path, collecting, seed)
+        watch = _InputRecorder(self._context.importer.shown_path, collecting, seed)
         called = owner = None
         try:
-            with named_scopes.record_stages(watch):  # functions that it decorates while it is imported
-                called, owner = target(given.call, self._importer)
+            called, owner = self._context.find(given.call, watch)
             values = {
                 part: comparison_inputs.with_values(getattr(given, part), other)
                 for part in ("init", "args", "kwargs", "borrowed")
@@ -97,7 +78,7 @@ class ComparisonSession:
                 given=_describe_arguments(watch.given.items(), made=False),
                 own=given.borrowed_invented and not watch.was_given(given.borrowed),
             )
-        except (*_USERS, TooLargeError) as error:
+        except (*USER_ERRORS, TooLargeError) as error:
             return CollectedModel(
                 refusal=describe_refusal(error, called, owner),
                 made=dict(self._made.chosen),
@@ -107,7 +88,6 @@ class ComparisonSession:
             )
         finally:
             keeping.close()
-            self._recorder.watch = Watch()
 
     def compare(
         self,
@@ -135,9 +115,7 @@ class ComparisonSession:
             return force(rebuild(comparison_inputs.random(structs, seed)))
 
         builder = self._call_builder(build)
-        with watch, named_scopes.record_stages(watch), self._recorder.pause():
-            self._recorder.watch = watch
-            self._recorder.begin()
+        with self._context.watch_with(watch):
             try:
                 chosen = making(builder)
                 trial = trial or Trial(mode="sized", construction=chosen.constructions[0])
@@ -145,7 +123,7 @@ class ComparisonSession:
                 with watch.attempt():
                     under(axes, bound_call.call)
                     jax.effects_barrier()
-            except (TimeLimitError, *_USERS):
+            except (TimeLimitError, *USER_ERRORS):
                 raise
             except BaseException as error:  # the user's code may raise anything
                 if is_own(error) and not isinstance(error, MemoryError):
@@ -155,21 +133,18 @@ class ComparisonSession:
 
     def _trial(self, making: BuildCall, call: str, seconds: float) -> tuple[Trial | None, Sequence[str]]:
         """The sizes with which it can be evaluated, abstractly; None if that cannot be known so."""
-        entry = EntryPlan(key="compare", target=call, origin="compare", path="", line=1, scope=None)
         try:
-            search = Search(entry, making(self._call_builder()), self._recorder, seconds)
+            search = self._context.search(call, making(self._call_builder()), seconds, "compare")
             return search.numbers(), search.attempts.axes
-        except _USERS:
+        except USER_ERRORS:
             return None, ()  # with values it may be otherwise; and else that is reported
 
     def _call_builder(self, build: Callable[[LazyCall], object] | None = None) -> CallBuilder:
-        self._made = made = InventedSizes(self._settings.made.get("integers", {}), self._settings.made.get("dims", {}))
-        sizes = self._settings.sizes
-        models = Models(self._recorder, sizes, self._described, self._subclasses, made, DEFAULTS_FIRST, build)
-        return CallBuilder(self._recorder, models)
+        self._made = self._context.invented_before()
+        return CallBuilder(self._context.recorder, self._context.models(self._made, build=build))
 
     def _explain_error(self, error: BaseException) -> str:
-        failure = explain(error, self._recorder)
+        failure = explain(error, self._context.recorder)
         at = f" ({failure.frame.path}:{failure.frame.line}, in {failure.frame.function})" if failure.frame else ""
         remedy = " (`memory` in the configuration sets the limit)" if isinstance(error, MemoryError) else ""
         return f"{type(error).__name__}: {failure.message}{at}{remedy}"
@@ -181,14 +156,13 @@ def _describe_arguments(arguments: Iterable[tuple[str, object]], *, made: bool =
     )
 
 
-class _InputRecorder(StageRecorder):
+class _InputRecorder(ArgumentRecorder):
     """Watches a model that computes. What is abstract in its arguments becomes random numbers."""
 
     def __init__(self, show: Callable[[str], str], collecting: StageCollector, seed: int) -> None:
-        super().__init__((framework_protocol.record_stages,), show, runner=collecting.run_stage)
+        super().__init__(show, runner=collecting.run_stage, settle=jax.block_until_ready)
         self._collecting, self._seed = collecting, seed
         self._made: set[int] = set()
-        self.given: dict[str, object] = {}  # what it was called with
 
     def invented_arguments(self) -> list[tuple[str, object]]:
         """The arguments that were made up."""
@@ -215,20 +189,3 @@ class _InputRecorder(StageRecorder):
         values = comparison_inputs.random(structs, self._seed)
         self._made = set(map(id, values))
         function(values)
-
-    def method(self, function: Callable[..., object]) -> Callable[..., object]:
-        """As it is called, with what it is given in mind."""
-        return self._wrap_call(super().method(function), function, 1)
-
-    def function(self, function: Callable[..., object]) -> Callable[..., object]:
-        """As it is called, with what it is given in mind."""
-        return self._wrap_call(super().function(function), function, 0)
-
-    def _wrap_call(
-        self, called: Callable[..., object], function: Callable[..., object], own: int
-    ) -> Callable[..., object]:
-        def call_and_note(*args: object, **kwargs: object) -> object:
-            self.given = dict(list(stage_records.arguments(function, args, kwargs))[own:])
-            return jax.block_until_ready(called(*args, **kwargs))
-
-        return call_and_note

@@ -12,33 +12,25 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from shapecheck.evaluate import framework_protocol
 from shapecheck.evaluate.compare.comparison_inputs import INTEGERS, random_array
 from shapecheck.evaluate.inputs import name_hints
-from shapecheck.evaluate.inputs.attempts import under
 from shapecheck.evaluate.inputs.call_builder import CallBuilder
 from shapecheck.evaluate.inputs.construct_models import Models
 from shapecheck.evaluate.inputs.data_arguments import leaf_paths
 from shapecheck.evaluate.inputs.entries import is_model, nearest
 from shapecheck.evaluate.inputs.failure_reasons import explain, is_own, kind_of
 from shapecheck.evaluate.inputs.index_bounds import index_bounds
-from shapecheck.evaluate.inputs.made_integers import DEFAULTS_FIRST
-from shapecheck.evaluate.inputs.search import Search
-from shapecheck.evaluate.inputs.signature_facts import Descriptions
-from shapecheck.evaluate.inputs.size_assignment import InventedSizes, UnknownSizeError
-from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
+from shapecheck.evaluate.inputs.size_assignment import InventedSizes
 from shapecheck.evaluate.inputs.trial import CallSpec, Trial
 from shapecheck.evaluate.inputs.user_examples import ExampleError
 from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.probes.describe_value import is_array
-from shapecheck.evaluate.probes.probe_importer import PlanImporter
-from shapecheck.evaluate.probes.recorder import Recorder, Watch
-from shapecheck.evaluate.session.resolve_target import target
+from shapecheck.evaluate.search.attempts import under
 from shapecheck.evaluate.session.target_calls import call_spec, with_batches
+from shapecheck.evaluate.session.target_context import USER_ERRORS, ArgumentRecorder, TargetContext
 from shapecheck.evaluate.session.target_errors import describe_refusal
-from shapecheck.evaluate.stages import named_scopes, stage_records
-from shapecheck.evaluate.stages.stage_recorder import StageRecorder
-from shapecheck.worker.rpc import ConfiguredExample, EntryPlan, SampledArray, SampleResult, WorkerSettings
+from shapecheck.worker.messages.plans import ConfiguredExample
+from shapecheck.worker.messages.target_messages import SampledArray, SampleResult
 
 # Small, of which heads, halves and patches divide most, and no two alike.
 _POOL = (16, 12, 20, 24, 28, 36, 40, 44, 48, 52, 56, 60, 64, 68, 72, 76)
@@ -47,37 +39,27 @@ BATCH_NAMES = ("batch", "batch_size", "batchsize", "n_batch", "num_batch", "bs",
 
 _BATCH = 2
 _VARIADIC = re.compile(r"\[(\d+)\]$")  # behind the name of `*args`
-_USERS = (CannotSynthesiseError, UnknownSizeError, ExampleError)
 
 
 class SampleSession:
     """Makes arrays for the arguments of what is named, as `shapecheck template` finds them."""
 
-    def __init__(
-        self,
-        importer: PlanImporter,
-        recorder: Recorder,
-        settings: WorkerSettings,
-        described: Callable[[object], Descriptions],
-        subclasses: Callable[[type], Sequence[type]],
-    ) -> None:
-        self._importer, self._recorder, self._settings = importer, recorder, settings
-        self._described, self._subclasses = described, subclasses
+    def __init__(self, context: TargetContext) -> None:
+        self._context = context
 
     def sample(
         self, *, given: ConfiguredExample, seconds: float, file: str, seed: int, sizes: Mapping[str, int], batch: int
     ) -> SampleResult:
         """Write arrays for the arguments of what `given` calls to `file`; or answer what is wrong with the request."""
         made = InventedSizes(pool=_POOL)
-        pinned = {**dict.fromkeys(BATCH_NAMES, batch or _BATCH), **self._settings.sizes, **sizes}
-        models = Models(self._recorder, pinned, self._described, self._subclasses, made, DEFAULTS_FIRST)
-        watch = _ArgumentRecorder(self._importer.shown_path)
+        pinned = {**dict.fromkeys(BATCH_NAMES, batch or _BATCH), **self._context.settings.sizes, **sizes}
+        models = self._context.models(made, sizes=pinned)
+        watch = _BoundRecorder(self._context.importer.shown_path)
         called = owner = None
         try:
-            with named_scopes.record_stages(watch):  # functions that it decorates while it is imported
-                called, owner = target(given.call, self._importer)
+            called, owner = self._context.find(given.call, watch)
             given = replace(with_batches(given), fill=True)
-            chosen = call_spec(CallBuilder(self._recorder, models), called, given, owner)
+            chosen = call_spec(CallBuilder(self._context.recorder, models), called, given, owner)
             watch.parameters = chosen.parameters
             self._evaluate(chosen, watch, models, seconds, given.call)
             _require_names(made.used, sizes, batch)
@@ -96,45 +78,38 @@ class SampleSession:
                 made=dict(made.chosen),
                 places=dict(made.places),
             )
-        except _USERS as error:
+        except USER_ERRORS as error:
             return SampleResult(
                 refusal=describe_refusal(error, called, owner), made=dict(made.chosen), places=dict(made.places)
             )
-        finally:
-            self._recorder.watch = Watch()
 
-    def _evaluate(self, chosen: CallSpec, watch: _ArgumentRecorder, models: Models, seconds: float, call: str) -> None:
+    def _evaluate(self, chosen: CallSpec, watch: _BoundRecorder, models: Models, seconds: float, call: str) -> None:
         """Run it abstractly once more, with the sizes that go. Raises ExampleError for what the code raises."""
-        entry = EntryPlan(key="sample", target=call, origin="template", path="", line=1, scope=None, whole=False)
-        search = Search(entry, chosen, self._recorder, seconds)
+        search = self._context.search(call, chosen, seconds)
         trial = search.numbers() or Trial(mode="sized", construction=chosen.constructions[0])
         models.recall(trial.construction)
-        with watch, named_scopes.record_stages(watch), self._recorder.pause():
-            self._recorder.watch = watch
-            self._recorder.begin()
+        with self._context.watch_with(watch):
             try:
                 bound_call = chosen.prepare(trial)
                 with watch.attempt():
                     under(search.attempts.axes, bound_call.call)
-            except (TimeLimitError, *_USERS):
+            except (TimeLimitError, *USER_ERRORS):
                 raise
             except BaseException as error:  # the user's code may raise anything
                 if is_own(error):
                     raise
                 # Where it goes on only with values, what it is given is known all the same.
-                if kind_of(error) != "value" or watch.given is None:
-                    failure = explain(error, self._recorder)
+                if kind_of(error) != "value" or not watch.was_called:
+                    failure = explain(error, self._context.recorder)
                     at = f" ({failure.frame.path}:{failure.frame.line})" if failure.frame else ""
                     raise ExampleError(f"it cannot be evaluated: {failure.message}{at}") from None
 
 
-class _ArgumentRecorder(StageRecorder):
-    """Notes what is called from outside with which arguments, and the bounds of the integers among them."""
+class _BoundRecorder(ArgumentRecorder):
+    """Notes with the arguments the bounds of the integers among them."""
 
     def __init__(self, show: Callable[[str], str]) -> None:
-        super().__init__((framework_protocol.record_stages,), show)
-        self.given: dict[str, object] | None = None
-        self.parameters = 0
+        super().__init__(show)
         self._tracers: list[object] = []
         self._bounds: Mapping[int, int] = {}
 
@@ -153,26 +128,6 @@ class _ArgumentRecorder(StageRecorder):
 
         self._bounds = index_bounds(jax.make_jaxpr(trace)(structs))
 
-    def method(self, function: Callable[..., object]) -> Callable[..., object]:
-        """As it is called, with what it is given in mind."""
-        return self._note_call(super().method(function), function, 1)
-
-    def function(self, function: Callable[..., object]) -> Callable[..., object]:
-        """As it is called, with what it is given in mind."""
-        return self._note_call(super().function(function), function, 0)
-
-    def _note_call(
-        self, called: Callable[..., object], function: Callable[..., object], own: int
-    ) -> Callable[..., object]:
-        def note_and_call(*args: object, **kwargs: object) -> object:
-            if self.given is None:
-                skip = own + self.parameters
-                found = list(stage_records.arguments(function, args, kwargs))[skip:]
-                self.given = {_VARIADIC.sub(r".\1", name): value for name, value in found}
-            return called(*args, **kwargs)
-
-        return note_and_call
-
 
 def _require_names(used: Collection[str], sizes: Mapping[str, int], batch: int) -> None:
     """Raises ExampleError for sizes of axes that no argument has: they would change nothing."""
@@ -186,11 +141,12 @@ def _require_names(used: Collection[str], sizes: Mapping[str, int], batch: int) 
         raise ExampleError(f"no axis is called batch, so --batch {batch} would change nothing: {axes}; {example}")
 
 
-def _leaves(watch: _ArgumentRecorder) -> tuple[dict[str, tuple[Any, int | None]], list[str]]:
+def _leaves(watch: _BoundRecorder) -> tuple[dict[str, tuple[Any, int | None]], list[str]]:
     """The arrays among the arguments with their bounds, by path; and the arguments that are left out, in words."""
     arrays: dict[str, tuple[Any, int | None]] = {}
     omitted = []
-    for name, value in (watch.given or {}).items():
+    for parameter, value in watch.given.items():
+        name = _VARIADIC.sub(r".\1", parameter)
         leaves = {path: leaf for path, leaf in leaf_paths(value).items() if is_array(leaf)}
         if is_model(value):
             omitted.append(f"{name}, a model")

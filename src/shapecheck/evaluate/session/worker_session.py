@@ -21,13 +21,11 @@ import jax
 from shapecheck.evaluate.framework_protocol import loaded_frameworks
 from shapecheck.evaluate.global_state import GlobalState
 from shapecheck.evaluate.inputs import entries
-from shapecheck.evaluate.inputs.branches import NO_STATICS, Statics, evaluate_others
 from shapecheck.evaluate.inputs.call_builder import CallBuilder
 from shapecheck.evaluate.inputs.construct_models import Models
 from shapecheck.evaluate.inputs.failure_reasons import describe_error, is_own, line_in
 from shapecheck.evaluate.inputs.own_signature import with_own_signature
 from shapecheck.evaluate.inputs.retry_keys import with_keys
-from shapecheck.evaluate.inputs.search import Search
 from shapecheck.evaluate.inputs.size_assignment import UnknownSizeError
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.trial import CallSpec
@@ -39,12 +37,15 @@ from shapecheck.evaluate.probes.probe_importer import CulpritImportError, PlanIm
 from shapecheck.evaluate.probes.recorder import Recorder, Watch
 from shapecheck.evaluate.probes.unhashable_arguments import let_pass_unhashable
 from shapecheck.evaluate.process_damage import ProcessDamage
+from shapecheck.evaluate.search.branches import NO_STATICS, Statics, evaluate_others
+from shapecheck.evaluate.search.entry_search import EntrySearch
 from shapecheck.evaluate.session import standard_streams
 from shapecheck.evaluate.session.call_session import CallSession
 from shapecheck.evaluate.session.comparison_session import ComparisonSession
 from shapecheck.evaluate.session.parameter_specs import ParameterSpecs
 from shapecheck.evaluate.session.resolve_target import resolve_target
 from shapecheck.evaluate.session.sample_session import SampleSession
+from shapecheck.evaluate.session.target_context import TargetContext
 from shapecheck.evaluate.session.template_session import TemplateSession
 from shapecheck.evaluate.session.test_session import TestSession
 from shapecheck.evaluate.stages.observe_once import RepeatedCalls
@@ -54,23 +55,11 @@ from shapecheck.evaluate.suites.jax_settings import settings as settings_now
 from shapecheck.evaluate.suites.run_script import run_script
 from shapecheck.model import PRINTING, Call, Evaluation, Failure
 from shapecheck.shapes import SpecError
-from shapecheck.worker.rpc import (
-    UNSAID,
-    Answer,
+from shapecheck.worker.messages.entry_messages import (
     AskImportEffects,
-    AskInventedIntegers,
-    Bug,
-    CollectedTests,
-    CollectModel,
-    CollectTests,
-    CompareModels,
-    ConfiguredExample,
-    EndTests,
     EntryList,
-    EntryPlan,
     EntryResults,
     EvaluateEntry,
-    EvaluateTemplate,
     ImportAhead,
     ImportedFiles,
     ImportedModule,
@@ -78,18 +67,34 @@ from shapecheck.worker.rpc import (
     ImportModule,
     ListEntries,
     ListFiles,
+)
+from shapecheck.worker.messages.plans import UNSAID, ConfiguredExample, EntryPlan
+from shapecheck.worker.messages.protocol import (
+    Answer,
+    Bug,
     ModuleStart,
     Ready,
     Reply,
     RequestFor,
-    RunTest,
-    SampleInputs,
     Send,
     Serve,
     Startup,
+    WorkerMessage,
+)
+from shapecheck.worker.messages.suite_messages import (
+    CollectedTests,
+    CollectTests,
+    EndTests,
+    RunTest,
     TestFiles,
     TestLimits,
-    WorkerMessage,
+)
+from shapecheck.worker.messages.target_messages import (
+    AskInventedIntegers,
+    CollectModel,
+    CompareModels,
+    EvaluateTemplate,
+    SampleInputs,
     WriteCall,
 )
 
@@ -203,10 +208,14 @@ class WorkerSession:
             ranks=self._described.ranks,
         )
         self._builder = CallBuilder(self.recorder, models)
-        self._templates = TemplateSession(self.importer, self.recorder, settings, self._described, self._subclasses)
-        self._comparisons = ComparisonSession(self.importer, self.recorder, settings, self._described, self._subclasses)
-        self._samples = SampleSession(self.importer, self.recorder, settings, self._described, self._subclasses)
-        self._calls = CallSession(self.importer, self.recorder, settings, self._described, self._subclasses)
+        context = TargetContext(
+            importer=self.importer,
+            recorder=self.recorder,
+            settings=settings,
+            described=self._described,
+            subclasses=self._subclasses,
+        )
+        templates, comparisons = TemplateSession(context), ComparisonSession(context)
         self._repeats = RepeatedCalls(self.recorder)
         self._handlers = dict(
             (
@@ -218,12 +227,12 @@ class WorkerSession:
                 _handler(CollectTests, self.collect_tests),
                 _handler(RunTest, self._suite.run_test),
                 _handler(EvaluateEntry, self.evaluate),
-                _handler(EvaluateTemplate, self._templates.evaluate),
-                _handler(AskInventedIntegers, self._templates.invented_integers),
-                _handler(CollectModel, self._comparisons.collect),
-                _handler(CompareModels, self._comparisons.compare),
-                _handler(WriteCall, self._calls.write),
-                _handler(SampleInputs, self._samples.sample),
+                _handler(EvaluateTemplate, templates.evaluate),
+                _handler(AskInventedIntegers, templates.invented_integers),
+                _handler(CollectModel, comparisons.collect),
+                _handler(CompareModels, comparisons.compare),
+                _handler(WriteCall, CallSession(context).write),
+                _handler(SampleInputs, SampleSession(context).sample),
             )
         )
 
@@ -381,7 +390,7 @@ class WorkerSession:
                 return self._script(entry)
             call_spec = self._call_spec(entry)
             with self._repeats as self.recorder.watch:
-                search = functools.partial(Search, entry, call_spec, self.recorder)
+                search = functools.partial(EntrySearch, entry, call_spec, self.recorder)
                 with self._generaliser.coincidences(entry.body) as apart:
                     found = with_keys(self._builder.models.keys, lambda left: search(left).evaluate(), seconds)
                 if entry.origin == PRINTING:

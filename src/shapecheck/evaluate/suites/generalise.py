@@ -9,7 +9,6 @@ from dataclasses import replace
 from types import FrameType
 
 from shapecheck.evaluate.inputs import entries, replay
-from shapecheck.evaluate.inputs.search import Search
 from shapecheck.evaluate.inputs.signature_facts import integers_of
 from shapecheck.evaluate.inputs.size_assignment import UnknownSizeError
 from shapecheck.evaluate.limits import TimeLimitError
@@ -17,9 +16,10 @@ from shapecheck.evaluate.probes.describe_value import is_size
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
 from shapecheck.evaluate.probes.recorder import Recorder
+from shapecheck.evaluate.search.entry_search import EntrySearch
 from shapecheck.model import Evaluation, FunctionKey
 from shapecheck.shapes import SpecError
-from shapecheck.worker.rpc import TRIES, EntryPlan, ModulePlan, ParameterSpec
+from shapecheck.worker.messages.plans import TRIES, EntryPlan, ModulePlan, ParameterSpec
 
 
 class Generaliser:
@@ -126,7 +126,7 @@ class Generaliser:
             scope=scope,
         )
         try:
-            results = Search(entry, call_spec, self.recorder).evaluate()
+            results = EntrySearch(entry, call_spec, self.recorder).evaluate()
         except (UnknownSizeError, SpecError, TimeLimitError):
             return ()
         # That a dim has the size of a parameter of the model's is no limit: models have numbers.

@@ -14,6 +14,7 @@ from shapecheck.evaluate.inputs.clear_caches import forget
 from shapecheck.evaluate.inputs.failure_reasons import explain, is_own, message_of, trace_of
 from shapecheck.evaluate.inputs.mesh_sizes import Multiples, with_multiples
 from shapecheck.evaluate.inputs.size_assignment import SMALLEST, UnknownSizeError
+from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.trial import BoundCall, CallSpec, Trial, TrialOutcome
 from shapecheck.evaluate.limits import Stopwatch, TimeLimitError
 from shapecheck.evaluate.probes.recorder import Recorder
@@ -89,6 +90,13 @@ class Attempts:
                 outcome = self._once(trial)
             if not self._splits(outcome):
                 return outcome
+
+    def run_if_possible(self, trial: Trial) -> TrialOutcome | None:
+        """Run once, with another invention perhaps, for which there may be no model: then None."""
+        try:
+            return self.run(trial)
+        except CannotSynthesiseError:
+            return None
 
     def _splits(self, outcome: TrialOutcome) -> bool:
         """Whether the attempt failed since a mesh cannot split some size evenly, which is to be another from now on."""

@@ -18,14 +18,14 @@ from typing import Literal, Union
 from shapecheck.evaluate.inputs import name_hints
 from shapecheck.evaluate.inputs.nested_arguments import classes_in
 from shapecheck.evaluate.inputs.runtime_annotations import MISSING, annotation_of, signature_of
-from shapecheck.evaluate.inputs.search import Search
 from shapecheck.evaluate.inputs.synthesis import SUPPLIED
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.trial import CallSpec, Trial
 from shapecheck.evaluate.limits import Stopwatch
 from shapecheck.evaluate.probes.recorder import Recorder
+from shapecheck.evaluate.search.entry_search import EntrySearch
 from shapecheck.model import Assumption, Evaluation, Observation, OtherValue, Point, Provenance, Scope, Switch
-from shapecheck.worker.rpc import EntryPlan, ModulePlan
+from shapecheck.worker.messages.plans import EntryPlan, ModulePlan
 
 _SECONDS = 4.0  # for all other paths of one function
 _MOST_ATTEMPTS = 40  # for one of them
@@ -137,7 +137,7 @@ def evaluate_others(
             call_spec = call_specs(init, {n: value for each in setting for n, value in each.call_arguments.items()})
             lasting = (*call_spec.lasting, *(each.assumption() for each in setting))
             call_spec = dataclasses.replace(call_spec, lasting=lasting, attempts=_MOST_ATTEMPTS)
-            search = Search(other, call_spec, recorder, max(most - watch.seconds(), 1.0))
+            search = EntrySearch(other, call_spec, recorder, max(most - watch.seconds(), 1.0))
             wanted = left if setting[0].is_only_given else left - left_out
             if not wanted & _seen_by_one(search, call_spec, plan.path, scope.index):
                 continue
@@ -154,7 +154,7 @@ def _is_worth_another(run: Evaluation) -> bool:
     return run.status == "ok" or run.failure is None or run.failure.kind == "other"
 
 
-def _seen_by_one(search: Search, call_spec: CallSpec, path: str, scope: int) -> set[Point | int]:
+def _seen_by_one(search: EntrySearch, call_spec: CallSpec, path: str, scope: int) -> set[Point | int]:
     """The paths and sites of a function that one attempt comes to: with sizes that evaluate, if the first do not."""
     for construction in call_spec.constructions:
         try:

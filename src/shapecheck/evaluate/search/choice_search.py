@@ -10,10 +10,10 @@ import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from shapecheck.evaluate.inputs.attempts import Attempts
 from shapecheck.evaluate.inputs.choices import NO_OPTIONS, Choices, Options
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.trial import SearchResult, Trial, TrialOutcome
+from shapecheck.evaluate.search.attempts import Attempts
 
 _ATTEMPTS = 40
 _SECONDS = 1.5

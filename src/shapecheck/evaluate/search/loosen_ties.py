@@ -6,17 +6,8 @@ import dataclasses
 import itertools
 from collections.abc import Callable, Collection, Iterator
 
-import jax
-
 from shapecheck.evaluate.inputs.size_assignment import Substitution
 from shapecheck.evaluate.inputs.trial import Apart, Trial, TrialOutcome
-from shapecheck.evaluate.probes.describe_value import is_array
-
-
-def sizes_of(*values: object) -> set[int]:
-    """The sizes of all arrays in these values."""
-    arrays = (leaf for leaf in jax.tree_util.tree_leaves(values) if is_array(leaf))
-    return {size for array in arrays for size in array.shape if isinstance(size, int)}
 
 
 def loosen(found: TrialOutcome, attempt: Callable[[Trial], TrialOutcome]) -> TrialOutcome:

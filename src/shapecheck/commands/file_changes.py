@@ -1,0 +1,67 @@
+"""Files with other contents: written all at once or not at all, or shown as a diff."""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from shapecheck.config import ConfigError
+from shapecheck.files import atomic_write
+from shapecheck.files.unified_diff import unified_diff
+from shapecheck.model import Edit
+
+_LINES = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")
+
+
+class FileChange(Protocol):
+    """A file before and after."""
+
+    @property
+    def path(self) -> str:
+        """Where it is, as messages show it."""
+
+    @property
+    def before(self) -> bytes:
+        """What is in it."""
+
+    @property
+    def after(self) -> bytes:
+        """What shall be in it."""
+
+
+def write(change: FileChange) -> None:
+    """Put the new contents into the file. Raises ConfigError where that is not allowed."""
+    try:
+        atomic_write.write_bytes(Path(change.path), change.after)
+    except OSError as error:
+        raise ConfigError(f"{change.path}: cannot be written: {error.strerror}") from error
+
+
+def diff(change: FileChange) -> str:
+    """What changes, as a unified diff that `patch -p1` and `git apply` take."""
+    return "".join(unified_diff(FileText(change.before).lines, FileText(change.after).lines, change.path))
+
+
+class FileText:
+    """The bytes of a file as text, with its line ends."""
+
+    def __init__(self, data: bytes) -> None:
+        self._encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        self._text = data.decode(self._encoding)
+        self.lines: list[str] = _LINES.findall(self._text)[:-1]  # the last match is the end
+
+    def plain(self) -> list[str]:
+        """The lines as the checker counts them, without their ends."""
+        return self._text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+    def with_edits(self, edits: Sequence[Edit]) -> bytes:
+        """The bytes with the texts of claims in the place of others, each on one line."""
+        lines = list(self.lines)
+        for edit in sorted(edits, key=lambda each: (each.span.line, each.span.column), reverse=True):
+            line, span = lines[edit.span.line - 1], edit.span
+            lines[span.line - 1] = line[: span.column - 1] + edit.replacement + line[span.end_column - 1 :]
+        return "".join(lines).encode(self._encoding)

@@ -1,0 +1,153 @@
+"""Whether a failure is an error of the code itself: a shape error that no sizes and no inventions mend."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import re
+from collections.abc import Sequence
+
+from shapecheck.evaluate.inputs.choices import GIVEN, NO_OPTIONS, is_value_key
+from shapecheck.evaluate.inputs.made_integers import ALL_EQUAL
+from shapecheck.evaluate.inputs.namesakes import are_namesakes
+from shapecheck.evaluate.inputs.ties import Tie
+from shapecheck.evaluate.inputs.trial import CallSpec, SearchResult, TrialOutcome
+from shapecheck.evaluate.search.attempts import Attempts
+from shapecheck.evaluate.search.further_runs import FurtherRuns
+from shapecheck.evaluate.search.size_search import MOST_TIES, SizeSearch
+from shapecheck.evaluate.search.suggest_ties import compared_integers
+from shapecheck.worker.messages.plans import EntryPlan
+
+_EMPTY = re.compile(r"(?<![\w.])0(?![\w.])")
+_SEVERAL = 2  # axes of a variadic dim, which then are more than one
+_LEAST_FAILURES = 2  # assignments of different sizes that must fail alike
+
+
+class CodeErrors:
+    """Judges the failures of one entry. An error `persists` if it is the same for all choices that nobody describes."""
+
+    def __init__(
+        self,
+        entry: EntryPlan,
+        call_spec: CallSpec,
+        attempts: Attempts,
+        sizes: SizeSearch,
+        further: FurtherRuns,
+        *,
+        accuses: bool,
+    ) -> None:
+        self._entry, self._call_spec, self._attempts = entry, call_spec, attempts
+        self._sizes, self._further, self._accuses = sizes, further, accuses
+        self.persists = False
+        self._alternatives_fail: bool | None = None
+
+    def is_mix_up(self, first: SearchResult, other: TrialOutcome) -> bool:
+        """Whether sizes that happen to be equal in another construction are what an error of distinct ones is about.
+
+        That they fit where they are equal does not excuse a mix-up of two that the claims tell apart.
+        """
+        if self.first_error(first) is None:
+            return False
+        if other.trial.construction == ALL_EQUAL and self._entry.whole:
+            return True
+        sizes = other.bound_call.integers if other.bound_call is not None else {}
+        for outcome in first.failed[:1]:
+            for left, right in compared_integers(outcome):
+                if (
+                    left in sizes
+                    and sizes[left] == sizes.get(right)
+                    and self._call_spec.signature.names_both(left, right)
+                ):
+                    return True
+        return False
+
+    def first_error(self, found: SearchResult) -> TrialOutcome | None:
+        """The attempt to show for a shape error of the code itself: every untied run raised one, on the same line."""
+        failed = found.failed
+        if not failed or self._sizes.nested_open or not self._attempts.complete or not self._call_spec.certain:
+            return None
+        if any(o.failure is None or o.failure.kind != "shape" or o.has_guessed_rank() for o in failed):
+            return None
+        if self._call_spec.open_ranks and (not self.persists or any(o.has_made_values() for o in failed)):
+            return None
+        if len({o.place for o in failed}) > 1 or not failed[0].place[0]:
+            return None
+        return failed[0] if self._fails_alike(failed[0]) and self._fails_complete(failed[0]) else None
+
+    def _fails_alike(self, error: TrialOutcome) -> bool:
+        """Whether the other shapes that arguments may have end in shape errors too."""
+        if self._alternatives_fail is None:
+            kinds = {o.failure.kind if o.failure else "" for o in self._further.alternatives(error.trial)}
+            self._alternatives_fail = kinds <= {"shape"}
+        return self._alternatives_fail
+
+    def _fails_complete(self, error: TrialOutcome) -> bool:
+        """Whether it is no matter that arguments were left out: what stands in for them may fit some sizes alone.
+
+        So `jnp.zeros((n, 0))` does, which can only be multiplied with weights for no inputs.
+        """
+        options = error.bound_call.options if error.bound_call is not None else NO_OPTIONS
+        absent = [key for key in options.others if is_value_key(key)]
+        if not absent:
+            return True
+        given = tuple((key, GIVEN) for key in absent)
+        whole = self._attempts.run_if_possible(dataclasses.replace(error.trial, choices=(*error.trial.choices, *given)))
+        if whole is not None and whole.ok:
+            return False
+        return error.failure is None or not _EMPTY.search(error.failure.message)
+
+    def errors(self, found: SearchResult) -> tuple[TrialOutcome, ...]:
+        """The runs that show a shape error of the code: it stays on its line, whatever the sizes and inventions are."""
+        error = self.first_error(found)
+        if error is None:
+            return ()
+        if not self._accuses:
+            return (error,)
+        if not error.has_invented() and self._call_spec.constructions == (0,):
+            return found.failed[:_LEAST_FAILURES]
+        varied = dataclasses.replace(error.trial, variant=1, invention=1)
+        other = self._attempts.run_if_possible(self._further.with_other_sizes(varied, error))
+        if other is None or other.failure is None or other.failure.kind != "shape" or other.place != error.place:
+            return ()
+        return error, other
+
+    def is_open(self, tie: Tie) -> bool:
+        """Whether nobody says that the sizes which a tie makes equal differ."""
+        names = {tie[0], *re.findall(r"[^\W\d]\w*", tie[1])}
+        return bool(names & self._call_spec.open_names)
+
+    def equality(self, error: TrialOutcome) -> str:
+        """The two integers of a constructor that have to be equal, as JAX has it, though the claims name both."""
+        sizes = error.bound_call.integers if error.bound_call is not None else {}
+        for left, right in itertools.islice(compared_integers(error), MOST_TIES):
+            if self._entry.origin == "seen" or not self._call_spec.signature.names_both(left, right):
+                continue
+            if sizes[left] == sizes[right] or are_namesakes(left, right):
+                continue
+            both = ((left, sizes[right]), (right, sizes[right]))
+            equal = self._attempts.run_if_possible(dataclasses.replace(error.trial, init=both))
+            if equal is not None and equal.ok:
+                return f"{left} = {right}"
+        return ""
+
+    def narrow(self, first: TrialOutcome, ranks: Sequence[TrialOutcome]) -> tuple[TrialOutcome, ...]:
+        """The runs that show that a variadic dim has to be one axis, though the annotations leave that open.
+
+        Of two axes, and for two assignments of sizes: that there are none is nothing that callers are likely to try.
+        Arrays that something else than an annotation describes have their number of axes from there.
+        """
+        is_written = self._call_spec.certain and all(each.formal for each in self._call_spec.signature.arrays)
+        two = next((outcome for outcome in ranks if outcome.trial.rank == _SEVERAL), None)
+        if not self._accuses or self._entry.origin == "seen" or two is None or not is_written:
+            return ()
+        if first.trial.rank != 1 or first.trial.substitution.ties or first.has_invented() or not two.bound_call:
+            return ()
+        varied = dataclasses.replace(two.trial, variant=1, invention=int(self._further.has_other_integers(two)))
+        failed = [two, self._attempts.run_if_possible(varied)]
+        shown = [each for each in failed if each is not None and each.failure is not None]
+        if len(shown) < len(failed) or {each.failure.kind for each in shown if each.failure} != {"shape"}:
+            return ()
+        if len({each.place for each in shown}) > 1 or not two.place[0] or any(each.has_invented() for each in shown):
+            return ()
+        requires = f"{' and '.join(self._call_spec.signature.variadics())} is one axis"
+        return tuple(each.with_requirement(requires) for each in shown)

@@ -1,0 +1,224 @@
+"""One entry, run until it is known what it shows: with numbers, with symbols, with other constructions and inventions.
+
+Numbers come first. What runs only under a tie that nothing explains is shown by the untied runs, which fail, with the
+tie in their failure.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+
+from shapecheck.evaluate.inputs.choices import as_assumption
+from shapecheck.evaluate.inputs.made_integers import ALL_EQUAL
+from shapecheck.evaluate.inputs.size_assignment import SQUARES, UNNAMED
+from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
+from shapecheck.evaluate.inputs.trial import CallSpec, SearchResult, Trial, TrialOutcome
+from shapecheck.evaluate.probes.recorder import Recorder
+from shapecheck.evaluate.search.attempts import Attempts
+from shapecheck.evaluate.search.choice_search import search_choices
+from shapecheck.evaluate.search.code_errors import CodeErrors
+from shapecheck.evaluate.search.further_runs import FurtherRuns
+from shapecheck.evaluate.search.refused_shapes import RefusedShape, find_refused
+from shapecheck.evaluate.search.size_search import SizeSearch
+from shapecheck.model import Assumption, Evaluation
+from shapecheck.worker.messages.plans import EntryPlan
+
+_UNVERIFIED = ("template", "compare")  # what is shown as it is: any sizes that go will do
+
+
+class EntrySearch:
+    """Runs one entry until its evaluations are known."""
+
+    def __init__(
+        self,
+        entry: EntryPlan,
+        call_spec: CallSpec,
+        recorder: Recorder,
+        seconds: float = math.inf,
+        renewed: Callable[[], AbstractContextManager[None]] | None = None,
+    ) -> None:
+        self._entry, self._call_spec = entry, call_spec
+        self.attempts = Attempts(call_spec, recorder, seconds, renewed)
+        self.shown: TrialOutcome | None = None  # the latest of the evaluations
+        self._accuses = entry.origin not in _UNVERIFIED
+        self._sizes = SizeSearch(call_spec, self.attempts)
+        self._further = FurtherRuns(call_spec, self.attempts, self._sizes, accuses=self._accuses)
+        self._errors = CodeErrors(entry, call_spec, self.attempts, self._sizes, self._further, accuses=self._accuses)
+        self._needed: frozenset[str] = frozenset()  # the choices without which the code does not run
+
+    def evaluate(self) -> tuple[Evaluation, ...]:
+        """All evaluations that say something of the entry: symbolic and sized where both go, else what stopped them.
+
+        Those that go have besides them those that do not where a claim leaves more axes open than the code takes.
+
+        Raises CannotSynthesiseError if the model cannot be constructed in any way.
+        """
+        problem: CannotSynthesiseError | None = None
+        first: SearchResult | None = None
+        for construction in self._call_spec.constructions:
+            try:
+                found = self._try(Trial(mode="sized", construction=construction))
+            except CannotSynthesiseError as error:
+                problem = error  # the last construction came the furthest
+                continue
+            if found.ok and first is not None and self._errors.is_mix_up(first, found.ok[0]):
+                break
+            if found.ok:
+                return tuple(self._result(outcome) for outcome in found.ok)
+            first = first or found
+        chosen = self._other_choices(first, problem)
+        if chosen.ok:
+            return tuple(self._result(outcome) for outcome in chosen.ok)
+        if first is None:
+            if problem is not None:
+                raise problem
+            return ()
+        return self._failure_evaluations(first)
+
+    def numbers(self) -> Trial | None:
+        """The first trial with numbers that evaluates, or that comes to where it needs values; None if none does.
+
+        Raises CannotSynthesiseError as `evaluate` does.
+        """
+        problem: CannotSynthesiseError | None = None
+        first: SearchResult | None = None
+        for construction in self._call_spec.constructions:
+            try:
+                found = self._sizes.first_runs(Trial(mode="sized", construction=construction))
+            except CannotSynthesiseError as error:
+                problem = error
+                continue
+            if found.ok:
+                return found.ok[0].trial
+            if any(each.needs_values for each in found.failed):
+                return found.failed[0].trial
+            first = first or found
+        if first is None and problem is not None:
+            raise problem
+        further = self._sizes.under_any_tie(first) if first is not None else None
+        return further.tied[0].trial if further is not None and further.tied else None
+
+    def _other_choices(self, first: SearchResult | None, problem: CannotSynthesiseError | None) -> SearchResult:
+        """What evaluates once other choices are made for arguments that nobody describes, if anything does."""
+        if first is not None and (
+            self._errors.first_error(first) is not None or any(each.needs_values for each in first.failed)
+        ):
+            return SearchResult()
+        failed = first.failed if first is not None else ()
+        found = search_choices(failed, problem, self.attempts, self._sizes.first_runs)
+        self._needed, self._errors.persists = found.needed, found.persists
+        if found.trial is None:
+            return SearchResult()
+        return self._try(found.trial)
+
+    def _try(self, start: Trial) -> SearchResult:
+        found = self._sizes.first_runs(start)
+        if not found.ok and not self._accuses:
+            further = self._sizes.under_any_tie(found)
+            found = SearchResult(ok=further.tied) if further.tied else found
+        if not found.ok:
+            return found
+        first = found.ok[0]
+        symbolic = [outcome for outcome in self._symbolic(first) if outcome.ok]
+        if self.attempts.is_exhausted():  # a large model: one look has to do
+            return SearchResult(ok=(*symbolic, first))
+        again = self._further.again(found.ok)
+        if not again and first.has_free_names():
+            first = _by_chance(first)
+        runs = [first, *again]
+        ranks = self._further.other_ranks(first)
+        if any(not outcome.ok for outcome in ranks):  # what is seen is seen for that number of axes
+            axes = Assumption("rank", "variadic dims", f"{first.trial.rank} axes", "written")
+            symbolic, runs = ([_add_assumption(each, axes) for each in some] for some in (symbolic, runs))
+        others = [outcome for outcome in (*ranks, *self._further.alternatives(first.trial)) if outcome.ok]
+        sized = list(self._further.named_elsewhere(runs))
+        for outcome in (first, *ranks):
+            sized += self._further.as_built(outcome) if outcome.ok else ()
+        return SearchResult(ok=(*symbolic, *runs, *sized, *others, *self._errors.narrow(first, ranks)))
+
+    def _symbolic(self, sized: TrialOutcome) -> Iterator[TrialOutcome]:
+        """The same with symbols. That JAX cannot go on with them is no matter where numbers do."""
+        if self._call_spec.symbolic:
+            yield self.attempts.run(dataclasses.replace(sized.trial, mode="symbolic", variant=0))
+
+    def _failure_evaluations(self, found: SearchResult) -> tuple[Evaluation, ...]:
+        """What to show of an entry that does not evaluate: a shape error if it is one of the code, else the reason."""
+        if any(each.needs_values for each in found.failed):
+            return (self._result(found.failed[0]),)
+        errors = self._errors.errors(found)
+        further = self._sizes.under_any_tie(found) if errors else found
+        if any(self._errors.is_open(tie) for each in further.tied for tie in each.trial.substitution.ties):
+            errors = ()
+        if further.tied and further.requires is None:  # sizes under some limit, and no tie
+            return tuple(self._result(outcome) for outcome in (*further.tied, *self._further.again(further.tied)))
+        if errors and (further.requires is not None or self._entry.origin != "seen"):
+            requires = self._errors.equality(errors[0])
+            if further.requires is not None:
+                requires = f"{further.requires.subject} = {further.requires.value}"
+            failed = [outcome.with_requirement(requires) for outcome in errors]
+            return tuple(self._result(outcome) for outcome in (*failed, *further.tied))
+        refused = find_refused(found.failed, self._call_spec, self.attempts) if self._accuses else None
+        if refused is not None:
+            return (self._result(found.failed[0]), self._result_of_refused(refused, found.failed[0]))
+        deepest = max(found.failed, key=lambda outcome: outcome.depth)
+        if deepest.failure is not None and deepest.failure.kind == "shape":
+            deepest = dataclasses.replace(deepest, failure=dataclasses.replace(deepest.failure, kind="other"))
+        return (self._result(deepest),)
+
+    def _result_of_refused(self, refused: RefusedShape, failed: TrialOutcome) -> Evaluation:
+        reason = failed.failure.message if failed.failure is not None else ""
+        return dataclasses.replace(self._result(refused.outcome), refused=refused.parameter, reason=reason)
+
+    def _result(self, outcome: TrialOutcome) -> Evaluation:
+        failure, entry, bound_call = outcome.failure, self._entry, outcome.bound_call
+        self.shown = outcome
+        return Evaluation(
+            target=entry.target,
+            origin=entry.origin,
+            path=entry.path,
+            line=entry.line,
+            # Sizes of the constructor that are all equal are one case, whatever the other dims are.
+            mode="sized" if outcome.trial.construction == ALL_EQUAL else outcome.trial.mode,
+            status="ok" if failure is None else "stopped",
+            reason=failure.message if failure is not None else "",
+            calls=outcome.calls,
+            failure=failure,
+            sizes=tuple(each for each in bound_call.chosen if each[0] not in UNNAMED) if bound_call is not None else (),
+            tried=self.attempts.tried,
+            assumptions=tuple(dict.fromkeys(self._assumptions(outcome))),
+            features=tuple(sorted(self._call_spec.signature.features())),
+            rank=outcome.trial.rank,
+            case=", ".join(f"{key} {choice}" for key, choice in outcome.trial.choices if key.endswith(" shape")),
+            stages=outcome.stages,
+        )
+
+    def _assumptions(self, outcome: TrialOutcome) -> Iterator[Assumption]:
+        yield from self._call_spec.lasting
+        if outcome.bound_call is None:
+            return
+        yield from outcome.bound_call.assumptions
+        yield from (self._sizes.explain_tie(tie, outcome) for tie in outcome.trial.substitution.ties)
+        yield from (as_assumption(*each, is_needed=each[0] in self._needed) for each in outcome.trial.choices)
+        if outcome.trial.construction == ALL_EQUAL:
+            yield Assumption("size", "the constructor's integers", "all equal", "invented")
+        for name, factor in outcome.trial.multiples:
+            yield Assumption("value", name, f"a multiple of {factor}", "written")
+        if outcome.trial.variant == SQUARES:
+            yield Assumption("size", "free dims", "powers of four", "invented")
+
+
+def _by_chance(found: TrialOutcome) -> TrialOutcome:
+    """A run with sizes that evaluate once and never again: they fit by chance, and prove nothing."""
+    chosen = found.bound_call.chosen if found.bound_call is not None else ()
+    sizes = ", ".join(f"{name}={size}" for name, size in chosen)
+    return _add_assumption(found, Assumption("size", "free dims", sizes, "invented"))
+
+
+def _add_assumption(found: TrialOutcome, assumption: Assumption) -> TrialOutcome:
+    if found.bound_call is None:
+        return found
+    assumptions = (*found.bound_call.assumptions, assumption)
+    return dataclasses.replace(found, bound_call=dataclasses.replace(found.bound_call, assumptions=assumptions))

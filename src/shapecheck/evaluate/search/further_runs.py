@@ -1,0 +1,150 @@
+"""Runs beside the first one that evaluates: other numbers, inventions, ranks and shapes, for which a claim holds too.
+
+Some of them make a verdict surer, some take another reading that is as good, and some show what a claim leaves open
+though the code does not.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterator, Sequence
+
+from shapecheck.evaluate.inputs.size_assignment import DIVISIBLE, DIVISIBLE_TOO, Substitution
+from shapecheck.evaluate.inputs.synthesise_values import INVENTIONS, CannotSynthesiseError
+from shapecheck.evaluate.inputs.trial import CallSpec, Trial, TrialOutcome
+from shapecheck.evaluate.search.attempts import Attempts
+from shapecheck.evaluate.search.size_search import SizeSearch
+from shapecheck.model import ArrayValue, TreeValue, Value
+
+_MOST_BUILT = 2  # sizes of a model's values, the last ones first
+
+
+class FurtherRuns:
+    """Runs one entry again, as an earlier run with other choices. It `accuses` if its errors are to be shown."""
+
+    def __init__(self, call_spec: CallSpec, attempts: Attempts, sizes: SizeSearch, *, accuses: bool) -> None:
+        self._call_spec, self._attempts, self._sizes = call_spec, attempts, sizes
+        self._accuses = accuses
+
+    def again(self, found: Sequence[TrialOutcome]) -> tuple[TrialOutcome, ...]:
+        """A second run with other numbers, and another invention if anything was invented."""
+        first = found[0]
+        invents = (first.has_invented() and self._accuses) or self.has_other_integers(first)
+        if not first.has_free_names() and not invents:
+            return ()
+        tried = {first.trial.variant}
+        for invention in (1, 0) if invents else (0,):
+            for variant in (1, 0, 2, DIVISIBLE, DIVISIBLE_TOO):
+                trial = dataclasses.replace(first.trial, variant=variant, invention=invention)
+                if variant in tried and not invention:
+                    continue
+                other = self._attempts.run_if_possible(self.with_other_sizes(trial, first))
+                if other is not None and other.ok:
+                    return (other, *self._other_callables(other))
+                if self._attempts.is_exhausted():
+                    return ()
+        return ()
+
+    def _other_callables(self, second: TrialOutcome) -> tuple[TrialOutcome, ...]:
+        """The runs where callables that were made up do something else again: their results are as made up."""
+        found = second.bound_call.assumptions if second.bound_call is not None else ()
+        if second.trial.invention == 0 or not any(a.value.startswith("a function that") for a in found):
+            return ()
+        more = (dataclasses.replace(second.trial, invention=each) for each in range(2, INVENTIONS))
+        return tuple(each for trial in more if (each := self._attempts.run_if_possible(trial)) is not None and each.ok)
+
+    def has_other_integers(self, outcome: TrialOutcome) -> bool:
+        """Whether integers of a constructor or of the call were made up, so that others can be."""
+        varies = self._call_spec.varies and self._accuses  # what is shown as it is has one construction
+        return varies and outcome.bound_call is not None and bool(outcome.bound_call.integers)
+
+    def with_other_sizes(self, trial: Trial, first: TrialOutcome) -> Trial:
+        """A trial of another invention: sizes that names were tied to are others there."""
+        if trial.invention == first.trial.invention or not first.trial.substitution.ties:
+            return trial
+        try:
+            bound_call = self._call_spec.prepare(trial)
+        except CannotSynthesiseError:
+            return trial
+        before = first.bound_call.integers if first.bound_call is not None else {}
+        ties = []
+        for name, text in first.trial.substitution.ties:
+            named = [each for each, size in before.items() if str(size) == text and each in bound_call.integers]
+            ties.append((name, str(bound_call.integers[named[0]]) if named else text))
+        return dataclasses.replace(trial, substitution=Substitution(tuple(ties)))
+
+    def alternatives(self, trial: Trial) -> tuple[TrialOutcome, ...]:
+        """The same for arguments that may have other shapes as well: what a claim says holds for each of them."""
+        if trial.choices or self._attempts.is_exhausted():
+            return ()
+        return tuple(
+            self._attempts.run(dataclasses.replace(trial, choices=choices)) for choices in self._call_spec.alternatives
+        )
+
+    def named_elsewhere(self, seen: Sequence[TrialOutcome]) -> tuple[TrialOutcome, ...]:
+        """Free names that the class or the code gives a size after all: what holds with that size is not false.
+
+        Dims may have one size for a whole class, of the constructor's arrays too; and a local integer may have the
+        name of a dim (`P = self.num_outputs`). Integers that follow the free sizes, `h // 2` in a callee, are none.
+        """
+        first = seen[0]
+        if first.bound_call is None:
+            return ()
+        ties = dict(first.trial.substitution.ties)
+        lasting = set.intersection(*(set(_local_integers(outcome)) for outcome in seen))
+        integers = {name: str(first.bound_call.integers.get(meaning, meaning)) for name, meaning in sorted(lasting)}
+        shared = tuple((n, size) for n, size in {**dict(first.bound_call.shared), **integers}.items() if n not in ties)
+        if not shared:
+            return ()
+        substitution = Substitution((*first.trial.substitution.ties, *shared))
+        outcome = self._attempts.run(dataclasses.replace(first.trial, substitution=substitution))
+        return (outcome,) if outcome.ok else ()
+
+    def as_built(self, first: TrialOutcome) -> tuple[TrialOutcome, ...]:
+        """The runs where a free feature axis has a size that the model gives its values, if it takes inputs of any.
+
+        Layers that are built for whatever comes in let nothing fail if `x: "batch d"` has not the model's `width`, in a
+        residual block that gives back as many.
+        """
+        call = next((each for each in first.calls if each.caller is None), None)
+        if not self._call_spec.infers_inputs or call is None or first.bound_call is None:
+            return ()
+        integers = {str(size) for size in first.bound_call.tie_candidates()}
+        last = [array.shape[-1] for o in call.observations for array in _arrays(o.value) if array.shape]
+        sizes = [size for size in dict.fromkeys(last[::-1]) if size in integers][:_MOST_BUILT]
+        free = [name for name, text in first.bound_call.chosen if name in self._call_spec.signature.features()]
+        ties = first.trial.substitution.ties
+        outcomes = (
+            self._sizes.with_tie(first.trial, (name, size))
+            for name, size in itertools.product(free, sizes)
+            if name not in dict(ties) and self._sizes.is_explained((name, size), first)
+        )
+        return tuple(outcome for outcome in outcomes if outcome.ok)
+
+    def other_ranks(self, first: TrialOutcome) -> tuple[TrialOutcome, ...]:
+        """The same with none and two axes for variadic dims: a claim holds for each number of them, or not at all."""
+        others = (rank for rank in (2, 0) if len(self._call_spec.ranks) > 1 and rank != first.trial.rank)
+        return tuple(self._attempts.run(dataclasses.replace(first.trial, rank=rank)) for rank in others)
+
+
+def _arrays(value: Value) -> Iterator[ArrayValue]:
+    if isinstance(value, ArrayValue):
+        yield value
+    elif isinstance(value, TreeValue):
+        for child in value.children:
+            yield from _arrays(child)
+
+
+def _local_integers(outcome: TrialOutcome) -> Iterator[tuple[str, str]]:
+    """The free names of an outcome that local integers have too: each with its size, or the model's integer it is.
+
+    None of those that were made up here for the dims themselves.
+    """
+    if outcome.bound_call is None:
+        return
+    free = dict(outcome.bound_call.chosen)
+    named = {str(size): name for name, size in reversed(list(outcome.bound_call.integers.items()))}
+    for each in itertools.chain.from_iterable(o.names for call in outcome.calls for o in call.observations):
+        if each.name in free and each.size.isdigit() and each.size not in free.values():
+            yield each.name, named.get(each.size, each.size)

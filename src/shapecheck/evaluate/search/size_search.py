@@ -1,0 +1,210 @@
+"""Runs with numbers: untied where that goes, else under ties, first those that something explains.
+
+Sizes are all different at first. Where these do not evaluate, dims are tied to each other or to sizes of the model: by
+what explains a tie, and then by anything, to see what the code would need.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable
+from typing import Final
+
+from shapecheck.evaluate.inputs.size_assignment import (
+    DIVISIBLE,
+    DIVISIBLE_TOO,
+    SQUARES,
+    UNNAMED,
+    Substitution,
+    substitutions,
+)
+from shapecheck.evaluate.inputs.ties import ArgumentSpec, Tie, explain_tie
+from shapecheck.evaluate.inputs.trial import CallSpec, SearchResult, Trial, TrialOutcome
+from shapecheck.evaluate.search import loosen_ties
+from shapecheck.evaluate.search.attempts import Attempts
+from shapecheck.evaluate.search.nested_sizes import NestedSizes
+from shapecheck.evaluate.search.suggest_ties import fails_elsewhere, proposals
+from shapecheck.model import Assumption
+
+MOST_TIES: Final = 6
+_SPECIAL = (DIVISIBLE, DIVISIBLE_TOO, SQUARES)
+_VARIANTS = (0, 1, 2, *_SPECIAL)
+# What a failure says that other sizes may mend: such as divide evenly, or have a root.
+_DIVIDING = re.compile(r"reshape|divi|multiple|split|partition|rearrange|evenly|power|square|root|equal", re.IGNORECASE)
+_FURTHER = 60  # attempts at ties that nothing explains: they only name what the code would need
+
+
+class SizeSearch:
+    """Chooses the sizes of one entry's runs. With `nested_open`, others inside of made-up instances might mend some."""
+
+    def __init__(self, call_spec: CallSpec, attempts: Attempts) -> None:
+        self._call_spec, self._attempts = call_spec, attempts
+        self.nested_open = False
+
+    def first_runs(self, start: Trial) -> SearchResult:
+        """The first run with numbers that goes to its end, untied if that goes, else under ties that are explained."""
+        failed: list[TrialOutcome] = []
+        for rank in self._call_spec.ranks:
+            if failed and self._attempts.is_exhausted():
+                break
+            for variant in _VARIANTS if rank == self._call_spec.ranks[0] else (0, 2):
+                if variant in _SPECIAL and not any(map(_may_divide, failed)):
+                    break
+                outcome = self._attempts.run(dataclasses.replace(start, rank=rank, variant=variant))
+                if outcome.ok:
+                    return SearchResult(ok=self._loosen(outcome))
+                if outcome.needs_values:  # other sizes do not help
+                    return SearchResult(failed=(outcome, *failed))
+                failed.append(outcome)
+                if not outcome.has_free_names() or self._attempts.is_exhausted():
+                    break
+        deepest = max(failed, key=lambda outcome: outcome.depth)
+        if not deepest.has_free_names():
+            return SearchResult(failed=tuple(failed))
+        deepest = self._with_fields(deepest)
+        tied = deepest if deepest.ok else self._with_ties(deepest, self.is_explained)
+        if tied.ok:
+            return SearchResult(ok=self._loosen(tied))
+        if tied.needs_values:
+            return SearchResult(failed=(tied,))
+        nested = NestedSizes(self._attempt_if_left).settle(tied)
+        if nested.outcome is not None:
+            ok = nested.outcome.ok
+            return SearchResult(ok=(nested.outcome,)) if ok else SearchResult(failed=(nested.outcome,))
+        self.nested_open |= nested.open
+        if tied.trial.substitution == deepest.trial.substitution:
+            return SearchResult(failed=tuple(failed))
+        # Explained ties have led further: what fails there is what fails.
+        again = (self._attempts.run(dataclasses.replace(tied.trial, variant=variant)) for variant in (0, 1, 2))
+        return SearchResult(failed=tuple(outcome for outcome in again if not outcome.ok) or (tied,))
+
+    def _attempt_if_left(self, trial: Trial) -> TrialOutcome | None:
+        return None if self._attempts.is_exhausted() else self._attempts.run_if_possible(trial)
+
+    def _loosen(self, found: TrialOutcome) -> tuple[TrialOutcome, ...]:
+        return (loosen_ties.loosen(found, self._attempts.run),)
+
+    def _with_fields(self, deepest: TrialOutcome) -> TrialOutcome:
+        """The run where all names that the class's own arrays have too have the sizes of these, if it comes further."""
+        shared = deepest.bound_call.shared if deepest.bound_call is not None else ()
+        ties = dict(deepest.trial.substitution.ties)
+        new = tuple((name, size) for name, size in shared if name not in ties)
+        if not new:
+            return deepest
+        found = self._attempts.run(dataclasses.replace(deepest.trial, substitution=Substitution((*ties.items(), *new))))
+        return found if found.ok or self._is_further(found, deepest) else deepest
+
+    def _with_ties(self, outcome: TrialOutcome, admits: Callable[[Tie, TrialOutcome], bool]) -> TrialOutcome:
+        """The run under the first ties that let it go to its end, or come to where it needs values; else the furthest.
+
+        First what JAX says does not fit is tied, one pair of sizes after the other, as long as that leads further.
+        """
+        first = outcome
+        for _ in range(MOST_TIES):
+            for tie in proposals(outcome):
+                if tie[0] in dict(outcome.trial.substitution.ties) or not admits(tie, outcome):
+                    continue
+                found = self.with_tie(outcome.trial, tie)
+                if found.ok or found.needs_values:
+                    return found
+                if self._attempts.is_exhausted():
+                    return outcome
+                if self._is_further(found, outcome):
+                    outcome = found
+                    break
+            else:
+                break
+        bound_call = first.bound_call
+        if bound_call is None:
+            return outcome
+        message = first.failure.message if first.failure is not None else ""
+        named = set(re.findall(r"\w+", message))
+        names = tuple(name for name, text in bound_call.chosen if name not in UNNAMED or text in named)
+        for substitution in substitutions(names, bound_call.tie_candidates(), relations=self._call_spec.relations):
+            if self._attempts.is_exhausted():
+                break
+            if all(admits(tie, first) for tie in substitution.ties):
+                found = self._attempts.run(dataclasses.replace(first.trial, substitution=substitution))
+                # Two that are explained each for itself may together make equal what claims tell apart.
+                if (found.ok or found.needs_values) and all(admits(tie, found) for tie in substitution.ties):
+                    return found
+        return outcome
+
+    @staticmethod
+    def _is_further(found: TrialOutcome, before: TrialOutcome) -> bool:
+        """Whether a tie leads further: to more values, a later line, or other axes that do not fit on the same line.
+
+        What a line calls comes later than the line.
+        """
+        if found.depth != before.depth or found.place != before.place:
+            return (found.depth, found.trace) > (before.depth, before.trace)
+        return fails_elsewhere(found, before)
+
+    def with_tie(self, trial: Trial, tie: Tie) -> TrialOutcome:
+        """A run with one more tie."""
+        substitution = Substitution((*trial.substitution.ties, tie))
+        return self._attempts.run(dataclasses.replace(trial, substitution=substitution))
+
+    def is_explained(self, tie: Tie, outcome: TrialOutcome) -> bool:
+        """Whether something that is written says that the two have one size."""
+        return self.explain_tie(tie, outcome).provenance != "invented"
+
+    def explain_tie(self, tie: Tie, outcome: TrialOutcome) -> Assumption:
+        """The assumption that a tie of a run is, with what explains it."""
+        if outcome.bound_call is None:
+            return Assumption("tie", *tie, "invented")
+        name, text = tie
+        sizes = outcome.bound_call.sizes()
+        inner = tuple(ArgumentSpec("", spec) for spec in outcome.bound_call.inner_specs)
+        signature = dataclasses.replace(self._call_spec.signature, arrays=(*self._call_spec.signature.arrays, *inner))
+        number = dict(outcome.trial.substitution.ties).get(text, "")
+        if number.isdigit():  # a name that has the size of the model's own axis: it is that axis that both follow
+            to_number = explain_tie((name, number), signature, sizes)
+            if to_number.provenance != "invented":
+                return to_number
+        return explain_tie(tie, signature, sizes)
+
+    def under_any_tie(self, found: SearchResult) -> SearchResult:
+        """The tie under which the code runs after all, though nothing explains it."""
+        if not found.failed:
+            return found
+        deepest = max(found.failed, key=lambda outcome: outcome.depth)
+        if not deepest.has_free_names():
+            return found
+        self._attempts.allow(_FURTHER)
+        tied = self._with_ties(deepest, lambda tie, outcome: True)
+        if not tied.ok:
+            return found
+        bare = loosen_ties.try_as_limits(tied, self._attempts.run)
+        if bare is not None:
+            return dataclasses.replace(found, tied=(bare,))
+        multiple = self._with_multiple(tied)
+        if multiple is not None:
+            return dataclasses.replace(found, tied=(multiple,))
+        ties = (self.explain_tie(tie, tied) for tie in tied.trial.substitution.ties)
+        requires = next((each for each in ties if each.provenance == "invented"), None)
+        return dataclasses.replace(found, requires=requires, tied=(tied,))
+
+    def _with_multiple(self, tied: TrialOutcome) -> TrialOutcome | None:
+        """What `tied` shows where one of the two sizes that it made equal is a multiple of the other, if that goes too.
+
+        So it is with `q.shape[2] // k.shape[2]` heads that share a key: equal ones are only the first case.
+        """
+        ties = tied.trial.substitution.ties
+        if len(ties) != 1 or not ties[0][1].isidentifier():
+            return None
+        (name, other), *_ = ties
+        for relation in ((name, f"2*{other}"), (other, f"2*{name}")):
+            outcome = self._attempts.run(dataclasses.replace(tied.trial, substitution=Substitution((relation,))))
+            if outcome.ok:
+                return outcome
+        return None
+
+
+def _may_divide(outcome: TrialOutcome) -> bool:
+    """Whether the code may take only sizes of a special kind: JAX says so, or a check of the user's own failed."""
+    failure = outcome.failure
+    if failure is None or outcome.has_guessed_rank():
+        return False
+    return failure.kind == "other" or _DIVIDING.search(failure.message) is not None

@@ -1,0 +1,116 @@
+"""What the parts of a session share that run what the user named: how it is found, what models are, how it is run."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from shapecheck.evaluate import framework_protocol
+from shapecheck.evaluate.inputs.construct_models import Models
+from shapecheck.evaluate.inputs.lazy_call import LazyCall
+from shapecheck.evaluate.inputs.made_integers import DEFAULTS_FIRST
+from shapecheck.evaluate.inputs.signature_facts import Descriptions
+from shapecheck.evaluate.inputs.size_assignment import InventedSizes, UnknownSizeError
+from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
+from shapecheck.evaluate.inputs.trial import CallSpec
+from shapecheck.evaluate.inputs.user_examples import ExampleError
+from shapecheck.evaluate.probes.probe_importer import PlanImporter
+from shapecheck.evaluate.probes.recorder import Recorder, Watch
+from shapecheck.evaluate.search.entry_search import EntrySearch
+from shapecheck.evaluate.session.resolve_target import target
+from shapecheck.evaluate.stages import named_scopes, stage_records
+from shapecheck.evaluate.stages.stage_recorder import Runner, StageRecorder
+from shapecheck.worker.messages.plans import EntryPlan, WorkerSettings
+
+USER_ERRORS = (CannotSynthesiseError, UnknownSizeError, ExampleError)
+"""What is wrong with a request, and the user can mend."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetContext:
+    """The project as a session sees it: what may be imported, what comments say, which classes there are."""
+
+    importer: PlanImporter
+    recorder: Recorder
+    settings: WorkerSettings
+    described: Callable[[object], Descriptions]
+    subclasses: Callable[[type], Sequence[type]]
+
+    def models(
+        self,
+        made: InventedSizes,
+        *,
+        sizes: Mapping[str, int] | None = None,
+        constructions: tuple[int, ...] = DEFAULTS_FIRST,
+        build: Callable[[LazyCall], object] | None = None,
+    ) -> Models:
+        """What constructs models; `sizes` go before those of the configuration."""
+        pinned = {**self.settings.sizes, **(sizes or {})}
+        return Models(self.recorder, pinned, self.described, self.subclasses, made, constructions, build)
+
+    def invented_before(self, own: set[int] | None = None) -> InventedSizes:
+        """Sizes that are made up, beginning with those that an earlier evaluation made up."""
+        made = self.settings.made
+        return InventedSizes(made.get("integers", {}), made.get("dims", {}), own=own)
+
+    def find(self, call: str, watch: StageRecorder) -> tuple[object, object]:
+        """What `call` names, and its owner; functions that it decorates while it is imported are stages."""
+        with named_scopes.record_stages(watch):
+            return target(call, self.importer)
+
+    def search(self, call: str, spec: CallSpec, seconds: float, origin: str = "template") -> EntrySearch:
+        """The search for sizes with which it runs."""
+        whole = origin == "compare"
+        entry = EntryPlan(key=origin, target=call, origin=origin, path="", line=1, scope=None, whole=whole)
+        return EntrySearch(entry, spec, self.recorder, seconds)
+
+    @contextlib.contextmanager
+    def watch_with(self, watch: StageRecorder) -> Iterator[None]:
+        """While it is entered, `watch` sees each stage, and claims see nothing."""
+        with watch, named_scopes.record_stages(watch), self.recorder.pause():
+            self.recorder.watch = watch
+            self.recorder.begin()
+            try:
+                yield
+            finally:
+                self.recorder.watch = Watch()
+
+
+class ArgumentRecorder(StageRecorder):
+    """Records stages, and with which arguments the first call from outside is made: `given`, once it `was_called`.
+
+    `parameters` are how many of its first arguments are no data; `settle` is handed what the call results in.
+    """
+
+    def __init__(
+        self,
+        show: Callable[[str], str],
+        *,
+        runner: Runner | None = None,
+        settle: Callable[[object], object] = lambda result: result,
+    ) -> None:
+        super().__init__((framework_protocol.record_stages,), show, runner=runner)
+        self.given: dict[str, object] = {}
+        self.was_called = False
+        self.parameters = 0
+        self._settle = settle
+
+    def method(self, function: Callable[..., object]) -> Callable[..., object]:
+        """As it is called, with what it is given in mind."""
+        return self._note_call(super().method(function), function, 1)
+
+    def function(self, function: Callable[..., object]) -> Callable[..., object]:
+        """As it is called, with what it is given in mind."""
+        return self._note_call(super().function(function), function, 0)
+
+    def _note_call(
+        self, called: Callable[..., object], function: Callable[..., object], own: int
+    ) -> Callable[..., object]:
+        def note_and_call(*args: object, **kwargs: object) -> object:
+            if not self.was_called:
+                self.was_called = True
+                self.given = dict(list(stage_records.arguments(function, args, kwargs))[own + self.parameters :])
+            return self._settle(called(*args, **kwargs))
+
+        return note_and_call
