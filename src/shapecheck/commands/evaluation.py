@@ -205,7 +205,7 @@ def report(
     counted = reports.tally(modules, verdicts, sure, judgement.reasons)
     summary, unreached = counted.summary, counted.unreached
     findings = reports.findings(modules, evaluated.runs, verdicts, sure)
-    findings += reports.stops(modules, runs, unreached)
+    findings += reports.stops(modules, runs, unreached, sure & verdicts.bad.keys())
     findings += _trouble_findings(modules, evaluated.troubles)
     findings += locked.findings if locked is not None else []
     outcome = suppress.apply(findings, list(modules.values()), config, unreached)
