@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pytest
 
@@ -61,7 +60,7 @@ def test_the_misfit_of_a_variadic_dim_is_at_its_first_axis() -> None:
 def test_variadic_dims_are_looked_at_last() -> None:
     bound = run("*s", 2, 3).bindings
     assert run("*s b+1", 4, 5, bindings=bound).reason == "unbound"
-    assert run("*s b+1 b", 4, 5, 4, bindings=replace(bound, single={"b": (4,)})).reason == "dim"
+    assert run("*s b+1 b", 4, 5, 4, bindings=bound.with_single("b", (4,))).reason == "dim"
 
 
 def test_a_size_is_compared_under_all_samples() -> None:

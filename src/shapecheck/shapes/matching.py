@@ -44,6 +44,10 @@ class Bindings:
     variadic: Mapping[str, tuple[bool, Shape]] = field(default_factory=dict)
     structures: Mapping[str, str] = field(default_factory=dict)
 
+    def with_single(self, name: str, size: Size) -> Bindings:
+        """These bindings and one more name of an axis."""
+        return replace(self, single={**self.single, name: size})
+
     def without(self, names: Collection[str]) -> Bindings:
         """These bindings but for some names of axes."""
         if not any(name in self.single for name in names):
