@@ -139,7 +139,7 @@ class _Reader:
         elif isinstance(node, ast.Compare):
             self._compared_texts(node)
         elif isinstance(node, ast.Call):
-            self._calls.read(node)
+            self._calls.note_call(node)
 
     def _compared_texts(self, node: ast.Compare) -> None:
         fact = self._known.fact(node.left)

@@ -36,7 +36,7 @@ class KnownCalls:
     def __init__(self, known: ParameterFacts) -> None:
         self._known = known
 
-    def read(self, node: ast.Call) -> None:
+    def note_call(self, node: ast.Call) -> None:
         """Note what a call says."""
         name, module = called_name(node.func)
         if name == "einsum" and node.args:
