@@ -29,7 +29,7 @@ ORDER = (
     "rewrite",
     "templates",
     "comparison",
-    "worker.rpc",
+    "worker.messages",
     "evaluate.limits",
     "evaluate.scratch_folders",
     "evaluate.leftover_processes",
@@ -56,7 +56,7 @@ ORDER = (
     "__main__",
 )
 # What runs in the user's interpreter: there is JAX, and nothing that the checker needs for itself.
-IN_THE_WORKER = ("model", "shapes", "worker.rpc", "evaluate")
+IN_THE_WORKER = ("model", "shapes", "worker.messages", "evaluate")
 WORKER_THIRD_PARTY = {"jax", "numpy", "pytest"}
 
 

@@ -15,7 +15,7 @@ from shapecheck.editor.leading_imports import leading_imports
 from shapecheck.editor.project_checker import OpenDocument, ProjectChecker, RunOutcome, encode, preloadable
 from shapecheck.editor.run_processes import RunCancelledError, RunProcesses
 from shapecheck.worker.fork_server import ForkServers
-from shapecheck.worker.rpc import ModulePlan
+from shapecheck.worker.messages.plans import ModulePlan
 from shapecheck.worker.spawn import Process
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is forked")

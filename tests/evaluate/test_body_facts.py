@@ -6,7 +6,7 @@ import pytest
 
 from shapecheck.evaluate.inputs.body_facts import facts_of
 from shapecheck.evaluate.inputs.body_shapes import BodyShape, body_shapes
-from shapecheck.worker.rpc import ParameterSpec
+from shapecheck.worker.messages.plans import ParameterSpec
 
 # The functions below are read, and never called: what they call need not be there.
 # ruff: noqa: F821

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from shapecheck import claims
-from shapecheck.worker.rpc import ConfiguredExample, ModulePlan, WorkerSettings
+from shapecheck.worker.messages.plans import ConfiguredExample, ModulePlan, WorkerSettings
 from shapecheck.worker.supervisor import Limits, Supervisor
 
 HEAD = """

@@ -20,7 +20,10 @@ from shapecheck.commands.check import check
 from shapecheck.config import load
 from shapecheck.incremental.cache_store import Store
 from shapecheck.model import Report
-from shapecheck.worker import entry_phase, rpc, worker_client
+from shapecheck.worker import entry_phase, worker_client
+from shapecheck.worker.messages.entry_messages import EvaluateEntry
+from shapecheck.worker.messages.protocol import RequestFor
+from shapecheck.worker.messages.suite_messages import CollectTests, RunTest
 
 FILES = {
     "pkg/__init__.py": "",
@@ -377,8 +380,8 @@ def test_only_what_ran_through_the_edited_file_runs_again(project: Path, monkeyp
     asked: list[str] = []
     ask = worker_client.Worker.ask
 
-    def listen(self: worker_client.Worker, request: rpc.RequestFor[object], limit: float) -> object:
-        if isinstance(request, rpc.RunTest | rpc.EvaluateEntry):
+    def listen(self: worker_client.Worker, request: RequestFor[object], limit: float) -> object:
+        if isinstance(request, RunTest | EvaluateEntry):
             asked.append(request.key)
         return ask(self, request, limit)
 
@@ -411,7 +414,7 @@ def test_what_ended_its_worker_or_took_too_long_is_tried_again_after_an_edit(
     asked: list[str] = []
     ask = worker_client.Worker.ask
 
-    def listen(self: worker_client.Worker, request: rpc.RequestFor[object], limit: float) -> object:
+    def listen(self: worker_client.Worker, request: RequestFor[object], limit: float) -> object:
         asked.append(str(getattr(request, "key", type(request))))
         return ask(self, request, limit)
 
@@ -463,8 +466,8 @@ def test_tests_that_run_again_find_what_the_others_have_set(project: Path, monke
     collected: list[object] = []
     ask = worker_client.Worker.ask
 
-    def listen(self: worker_client.Worker, request: rpc.RequestFor[object], limit: float) -> object:
-        if isinstance(request, rpc.CollectTests):
+    def listen(self: worker_client.Worker, request: RequestFor[object], limit: float) -> object:
+        if isinstance(request, CollectTests):
             collected.append(request.part)
         return ask(self, request, limit)
 
@@ -537,7 +540,7 @@ def test_what_is_edited_while_it_is_evaluated_is_not_remembered(project: Path, m
     before = file.read_text()
     ask = worker_client.Worker.ask
 
-    def edit(self: worker_client.Worker, request: rpc.RequestFor[object], limit: float) -> object:
+    def edit(self: worker_client.Worker, request: RequestFor[object], limit: float) -> object:
         file.write_text(before.replace("(batch, wide)", "(wide, batch, wide)"))
         return ask(self, request, limit)
 

@@ -30,7 +30,7 @@ class Near(JudgeClient):
         self.server, self.judged = JudgeServer(), 0
 
     def _request(self, message: dict[str, Any]) -> Any:
-        from shapecheck.worker.rpc import dump, load
+        from shapecheck.worker.messages.wire import dump, load
 
         command = load(dump(message))
         self.judged += command["op"] == "judge"

@@ -22,7 +22,7 @@ from shapecheck.shapes.claim_text import ClaimText
 from shapecheck.syntax.source_text import read_source
 from shapecheck.verdicts.findings import runs_for_claims
 from shapecheck.verdicts.proved_shapes import ProvedShape, dialect_of, prove_shapes
-from shapecheck.worker.rpc import ModulePlan
+from shapecheck.worker.messages.plans import ModulePlan
 
 _ANNOTATION = ClaimText('Float[Array, "', (), " ", '"]', in_annotation=True)
 

@@ -20,7 +20,8 @@ from shapecheck.files.notebook_source import Notebook, NotebookCell
 from shapecheck.model import Edit, EntryResult, Finding, LockCounts, Module, Span
 from shapecheck.model.plain_facts import Plain, PlainFacts
 from shapecheck.report import FORMATS
-from shapecheck.worker.rpc import ModulePlan, from_plain, to_plain
+from shapecheck.worker.messages.plans import ModulePlan
+from shapecheck.worker.messages.wire import from_plain, to_plain
 from shapecheck.worker.run_state import Trouble
 from shapecheck.worker.shard_outcome import ShardOutcome
 from shapecheck.worker.shard_split import Shard

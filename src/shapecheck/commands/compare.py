@@ -14,7 +14,8 @@ from shapecheck.comparison import Comparison
 from shapecheck.config import Config, ConfigError
 from shapecheck.evaluate.scratch_folders import scratch_folder
 from shapecheck.model import Tolerance
-from shapecheck.worker.rpc import CollectedModel, CollectModel, CompareModels, WorkerSettings
+from shapecheck.worker.messages.plans import WorkerSettings
+from shapecheck.worker.messages.target_messages import CollectedModel, CollectModel, CompareModels
 from shapecheck.worker.worker_client import Worker
 
 

@@ -24,8 +24,8 @@ from shapecheck.shapes import parse_spec
 from shapecheck.verdicts import findings, suppress
 from shapecheck.verdicts.judge import Verdicts, judge
 from shapecheck.verdicts.messages import mismatch_finding
-from shapecheck.worker import rpc
-from shapecheck.worker.rpc import ModulePlan, as_shown, later
+from shapecheck.worker.messages import wire
+from shapecheck.worker.messages.plans import ModulePlan, as_shown, later
 
 
 class JudgeServer:
@@ -109,7 +109,7 @@ def main() -> None:
     sys.stdout = sys.stderr
     server = JudgeServer()
     for line in commands:
-        command = rpc.load(line)
+        command = wire.load(line)
         operation = getattr(server, command.pop("op"))
         try:
             _send(answers, {"answer": operation(**command)})
@@ -119,7 +119,7 @@ def main() -> None:
 
 def _send(answers: BinaryIO, answer: object) -> None:
     try:
-        answers.write(rpc.dump(answer).encode() + b"\n")
+        answers.write(wire.dump(answer).encode() + b"\n")
         answers.flush()
     except BrokenPipeError:  # the program has ended
         os._exit(0)

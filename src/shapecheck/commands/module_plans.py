@@ -14,7 +14,7 @@ from shapecheck.config import Config
 from shapecheck.model import Module
 from shapecheck.shapes import parse_spec
 from shapecheck.verdicts.suppress import may_show
-from shapecheck.worker.rpc import UNSAID, ModulePlan, ParameterSpec
+from shapecheck.worker.messages.plans import UNSAID, ModulePlan, ParameterSpec
 
 
 def plan(file: Path, module: Module, config: Config, text: bytes | None = None) -> ModulePlan:

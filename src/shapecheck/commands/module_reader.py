@@ -16,7 +16,7 @@ from shapecheck.incremental.cache_store import KeptTexts
 from shapecheck.incremental.content_hash import content
 from shapecheck.incremental.environment_key import ourselves
 from shapecheck.model import Module
-from shapecheck.worker.rpc import dump, load
+from shapecheck.worker.messages.wire import dump, load
 
 
 class ModuleReader:

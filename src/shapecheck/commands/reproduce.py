@@ -21,7 +21,8 @@ from shapecheck.commands.template import (
 )
 from shapecheck.config import Config, ConfigError
 from shapecheck.evaluate.scratch_folders import scratch_folder
-from shapecheck.worker.rpc import ConfiguredExample, ModulePlan, WorkerSettings, WriteCall, WrittenCall
+from shapecheck.worker.messages.plans import ConfiguredExample, ModulePlan, WorkerSettings
+from shapecheck.worker.messages.target_messages import WriteCall, WrittenCall
 from shapecheck.worker.worker_client import Worker
 
 _RAISED = ("SC301", "SC305")  # what JAX itself raises

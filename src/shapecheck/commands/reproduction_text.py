@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from shapecheck.worker.rpc import WrittenCall
+from shapecheck.worker.messages.target_messages import WrittenCall
 
 _WIDE = 110
 _LISTEN = (

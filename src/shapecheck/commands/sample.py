@@ -17,7 +17,8 @@ from shapecheck.commands.template import (
 from shapecheck.config import Config
 from shapecheck.evaluate.scratch_folders import scratch_folder
 from shapecheck.files.atomic_write import write_bytes
-from shapecheck.worker.rpc import SampleInputs, SampleResult, WorkerSettings
+from shapecheck.worker.messages.plans import WorkerSettings
+from shapecheck.worker.messages.target_messages import SampleInputs, SampleResult
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,7 +22,7 @@ from shapecheck.commands.template import UnevaluatedError
 from shapecheck.config import Config, ConfigError
 from shapecheck.evaluate.scratch_folders import scratch_folder
 from shapecheck.files import interpreter, module_name
-from shapecheck.worker.rpc import WrittenCall
+from shapecheck.worker.messages.target_messages import WrittenCall
 
 _NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*\Z")
 _MOST_RUNS = 16

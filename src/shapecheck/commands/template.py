@@ -16,14 +16,9 @@ from shapecheck.commands.module_plans import plan
 from shapecheck.config import Config, ConfigError
 from shapecheck.files import interpreter
 from shapecheck.templates import Template, of_runs
-from shapecheck.worker.rpc import (
-    AskInventedIntegers,
-    ConfiguredExample,
-    EvaluateTemplate,
-    ListFiles,
-    ModulePlan,
-    WorkerSettings,
-)
+from shapecheck.worker.messages.entry_messages import ListFiles
+from shapecheck.worker.messages.plans import ConfiguredExample, ModulePlan, WorkerSettings
+from shapecheck.worker.messages.target_messages import AskInventedIntegers, EvaluateTemplate
 from shapecheck.worker.spawn import Start
 from shapecheck.worker.worker_client import RequestTimeoutError, Worker, WorkerEndedError, WorkerError
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from shapecheck.worker.rpc import ModulePlan
+from shapecheck.worker.messages.plans import ModulePlan
 
 
 def leading_imports(plan: ModulePlan) -> Iterator[str]:

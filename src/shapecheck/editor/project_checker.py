@@ -26,7 +26,7 @@ from shapecheck.incremental.rerun import FOLDER
 from shapecheck.verdicts.baseline import BaselineError
 from shapecheck.worker.fork_server import ForkServers
 from shapecheck.worker.imported_forks import ImportedForks, ImportRequest
-from shapecheck.worker.rpc import ModulePlan, WorkerSettings
+from shapecheck.worker.messages.plans import ModulePlan, WorkerSettings
 from shapecheck.worker.run_state import Progress
 from shapecheck.worker.spawn import Process, Start
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
@@ -70,6 +71,10 @@ class Framework:
 
     def is_wrapper(self, cls: type) -> bool:
         """Whether a class of modules is one that it makes of functions: bound methods, `filter_vmap(f)`."""
+        return False
+
+    def is_abstract(self, cls: type) -> bool:
+        """Whether a class leaves fields open, which only classes that derive from it have."""
         return False
 
     def is_base(self, cls: type) -> bool:
@@ -276,6 +281,11 @@ def has_identity(value: object) -> bool:
 def is_wrapper(cls: type) -> bool:
     """Whether a class of modules is one that a framework makes of functions."""
     return any(each.is_wrapper(cls) for each in loaded_frameworks())
+
+
+def is_abstract(cls: type) -> bool:
+    """Whether there are instances of classes alone that derive from this one."""
+    return inspect.isabstract(cls) or any(each.is_abstract(cls) for each in loaded_frameworks())
 
 
 def key_maker(annotation: object, name: str) -> type | None:

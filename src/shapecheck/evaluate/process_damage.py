@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from shapecheck.worker.rpc import DamageNotice, Send
+from shapecheck.worker.messages.protocol import DamageNotice, Send
 
 DAMAGED = 78
 """The exit status of a process that cannot go on."""

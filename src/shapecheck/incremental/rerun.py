@@ -21,8 +21,8 @@ from shapecheck.model.finding import Report
 from shapecheck.model.plain_facts import PlainFacts
 
 if TYPE_CHECKING:
+    from shapecheck.worker.messages.plans import ModulePlan
     from shapecheck.worker.result_cache import ResultCache
-    from shapecheck.worker.rpc import ModulePlan
 
 FOLDER = ".shapecheck_cache"
 _UNUSED = 30 * 24 * 3600.0  # seconds after which a result that no run asked for is put away

@@ -20,7 +20,7 @@ from shapecheck.runtime.cell_names import context_statements
 from shapecheck.runtime.cell_source import Cell, CellEnd, with_end
 from shapecheck.runtime.check_session import CheckSession
 from shapecheck.runtime.errors import CheckError
-from shapecheck.worker.rpc import later
+from shapecheck.worker.messages.plans import later
 
 _TEXTS = 8  # latest ones, which may wait for their trees
 _MAGIC = re.compile(r"%%?[\w.]+")

@@ -23,7 +23,7 @@ from shapecheck.runtime.cell_source import Cell, with_handle
 from shapecheck.runtime.judge_client import JudgeClient
 from shapecheck.runtime.lazy_probe import LazyProbe, ValueHandle
 from shapecheck.runtime.runtime_constructions import PassingConstructions
-from shapecheck.worker.rpc import ModulePlan, as_shown
+from shapecheck.worker.messages.plans import ModulePlan, as_shown
 
 Watch = Callable[[str, int, object], object]
 Return = Callable[[int, object], object]

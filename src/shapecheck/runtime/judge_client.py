@@ -12,7 +12,8 @@ from typing import IO, Any, TypedDict, cast
 from shapecheck.model import Evaluation
 from shapecheck.runtime.errors import CheckError
 from shapecheck.runtime.runtime_options import SWITCH
-from shapecheck.worker.rpc import ModulePlan, dump, load
+from shapecheck.worker.messages.plans import ModulePlan
+from shapecheck.worker.messages.wire import dump, load
 
 _START = (
     "import sys; sys.path[:1] = [p for p in sys.path[:1] if p]; "

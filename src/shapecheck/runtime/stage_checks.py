@@ -33,7 +33,7 @@ from shapecheck.runtime.show_page import ShowPage
 from shapecheck.runtime.training_monitor import TrainingMonitor
 from shapecheck.syntax.intended_nonfinite import INFINITY, NAN
 from shapecheck.templates import log_records
-from shapecheck.worker.rpc import as_shown
+from shapecheck.worker.messages.plans import as_shown
 
 _MOST = 3  # paths beside the first that are shown
 _GIVEN = 256  # arrays that a value may come from

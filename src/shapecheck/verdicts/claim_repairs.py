@@ -45,8 +45,9 @@ def find_repairs(
     proposals: dict[ClaimKey, _Proposal] = {}
     for key in sorted(false):
         module = modules[key[0]]
-        if module.sites[module.claims[key[1]].sites[0]].kind == "param":  # it tells callers what to give
-            continue
+        claim = module.claims[key[1]]
+        if claim.notation == "code" or module.sites[claim.sites[0]].kind == "param":
+            continue  # it is run itself, or tells callers what to give
         reason = _doubt(modules, key, runs, verdicts)
         if reason:
             repairs[key] = Repair(reason=reason)

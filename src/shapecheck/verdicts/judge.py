@@ -14,6 +14,7 @@ from shapecheck.verdicts.call_bindings import CallReader
 from shapecheck.verdicts.claim_outcome import ClaimOutcomes, Mismatch
 from shapecheck.verdicts.comment_verdicts import read_call
 from shapecheck.verdicts.numeric_samples import Samples
+from shapecheck.verdicts.own_failures import ends_at_claim
 from shapecheck.verdicts.rank_only import rank_only_names
 
 ClaimKey = tuple[str, int]
@@ -216,7 +217,9 @@ def _verdict(
         else:
             verdicts.firm.add(key)
         return not bad and any(each.everywhere() and not each.results[key].loose for each in good)
-    shown = [(each, mismatch) for each in bad if _counts(each.evaluation) and (mismatch := each.results[key].bad)]
+    module = modules[key[0]]
+    counting = (each for each in bad if _counts(each.evaluation) or _ends_there(module, key, each))
+    shown = [(each, mismatch) for each in counting if (mismatch := each.results[key].bad)]
     for _, mismatch in shown:
         # What an invention does not bring about is the same for all of them.
         alike = [each for each, other in shown if (other.reason, other.axis) == (mismatch.reason, mismatch.axis)]
@@ -230,6 +233,10 @@ def _verdict(
     if bad and not all(any(a.kind == "follows" for a in each.assumptions) for each in bad):
         verdicts.unknown.setdefault(key, MADE_UP)
     return None
+
+
+def _ends_there(module: Module, key: ClaimKey, each: EvaluationView) -> bool:
+    return ends_at_claim(module, module.claims[key[1]], each.evaluation)
 
 
 def _note_shown(key: ClaimKey, good: Sequence[EvaluationView], verdicts: Verdicts) -> None:
@@ -364,8 +371,15 @@ def _read_results(modules: Mapping[str, Module], evaluation: Evaluation, samples
             misfits = {}
         outcomes = consequences.without(reader, outcomes)
         if not call.complete:  # what ends half-way shows nothing of what would have followed
+            claims = reader.module.claims
+            caught = [
+                i
+                for i in outcomes.bad
+                if claims[i].notation == "code" and not ends_at_claim(reader.module, claims[i], evaluation)
+            ]
+            bad = {i: mismatch for i, mismatch in outcomes.bad.items() if i not in caught}
             outcomes = ClaimOutcomes(
-                bad=outcomes.bad, unknown={**dict.fromkeys(outcomes.good, HALF_WAY), **outcomes.unknown}
+                bad=bad, unknown={**dict.fromkeys((*outcomes.good, *caught), HALF_WAY), **outcomes.unknown}
             )
         _collect(reader, outcomes, results)
         for index, names in rank_only_names(reader).items():

@@ -115,6 +115,8 @@ def _code(module: Module, claim: Claim, mismatch: Mismatch) -> str:
         return "SC201"
     if claim.notation == "docstring":
         return "SC207"
+    if claim.notation == "code":
+        return "SC208"
     return _CODES[module.sites[claim.sites[0]].kind]
 
 

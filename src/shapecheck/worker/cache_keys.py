@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from shapecheck.worker.rpc import ModulePlan
+from shapecheck.worker.messages.plans import ModulePlan
 
 Kind = Literal["tests", "entries"]
 

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shapecheck.worker.fork_server import ForkChannel
-from shapecheck.worker.rpc import ImportAhead, ImportModule, ListFiles, ModulePlan, ServeForks, WorkerSettings
+from shapecheck.worker.messages.entry_messages import ImportAhead, ImportModule, ListFiles
+from shapecheck.worker.messages.plans import ModulePlan, WorkerSettings
+from shapecheck.worker.messages.protocol import ServeForks
 from shapecheck.worker.spawn import Process, Start
 from shapecheck.worker.worker_client import RequestTimeoutError, Worker, WorkerEndedError, WorkerError
 

@@ -14,7 +14,10 @@ from typing import Any, Protocol
 
 from shapecheck.model import Evaluation, FunctionKey
 from shapecheck.worker.cache_keys import CacheKeys, FileHashes, Files, Kind, digest
-from shapecheck.worker.rpc import EntryPlan, ImportEffects, ModulePlan, SettingValue, TestPlan, TestResult, dump, load
+from shapecheck.worker.messages.entry_messages import ImportEffects
+from shapecheck.worker.messages.plans import EntryPlan, ModulePlan, SettingValue
+from shapecheck.worker.messages.suite_messages import TestPlan, TestResult
+from shapecheck.worker.messages.wire import dump, load
 from shapecheck.worker.run_state import Trouble
 
 __all__ = ["CachedCollection", "EntryRecord", "FileHashes", "Files", "ResultCache"]
@@ -256,7 +259,7 @@ class ResultCache:
                 "lines": {
                     file: cache_keys.stamp(file) for file in (self._plans[p].file for p in lined if p in self._plans)
                 },
-                "troubles": [[t.code, t.path, t.line, t.subject, t.reason] for t in troubles],
+                "troubles": [[t.code, t.path, t.line, t.subject, t.reason, t.partial] for t in troubles],
             },
         )
 

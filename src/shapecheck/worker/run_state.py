@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from shapecheck.model import Evaluation, FunctionKey, TestCounts
-from shapecheck.worker.rpc import ImportedFiles, ModulePlan, WorkerSettings
+from shapecheck.worker.messages.entry_messages import ImportedFiles
+from shapecheck.worker.messages.plans import ModulePlan, WorkerSettings
 
 if TYPE_CHECKING:
     from shapecheck.worker.result_cache import ResultCache
@@ -18,13 +19,22 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Trouble:
-    """A module that could not be imported (SC303), that ended the worker (SC304), or that was cut ("")."""
+    """A module that could not be imported (SC303), that ended the worker (SC304), or that was cut ("").
+
+    If it is `partial`, the module was imported without what is its `subject`.
+    """
 
     code: str
     path: str
     line: int
     subject: str
     reason: str
+    partial: bool = False
+
+    @property
+    def is_whole_module(self) -> bool:
+        """Whether nothing of a module was evaluated."""
+        return not self.partial and ":" not in self.subject
 
 
 @dataclass(kw_only=True)

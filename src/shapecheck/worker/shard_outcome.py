@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 
 from shapecheck.model import Evaluation, FunctionKey
 from shapecheck.worker.entry_phase import EntryPhase
+from shapecheck.worker.messages.plans import EntryPlan, ModulePlan, WorkerSettings
+from shapecheck.worker.messages.suite_messages import TestPlan, TestResult
 from shapecheck.worker.result_cache import EntryRecord
-from shapecheck.worker.rpc import EntryPlan, ModulePlan, TestPlan, TestResult, WorkerSettings
 from shapecheck.worker.run_state import RunResult, RunState, Trouble
 from shapecheck.worker.test_phase import TestPhase, add_tests
 

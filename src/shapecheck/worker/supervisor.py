@@ -11,9 +11,9 @@ from typing import TypeVar
 
 from shapecheck.evaluate.scratch_folders import scratch_folder, sweep
 from shapecheck.worker.entry_phase import EntryPhase, Scopes
+from shapecheck.worker.messages.plans import ModulePlan, WorkerSettings
 from shapecheck.worker.pool import Phase, Spare, WorkerPool
 from shapecheck.worker.result_cache import CachedCollection, ResultCache
-from shapecheck.worker.rpc import ModulePlan, WorkerSettings
 from shapecheck.worker.run_state import Progress, RunResult, RunState, Trouble
 from shapecheck.worker.shard_outcome import ShardOutcome, outcome_of
 from shapecheck.worker.shard_split import Shard

@@ -12,19 +12,18 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from shapecheck.model import Evaluation, FunctionKey, TestCounts
-from shapecheck.worker.result_cache import CachedCollection
-from shapecheck.worker.rpc import (
-    TRIES,
+from shapecheck.worker.messages.entry_messages import ListFiles
+from shapecheck.worker.messages.plans import TRIES, SettingValue
+from shapecheck.worker.messages.suite_messages import (
     CollectTests,
     EndTests,
-    ListFiles,
     RunTest,
-    SettingValue,
     TestFiles,
     TestLimits,
     TestPlan,
     TestResult,
 )
+from shapecheck.worker.result_cache import CachedCollection
 from shapecheck.worker.run_state import RunResult, RunState
 from shapecheck.worker.shard_split import Shard, split_keys
 from shapecheck.worker.worker_client import RequestTimeoutError, Worker, WorkerEndedError

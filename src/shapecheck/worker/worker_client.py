@@ -16,11 +16,11 @@ from typing import IO, cast
 
 from shapecheck.evaluate.limits import STUBBORN
 from shapecheck.model import FunctionKey
-from shapecheck.worker.rpc import (
+from shapecheck.worker.messages.plans import ModulePlan, WorkerSettings
+from shapecheck.worker.messages.protocol import (
     Answer,
     Bug,
     DamageNotice,
-    ModulePlan,
     ModuleStart,
     Ready,
     Reply,
@@ -29,10 +29,8 @@ from shapecheck.worker.rpc import (
     Startup,
     TimedOut,
     TimedRequest,
-    WorkerSettings,
-    dump,
-    load,
 )
+from shapecheck.worker.messages.wire import dump, load
 from shapecheck.worker.spawn import Process, Start, kill_group, spawn_process
 
 _GRACE = 5.0  # seconds past its time limit that the worker has to end the user's code by itself

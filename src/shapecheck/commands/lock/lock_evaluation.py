@@ -21,7 +21,7 @@ from shapecheck.incremental.environment_key import environment
 from shapecheck.templates import Template
 from shapecheck.templates.locked_template import LockedTemplate, TemplateInputs, lock_template
 from shapecheck.worker.fork_server import ForkServers
-from shapecheck.worker.rpc import dump, load
+from shapecheck.worker.messages.wire import dump, load
 from shapecheck.worker.spawn import Start
 
 

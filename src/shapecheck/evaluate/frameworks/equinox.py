@@ -36,6 +36,10 @@ class EquinoxFramework(Framework):
         """Whether it is one of those that Equinox makes of functions: bound methods, `filter_vmap(f)`."""
         return self.is_base(cls)
 
+    def is_abstract(self, cls: type) -> bool:
+        """Whether it has an `AbstractVar` or an `AbstractClassVar` left."""
+        return bool(getattr(cls, "__abstractvars__", ()) or getattr(cls, "__abstractclassvars__", ()))
+
     def state_classes(self) -> Classes:
         """`equinox.nn.State`, once `equinox.nn` is there."""
         return self._of_nn("State")

@@ -23,7 +23,7 @@ from shapecheck.evaluate.inputs.runtime_annotations import (
     signature_of,
 )
 from shapecheck.shapes import is_variadic, parse_spec
-from shapecheck.worker.rpc import ParameterSpec
+from shapecheck.worker.messages.plans import ParameterSpec
 
 _MOST_AXES = 6
 

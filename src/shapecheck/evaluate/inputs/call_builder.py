@@ -11,7 +11,13 @@ from typing import Any
 
 import jax
 
-from shapecheck.evaluate.framework_protocol import inferring_classes, loaded_frameworks, modules_in, pytree_classes
+from shapecheck.evaluate.framework_protocol import (
+    inferring_classes,
+    is_abstract,
+    loaded_frameworks,
+    modules_in,
+    pytree_classes,
+)
 from shapecheck.evaluate.inputs import abstract_call
 from shapecheck.evaluate.inputs.body_shapes import body_dtypes, body_shapes
 from shapecheck.evaluate.inputs.choices import ArgumentChoices, Choices, Options, shape_key
@@ -60,7 +66,7 @@ from shapecheck.evaluate.inputs.user_examples import (
 from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.evaluate.probes.recorder import RecordedPart, Recorder
 from shapecheck.model import Assumption
-from shapecheck.worker.rpc import ConfiguredExample, ParameterSpec
+from shapecheck.worker.messages.plans import ConfiguredExample, ParameterSpec
 
 
 class CallBuilder:
@@ -84,7 +90,7 @@ class CallBuilder:
         function = _readable(function)
         if getattr(function, "__isabstractmethod__", False):
             raise CannotSynthesiseError(f"{function.__qualname__} is abstract")
-        if inspect.isabstract(cls):
+        if is_abstract(cls):
             cls = next(iter(self.models.subclasses(cls)), cls)
         if init:
             check_names(cls, heads(init))

@@ -10,6 +10,7 @@ from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from shapecheck.evaluate.framework_protocol import (
+    is_abstract,
     is_wrapper,
     loaded_frameworks,
     model_classes,
@@ -20,7 +21,7 @@ from shapecheck.evaluate.framework_protocol import (
 from shapecheck.evaluate.inputs.own_signature import with_own_signature
 from shapecheck.evaluate.inputs.runtime_annotations import own_annotations
 from shapecheck.model import Scope
-from shapecheck.worker.rpc import EntryPlan, ModulePlan
+from shapecheck.worker.messages.plans import EntryPlan, ModulePlan
 
 _INSIDE = 100  # objects that are looked through for a function
 _EMPTY = CellType()
@@ -58,7 +59,7 @@ def models(plan: ModulePlan, module: ModuleType) -> Iterator[tuple[EntryPlan, ty
         if scope.kind != "class":
             continue
         cls = resolve(module, plan.scopes, scope)
-        if isinstance(cls, type) and issubclass(cls, bases) and not inspect.isabstract(cls) and _own_call(cls):
+        if isinstance(cls, type) and issubclass(cls, bases) and not is_abstract(cls) and _own_call(cls):
             line = scope.position.line if scope.position else 1
             target = f"{plan.name}:{scope.qualname}"
             yield (

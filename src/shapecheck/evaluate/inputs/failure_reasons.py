@@ -19,6 +19,7 @@ from shapecheck.evaluate.framework_protocol import loaded_frameworks, packages
 from shapecheck.evaluate.inputs.size_assignment import UnknownSizeError
 from shapecheck.evaluate.jax_internals import VALUE_WORDS, is_machinery, public_name
 from shapecheck.evaluate.limits import ReadOnlyError, TimeLimitError
+from shapecheck.evaluate.probes.absent_packages import AbsentPackageError
 from shapecheck.evaluate.probes.describe_value import describe, is_array
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.model import ArrayValue, Failure, Frame
@@ -51,13 +52,17 @@ _LONGEST = 100_000  # characters of a message that are looked at
 _LONGEST_LINE = 1000  # characters of one of its lines
 _LONGEST_NAME = 100  # characters of an exception's name
 _RECURSION = 20  # turns of a function that recurs; others stand in a traceback a few times at most
+# What users' tests call raises in their name.
+_CALLED_BY_TESTS = ("shapecheck.evaluate.live.shapes_fixture", "shapecheck.evaluate.live.signature_check")
 _CALLING = frozenset({"invoke", "call", "called", "run", "traced", "force", "under", "initialise"})
 _REMEDIES = {
     "MemoryError": " (--memory sets the limit)",
     "SystemExit": ' (guard what shall not run on import with `if __name__ == "__main__":`)',
 }
 _MORE_DEVICES = " (XLA_FLAGS=--xla_force_host_platform_device_count=N in the environment lets the checker have N)"
-_UNFIT = re.compile(r"(<lambda>|\w+)\S*\(\) (?:missing|takes|got an unexpected|got multiple|got some)")
+_UNFIT = re.compile(
+    r"(<lambda>|\w+)\S*\(\) (?:missing|takes|got an unexpected|got multiple|got some|should return None)"
+)
 _FOLDER = r"[^\s'\"]*/shapecheck-[a-z0-9_]{8}(?:/\d+)?/"  # of ours
 _TEMPORARY = re.escape(os.path.join(tempfile.gettempdir(), tempfile.gettempprefix()))
 _BY_CHANCE = (
@@ -322,7 +327,7 @@ def is_own(error: BaseException) -> bool:
         return False
     if isinstance(error, RecursionError):  # our probe may be what the user's recursion had no room for
         return not any(n >= _RECURSION and not _is_ours(frame) for frame, n in _turns(frames))
-    if isinstance(error, (UnknownSizeError, ReadOnlyError)):
+    if isinstance(error, (UnknownSizeError, ReadOnlyError, AbsentPackageError)):
         return False
     # What a callable written in C raises has no frame of its own, but that of our function which called it.
     if isinstance(error, TypeError) and frames[-1].f_code.co_name in _CALLING and _TRACER.search(message_of(error)):
@@ -333,7 +338,8 @@ def is_own(error: BaseException) -> bool:
 
 
 def _is_ours(frame: FrameType) -> bool:
-    return str(frame.f_globals.get("__name__", "")).startswith("shapecheck.")
+    name = str(frame.f_globals.get("__name__", ""))
+    return name.startswith("shapecheck.") and name not in _CALLED_BY_TESTS
 
 
 def _turns(frames: list[FrameType]) -> Iterator[tuple[FrameType, int]]:

@@ -26,7 +26,7 @@ from shapecheck.evaluate.inputs.trial import BoundCall, CallSpec, Trial
 from shapecheck.evaluate.probes.describe_value import is_array, is_size
 from shapecheck.model import Assumption
 from shapecheck.shapes import Bindings, FixedDim, NamedDim, Spec, SpecError, is_variadic, match, parse_spec
-from shapecheck.worker.rpc import ParameterSpec
+from shapecheck.worker.messages.plans import ParameterSpec
 
 _ATTEMPTS = 40
 _SECONDS = 3.0

@@ -17,7 +17,7 @@ from shapecheck.evaluate.inputs.runtime_annotations import MISSING, annotation_o
 from shapecheck.evaluate.inputs.size_assignment import free_names
 from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.shapes import AnyDims, Bindings, SpecError, VariadicDim, match, parse_spec
-from shapecheck.worker.rpc import ParameterSpec
+from shapecheck.worker.messages.plans import ParameterSpec
 
 _LARGEST_DIVISOR = 512
 
@@ -156,7 +156,7 @@ def _annotation_shapes(annotation: object) -> Iterator[str]:
         yield found.shape
     for argument in getattr(annotation, "__args__", ()) or ():
         yield from _annotation_shapes(argument)
-    leaf = getattr(annotation, "leaftype", None)
+    leaf = getattr(annotation, "leaftype", None) if isinstance(annotation, type) else None
     if leaf is not None:
         yield from _annotation_shapes(leaf)
 

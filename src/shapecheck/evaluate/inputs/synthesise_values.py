@@ -32,7 +32,7 @@ from shapecheck.evaluate.inputs.runtime_annotations import (
 from shapecheck.evaluate.inputs.size_assignment import SizeAssignment
 from shapecheck.model.assumption import AssumptionKind
 from shapecheck.shapes import parse_spec
-from shapecheck.worker.rpc import ParameterSpec
+from shapecheck.worker.messages.plans import ParameterSpec
 
 _STAND_INS = (("keeps shapes", activation), ("reduces an axis", reduction), ("adds an axis", embed_numbers))
 INVENTIONS = len(_STAND_INS)

@@ -27,7 +27,7 @@ from shapecheck.evaluate.stages import named_scopes
 from shapecheck.evaluate.stages.jax_transforms import fresh_traces
 from shapecheck.evaluate.stages.stage_recorder import StageRecorder
 from shapecheck.model import Evaluation
-from shapecheck.worker.rpc import ConfiguredExample, EntryPlan
+from shapecheck.worker.messages.plans import ConfiguredExample, EntryPlan
 
 _OURS = Path(__file__).parents[2]
 _LIBRARY = tuple(f"{folder}{os.sep}" for folder in (os.path.dirname(os.__file__), _OURS))

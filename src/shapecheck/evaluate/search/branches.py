@@ -25,7 +25,7 @@ from shapecheck.evaluate.limits import Stopwatch
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.search.entry_search import EntrySearch
 from shapecheck.model import Assumption, Evaluation, Observation, OtherValue, Point, Provenance, Scope, Switch
-from shapecheck.worker.rpc import EntryPlan, ModulePlan
+from shapecheck.worker.messages.plans import EntryPlan, ModulePlan
 
 _SECONDS = 4.0  # for all other paths of one function
 _MOST_ATTEMPTS = 40  # for one of them

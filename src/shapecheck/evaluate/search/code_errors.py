@@ -16,9 +16,11 @@ from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.further_runs import FurtherRuns
 from shapecheck.evaluate.search.size_search import MOST_TIES, SizeSearch
 from shapecheck.evaluate.search.suggest_ties import compared_integers
-from shapecheck.worker.rpc import EntryPlan
+from shapecheck.worker.messages.plans import EntryPlan
 
 _EMPTY = re.compile(r"(?<![\w.])0(?![\w.])")
+# No size that is made up is 0: something was left at a default that holds nothing yet, such as a scene without objects.
+_HOLDS_NOTHING = re.compile(r"\bempty (?:axis|array|sequence)|zero-size array", re.IGNORECASE)
 _SEVERAL = 2  # axes of a variadic dim, which then are more than one
 _LEAST_FAILURES = 2  # assignments of different sizes that must fail alike
 
@@ -69,6 +71,8 @@ class CodeErrors:
         if any(o.failure is None or o.failure.kind != "shape" or o.has_guessed_rank() for o in failed):
             return None
         if self._call_spec.open_ranks and (not self.persists or any(o.has_made_values() for o in failed)):
+            return None
+        if any(o.failure is not None and _HOLDS_NOTHING.search(o.failure.message) for o in failed):
             return None
         if len({o.place for o in failed}) > 1 or not failed[0].place[0]:
             return None

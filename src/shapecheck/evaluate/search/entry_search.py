@@ -24,7 +24,7 @@ from shapecheck.evaluate.search.further_runs import FurtherRuns
 from shapecheck.evaluate.search.refused_shapes import RefusedShape, find_refused
 from shapecheck.evaluate.search.size_search import SizeSearch
 from shapecheck.model import Assumption, Evaluation
-from shapecheck.worker.rpc import EntryPlan
+from shapecheck.worker.messages.plans import EntryPlan
 
 _UNVERIFIED = ("template", "compare")  # what is shown as it is: any sizes that go will do
 

@@ -18,7 +18,8 @@ from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.session.resolve_target import target
 from shapecheck.evaluate.session.target_calls import call_spec
 from shapecheck.evaluate.session.target_context import USER_ERRORS, TargetContext
-from shapecheck.worker.rpc import ConfiguredExample, WrittenCall
+from shapecheck.worker.messages.plans import ConfiguredExample
+from shapecheck.worker.messages.target_messages import WrittenCall
 
 
 class CallSession:

@@ -28,7 +28,8 @@ from shapecheck.evaluate.session.target_calls import call_spec
 from shapecheck.evaluate.session.target_context import USER_ERRORS, ArgumentRecorder, TargetContext
 from shapecheck.evaluate.session.target_errors import describe_refusal
 from shapecheck.model import StageRun, Tolerance
-from shapecheck.worker.rpc import CollectedModel, ComparisonResult, ConfiguredExample
+from shapecheck.worker.messages.plans import ConfiguredExample
+from shapecheck.worker.messages.target_messages import CollectedModel, ComparisonResult
 
 BuildCall = Callable[[CallBuilder], CallSpec]
 

@@ -12,7 +12,7 @@ from shapecheck.evaluate.inputs.signature_facts import Descriptions
 from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.model import FunctionKey
-from shapecheck.worker.rpc import UNSAID, ModulePlan, ParameterSpec
+from shapecheck.worker.messages.plans import UNSAID, ModulePlan, ParameterSpec
 
 
 class ParameterSpecs:

@@ -29,7 +29,8 @@ from shapecheck.evaluate.search.attempts import under
 from shapecheck.evaluate.session.target_calls import call_spec, with_batches
 from shapecheck.evaluate.session.target_context import USER_ERRORS, ArgumentRecorder, TargetContext
 from shapecheck.evaluate.session.target_errors import describe_refusal
-from shapecheck.worker.rpc import ConfiguredExample, SampledArray, SampleResult
+from shapecheck.worker.messages.plans import ConfiguredExample
+from shapecheck.worker.messages.target_messages import SampledArray, SampleResult
 
 # Small, of which heads, halves and patches divide most, and no two alike.
 _POOL = (16, 12, 20, 24, 28, 36, 40, 44, 48, 52, 56, 60, 64, 68, 72, 76)

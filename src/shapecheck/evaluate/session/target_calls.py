@@ -27,7 +27,7 @@ from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.stages.debug_batch import batch, by_name
 from shapecheck.evaluate.stages.factory_calls import beside, split_factory_result
 from shapecheck.shapes import SpecError, parse_spec
-from shapecheck.worker.rpc import ConfiguredExample
+from shapecheck.worker.messages.plans import ConfiguredExample
 
 _AT_MODULE_LEVEL = "call it in the module, as in `MODEL = make()`, and name MODEL, or a function that calls it"
 

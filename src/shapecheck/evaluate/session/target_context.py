@@ -21,7 +21,7 @@ from shapecheck.evaluate.search.entry_search import EntrySearch
 from shapecheck.evaluate.session.resolve_target import target
 from shapecheck.evaluate.stages import named_scopes, stage_records
 from shapecheck.evaluate.stages.stage_recorder import Runner, StageRecorder
-from shapecheck.worker.rpc import EntryPlan, WorkerSettings
+from shapecheck.worker.messages.plans import EntryPlan, WorkerSettings
 
 USER_ERRORS = (CannotSynthesiseError, UnknownSizeError, ExampleError)
 """What is wrong with a request, and the user can mend."""

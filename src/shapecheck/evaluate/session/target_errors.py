@@ -6,7 +6,7 @@ import inspect
 
 from shapecheck.evaluate.inputs import name_hints
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
-from shapecheck.worker.rpc import TargetRefusal
+from shapecheck.worker.messages.target_messages import TargetRefusal
 
 
 def describe_refusal(error: BaseException, called: object, owner: object) -> TargetRefusal:

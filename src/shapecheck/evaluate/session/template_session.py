@@ -14,7 +14,8 @@ from shapecheck.evaluate.session.target_context import USER_ERRORS, TargetContex
 from shapecheck.evaluate.session.target_errors import describe_refusal
 from shapecheck.evaluate.stages import named_scopes
 from shapecheck.evaluate.stages.stage_recorder import StageRecorder
-from shapecheck.worker.rpc import ConfiguredExample, InventedIntegers, TemplateResults
+from shapecheck.worker.messages.plans import ConfiguredExample
+from shapecheck.worker.messages.target_messages import InventedIntegers, TemplateResults
 
 
 class TemplateSession:

@@ -18,7 +18,8 @@ from shapecheck.evaluate.probes.tolerate_concrete import BUG, Steps
 from shapecheck.evaluate.suites.generalise import Generaliser
 from shapecheck.evaluate.suites.read_only_disk import read_only
 from shapecheck.evaluate.suites.scratch_folder import playground
-from shapecheck.worker.rpc import CollectedTests, ImportEffects, TestFiles, TestLimits, TestPlan, TestResult
+from shapecheck.worker.messages.entry_messages import ImportEffects
+from shapecheck.worker.messages.suite_messages import CollectedTests, TestFiles, TestLimits, TestPlan, TestResult
 
 if TYPE_CHECKING:
     import pytest

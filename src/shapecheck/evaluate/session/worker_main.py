@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from shapecheck.evaluate.leftover_processes import MARK, end_leftovers
 from shapecheck.evaluate.limits import TimeLimitError, time_limit
 from shapecheck.evaluate.session.standard_streams import keep_pipes
-from shapecheck.worker.rpc import (
+from shapecheck.worker.messages.protocol import (
     Answer,
     Bug,
     ForkReadiness,
@@ -28,9 +28,8 @@ from shapecheck.worker.rpc import (
     TimedOut,
     TimedRequest,
     WorkerMessage,
-    dump,
-    load,
 )
+from shapecheck.worker.messages.wire import dump, load
 
 if TYPE_CHECKING:
     from shapecheck.evaluate.session.worker_session import WorkerSession

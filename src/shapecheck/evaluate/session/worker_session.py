@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
-import inspect
 import os
 import platform
 import sys
@@ -18,7 +17,7 @@ from typing import ParamSpec
 
 import jax
 
-from shapecheck.evaluate.framework_protocol import loaded_frameworks
+from shapecheck.evaluate.framework_protocol import is_abstract, loaded_frameworks
 from shapecheck.evaluate.global_state import GlobalState
 from shapecheck.evaluate.inputs import entries
 from shapecheck.evaluate.inputs.call_builder import CallBuilder
@@ -55,23 +54,11 @@ from shapecheck.evaluate.suites.jax_settings import settings as settings_now
 from shapecheck.evaluate.suites.run_script import run_script
 from shapecheck.model import PRINTING, Call, Evaluation, Failure
 from shapecheck.shapes import SpecError
-from shapecheck.worker.rpc import (
-    UNSAID,
-    Answer,
+from shapecheck.worker.messages.entry_messages import (
     AskImportEffects,
-    AskInventedIntegers,
-    Bug,
-    CollectedTests,
-    CollectModel,
-    CollectTests,
-    CompareModels,
-    ConfiguredExample,
-    EndTests,
     EntryList,
-    EntryPlan,
     EntryResults,
     EvaluateEntry,
-    EvaluateTemplate,
     ImportAhead,
     ImportedFiles,
     ImportedModule,
@@ -79,18 +66,34 @@ from shapecheck.worker.rpc import (
     ImportModule,
     ListEntries,
     ListFiles,
+)
+from shapecheck.worker.messages.plans import UNSAID, ConfiguredExample, EntryPlan
+from shapecheck.worker.messages.protocol import (
+    Answer,
+    Bug,
     ModuleStart,
     Ready,
     Reply,
     RequestFor,
-    RunTest,
-    SampleInputs,
     Send,
     Serve,
     Startup,
+    WorkerMessage,
+)
+from shapecheck.worker.messages.suite_messages import (
+    CollectedTests,
+    CollectTests,
+    EndTests,
+    RunTest,
     TestFiles,
     TestLimits,
-    WorkerMessage,
+)
+from shapecheck.worker.messages.target_messages import (
+    AskInventedIntegers,
+    CollectModel,
+    CompareModels,
+    EvaluateTemplate,
+    SampleInputs,
     WriteCall,
 )
 
@@ -247,7 +250,8 @@ class WorkerSession:
         """Import one planned file. What its body observed (module-level claims) comes back as an evaluation."""
         plan = self.plans[path]
         if plan.file in self.importer.loaded and path in self._module_runs:  # in the process that this one is a fork of
-            return ImportedModule(evaluation=self._module_runs[path])
+            absent = self.importer.absent_from(plan)
+            return ImportedModule(evaluation=self._module_runs[path], absent=absent)
         self.recorder.begin()
         try:
             self.importer.load(plan)
@@ -264,12 +268,13 @@ class WorkerSession:
             standard_streams.renew()
         calls = _join_calls(self._ahead, self.recorder.finish())
         self._ahead = ()
+        absent = self.importer.absent_from(plan)
         if not any(c.observations for c in calls):
-            return ImportedModule()
+            return ImportedModule(absent=absent)
         self._module_runs[path] = found = Evaluation(
             target=plan.name, origin="module", path=path, line=1, mode="sized", status="ok", reason="", calls=calls
         )
-        return ImportedModule(evaluation=found)
+        return ImportedModule(evaluation=found, absent=absent)
 
     def import_ahead(self, *, path: str, names: tuple[str, ...]) -> ImportedModule:
         """Import what a file begins by importing; what fails does so again when the file itself is imported."""
@@ -488,7 +493,7 @@ class WorkerSession:
                 found.append(item)
                 todo += type.__subclasses__(item)
         names = {m.__name__ for m in self.importer.loaded.values()}
-        return sorted((c for c in found if not inspect.isabstract(c)), key=lambda c: c.__module__ not in names)
+        return sorted((c for c in found if not is_abstract(c)), key=lambda c: c.__module__ not in names)
 
     def _example_entries(self) -> list[EntryPlan]:
         examples, file = self.settings.examples, self.settings.config_file

@@ -21,7 +21,7 @@ from shapecheck.evaluate.inputs.data_arguments import unpack_sequences
 from shapecheck.evaluate.inputs.entries import is_model
 from shapecheck.evaluate.inputs.user_examples import is_switch
 from shapecheck.evaluate.probes.describe_value import is_array
-from shapecheck.worker.rpc import ConfiguredExample
+from shapecheck.worker.messages.plans import ConfiguredExample
 
 
 def split_factory_result(

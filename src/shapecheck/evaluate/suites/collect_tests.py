@@ -21,7 +21,7 @@ from shapecheck.evaluate.inputs.entries import code_of
 from shapecheck.evaluate.inputs.failure_reasons import describe_error, is_own
 from shapecheck.evaluate.limits import TimeLimitError, time_limit
 from shapecheck.evaluate.probes.probe_importer import CulpritImportError
-from shapecheck.worker.rpc import TestLimits, TestPlan
+from shapecheck.worker.messages.suite_messages import TestLimits, TestPlan
 
 NoteBug = Callable[[BaseException], None]
 
@@ -39,6 +39,8 @@ _QUIET: Mapping[str, Sequence[str]] = {
     "hypothesispytest": ("--hypothesis-seed=0",),  # the same sizes in each run
 }
 
+# Our own fixture, by its entry point's name; where shapecheck lives in another environment the worker brings it.
+_FIXTURE = ("shapecheck-fixture", "shapecheck.evaluate.live.shapes_fixture")
 
 _LEAST = 0.1  # seconds that the import of a file gets which is begun at all
 
@@ -214,6 +216,8 @@ class _CollectionPlugin:
 def _arguments(scratch: str) -> list[str]:
     installed = {point.name for point in metadata.entry_points(group="pytest11")}
     quiet = [argument for name, arguments in _QUIET.items() if name in installed for argument in arguments]
+    if _FIXTURE[0] not in installed:
+        quiet += ["-p", _FIXTURE[1]]
     return [
         "--assert=plain",  # test files are compiled by us
         "--capture=no",  # the worker's output goes nowhere anyway, and a test may close what captures it

@@ -19,7 +19,7 @@ from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.search.entry_search import EntrySearch
 from shapecheck.model import Evaluation, FunctionKey
 from shapecheck.shapes import SpecError
-from shapecheck.worker.rpc import TRIES, EntryPlan, ModulePlan, ParameterSpec
+from shapecheck.worker.messages.plans import TRIES, EntryPlan, ModulePlan, ParameterSpec
 
 
 class Generaliser:

@@ -24,7 +24,7 @@ from shapecheck.evaluate.scratch_folders import scratch_folder
 from shapecheck.evaluate.suites.read_only_disk import read_only
 from shapecheck.evaluate.suites.scratch_folder import playground
 from shapecheck.model import Evaluation, Failure
-from shapecheck.worker.rpc import EntryPlan, ModulePlan
+from shapecheck.worker.messages.plans import EntryPlan, ModulePlan
 
 
 def run_script(

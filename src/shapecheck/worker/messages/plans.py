@@ -1,0 +1,121 @@
+"""What a worker is told of the project: its files with their sites, what can be evaluated, and the settings."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from shapecheck.model import DescribedRank, FunctionKey, Scope, Site
+
+# Calls of a function, in different tests, that are evaluated with free sizes until one comes to an end: the worker
+# counts them, and its parent knows by them which tests were the first.
+TRIES = 3
+
+# What a parameter is described as of which nobody says anything: an array, unless its annotation says otherwise.
+UNSAID = "..."
+
+
+SettingValue = bool | int | float | str | None
+"""A value of a setting of JAX, or of a variable of the environment."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParameterSpec:
+    """What a comment or docstring says of a parameter: canonical spec text and a jaxtyping dtype name or "".
+
+    It is `vague` if its text can be read in several ways: then a shape error of a call that it describes proves
+    nothing. One of several `alternatives`, of which each will do (`(n,)` or `(n, k)`), has the others beside it once
+    they are looked up. With `leaves` it is each array of a tuple. `prose` is part of a docstring.
+    """
+
+    scope: int
+    parameter: str
+    spec: str
+    dtype: str
+    vague: bool = False
+    prose: bool = False
+    alternative: bool = False
+    others: tuple[str, ...] = ()
+    leaves: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModulePlan:
+    """One file to import: `file` absolute and resolved, `path` as messages show it, `root` its import root."""
+
+    file: str
+    path: str
+    root: str
+    name: str
+    scopes: tuple[Scope, ...]
+    sites: tuple[Site, ...]
+    described: tuple[ParameterSpec, ...] = ()
+    claimed: tuple[int, ...] = ()  # scopes that have claims
+    names: tuple[tuple[int, tuple[str, ...]], ...] = ()  # those that each claim of a scope uses, and tells apart
+    ranks: tuple[DescribedRank, ...] = ()
+    aliases: str = ""  # a hash of what its annotations mean, where that stands in other files
+    source: str = ""  # text in place of the file's own (its bytes as Latin-1), for an editor's unsaved buffer
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfiguredExample:
+    """A `[[tool.shapecheck.example]]` table: something to call, or a `script` (absolute) with its arguments."""
+
+    call: str
+    init: Mapping[str, object] | None = None
+    args: tuple[object, ...] = ()
+    kwargs: Mapping[str, object] = dataclasses.field(default_factory=dict)
+    method: str = ""
+    script: str = ""
+    argv: tuple[str, ...] = ()
+    read: bool = False  # the arguments are values already, and their texts mean nothing but themselves
+    fill: bool = False  # arguments that are left out are made up
+    as_annotated: bool = False  # those that contradict the annotation of their parameter are refused
+    borrowed: Mapping[str, object] = dataclasses.field(default_factory=dict)  # arguments of another callable, in order
+    borrowed_invented: bool = False  # those were made up, and step back behind what a factory returns with its model
+    data: str = ""  # a file of arrays, by the names of arguments
+
+
+@dataclass(frozen=True, kw_only=True)
+class EntryPlan:
+    """Something that can be evaluated, as the worker lists it. `key` is stable across worker processes."""
+
+    key: str
+    target: str
+    origin: str
+    path: str
+    line: int
+    scope: int | None
+    whole: bool = True  # no other class holds it
+    body: FunctionKey | None = None  # (path, scope) of the function that runs, so that others may cover it
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkerSettings:
+    """What an evaluation needs of the configuration.
+
+    `memory` is in GiB, 0 without limit; `made` has numbers that an earlier evaluation made up, by what they are for;
+    `script_limit` is in seconds. `config_file` is where the examples stand, as messages show it.
+    """
+
+    memory: float = 0.0
+    sizes: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    made: Mapping[str, Mapping[str, int]] = dataclasses.field(default_factory=dict)
+    examples: tuple[ConfiguredExample, ...] = ()
+    config_file: str = ""
+    script_limit: float = 10.0
+
+
+def later(path: str, version: int) -> str:
+    """What a file that has changed goes by among what was read of it before; the first version goes by its path."""
+    return f"{path}\0{version}" if version else path
+
+
+def as_shown(text: str) -> str:
+    """A text with the paths that people know."""
+    return _VERSION.sub("", text)
+
+
+_VERSION = re.compile("\0[0-9]+")
