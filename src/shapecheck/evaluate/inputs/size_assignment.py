@@ -268,7 +268,7 @@ def free_names(specs: Iterable[str]) -> list[str]:
 
 
 def _spelled_relation(name: str) -> tuple[str, str]:
-    """The other name that a name is spelled after, and the relation: `steps_minus_1` is `steps-1`; nothing of others."""
+    """The other name that a name is spelled after, and how: `steps_minus_1` is `steps-1`; else nothing."""
     found = _SPELLED.fullmatch(name)
     if found is None:
         return "", ""

@@ -133,7 +133,9 @@ class SizeSearch:
             return None
         message = start.failure.message if start.failure is not None else ""
         named = set(re.findall(r"\w+", message))
-        names = tuple(n for n, text in bound_call.chosen if (n not in UNNAMED or text in named) and n not in dict(before))
+        names = tuple(
+            n for n, text in bound_call.chosen if (n not in UNNAMED or text in named) and n not in dict(before)
+        )
         for substitution in substitutions(names, bound_call.tie_candidates(), relations=self._call_spec.relations):
             if self._attempts.is_exhausted():
                 break

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -36,8 +37,11 @@ def proposals(outcome: TrialOutcome) -> list[tuple[str, str]]:
     fixed = [w for w in words if w not in free and w.isdigit() and w not in sizes and least <= int(w) <= _LARGEST_FIXED]
     multiples = [w for w in words if "*" in w and w.partition("*")[2] in free]
     multiples += [f"{factor}*{text}" for w in fixed for text in free for factor in _factors(w, text)]
-    pairs = [*_solutions(outcome, [int(w) for w in words if w.isdigit()]), *_pairs(free, named, sizes, fixed, multiples)]
-    opposite = _opposite_sizes(failure.message)
+    pairs = [
+        *_solutions(outcome, [int(w) for w in words if w.isdigit()]),
+        *_pairs(free, named, sizes, fixed, multiples),
+    ]
+    opposite = [frozenset(axes) for axes in _opposite_sizes(failure.message)]
     numbers = {name: text for text, name in free.items()}
     # First the two sizes that stand in one place of the two shapes: a long message has too many pairs.
     pairs.sort(key=lambda tie: frozenset((numbers.get(tie[0], ""), numbers.get(tie[1], tie[1]))) not in opposite)
@@ -45,15 +49,13 @@ def proposals(outcome: TrialOutcome) -> list[tuple[str, str]]:
 
 
 def _solutions(outcome: TrialOutcome, numbers: Sequence[int]) -> Iterator[tuple[str, str]]:
-    """Sizes of free names with which an axis that follows from them fits another number: of 39 and 25, `n//2+1` is 25.
-
-    The sizes of the model first: several may lead to one number.
-    """
+    """Sizes of the model with which an axis that follows from a free name fits another: of 39 and 25, `n//2+1` is 25."""
     bound_call = outcome.bound_call
     if bound_call is None:
         return
     chosen = {name: int(text) for name, text in bound_call.chosen if text.isdigit()}
-    candidates = (*bound_call.tie_candidates(), *range(2, _LARGEST_FIXED))
+    shared = (int(size) for _, size in bound_call.shared)
+    candidates = dict.fromkeys((*bound_call.tie_candidates(), *shared))
     for number, wanted in itertools.permutations(numbers, 2):
         dim = bound_call.computed.get(number)
         if dim is None or wanted in bound_call.computed or wanted in chosen.values() or wanted < 2:
@@ -77,21 +79,51 @@ def fails_elsewhere(outcome: TrialOutcome, before: TrialOutcome) -> bool:
     texts = [each.failure.message if each.failure is not None else "" for each in (outcome, before)]
     if _NUMBER.sub("", texts[0]) != _NUMBER.sub("", texts[1]):
         return True
-    if _unfit_axes(texts[0]) < _unfit_axes(texts[1]):
+    if len(_opposite_sizes(texts[0])) < len(_opposite_sizes(texts[1])):
         return True
     named, earlier = _free_names(outcome), _free_names(before)
     return bool(named and earlier) and not named & earlier
 
 
-def _unfit_axes(message: str) -> int:
-    """How many axes of the first two shapes in a message differ, counted from the end, ones left out."""
-    return len(_opposite_sizes(message))
+def meets_product(failed: Sequence[TrialOutcome]) -> bool:
+    """Whether what does not fit is a size of the model and a product of several free names, which may well be that.
+
+    No tie of two sizes says so: an image of `h * w * c` pixels goes into the layer that is made for its pixels.
+    """
+    if len(failed) < 2 or failed[0].trial.invention != failed[1].trial.invention:
+        return False
+    messages = [each.failure.message if each.failure is not None else "" for each in failed[:2]]
+    for before, after in zip(*map(_opposite_sizes, messages), strict=False):
+        for varies, stays in itertools.permutations((0, 1)):
+            if before[stays] == after[stays] and before[varies] != after[varies]:
+                return _may_have_product(failed[0], int(before[varies]), int(before[stays]))
+    return False
 
 
-def _opposite_sizes(message: str) -> list[frozenset[str]]:
+def _may_have_product(outcome: TrialOutcome, number: int, wanted: int) -> bool:
+    """Whether a number has two free sizes or more in it, which others could be chosen for so that it is the other."""
+    chosen = outcome.bound_call.chosen if outcome.bound_call is not None else ()
+    ties = dict(outcome.trial.substitution.ties)
+    sizes = [int(text) for name, text in chosen if text.isdigit() and name not in ties]
+    within = [size for size in sizes if number % _largest_prime(size) == 0]
+    return len(within) > 1 and wanted * math.prod(within) >= number * 2 ** len(within)
+
+
+def _largest_prime(number: int) -> int:
+    """The largest prime factor, which tells a free size from the others."""
+    factor = 2
+    while factor * factor <= number:
+        if number % factor == 0:
+            number //= factor
+        else:
+            factor += 1
+    return number
+
+
+def _opposite_sizes(message: str) -> list[tuple[str, ...]]:
     """The pairs of sizes that do not fit each other, of the first two shapes in a message, from their ends on."""
     shapes = [_NUMBER.findall(text)[::-1] for text in _SHAPE.findall(message)[:2]]
-    return [frozenset(axes) for axes in zip(*shapes, strict=False) if len({"1", *axes}) > len(shapes)]
+    return [axes for axes in zip(*shapes, strict=False) if len({"1", *axes}) > len(shapes)]
 
 
 def _free_names(outcome: TrialOutcome) -> set[str]:
