@@ -30,6 +30,8 @@ class EquinoxFramework(Framework):
     transformations = frozenset(["filter_vmap", "filter_checkpoint", "filter_jit"])
     appliers = frozenset(["_vmap_a_of_b"])  # a helper of `equinox.nn.MLP`
     variables = ("EQX_",)
+    compiles = True
+    applies_updates = True
     weight_layout = "out in"
 
     def is_wrapper(self, cls: type) -> bool:
@@ -65,8 +67,7 @@ class EquinoxFramework(Framework):
 
     def make_state(self, model: object) -> object:
         """The state with the first values that the model's indices hold."""
-        library: Any = self.library("equinox.nn")
-        return library.State(model)
+        return self.require("equinox.nn").State(model)
 
     def states(self, part: object, value: object) -> Iterable[tuple[str, object]]:
         """A `State` is handed on: the values in it of the indices that the module has."""
