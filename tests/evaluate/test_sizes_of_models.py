@@ -1,4 +1,4 @@
-"""Axes that follow a model's own sizes in ways that no single tie says: computed, left open, in products, as spelled."""
+"""Axes that follow a model's own sizes in ways that no single tie says: computed, left open, in products."""
 
 from __future__ import annotations
 

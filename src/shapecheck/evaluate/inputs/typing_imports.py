@@ -51,7 +51,5 @@ def _import_name(statement: ast.Import | ast.ImportFrom, alias: ast.alias, packa
         return importlib.import_module(f"{source.__name__}.{alias.name}")
     except TimeLimitError:
         raise
-    except (
-        Exception
-    ):  # stubs that exist for type checkers only; or a module of the user's, whose import raises anything
+    except Exception:  # stubs that exist for type checkers only; or a module whose import raises anything
         return None

@@ -16,10 +16,10 @@ def loosen(found: TrialOutcome, attempt: Callable[[Trial], TrialOutcome]) -> Tri
     Names that were tied to others are free, and those that were tied to a size of the model have another number.
     """
     for name, text in found.trial.substitution.ties:
-        ties = tuple(tie for tie in found.trial.substitution.ties if tie[0] != name)
-        if text.isdigit() or len(found.trial.substitution.ties) == 1:
+        rest = tuple(tie for tie in found.trial.substitution.ties if tie[0] != name)
+        if text.isdigit() or not rest:
             continue
-        other = attempt(dataclasses.replace(found.trial, substitution=Substitution(ties)))
+        other = attempt(dataclasses.replace(found.trial, substitution=Substitution(rest)))
         if other.ok:
             found = other
     apart = found.bound_call.apart if found.bound_call is not None else Apart()

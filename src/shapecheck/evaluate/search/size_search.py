@@ -118,9 +118,9 @@ class SizeSearch:
         # What has led further by explained ties may lack more of them: several sizes may stand in one product.
         starts = (first,) if outcome is first or admits != self.is_explained else (outcome, first)
         for start in starts:
-            found = self._with_any_of(start, admits)
-            if found is not None:
-                return found
+            last = self._with_any_of(start, admits)
+            if last is not None:
+                return last
         return outcome
 
     def _with_any_of(self, start: TrialOutcome, admits: Callable[[Tie, TrialOutcome], bool]) -> TrialOutcome | None:
@@ -133,9 +133,8 @@ class SizeSearch:
             return None
         message = start.failure.message if start.failure is not None else ""
         named = set(re.findall(r"\w+", message))
-        names = tuple(
-            n for n, text in bound_call.chosen if (n not in UNNAMED or text in named) and n not in dict(before)
-        )
+        chosen = [(name, text) for name, text in bound_call.chosen if name not in dict(before)]
+        names = tuple(name for name, text in chosen if name not in UNNAMED or text in named)
         for substitution in substitutions(names, bound_call.tie_candidates(), relations=self._call_spec.relations):
             if self._attempts.is_exhausted():
                 break

@@ -49,7 +49,7 @@ def proposals(outcome: TrialOutcome) -> list[tuple[str, str]]:
 
 
 def _solutions(outcome: TrialOutcome, numbers: Sequence[int]) -> Iterator[tuple[str, str]]:
-    """Sizes of the model with which an axis that follows from a free name fits another: of 39 and 25, `n//2+1` is 25."""
+    """Sizes of the model with which an axis that follows from a name fits another: of 39 and 25, `n//2+1` is 25."""
     bound_call = outcome.bound_call
     if bound_call is None:
         return
