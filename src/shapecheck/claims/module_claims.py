@@ -11,6 +11,7 @@ from shapecheck.claims.annotation_claims import AnnotatedCode
 from shapecheck.claims.annotation_names import read_names
 from shapecheck.claims.annotation_specs import AnnotationReader
 from shapecheck.claims.claim_sites import Sites
+from shapecheck.claims.code_claims import CodeClaimReader
 from shapecheck.claims.comment_claims import CommentClaimReader
 from shapecheck.claims.debug_calls import DebugCalls
 from shapecheck.claims.docstring_claims import DocstringReader
@@ -78,6 +79,7 @@ def _read_tree(source: SourceText, around: NotebookContext, neighbours: Neighbou
     claims += comments.claims()
     docstrings = DocstringReader(source, tables, sites, annotations.new_group)
     claims += docstrings.claims()
+    claims += CodeClaimReader(source, tables, sites, known).claims()
     debug_calls = tuple(DebugCalls(source, tables, sites, names).calls())
     problems: Iterable[Problem] = [*annotations.problems, *comments.problems]
     ordered = tuple(sorted(claims, key=_in_order))

@@ -9,7 +9,7 @@ from typing import Literal, Union
 
 from shapecheck.model.location import Point, Position, Span
 
-Notation = Literal["annotation", "comment", "docstring"]
+Notation = Literal["annotation", "comment", "docstring", "code"]
 SiteKind = Literal["param", "return", "value", "name", "field", "shown"]
 ScopeKind = Literal["module", "class", "function"]
 Selector = Union[int, str]  # noqa: UP007 - evaluated on Python 3.10

@@ -30,7 +30,7 @@ class AssertionRewrite:
         self.file = file
         self.contracts = contracts
         self.outcome = outcome
-        comment_claims = [claim for claim in file.module.claims if claim.notation != "annotation"]
+        comment_claims = [claim for claim in file.module.claims if claim.notation in ("comment", "docstring")]
         self.count = Counter(claim.scope for claim in comment_claims)
         self.comment_claims = comment_claims
 

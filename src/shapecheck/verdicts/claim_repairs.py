@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from shapecheck.model import ArrayValue, Claim, Edit, Evaluation, Module
 from shapecheck.shapes import Spec, comment_dtype, is_variadic, parse_spec, short_dtype
 from shapecheck.shapes.claim_text import ClaimText, split_annotation, split_comment
+from shapecheck.verdicts.evaluation_results import ClaimKey
 from shapecheck.verdicts.hold_claims import hold_claims
-from shapecheck.verdicts.judge import ClaimKey, Contradiction, Verdicts
+from shapecheck.verdicts.judge import Contradiction, Verdicts
 from shapecheck.verdicts.name_axes import AxisNames, call_reader
 
 ALIKE = "--fix leaves it: line {line} says so too, so the code may be what is wrong"
@@ -45,8 +46,9 @@ def find_repairs(
     proposals: dict[ClaimKey, _Proposal] = {}
     for key in sorted(false):
         module = modules[key[0]]
-        if module.sites[module.claims[key[1]].sites[0]].kind == "param":  # it tells callers what to give
-            continue
+        claim = module.claims[key[1]]
+        if claim.notation == "code" or module.sites[claim.sites[0]].kind == "param":
+            continue  # it is run itself, or tells callers what to give
         reason = _doubt(modules, key, runs, verdicts)
         if reason:
             repairs[key] = Repair(reason=reason)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from shapecheck.model import (
@@ -25,9 +25,11 @@ from shapecheck.rules import RULES
 from shapecheck.shapes import parse_spec
 from shapecheck.verdicts.claim_repairs import Repair, find_repairs
 from shapecheck.verdicts.debug_findings import debug_findings, is_about_order, is_unfit_print
-from shapecheck.verdicts.judge import ClaimKey, Verdicts
+from shapecheck.verdicts.evaluation_results import ClaimKey
+from shapecheck.verdicts.judge import Verdicts
 from shapecheck.verdicts.messages import failure_finding, line_span, mismatch_finding
 from shapecheck.verdicts.near_miss import near_misses
+from shapecheck.verdicts.own_failures import ends_at_claim
 from shapecheck.verdicts.unreached import Reasons
 
 
@@ -149,9 +151,12 @@ def _is_shape_error(evaluation: Evaluation) -> bool:
 
 
 def stops(
-    modules: Mapping[str, Module], runs: Sequence[Sequence[Evaluation]], unreached: Sequence[UnreachedClaim]
+    modules: Mapping[str, Module],
+    runs: Sequence[Sequence[Evaluation]],
+    unreached: Sequence[UnreachedClaim],
+    false: Collection[ClaimKey],
 ) -> list[Finding]:
-    """SC302: why evaluations ended early, where that left claims unreached."""
+    """SC302: why evaluations ended early, where that left claims unreached, and none of the `false` ones says it."""
     paths = {u.path for u in unreached}
     found: dict[tuple[str, int, str], Finding] = {}
     for run in runs:
@@ -167,6 +172,8 @@ def stops(
             frame = failure.frame
             path, line = (frame.path, frame.line) if frame is not None else (evaluation.path, evaluation.line)
             if path in modules and is_unfit_print(modules[path], line):  # SC405 says it
+                continue
+            if any(ends_at_claim(modules[key[0]], modules[key[0]].claims[key[1]], evaluation) for key in false):
                 continue
             if path in modules and evaluation.path in paths:
                 rule = RULES["SC302"]

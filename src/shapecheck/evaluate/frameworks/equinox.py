@@ -30,11 +30,17 @@ class EquinoxFramework(Framework):
     transformations = frozenset(["filter_vmap", "filter_checkpoint", "filter_jit"])
     appliers = frozenset(["_vmap_a_of_b"])  # a helper of `equinox.nn.MLP`
     variables = ("EQX_",)
+    compiles = True
+    applies_updates = True
     weight_layout = "out in"
 
     def is_wrapper(self, cls: type) -> bool:
         """Whether it is one of those that Equinox makes of functions: bound methods, `filter_vmap(f)`."""
         return self.is_base(cls)
+
+    def is_abstract(self, cls: type) -> bool:
+        """Whether it has an `AbstractVar` or an `AbstractClassVar` left."""
+        return bool(getattr(cls, "__abstractvars__", ()) or getattr(cls, "__abstractclassvars__", ()))
 
     def state_classes(self) -> Classes:
         """`equinox.nn.State`, once `equinox.nn` is there."""
@@ -61,8 +67,7 @@ class EquinoxFramework(Framework):
 
     def make_state(self, model: object) -> object:
         """The state with the first values that the model's indices hold."""
-        library: Any = self.library("equinox.nn")
-        return library.State(model)
+        return self.require("equinox.nn").State(model)
 
     def states(self, part: object, value: object) -> Iterable[tuple[str, object]]:
         """A `State` is handed on: the values in it of the indices that the module has."""

@@ -11,7 +11,13 @@ from typing import Any
 
 import jax
 
-from shapecheck.evaluate.framework_protocol import inferring_classes, loaded_frameworks, modules_in, pytree_classes
+from shapecheck.evaluate.framework_protocol import (
+    inferring_classes,
+    is_abstract,
+    loaded_frameworks,
+    modules_in,
+    pytree_classes,
+)
 from shapecheck.evaluate.inputs import abstract_call
 from shapecheck.evaluate.inputs.body_shapes import body_dtypes, body_shapes
 from shapecheck.evaluate.inputs.choices import ArgumentChoices, Choices, Options, default_key, shape_key
@@ -85,7 +91,7 @@ class CallBuilder:
         function = _readable(function)
         if getattr(function, "__isabstractmethod__", False):
             raise CannotSynthesiseError(f"{function.__qualname__} is abstract")
-        if inspect.isabstract(cls):
+        if is_abstract(cls):
             cls = next(iter(self.models.subclasses(cls)), cls)
         if init:
             check_names(cls, heads(init))
@@ -339,6 +345,7 @@ class CallBuilder:
                 apart=self._apart(),
                 options=sum((each.choices.options for each in inventors), start=Options()),
                 inner_specs=tuple(dict.fromkeys(assignment.inner_specs)),
+                computed=assignment.computed,
             )
 
         written = [ArgumentSpec(d.parameter, s, formal=False) for d in described.values() for s in (d.spec, *d.others)]

@@ -162,7 +162,7 @@ def _annotation_shapes(annotation: object) -> Iterator[str]:
         yield found.shape
     for argument in getattr(annotation, "__args__", ()) or ():
         yield from _annotation_shapes(argument)
-    leaf = getattr(annotation, "leaftype", None)
+    leaf = getattr(annotation, "leaftype", None) if isinstance(annotation, type) else None
     if leaf is not None:
         yield from _annotation_shapes(leaf)
 

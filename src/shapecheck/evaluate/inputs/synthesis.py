@@ -9,7 +9,7 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Union
 
-from shapecheck.evaluate.framework_protocol import module_name
+from shapecheck.evaluate.framework_protocol import is_abstract, module_name
 from shapecheck.evaluate.inputs import name_hints
 from shapecheck.evaluate.inputs.body_shapes import NO_SHAPES, BodyShape, body_shapes, compared_texts, unpacked_parts
 from shapecheck.evaluate.inputs.choices import ArgumentChoices
@@ -228,7 +228,7 @@ class Synthesis:
             raise CannotSynthesiseError(f"no value can be made for `{name}: {cls.__name__}`")
         if cls in self._building or len(self._building) >= _DEPTH:
             raise CannotSynthesiseError(f"`{name}: {cls.__name__}` holds itself")
-        if inspect.isabstract(cls) or getattr(cls, "_is_protocol", False):
+        if is_abstract(cls) or getattr(cls, "_is_protocol", False):
             return self._concrete(cls, name, given)
         self._building.append(cls)
         chosen = self.integers.chosen
@@ -250,12 +250,17 @@ class Synthesis:
             self._building.pop()
 
     def _concrete(self, cls: type, name: str, given: Mapping[str, object]) -> object:
-        for candidate in self.subclasses(cls):
-            if not inspect.isabstract(candidate):
-                try:
-                    return self._instance(candidate, name, given)
-                except CannotSynthesiseError:
-                    continue
+        """An instance of a class that derives from an abstract one: of several any will do, but each in its own way."""
+        candidates = [each for each in self.subclasses(cls) if not is_abstract(each)]
+        first = self.integers.invention % len(candidates) if candidates else 0
+        for candidate in (*candidates[first:], *candidates[:first]):
+            try:
+                instance = self._instance(candidate, name, given)
+            except CannotSynthesiseError:
+                continue
+            if len(candidates) > 1:
+                self.values.invent("value", name, f"one {candidate.__name__}")
+            return instance
         raise CannotSynthesiseError(f"`{name}: {cls.__name__}` is abstract")
 
 

@@ -14,11 +14,13 @@ from types import CodeType, FrameType, ModuleType
 from shapecheck.evaluate.global_state import GlobalState
 from shapecheck.evaluate.probes import disable_typecheckers
 from shapecheck.evaluate.probes.ast_probes import HANDLE, instrument
+from shapecheck.evaluate.probes.failed_imports import FailedImports
 from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.tolerate_concrete import STEP, Steps, with_steps
 from shapecheck.evaluate.process_damage import ProcessDamage
 from shapecheck.model import FunctionKey
+from shapecheck.worker.messages.entry_messages import AbsentImport
 from shapecheck.worker.messages.plans import ModulePlan
 
 
@@ -50,6 +52,7 @@ class PlanImporter(importlib.abc.MetaPathFinder):
         self.damage = damage
         self.loaded: dict[str, ModuleType] = {}  # by file
         self.executing: list[str] = []
+        self.failed_imports = FailedImports(lambda: bool(self.executing))
         self.refused_to: set[str] = set()  # files whose bodies imported a culprit, directly or not
         self.aside: dict[str, dict[str, ModuleType]] = {}
         self.ran: set[FunctionKey] = set()  # (path, scope) of functions that ran while modules were imported
@@ -106,11 +109,23 @@ class PlanImporter(importlib.abc.MetaPathFinder):
         sys.path.insert(0, root)
 
     def load(self, plan: ModulePlan) -> ModuleType:
-        """Import the module of `plan`, once; raises whatever its import raises."""
+        """Import the module of `plan`, once, and without packages that are absent; raises what its import raises."""
         known = self.loaded.get(plan.file)
         if known is not None:
             return known
         self.activate(plan.root)
+        while True:
+            try:
+                return self._load(plan)
+            except Exception as error:
+                if isinstance(error, CulpritImportError) or not self.failed_imports.admit(error, self.plans):
+                    raise
+
+    def absent_from(self, plan: ModulePlan) -> tuple[AbsentImport, ...]:
+        """What was imported without by the module of `plan`."""
+        return self.failed_imports.absent_from(plan.file)
+
+    def _load(self, plan: ModulePlan) -> ModuleType:
         module: ModuleType | None = None
         try:
             module = importlib.import_module(plan.name)
@@ -192,6 +207,7 @@ class PlanLoader(importlib.machinery.SourceFileLoader):
         """Compile the source with probes around the planned sites."""
         source = self.plan.source.encode("latin-1") or self.get_data(self.path)
         tree = instrument(source, self.plan.file, self.plan.scopes, self.plan.sites)
+        tree = self.importer.failed_imports.replace_in(tree, self.plan.file)
         if self.importer.steps is not None and self.importer.is_test(self.plan.file):
             tree = with_steps(tree)
         try:
@@ -211,6 +227,7 @@ class PlanLoader(importlib.machinery.SourceFileLoader):
         setattr(module, HANDLE, probe)
         if importer.steps is not None:
             setattr(module, STEP, importer.steps)
+        importer.failed_imports.serve(module, self.plan.file)
         importer.recorder.paths.setdefault(self.plan.file, self.plan.path)
         importer.loaded[self.plan.file] = module
         importer.executing.append(self.plan.path)

@@ -15,10 +15,12 @@ from shapecheck.evaluate.inputs.trial import CallSpec, SearchResult, TrialOutcom
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.further_runs import FurtherRuns
 from shapecheck.evaluate.search.size_search import MOST_TIES, SizeSearch, says_division
-from shapecheck.evaluate.search.suggest_ties import compared_integers
+from shapecheck.evaluate.search.suggest_ties import compared_integers, meets_product
 from shapecheck.worker.messages.plans import EntryPlan
 
 _EMPTY = re.compile(r"(?<![\w.])0(?![\w.])")
+# No size that is made up is 0: something was left at a default that holds nothing yet, such as a scene without objects.
+_HOLDS_NOTHING = re.compile(r"\bempty (?:axis|array|sequence)|zero-size array", re.IGNORECASE)
 _SEVERAL = 2  # axes of a variadic dim, which then are more than one
 _LEAST_FAILURES = 2  # assignments of different sizes that must fail alike
 
@@ -70,7 +72,9 @@ class CodeErrors:
             return None
         if self._call_spec.open_ranks and (not self.persists or any(o.has_made_values() for o in failed)):
             return None
-        if len({o.place for o in failed}) > 1 or not failed[0].place[0]:
+        if any(o.failure is not None and _HOLDS_NOTHING.search(o.failure.message) for o in failed):
+            return None
+        if len({o.place for o in failed}) > 1 or not failed[0].place[0] or meets_product(failed):
             return None
         return failed[0] if self._fails_alike(failed[0]) and self._fails_complete(failed[0]) else None
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
-import inspect
 import os
 import platform
 import sys
@@ -18,7 +17,7 @@ from typing import ParamSpec
 
 import jax
 
-from shapecheck.evaluate.framework_protocol import loaded_frameworks
+from shapecheck.evaluate.framework_protocol import is_abstract, loaded_frameworks
 from shapecheck.evaluate.global_state import GlobalState
 from shapecheck.evaluate.inputs import entries
 from shapecheck.evaluate.inputs.call_builder import CallBuilder
@@ -251,7 +250,8 @@ class WorkerSession:
         """Import one planned file. What its body observed (module-level claims) comes back as an evaluation."""
         plan = self.plans[path]
         if plan.file in self.importer.loaded and path in self._module_runs:  # in the process that this one is a fork of
-            return ImportedModule(evaluation=self._module_runs[path])
+            absent = self.importer.absent_from(plan)
+            return ImportedModule(evaluation=self._module_runs[path], absent=absent)
         self.recorder.begin()
         try:
             self.importer.load(plan)
@@ -268,12 +268,13 @@ class WorkerSession:
             standard_streams.renew()
         calls = _join_calls(self._ahead, self.recorder.finish())
         self._ahead = ()
+        absent = self.importer.absent_from(plan)
         if not any(c.observations for c in calls):
-            return ImportedModule()
+            return ImportedModule(absent=absent)
         self._module_runs[path] = found = Evaluation(
             target=plan.name, origin="module", path=path, line=1, mode="sized", status="ok", reason="", calls=calls
         )
-        return ImportedModule(evaluation=found)
+        return ImportedModule(evaluation=found, absent=absent)
 
     def import_ahead(self, *, path: str, names: tuple[str, ...]) -> ImportedModule:
         """Import what a file begins by importing; what fails does so again when the file itself is imported."""
@@ -492,7 +493,7 @@ class WorkerSession:
                 found.append(item)
                 todo += type.__subclasses__(item)
         names = {m.__name__ for m in self.importer.loaded.values()}
-        return sorted((c for c in found if not inspect.isabstract(c)), key=lambda c: c.__module__ not in names)
+        return sorted((c for c in found if not is_abstract(c)), key=lambda c: c.__module__ not in names)
 
     def _example_entries(self) -> list[EntryPlan]:
         examples, file = self.settings.examples, self.settings.config_file
