@@ -24,6 +24,36 @@ class Embed(eqx.Module):
 def paired(x: Float[Array, "... d"], w: Float[Array, "n d"]) -> Float[Array, "..."]:
     return x[:, None] * w[None]  ~SC305
 """,
+    # so it is with docstrings, and where the dims stand in an order that only lets arrays without them fit
+    "docstring.py": """
+def divergence(p: Array, q: Array):
+    '''How far they are apart.
+
+    Args:
+        p: one distribution, of shape `[..., dim]`.
+        q: another, of shape `[..., dim]`.
+    '''
+    gap = jnp.sum(p - q, axis=-1, keepdims=True)
+    return gap + jnp.sum(p * q, axis=-1)  ~SC305
+
+def right(p: Array, q: Array):
+    '''How far they are apart.
+
+    Args:
+        p: one distribution, of shape `[..., dim]`.
+        q: another, of shape `[..., dim]`.
+    '''
+    return jnp.sum(p - q, axis=-1) + jnp.sum(p * q, axis=-1)
+
+def turned(p: Array, q: Array):
+    '''How far they are apart.
+
+    Args:
+        p: one distribution, of shape `[..., dim]`.
+        q: another, of shape `[dim, ...]`.
+    '''
+    return p * q  ~SC305
+""",
     "right.py": """
 class Embed(eqx.Module):
     linear: eqx.nn.Linear
