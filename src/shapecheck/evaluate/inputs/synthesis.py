@@ -11,8 +11,10 @@ from typing import Any, Final, Union
 
 from shapecheck.evaluate.framework_protocol import is_abstract, module_name
 from shapecheck.evaluate.inputs import name_hints
-from shapecheck.evaluate.inputs.body_shapes import NO_SHAPES, BodyShape, body_shapes, compared_texts, unpacked_parts
+from shapecheck.evaluate.inputs.body_shapes import NO_SHAPES, BodyShape, body_shapes, unpacked_parts
 from shapecheck.evaluate.inputs.choices import ArgumentChoices
+from shapecheck.evaluate.inputs.factories import factories_of
+from shapecheck.evaluate.inputs.known_texts import known_texts, reaches_out
 from shapecheck.evaluate.inputs.lazy_call import LazyCall
 from shapecheck.evaluate.inputs.made_integers import DEFAULTS_KEPT, OVER_NONE, IntegerChoices
 from shapecheck.evaluate.inputs.nested_arguments import cannot, classes_in, default_with, heads, split_nested
@@ -186,8 +188,11 @@ class Synthesis:
             if not (constructing and variant == OVER_NONE and default is None and admits_integer(annotation)):
                 return MISSING
             return self.integers.choose(name)
-        if annotation is str and (texts := compared_texts(function, name)):
-            return self.choices.text(self.values.place(name), texts)
+        if annotation is str:
+            if texts := known_texts(function, name):
+                return self.choices.text(self.values.place(name), texts)
+            if reaches_out(function):
+                raise CannotSynthesiseError(f"`{name}: str` has no default")
         if isinstance(described, BodyShape):
             return self.values.as_taken(name, described)
         if described is not None and (not is_array_type(annotation) or _is_open(annotation)):
@@ -224,6 +229,18 @@ class Synthesis:
     def _instance(self, cls: type, name: str, given: Mapping[str, object] = types.MappingProxyType({})) -> object:
         """An instance of the user's class (a config, a sub-module), its arguments made the same way."""
         check_names(cls, heads(given))
+        try:
+            return self._made_instance(cls, name, given)
+        except CannotSynthesiseError:
+            factories = factories_of(cls) if not given else []
+            if not factories:
+                raise
+        factory = factories[self.integers.invention % len(factories)]
+        self.values.invent("value", name, f"what {factory.__name__}() makes")
+        return LazyCall(factory, [], {})
+
+    def _made_instance(self, cls: type, name: str, given: Mapping[str, object]) -> object:
+        """An instance that its class makes of made-up arguments."""
         if module_name(cls).split(".", 1)[0] in ("builtins", "typing", "jax", "jaxlib", "numpy", "collections"):
             raise CannotSynthesiseError(f"no value can be made for `{name}: {cls.__name__}`")
         if cls in self._building or len(self._building) >= _DEPTH:

@@ -156,7 +156,8 @@ def _attribute(holder: object, name: str) -> object:
     if name in members:
         return members[name]
     for cls in type(holder).__mro__:
-        if name in getattr(cls, "_fields", ()):  # before the class itself, which has a descriptor of that name
+        fields = getattr(cls, "_fields", ())
+        if isinstance(fields, tuple) and name in fields:  # before the class itself, which has a descriptor of that name
             return getattr(holder, name)
         if name in vars(cls):
             return vars(cls)[name]
