@@ -68,14 +68,6 @@ class SavedFailure:
         return f"{self.path if shown.startswith(os.pardir) else shown}:{self.line}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReproducedFailure:
-    """A test, and the arrays that it needs: of each which of its entries, None for all."""
-
-    text: str
-    arrays: Mapping[str, tuple[int, int] | None]
-
-
 def read_failure(file: Path) -> SavedFailure | None:
     """What a run has saved in a file; None if that is another JSON, or none."""
     try:

@@ -64,6 +64,10 @@ class Framework:
         """The framework itself, or another `module` of it; None while the program has not loaded it."""
         return sys.modules.get(module or self.module)
 
+    def require(self, module: str = "") -> ModuleType:
+        """The same where it is known to be loaded, because what is asked about is of it."""
+        return sys.modules[module or self.module]
+
     def module_class(self) -> type | None:
         """The class of its modules. None while it is imported itself."""
         found: type | None = getattr(self.library(), "Module", None)

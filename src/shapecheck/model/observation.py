@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, Union
 
@@ -97,6 +98,15 @@ class Call:
     paths: tuple[Point, ...] = ()
 
 
+def arrays_in(value: Value) -> Iterator[ArrayValue]:
+    """The arrays of a value, which may be one itself."""
+    if isinstance(value, ArrayValue):
+        yield value
+    elif isinstance(value, TreeValue):
+        for child in value.children:
+            yield from arrays_in(child)
+
+
 FailureKind = Literal["shape", "value", "other"]
 
 
@@ -109,7 +119,6 @@ class Failure:
     frame: Frame | None
     operation: str = ""
     arrays: tuple[tuple[str, str], ...] = ()
-    fixed: bool = False  # the operands' dims are all numbers
     requires: str = (
         ""  # what lets the code run nevertheless, though nothing explains it: "time = n_heads", "*b is one axis"
     )

@@ -195,6 +195,13 @@ def arguments(node: Function | ast.Lambda) -> list[ast.arg]:
     return [*args.posonlyargs, *args.args, *starred, *args.kwonlyargs, *double]
 
 
+def parameter_defaults(node: Function) -> Iterator[tuple[ast.arg, ast.expr]]:
+    """The parameters of a function that have a default, with it."""
+    args = node.args
+    yield from zip(reversed([*args.posonlyargs, *args.args]), reversed(args.defaults), strict=False)
+    yield from ((a, d) for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=True) if d is not None)
+
+
 def _note_assignments(tables: Tables, placed: PlacedStatement) -> None:
     for target in targets(placed.node):
         for name in target_names(target):

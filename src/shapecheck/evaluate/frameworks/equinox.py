@@ -65,8 +65,7 @@ class EquinoxFramework(Framework):
 
     def make_state(self, model: object) -> object:
         """The state with the first values that the model's indices hold."""
-        library: Any = self.library("equinox.nn")
-        return library.State(model)
+        return self.require("equinox.nn").State(model)
 
     def states(self, part: object, value: object) -> Iterable[tuple[str, object]]:
         """A `State` is handed on: the values in it of the indices that the module has."""

@@ -94,7 +94,6 @@ def explain(error: BaseException, recorder: Recorder) -> Failure:
         frame=_user_frame(recorder, frame, line),
         operation=_operation(frames, frame, message),
         arrays=tuple((name, text(value)) for name, value in arrays),
-        fixed=bool(arrays) and all(d.isdigit() for _, value in arrays for d in value.shape),
     )
 
 

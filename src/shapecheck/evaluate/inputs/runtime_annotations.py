@@ -80,7 +80,7 @@ _ALIAS: Any = getattr(typing, "TypeAliasType", ())  # since Python 3.12
 _DEEPEST = 16  # aliases of aliases: they may also stand for themselves
 
 
-def _without_aliases(annotation: Any, deepest: int) -> object:
+def _without_aliases(annotation: object, deepest: int) -> object:
     """What aliases of the form `type Batch = ...` stand for, in tuples and unions too; left out if nobody can tell."""
     if not _ALIAS:
         return annotation

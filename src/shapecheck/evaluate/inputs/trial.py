@@ -151,18 +151,19 @@ class TrialOutcome:
 
     def has_invented(self) -> bool:
         """Whether something that no one describes was made up, so that another invention may show something else."""
-        found = self.bound_call.assumptions if self.bound_call is not None else ()
-        return any(each.provenance == "invented" and each.kind not in ("dtype", "sizes", "follows") for each in found)
+        return not {"dtype", "sizes", "follows"}.issuperset(self._invented_kinds())
 
     def has_made_values(self) -> bool:
         """Whether a callable, a flag or an instance was made up."""
-        found = self.bound_call.assumptions if self.bound_call is not None else ()
-        return any(each.provenance == "invented" and each.kind == "value" for each in found)
+        return "value" in self._invented_kinds()
 
     def has_guessed_rank(self) -> bool:
         """Whether nothing says how many axes some array has."""
+        return "rank" in self._invented_kinds()
+
+    def _invented_kinds(self) -> set[str]:
         found = self.bound_call.assumptions if self.bound_call is not None else ()
-        return any(each.provenance == "invented" and each.kind == "rank" for each in found)
+        return {each.kind for each in found if each.provenance == "invented"}
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from shapecheck.evaluate.inputs.synthesise_values import INVENTIONS, CannotSynth
 from shapecheck.evaluate.inputs.trial import CallSpec, Trial, TrialOutcome
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.size_search import SizeSearch
-from shapecheck.model import ArrayValue, TreeValue, Value
+from shapecheck.model import arrays_in
 
 _MOST_BUILT = 2  # sizes of a model's values, the last ones first
 
@@ -111,7 +111,7 @@ class FurtherRuns:
         if not self._call_spec.infers_inputs or call is None or first.bound_call is None:
             return ()
         integers = {str(size) for size in first.bound_call.tie_candidates()}
-        last = [array.shape[-1] for o in call.observations for array in _arrays(o.value) if array.shape]
+        last = [array.shape[-1] for o in call.observations for array in arrays_in(o.value) if array.shape]
         sizes = [size for size in dict.fromkeys(last[::-1]) if size in integers][:_MOST_BUILT]
         free = [name for name, text in first.bound_call.chosen if name in self._call_spec.signature.features()]
         ties = first.trial.substitution.ties
@@ -126,14 +126,6 @@ class FurtherRuns:
         """The same with none and two axes for variadic dims: a claim holds for each number of them, or not at all."""
         others = (rank for rank in (2, 0) if len(self._call_spec.ranks) > 1 and rank != first.trial.rank)
         return tuple(self._attempts.run(dataclasses.replace(first.trial, rank=rank)) for rank in others)
-
-
-def _arrays(value: Value) -> Iterator[ArrayValue]:
-    if isinstance(value, ArrayValue):
-        yield value
-    elif isinstance(value, TreeValue):
-        for child in value.children:
-            yield from _arrays(child)
 
 
 def _local_integers(outcome: TrialOutcome) -> Iterator[tuple[str, str]]:

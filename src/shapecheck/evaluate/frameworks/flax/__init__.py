@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from shapecheck.evaluate.framework_protocol import Framework
 
@@ -21,5 +20,4 @@ class FlaxFramework(Framework):
 
     def configure(self, name: str, value: object) -> None:
         """Set one of them."""
-        configurations: Any = self.library("flax.configurations")
-        configurations.config.update(name, value)
+        self.require("flax.configurations").config.update(name, value)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
 from shapecheck.evaluate.framework_protocol import Classes, module_name
 from shapecheck.evaluate.frameworks.flax import FlaxFramework
@@ -45,19 +44,19 @@ class NnxFramework(FlaxFramework):
 
     def parts(self, root: object, path: str) -> Iterable[tuple[str, object]]:
         """Those among the nodes of its graph."""
-        nnx: Any = self.library()
+        nnx = self.require()
         found = [(_join_path(path, steps), part) for steps, part in nnx.iter_graph(root)]
         modules = [each for each in found if isinstance(each[1], nnx.Module)]
         return sorted(modules, key=lambda each: len(each[0]))
 
     def parameters(self, part: object) -> object:
         """The variables that are a `Param`."""
-        nnx: Any = self.library()
+        nnx = self.require()
         return nnx.state(part, nnx.Param)
 
     def states(self, part: object, value: object) -> Iterable[tuple[str, object]]:
         """Its other variables, but for keys and what only looks inside."""
-        nnx: Any = self.library()
+        nnx = self.require()
         if isinstance(part, nnx.Module):
             yield "", nnx.state(part, nnx.Not(nnx.Any(nnx.Param, nnx.RngState, nnx.Intermediate)))
 
