@@ -45,7 +45,7 @@ class UnboundExpressions:
             missing = tuple(dict.fromkeys(_missing(spec, bound)))
             if missing and "?" not in spec.select and not spec.unread:
                 self._found.append(_UnboundExpression(spec, missing, arguments))
-            bound |= set(parse_spec(spec.spec).names())
+            bound |= set(parse_spec(spec.spec).free_names())
 
     def problems(self) -> Iterator[Problem]:
         """At most one."""
