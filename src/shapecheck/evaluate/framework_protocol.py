@@ -54,6 +54,10 @@ class Framework:
     """Functions of it that call their first argument, or pass it on to what does."""
     variables: tuple[str, ...] = ()
     """What the names of environment variables begin with that are settings of it."""
+    compiles = False
+    """It has wrappers of its own around `jax.jit`: what they compile is the user's function."""
+    applies_updates = False
+    """It has a function `apply_updates`, which adds an optimizer's updates to parameters."""
     weight_layout = ""
     """How its linear layers keep their weights: "out in" or "in out"."""
 

@@ -13,16 +13,15 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
+from shapecheck.evaluate.framework_protocol import loaded_frameworks
 from shapecheck.evaluate.probes.monkeypatch import patch_attribute, patch_module
 from shapecheck.runtime.training_monitor import MonitoredFunction, TrainingMonitor
-
-_FRAMEWORKS = ("equinox", "flax")
 
 
 def patch(
     name: str, monitor: TrainingMonitor, is_own: Callable[[str], bool]
 ) -> contextlib.AbstractContextManager[None]:
-    """Let what a module has told the monitor, if it is JAX, optax or Equinox, as long as the context lasts."""
+    """Let what JAX, optax or a framework has told the monitor, as long as the context lasts."""
     module = sys.modules[name]
     if name == "jax":
         return patch_module(module, "jit", _counting_jit(module.jit, monitor, is_own))
@@ -81,7 +80,8 @@ def _is_users(function: object, is_own: Callable[[str], bool]) -> bool:
     while isinstance(function, functools.partial):
         function = function.func
     module = str(getattr(function, "__module__", "") or type(function).__module__)
-    if module.partition(".")[0] in _FRAMEWORKS:
+    package = module.partition(".")[0]
+    if any(each.compiles and each.package == package for each in loaded_frameworks()):
         return True
     code = getattr(getattr(function, "__wrapped__", function), "__code__", None)
     return code is not None and is_own(code.co_filename)

@@ -9,7 +9,8 @@ from shapecheck.model import ArrayValue, Claim, Evaluation, Failure, Finding, Fr
 from shapecheck.rules import RULES
 from shapecheck.shapes import parse_spec
 from shapecheck.verdicts.claim_outcome import BoundSize, Mismatch
-from shapecheck.verdicts.judge import Contradiction, is_invented_call
+from shapecheck.verdicts.evaluation_results import is_invented_call
+from shapecheck.verdicts.judge import Contradiction
 
 _CODES = {"param": "SC202", "return": "SC203", "value": "SC204", "name": "SC204", "field": "SC205"}
 

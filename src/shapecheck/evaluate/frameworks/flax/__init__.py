@@ -10,6 +10,7 @@ from shapecheck.evaluate.framework_protocol import Framework
 class FlaxFramework(Framework):
     """One of them: `flax.configurations` has the settings, and weights are kept as kernels are."""
 
+    compiles = True
     weight_layout = "in out"
 
     def configuration(self) -> Mapping[str, object]:
