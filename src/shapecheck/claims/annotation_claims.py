@@ -48,7 +48,7 @@ class AnnotatedCode:
         written = self.reader.read_specs(node.returns)
         if written and is_generator(node):
             written = [replace(each, select=("?",)) for each in written]
-        self._unbound.read(node, parameters, written)
+        self._unbound.read_function(node, parameters, written)
         yield from self._claims(written, "the returned value", scope, [SiteKey(kind="return", scope=scope)])
 
     def _overload_claims(self, node: Function, scope: int) -> Iterator[Claim]:

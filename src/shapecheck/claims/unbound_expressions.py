@@ -35,14 +35,16 @@ class UnboundExpressions:
         self._is_jaxtyping = not any("kauldron" in line for line in source.lines)  # which computes them another way
         self._found: list[_UnboundExpression] = []
 
-    def read(self, node: Function, parameters: Sequence[AnnotationSpec], result: Sequence[AnnotationSpec]) -> None:
+    def read_function(
+        self, node: Function, parameters: Sequence[AnnotationSpec], result: Sequence[AnnotationSpec]
+    ) -> None:
         """Read the specs of a function, those of its parameters in their order."""
         if any((dotted_name(d) or "").rpartition(".")[2] in _NEVER_CALLED for d in node.decorator_list):
             return
         bound: set[str] = set()
         arguments = frozenset(each.arg for each in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs))
         for spec in (*parameters, *(() if _binds_inside(node) else result)):
-            missing = tuple(dict.fromkeys(_missing(spec, bound)))
+            missing = tuple(dict.fromkeys(_missing_names(spec, bound)))
             if missing and "?" not in spec.select and not spec.unread:
                 self._found.append(_UnboundExpression(spec, missing, arguments))
             bound |= set(parse_spec(spec.spec).free_names())
@@ -72,7 +74,7 @@ def _binds_inside(node: Function) -> bool:
     )
 
 
-def _missing(spec: AnnotationSpec, bound: set[str]) -> Iterator[str]:
+def _missing_names(spec: AnnotationSpec, bound: set[str]) -> Iterator[str]:
     own = set(bound)
     for dim in parse_spec(spec.spec).dims:
         if isinstance(dim, NamedDim):

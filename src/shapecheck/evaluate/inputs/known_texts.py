@@ -26,8 +26,8 @@ _REACHING_TOO = frozenset({"write_text", "write_bytes", "to_csv", "rmtree", "unl
 
 def known_texts(function: Callable[..., object], parameter: str) -> tuple[str, ...]:
     """The texts that the code, or else the docstring, of a function knows for a parameter, the first one first."""
-    found = compared_texts(function, parameter) or tuple(_looked_up(function, parameter))
-    return found or tuple(_listed(function, parameter))
+    found = compared_texts(function, parameter) or tuple(_texts_of_tables(function, parameter))
+    return found or tuple(_texts_of_docstring(function, parameter))
 
 
 def reaches_out(function: Callable[..., object]) -> bool:
@@ -41,7 +41,7 @@ def _body(function: Callable[..., object]) -> Any:
     return inspect.getattr_static(function, "__init__") if isinstance(function, type) else inspect.unwrap(function)
 
 
-def _looked_up(function: Callable[..., object], parameter: str) -> Iterator[str]:
+def _texts_of_tables(function: Callable[..., object], parameter: str) -> Iterator[str]:
     """The cases of a `match` of the parameter, and the keys of tables that it is looked up in."""
     own = _body(function)
     try:
@@ -74,7 +74,7 @@ def _keys(table: ast.expr, module: Mapping[str, object]) -> Iterator[str]:
         yield from (key for key in value if isinstance(key, str))
 
 
-def _listed(function: Callable[..., object], parameter: str) -> Iterator[str]:
+def _texts_of_docstring(function: Callable[..., object], parameter: str) -> Iterator[str]:
     """The texts that a docstring lists for the parameter: of a class, its own or that of its constructor."""
     holders = [_body(function), *([function] if isinstance(function, type) else [])]
     for text in (inspect.getdoc(holder) or "" for holder in holders):

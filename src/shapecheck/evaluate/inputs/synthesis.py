@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import inspect
 import types
@@ -10,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Union
 
 from shapecheck.evaluate.framework_protocol import is_abstract, module_name
-from shapecheck.evaluate.inputs import name_hints
+from shapecheck.evaluate.inputs import abstract_call, name_hints
 from shapecheck.evaluate.inputs.body_shapes import NO_SHAPES, BodyShape, body_shapes, unpacked_parts
 from shapecheck.evaluate.inputs.choices import ArgumentChoices
 from shapecheck.evaluate.inputs.factories import factories_of
@@ -28,9 +29,11 @@ from shapecheck.evaluate.inputs.runtime_annotations import (
     is_config,
     signature_of,
 )
+from shapecheck.evaluate.inputs.signature_facts import attribute_sizes, written_specs
 from shapecheck.evaluate.inputs.size_assignment import SizeAssignment
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError, ValueSynthesis
 from shapecheck.evaluate.inputs.user_examples import check_names
+from shapecheck.shapes import parse_spec
 from shapecheck.worker.messages.plans import ParameterSpec
 
 _DEPTH = 6
@@ -92,6 +95,7 @@ class Synthesis:
         if not self._building:
             self.integers.constructs = constructing
         self._tie_integers(function, parameters, given, constructing)
+        given = {**given, **self._named_holders(function, parameters, given, inner)}
         for parameter in parameters:
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
                 continue
@@ -125,6 +129,30 @@ class Synthesis:
             names = tuple(name for problem in problems for name in problem.parameters)
             raise CannotSynthesiseError(str(problems[0]), names, constructing=constructing)
         return positional, named
+
+    def _named_holders(
+        self,
+        function: Callable[..., object],
+        parameters: Sequence[inspect.Parameter],
+        given: Mapping[str, object],
+        inner: Mapping[str, object],
+    ) -> dict[str, object]:
+        """The arguments of which dims of others name attributes, as `{config.width}`: made first, their sizes known."""
+        specs = written_specs(function, {})
+        heads_of_dims = {n.partition(".")[0] for text in specs for n in parse_spec(text).names() if "." in n}
+        found: dict[str, object] = {}
+        for parameter in parameters:
+            name = parameter.name
+            if name not in heads_of_dims or name in given or name in inner:
+                continue
+            with contextlib.suppress(Exception):  # of the user's constructor: it raises it again, where that is told
+                value = self._argument(function, parameter, None, constructing=False)
+                value = abstract_call.build(value) if isinstance(value, LazyCall) else value
+                for path, size in attribute_sizes(specs, name, value).items():
+                    self.assignment.know(path, size)
+                if value is not MISSING:
+                    found[name] = value
+        return found
 
     def _with(
         self, function: Callable[..., object], parameter: inspect.Parameter, given: Mapping[str, object]

@@ -81,7 +81,7 @@ class FailedImports:
     def find_distributions(self, name: str | None) -> Iterator[importlib.metadata.Distribution]:
         """A distribution for a project that asks for its own, and is not installed."""
         if name in self._uninstalled:
-            yield _Uninstalled(name)
+            yield _UninstalledProject(name)
 
     def replace_in(self, tree: ast.Module, file: str) -> ast.Module:
         """The tree of a file with the statements that failed replaced."""
@@ -124,7 +124,7 @@ class FailedImports:
             return StandIn(bound.lstrip("."), why, self._is_importing)
 
 
-class _Uninstalled(importlib.metadata.Distribution):
+class _UninstalledProject(importlib.metadata.Distribution):
     """Nothing is known of it but its name."""
 
     def __init__(self, name: str) -> None:
