@@ -119,6 +119,21 @@ def _handler(
     return request, answer
 
 
+def _target_handlers(context: TargetContext) -> dict[object, Callable[..., object]]:
+    """What answers requests about what the user named; a check has none."""
+    templates, comparisons = TemplateSession(context), ComparisonSession(context)
+    return dict(
+        (
+            _handler(EvaluateTemplate, templates.evaluate),
+            _handler(AskInventedIntegers, templates.invented_integers),
+            _handler(CollectModel, comparisons.collect),
+            _handler(CompareModels, comparisons.compare),
+            _handler(WriteCall, CallSession(context).write),
+            _handler(SampleInputs, SampleSession(context).sample),
+        )
+    )
+
+
 class WorkerSession:
     """The state of one worker: the import hook, the recorder, and the parts that answer requests."""
 
@@ -171,14 +186,13 @@ class WorkerSession:
             self.importer, self.recorder, self._described, settings.sizes, self._described.claimed_names
         )
         self._suite = TestSession(self.importer, self.recorder, self._generaliser, self._note_bug)
-        context = TargetContext(
+        self._context = context = TargetContext(
             importer=self.importer,
             recorder=self.recorder,
             settings=settings,
             described=self._described,
             subclasses=self._subclasses,
         )
-        templates, comparisons = TemplateSession(context), ComparisonSession(context)
         entries = EntrySession(
             context, self.plans, self._described, self._generaliser, self._suite.steps, self.global_state, self._say
         )
@@ -192,12 +206,6 @@ class WorkerSession:
                 _handler(CollectTests, self.collect_tests),
                 _handler(RunTest, self._suite.run_test),
                 _handler(EvaluateEntry, entries.evaluate),
-                _handler(EvaluateTemplate, templates.evaluate),
-                _handler(AskInventedIntegers, templates.invented_integers),
-                _handler(CollectModel, comparisons.collect),
-                _handler(CompareModels, comparisons.compare),
-                _handler(WriteCall, CallSession(context).write),
-                _handler(SampleInputs, SampleSession(context).sample),
             )
         )
 
@@ -207,6 +215,8 @@ class WorkerSession:
 
     def answer(self, request: object) -> object:
         """The reply to a request. Raises UnknownRequestError for what none is answered to."""
+        if type(request) not in self._handlers:
+            self._handlers = {**_target_handlers(self._context), **self._handlers}
         handler = self._handlers.get(type(request))
         if handler is None:
             raise UnknownRequestError(f"no worker answers {type(request).__name__}")
