@@ -33,6 +33,20 @@ def promised(
 def product(field: PyTree[Float[Array, "?*field"], "T"], control: PyTree[Float[Array, "?*control"], "T"]): ~unreached
     return jax.tree.map(lambda a, b: a @ b, field, control) ~SC302
 """,
+    # the arrays of its fields may be numbers
+    "fields.py": """
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass
+class Mean:
+    total: jax.Array
+    count: jax.Array
+
+    def compute(self) -> Float[Array, ""]: ~unreached
+        return self.total / jnp.clip(self.count, min=1e-8)
+
+    def both(self) -> Float[Array, ""]: ~SC203
+        return jnp.stack([self.total.sum(), self.count.sum()])
+""",
     "flags.py": """
 def dropped(x: Float[Array, "n d"], train, *, deterministic):
     y = x.sum(-1) if train else x.mean(0)  # (d,)  ~unreached

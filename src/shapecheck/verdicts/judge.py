@@ -208,7 +208,7 @@ def _verdict(
     shown = [(each, mismatch) for each in counting if (mismatch := each.results[key].bad)]
     for _, mismatch in shown:
         # What an invention does not bring about is the same for all of them.
-        alike = [each for each, other in shown if (other.reason, other.axis) == (mismatch.reason, mismatch.axis)]
+        alike = [each for each, other in shown if _are_alike(other, mismatch)]
         about: Literal["shape", "dim", "dtype"] = "shape"
         is_written = _is_written_size(modules[key[0]], mismatch, alike)
         about = (
@@ -223,6 +223,20 @@ def _verdict(
 
 def _ends_there(module: Module, key: ClaimKey, each: EvaluationView) -> bool:
     return ends_at_claim(module, module.claims[key[1]], each.evaluation)
+
+
+def _are_alike(mismatch: Mismatch, other: Mismatch) -> bool:
+    """Whether two evaluations show the same; a number of axes that an invention changes is not the same.
+
+    Were the array that was made up for a field a number, `total / count` would be one, as its claim says.
+    """
+    if (mismatch.reason, mismatch.axis) != (other.reason, other.axis):
+        return False
+    values = mismatch.value, other.value
+    if mismatch.reason != "rank" or not all(isinstance(each, ArrayValue) for each in values):
+        return True
+    axes = {len(each.shape) for each in values if isinstance(each, ArrayValue)}
+    return len(axes) == 1
 
 
 def _note_shown(key: ClaimKey, good: Sequence[EvaluationView], verdicts: Verdicts) -> None:

@@ -196,7 +196,7 @@ def _annotations(function: Callable[..., object]) -> dict[str, object]:
         name: annotation_of(function, name, each.annotation)
         for name, each in parameters.items()
         if each.kind not in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-        and each.default in (MISSING, None)
+        and (each.default is MISSING or each.default is None)  # an array compares by its elements
     }
 
 

@@ -337,6 +337,7 @@ class CallBuilder:
                 apart=self._apart(),
                 options=sum((each.choices.options for each in inventors), start=Options()),
                 inner_specs=tuple(dict.fromkeys(assignment.inner_specs)),
+                computed=assignment.computed,
             )
 
         written = [ArgumentSpec(d.parameter, s, formal=False) for d in described.values() for s in (d.spec, *d.others)]

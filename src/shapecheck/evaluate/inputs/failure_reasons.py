@@ -43,6 +43,8 @@ _PLACEMENT = re.compile(
     r"\bplatforms?\b|\b(?:gpu|tpu|cuda|rocm)\b",
     re.IGNORECASE,
 )
+# An axis whose size was left out: a choice of ours, where an integer may be None.
+_NO_SIZE = re.compile(r"sequences of concrete values of integer type, got .*\bNone\b")
 _TRACER = re.compile(r"\b\w*Tracer\b")
 _TRACED = re.compile(r"traced array with shape (\S+?)\.?(?:\s|$)")
 _ARRAY_LIBRARIES = ("jax", "jaxlib", "numpy")
@@ -163,7 +165,7 @@ def _kind(error: BaseException, frames: list[tuple[FrameType, int]], paths: Mapp
     if raiser is None or raiser.f_code.co_filename in paths:
         return "other"
     module = str(raiser.f_globals.get("__name__", "")).split(".", 1)[0]
-    if _DEVICES.search(message) or _PLACEMENT.search(message):
+    if _DEVICES.search(message) or _PLACEMENT.search(message) or _NO_SIZE.search(message):
         return "other"
     if _is_library(module) and _SHAPE_WORDS.search(message):
         return "shape"

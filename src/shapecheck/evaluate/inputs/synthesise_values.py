@@ -258,7 +258,9 @@ class ValueSynthesis:
             return tuple(self.value(a, f"{name}") for a in arguments)
         element = arguments[0] if arguments else Any
         if element is int and name_hints.particular_size(name) is None:  # such as the widths of layers: all differ
-            values: list[object] = [self.integers.choose(each) for each in (name, f"{name}[1]")]
+            # None of them has the name alone, which a dim may mean for how many there are.
+            names = (name if name in self.integers.pinned else f"{name}[0]", f"{name}[1]")
+            values: list[object] = [self.integers.choose(each) for each in names]
         else:
             values = [self.value(element, name), self.value(element, name)]
         return values if origin is list else tuple(values)

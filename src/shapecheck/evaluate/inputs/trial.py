@@ -11,6 +11,7 @@ from shapecheck.evaluate.inputs.mesh_sizes import Multiples
 from shapecheck.evaluate.inputs.size_assignment import Substitution
 from shapecheck.evaluate.inputs.ties import CallSignature, Sizes
 from shapecheck.model import Assumption, Call, Failure, Mode, Stage
+from shapecheck.shapes import SymbolicDim
 
 INDEPENDENT = Substitution()
 """No free name is tied to anything."""
@@ -53,7 +54,8 @@ class BoundCall:
     `chosen` are the sizes of its free names, `integers` those of its model and its arguments by name, `arguments` the
     names of the latter. `own` are the sizes of arrays that are given and stay. `assumptions` are what was made up;
     `shared` are ties of free names to the sizes that they had in the constructor, `options` what could be chosen
-    otherwise. `inner_specs` are those of arrays inside of its arguments that name dims of their own.
+    otherwise. `inner_specs` are those of arrays inside of its arguments that name dims of their own. `computed` are
+    the dims that follow from others, such as `n//2+1`, by the sizes that they have.
     """
 
     call: Callable[[], None]
@@ -66,6 +68,7 @@ class BoundCall:
     apart: Apart = Apart()
     options: Options = NO_OPTIONS
     inner_specs: tuple[str, ...] = ()
+    computed: Mapping[int, SymbolicDim] = field(default_factory=dict)
 
     def sizes(self) -> Sizes:
         """All sizes of the trial."""

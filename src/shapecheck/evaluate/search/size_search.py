@@ -115,21 +115,36 @@ class SizeSearch:
                     break
             else:
                 break
-        bound_call = first.bound_call
+        # What has led further by explained ties may lack more of them: several sizes may stand in one product.
+        starts = (first,) if outcome is first or admits != self.is_explained else (outcome, first)
+        for start in starts:
+            last = self._with_any_of(start, admits)
+            if last is not None:
+                return last
+        return outcome
+
+    def _with_any_of(self, start: TrialOutcome, admits: Callable[[Tie, TrialOutcome], bool]) -> TrialOutcome | None:
+        """The first run under some more ties, of all that there are, that goes to its end or to where it needs values.
+
+        None if there is none before the attempts are over.
+        """
+        bound_call, before = start.bound_call, start.trial.substitution.ties
         if bound_call is None:
-            return outcome
-        message = first.failure.message if first.failure is not None else ""
+            return None
+        message = start.failure.message if start.failure is not None else ""
         named = set(re.findall(r"\w+", message))
-        names = tuple(name for name, text in bound_call.chosen if name not in UNNAMED or text in named)
+        chosen = [(name, text) for name, text in bound_call.chosen if name not in dict(before)]
+        names = tuple(name for name, text in chosen if name not in UNNAMED or text in named)
         for substitution in substitutions(names, bound_call.tie_candidates(), relations=self._call_spec.relations):
             if self._attempts.is_exhausted():
                 break
-            if all(admits(tie, first) for tie in substitution.ties):
-                found = self._attempts.run(dataclasses.replace(first.trial, substitution=substitution))
+            if all(admits(tie, start) for tie in substitution.ties):
+                ties = Substitution((*before, *substitution.ties))
+                found = self._attempts.run(dataclasses.replace(start.trial, substitution=ties))
                 # Two that are explained each for itself may together make equal what claims tell apart.
                 if (found.ok or found.needs_values) and all(admits(tie, found) for tie in substitution.ties):
                     return found
-        return outcome
+        return None
 
     @staticmethod
     def _is_further(found: TrialOutcome, before: TrialOutcome) -> bool:
