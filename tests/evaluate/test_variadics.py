@@ -107,7 +107,7 @@ class Poisson:
     def __init__(self, num_spatial_dims: int, num_points: int):
         self.inverse = jnp.ones((1, *[num_points] * (num_spatial_dims - 1), num_points // 2 + 1))
 
-    def step(self, f_hat: Float[Array, "C ... N//2+1"]):
+    def step(self, f_hat: Float[Array, "C ... N//2+1"]):  ~SC101
         return -self.inverse * f_hat
 
     def moved(self, f_hat: Float[Array, "C ... N//2+1"]):
