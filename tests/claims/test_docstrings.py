@@ -183,8 +183,8 @@ DESCRIPTIONS = {
     "array of shape (b, ...)": ["[b ...]"],
     "weights of shape [n, k] (bf16/f32)": ["[n k]"],
     "array of shape (b, t) where b is the batch": ["[b t]"],
+    "a (b, t) array": ["[b t]"],
     # nothing is plainly said of the value
-    "a (b, t) array": [],
     "array of shape (b, t) if causal, else None": [],
     "array of shape (b, t) or a scalar": [],
     "array broadcastable to shape (b, t)": [],

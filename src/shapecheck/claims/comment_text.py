@@ -20,7 +20,7 @@ from shapecheck.claims.lead_words import (
     leads_on,
     read_lead,
 )
-from shapecheck.shapes import FixedDim, Spec, SymbolicDim, comment_dtype, is_variadic, parse_comment_dims
+from shapecheck.shapes import AnyDims, FixedDim, Spec, SymbolicDim, comment_dtype, is_variadic, parse_comment_dims
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,7 +184,7 @@ def _is_shape(item: _BracketItem, segment: Segment, known: Container[str]) -> bo
         return alone and (segment.arrow or len(segment.shapes) > 1 or not segment.tail.strip(" .,;"))
     if not spec.names():
         if any(not isinstance(dim, FixedDim) for dim in spec.dims):
-            return alone or segment.arrow
+            return alone or segment.arrow or spec.dims[0] == AnyDims()
         return (alone and _is_list(bracket) and not segment.tail.strip(" .,;")) or segment.arrow
     if _is_lone_word(bracket):
         if not all(name in known or is_dim_word(name) for name in spec.names()):

@@ -6,7 +6,7 @@ Google's, NumPy's and Sphinx's style, and Markdown as equinox writes it (`**Argu
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -59,16 +59,17 @@ class Item:
     style: str = ""
 
 
-def read_items(lines: Sequence[Line]) -> list[Item]:
-    """Take a docstring apart."""
-    return _SectionReader(lines).read_items()
+def read_items(lines: Sequence[Line], names: Container[str] = ()) -> list[Item]:
+    """Take a docstring apart. Of these parameters or fields lines may also tell that stand in no section."""
+    return _SectionReader(lines, names).read_items()
 
 
 class _SectionReader:
     """One pass over the lines. An instance reads one docstring."""
 
-    def __init__(self, lines: Sequence[Line]) -> None:
+    def __init__(self, lines: Sequence[Line], names: Container[str]) -> None:
         self.lines = lines
+        self.names = names
         self.items: list[Item] = []
         self.kind: Kind = ""
         self.style = ""
@@ -95,7 +96,23 @@ class _SectionReader:
                 skip = self.style == "numpy"
             elif self.kind or self.style == "sphinx":
                 self._body(line, after_blank=index > 0 and not self.lines[index - 1].text.strip())
+            if not self.kind and not self.style:
+                self._outside(line)
         return self.items
+
+    def _outside(self, line: Line) -> None:
+        """A line of no section: it may tell of a parameter or field, or go on with that of the line before."""
+        match = _ITEM.match(line.text)
+        names = tuple(_NAME.findall(match["names"])) if match is not None else ()
+        if match is not None and names and all(name in self.names for name in names):
+            self.item_indent = line.indent
+            self.current = Item("param", names, style="list")
+            self.current.lines.append(Line(line.number, line.column + match.end(), line.text[match.end() :]))
+            self.items.append(self.current)
+        elif not line.text.strip() or self.item_indent is None or line.indent <= self.item_indent:
+            self.current = None
+        elif self.current is not None:
+            self.current.lines.append(line)
 
     def _sphinx(self, line: Line) -> bool:
         match = _SPHINX.match(line.text) or _SPHINX_RETURN.match(line.text)
