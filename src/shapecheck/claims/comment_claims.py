@@ -128,10 +128,19 @@ class CommentClaimReader:
             alone = not (segment.prose or segment.labels)
             if (direct and segment.prose and not segment.marked) or (line.spoiled and alone and not segment.marked):
                 continue
+            if line.comment.own_line and self._is_narrative(line, segment):
+                continue
             if line.continued and alone and segment.tail.strip(" .,;:"):
                 segment = replace(segment, prose=_SHORT + 1)
             direct = direct or not (segment.prose or segment.labels)
             yield from self._of_segment(line, PlacedSegment(stated.offset, segment), placed, targets)
+
+    def _is_narrative(self, line: CommentLine, segment: Segment) -> bool:
+        """Whether a text above code tells what something does, or how it is, and not what the next value is."""
+        if segment.arrow and segment.prose:
+            return line.continued or segment.numeric  # "will map an array of shape (n, b) -> (b,)"
+        far = self._is_far(line) and not self._neighbours(line)[1]
+        return far and bool(segment.prose) and not segment.labels
 
     def _in_signature(self, line: CommentLine, placed: PlacedStatement) -> tuple[CommentTarget, ...]:
         """What several comments behind a `def` line may describe: `# shape (n, 3)  # shape (n,)`."""
@@ -326,7 +335,8 @@ class CommentClaimReader:
         """The claims that the shapes of a segment make of a value: one, alternatives, or one for each element."""
         segment, target, shapes = draft.segment, draft.target, draft.segment.shapes
         if not segment.explicit:
-            if any(repeats_values(shape.spec, target.code) for shape in shapes):
+            named = segment.colon and target.name in segment.labels
+            if not named and any(repeats_values(shape.spec, target.code) for shape in shapes):
                 return
             if len(shapes) == 1 and is_listed(target.code, len(shapes[0].spec.dims)):
                 draft = replace(draft, sure=False)  # `size = (h, w)  # (rows, cols)` names the elements

@@ -241,12 +241,12 @@ def _read_bare_dims(text: str, known: Container[str]) -> Segment | None:
         return None
     start = match.start(1) if match is not None else 0
     stripped = inside.strip().rstrip(".")
-    if match is None and ("," not in stripped or _LEGEND.search(stripped)):
-        return None  # `B x T` needs a marker
+    if match is None and _LEGEND.search(stripped):
+        return None
     spec = parse_comment_dims(stripped)
     if spec is None or len(spec.dims) < 2 or not spec.names() or strength(spec.names(), known) < 1.0:
         return None
-    if match is None and not _are_plain(spec, known):
+    if match is None and not _are_plain(spec, known, stripped):
         return None
     start += len(inside) - len(inside.lstrip())
     bracket = Bracket(start=start, end=start + len(stripped), text=stripped, spec=spec)
@@ -264,8 +264,13 @@ def _read_bare_dims(text: str, known: Container[str]) -> Segment | None:
     )
 
 
-def _are_plain(spec: Spec, known: Container[str]) -> bool:
-    """Whether a list of words without any bracket can only be dims: short names, or names known as dims."""
+def _are_plain(spec: Spec, known: Container[str], text: str) -> bool:
+    """Whether a list of words without any bracket can only be dims: short names, or names known as dims.
+
+    `B x T` may be a product: it needs a name that is known, or a third axis.
+    """
+    if "," not in text:
+        return (len(spec.dims) > 2 or any(name in known for name in spec.names())) and "x" not in spec.names()
     if any(isinstance(dim, SymbolicDim) for dim in spec.dims):
         return False  # `n x m, C-order`
     return all(name in known or is_dim_word(name) for name in spec.names())

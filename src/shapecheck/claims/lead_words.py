@@ -34,6 +34,12 @@ _HEDGING = re.compile(
     r"\b(?:for (?:example|instance)|in (?:general|most cases)|(?:in|for|handles?) the (?:\w+ )?case|by default"
     r"|we(?: ll| will|(?: are| re) going to))\b"  # what is announced comes later
 )
+# A comment that begins with one of these and ends in "to", "into" or "form" says what becomes of the value.
+_CHANGES = re.compile(
+    r"(?:re-?)?(?:shap|transpos|permut|expand|broadcast|squeez|flatten|collaps|concat|stack|pad|split|convert|bring|mov"
+    r"|swap|merg|unpack|fold|unfold|tile|repeat|reduc|project|pool|resiz|slic|crop|unflatten|chang|turn|map|embed)\w*",
+    re.IGNORECASE,
+)
 # Behind one of these words a bracket without marker is an interval, a set of axes, a factor, a tuple, ...
 _NOT_BEFORE = words(
     """
@@ -41,13 +47,14 @@ _NOT_BEFORE = words(
     section algorithm ref refs see over along across axis axes reduce indices index coordinates coordinate point
     list returns return values value e.g i.e eg ie dict keys key args on contains containing sum mean max min
     norm product permutation of permute transpose stride strides kernel pad padding from except todo fixme note
-    noqa using via
+    noqa using via represent represents represented denote denotes denoting
     """
 )
 _NOT_AFTER = words(
     """
     pair pairs tuple tuples coordinates coords coordinate range interval intervals order ordering axes axis
-    quaternion quaternions triple triples index indices kwargs arguments args keys convention
+    quaternion quaternions triple triples index indices kwargs arguments args keys convention represent represents
+    denote denotes
     """
 )
 
@@ -100,10 +107,14 @@ class _LeadReader:
         words = [token.lower() for token in self.tokens]
         if not self.first and words in (["to"], ["into"]):
             return Lead(joint="arrow", arrow=True)
+        if self.first and len(words) > 1 and words[-1] in {";", "."}:
+            self.tokens, words = [], []  # a sentence, and then the shape by itself
         if words in (["optional"], ["(", "optional", ")"]):
             self.tokens, words = [], []  # it may also be None
         spoiled = bool(words) and words[-1] in _NOT_BEFORE
+        changes = words[-1:] in (["to"], ["into"], ["form"]) and self.first and _CHANGES.fullmatch(words[0]) is not None
         marked, colon, arrow = self._take_marker()
+        arrow = arrow or (changes and not marked)
         if marked and self.tokens[-1:] == ["("] and len(self.tokens) > 1:
             self.tokens.pop()  # `x (shape [b, t])`
         labels = self._take_labels()
