@@ -217,7 +217,7 @@ def test_alternatives_share_a_group(read):
 
 @pytest.mark.parametrize(
     "description",
-    ["a tuple of an array of shape (b,) and a count", "- mean: of shape (b,)", "the state, a dict with shape (b,)"],
+    ["a tuple of an array of shape (b,) and a count", "the state, a dict with shape (b,)"],
 )
 def test_what_is_returned_in_a_container_is_not_guessed(described, description):
     assert described(f'def f():\n    """F.\n\n    Returns:\n        {description}\n    """\n') == []

@@ -23,6 +23,7 @@ from shapecheck.syntax.source_text import SourceText, position_of
 
 _SHORT = 4  # words in front of a shape: more than these are a sentence, which may speak of anything
 _PARAGRAPH = 6  # statements below a comment that heads them
+_ARROW = re.compile(r"[-=]>|[→⇒⟶↦]")
 _VARIABLE_HEADING = re.compile(r"#+\s*+`?[a-z_]\w*+`?\s*+:")
 
 
@@ -138,9 +139,10 @@ class CommentClaimReader:
     def _is_narrative(self, line: CommentLine, segment: Segment) -> bool:
         """Whether a text above code tells what something does, or how it is, and not what the next value is."""
         if segment.arrow and segment.prose:
-            return line.continued or segment.numeric  # "will map an array of shape (n, b) -> (b,)"
+            in_words = not _ARROW.search(line.comment.text)  # "reshape what has shape () to (1,)"
+            return line.continued or (segment.numeric and in_words)  # "will map an array of shape (n, b) -> (b,)"
         far = self._is_far(line) and not self._neighbours(line)[1]
-        return far and bool(segment.prose) and not segment.labels
+        return far and bool(segment.prose) and (segment.generic or not segment.labels)
 
     def _in_signature(self, line: CommentLine, placed: PlacedStatement) -> tuple[CommentTarget, ...]:
         """What several comments behind a `def` line may describe: `# shape (n, 3)  # shape (n,)`."""

@@ -60,10 +60,13 @@ class Segment:
         return not self.names and any(shape.spec.dims for shape in self.shapes)
 
 
-def read_comment(text: str, known: Container[str] = frozenset()) -> list[Segment]:
-    """The shapes that a comment states, segment by segment; `known` are names of dims in this file."""
+def read_comment(text: str, known: Container[str] = frozenset(), *, described: bool = False) -> list[Segment]:
+    """The shapes that a comment states, segment by segment; `known` are names of dims in this file.
+
+    With `described` the text tells of one value, whose name stands before it: also `(4, 4) transform` may be its shape.
+    """
     brackets = [bracket for bracket in find_brackets(text) if not is_hedge(bracket.text)]
-    segments = _segments(text, brackets, known)
+    segments = _segments(text, brackets, known, described=described)
     if segments:
         return segments
     bare = _read_bare_dims(text, known)
@@ -73,7 +76,7 @@ def read_comment(text: str, known: Container[str] = frozenset()) -> list[Segment
 _SENTENCE_END = re.compile(r"[.;](?:\s|$)")
 
 
-def _segments(text: str, brackets: list[Bracket], known: Container[str]) -> list[Segment]:
+def _segments(text: str, brackets: list[Bracket], known: Container[str], *, described: bool) -> list[Segment]:
     result: list[Segment] = []
     current: _Open | None = None
     end, hedged = 0, False
@@ -85,10 +88,10 @@ def _segments(text: str, brackets: list[Bracket], known: Container[str]) -> list
         item = _BracketItem(bracket, lead, text[bracket.end : following])
         if current is None or not current.take(item):
             if current is not None:
-                result += current.close(known)
+                result += current.close(known, described=described)
             current = _Open(item)
         end = bracket.end
-    return [*result, *current.close(known)] if current is not None else result
+    return [*result, *current.close(known, described=described)] if current is not None else result
 
 
 @dataclass(frozen=True)
@@ -129,7 +132,7 @@ class _Open:
         self.alternatives = self.alternatives or joint == "or"
         return True
 
-    def close(self, known: Container[str]) -> list[Segment]:
+    def close(self, known: Container[str], *, described: bool) -> list[Segment]:
         """The finished segment, if it states shapes."""
         if self.operation or self.broken:
             return []
@@ -155,18 +158,21 @@ class _Open:
             alternatives=self.alternatives,
             tail=tail,
         )
-        spoiled = self.lead.spoiled and not self.arrow
-        return [segment] if not spoiled and all(_is_shape(item, segment, known) for item in self.items) else []
+        if self.lead.spoiled and not self.arrow:
+            return []
+        return [segment] if all(_is_shape(item, segment, known, described) for item in self.items) else []
 
 
-def _is_shape(item: _BracketItem, segment: Segment, known: Container[str]) -> bool:
+def _is_shape(item: _BracketItem, segment: Segment, known: Container[str], described: bool) -> bool:
     """Whether a bracket of dims is meant as a shape."""
     bracket, spec = item.bracket, item.bracket.spec
-    share = strength(spec.names(), known)
+    share = strength(_names_of_axes(spec), known)
     alone = not segment.prose and not segment.labels
     # Without a sign that ties it to the bracket, a word in front of it is no label if the sentence goes on.
     prose = segment.prose or (bool(segment.labels) and not segment.colon and _goes_on(segment.tail))
     if leads_on(item.tail):
+        return False
+    if bracket.bare and not (share == 1.0 and _is_bare_shape(item, segment, known)):
         return False
     if bracket.dtype or bracket.tree:
         return True
@@ -185,7 +191,7 @@ def _is_shape(item: _BracketItem, segment: Segment, known: Container[str]) -> bo
     if not spec.names():
         if any(not isinstance(dim, FixedDim) for dim in spec.dims):
             return alone or segment.arrow or spec.dims[0] == AnyDims()
-        return (alone and _is_list(bracket) and not segment.tail.strip(" .,;")) or segment.arrow
+        return (_is_list(bracket) and (described or (alone and not segment.tail.strip(" .,;")))) or segment.arrow
     if _is_lone_word(bracket):
         if not all(name in known or is_dim_word(name) for name in spec.names()):
             return False
@@ -197,6 +203,18 @@ def _is_shape(item: _BracketItem, segment: Segment, known: Container[str]) -> bo
     return share >= 2 / 3 and not _is_pair(bracket, known)
 
 
+_MATRIX = re.compile(r"[\s`]*+(?:[\w.-]+\s+)?(?:matrix|matrices|arrays?|tensors?|ndarrays?|dimensional)\b")
+
+
+def _is_bare_shape(item: _BracketItem, segment: Segment, known: Container[str]) -> bool:
+    """Whether `n x d` is no product: a word says so, or it is all of the text, with a known name or a third axis."""
+    if segment.marked or _MATRIX.match(item.tail) is not None:
+        return True
+    alone = not segment.prose and not segment.tail.strip(" .,;`")
+    spec = item.bracket.spec
+    return alone and ("-by-" in item.bracket.text or len(spec.dims) > 2 or any(name in known for name in spec.names()))
+
+
 _DTYPE = re.compile(r"[\s`,;]*+(?:dtype\s*+[=:]\s*+)?+((?:jnp\.|np\.)?+[a-z]++\d*+_?+)\s*+(?=$|[.,;)])")
 
 
@@ -206,12 +224,19 @@ def _dtype_behind(tail: str) -> str:
     return (comment_dtype(match.group(1)) or "") if match is not None else ""
 
 
+_WHOLE = re.compile(r"(?:^|_)(?:shapes?|dims|batch\w*|sizes?|lead\w*)$")
 _NEXT_LABEL = re.compile(r"\s*+[,;]\s*+(?:and\s++)?+`?[\w.]++`?\s*+:?\s*+$")
 
 
 def _goes_on(tail: str) -> bool:
     """Whether more than the label of the next bracket follows."""
     return bool(tail.strip(" .,;:`")) and not _NEXT_LABEL.match(tail)
+
+
+def _names_of_axes(spec: Spec) -> tuple[str, ...]:
+    """The names that have to look like those of axes: not `*shape`, which stands for all the axes of something."""
+    whole = {name for name in spec.variadic_names() if _WHOLE.search(name)}
+    return tuple(name for name in spec.names() if name not in whole)
 
 
 def _is_list(bracket: Bracket) -> bool:

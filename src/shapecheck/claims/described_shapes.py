@@ -20,8 +20,11 @@ _SPOILERS = re.compile(
     r"\b(?:broadcast\w*|e\.g|for example|for instance|such as|same shape|like|callable|functions?|callback|maps"
     r"|mapping from|takes|taking|accepts|returns?|returning|index(?:es|ing)?|indices into|into|compatible|suffix|prefix"
     r"|leading|trailing|at least|excluding|except|reshaped?|transform\w*|flatten\w*|depend\w*|either|vmap\w*|batched"
-    r"|before|after|initiali[sz]\w*|usually|typically|normally|often|generally|commonly|mostly|sometimes|probably"
-    r"|presumably|perhaps)\b",
+    r"|before|after|initiali[sz]\w*)\b",
+    re.IGNORECASE,
+)
+_SELDOM = re.compile(
+    r"\b(?:usually|typically|normally|often|generally|commonly|mostly|sometimes|probably|presumably|perhaps)\b",
     re.IGNORECASE,
 )
 _CONDITIONS = re.compile(r"\b(?:if|when|unless|otherwise|whenever|depending|or)\b", re.IGNORECASE)
@@ -40,6 +43,9 @@ _LIST_ITEM = re.compile(r"(?:^|\n)\s*(?:[-*+]|\d+[.)])\s")
 _NAME = re.compile(r"\w+")
 _ENTRY_LINE = re.compile(
     r"^(?P<indent>[ \t]*)(?:[-*+]\s+|\d+[.)]\s+)?[`*'\"]*[A-Za-z_]\w*[`*'\"]*\s*(?:\([^()\n]*\)\s*)?:", re.MULTILINE
+)
+_SUBJECT = re.compile(
+    r"(?:^|[\s(`'\"*])(?P<name>[A-Za-z_]\w*)[`'\"*]*\s+(?:is|has|have|must\s+have|must\s+be)\s+(?:[\w-]+\s+){0,5}$"
 )
 _RESPECTIVELY = re.compile(r"\brespectively\b")
 _OR_NONE = re.compile(r"^[\s`]*(?:\(?optional\)?|or\s+`*None`*)", re.IGNORECASE)
@@ -71,17 +77,27 @@ def read_shapes(
     `elements` are the names of those of a tuple, `count` is how many results a function returns. Where nothing is
     called a shape, brackets count that stand where authors put one.
     """
-    segments = read_comment(text, known)
+    segments = read_comment(text, known, described=True)
     marked = [segment for segment in segments if _is_marked(segment)]
     if marked:
         found = list(_of_segments(text, marked, elements, is_return=is_return))
         return found or (list(_results(text, marked, count)) if is_return else [])
     plain = [*_unmarked(text, segments, is_return=is_return, known=known)]
-    if is_return and count > 1 and (in_order := _in_order(text, plain, segments, count)):
+    if is_return and count > 1 and plain and (in_order := _in_order(text, plain, segments, count)):
         return in_order
     if not is_return:
         plain = _with_alternatives(text, plain)
     return [replace(each, unmarked=True) for each in _of_segments(text, plain, elements, is_return=is_return)]
+
+
+def named_shapes(text: str, names: Container[str]) -> Iterator[tuple[str, DescribedShape]]:
+    """What a text says in passing of values that it names: "where x is a matrix of shape (n, d)"."""
+    segments = [segment for segment in read_comment(text) if _is_marked(segment)]
+    for segment in segments:
+        subject = _SUBJECT.search(text[: _marker_start(text, segment)])
+        if subject is not None and subject["name"] in names and len(segment.shapes) == 1:
+            found = list(_of_value(text, [segment], "", (), is_return=False))
+            yield from ((subject["name"], each) for each in found if not each.leaves)
 
 
 def _unmarked(text: str, segments: Sequence[Segment], *, is_return: bool, known: Container[str]) -> Iterator[Segment]:
@@ -171,6 +187,11 @@ def _part(text: str, segment: Segment, offset: int, elements: Sequence[str]) -> 
     return entry.group(1) if entry is not None else ""
 
 
+def _is_entry(text: str, name: str) -> bool:
+    """Whether a line of the text begins with the name, as those of a list of results do."""
+    return any(name in each.group() for each in _ENTRY_LINE.finditer(text))
+
+
 def _is_quoted(text: str, name: str) -> bool:
     return any(f"{quote}{name}{quote}" in text for quote in "`'\"")
 
@@ -200,16 +221,16 @@ def _of_value(
     if not alternatives and _CONDITIONS.search(after.partition(",")[0]):
         return
     container = _CONTAINER.search(text[: segments[0].shapes[0].start]) is not None
-    known = part in elements or (bool(part) and _is_quoted(text, part))
+    known = part in elements or (bool(part) and (_is_quoted(text, part) or _is_entry(text, part)))
     if is_return and not known and (container or _LIST_ITEM.search(text)):
         return
     aside = _ASIDE.search(before)
     if is_return and aside is not None and elements and all(elements) and aside.group(1) not in elements:
         return  # "For the caller's `x` (shape (b, t)), ..." is not about what is returned
-    short = len(before.split()) <= _LONG_WAY
+    plainly = len(before.split()) <= _LONG_WAY and not _SELDOM.search(before) and not _SELDOM.search(after)
     for segment in segments:
         for bracket in segment.shapes:
-            yield DescribedShape(bracket, short and not _SPOILERS.search(after), container and not part, part)
+            yield DescribedShape(bracket, plainly and not _SPOILERS.search(after), container and not part, part)
 
 
 def _is_marked(segment: Segment) -> bool:

@@ -6,12 +6,13 @@ Prose hedges more than a comment does, so that only a shape which is plainly sai
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from shapecheck.claims.claim_sites import SiteKey, Sites
-from shapecheck.claims.described_shapes import DescribedShape, list_elements, read_shapes
+from shapecheck.claims.described_shapes import DescribedShape, list_elements, named_shapes, read_shapes
 from shapecheck.claims.docstring_sections import Item, Line, read_items
 from shapecheck.claims.markup import without_markup
 from shapecheck.claims.rank_words import MAY_SAY_RANK, rank_of
@@ -22,7 +23,7 @@ from shapecheck.syntax.scopes import Function, Tables, arguments, dotted_name, i
 from shapecheck.syntax.source_text import SourceText
 
 _OPENING = re.compile(r"[rRuUbBfF]{0,2}(\"\"\"|'''|\"|')")
-_MAY_STATE = re.compile(r"shape|[(\[][^()\[\]]*[)\]]", re.IGNORECASE)
+_MAY_STATE = re.compile(r"shape|[(\[][^()\[\]]*[)\]]|\w [x×] \w|-by-", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,11 @@ class _Description:
         offset = self.offsets[offset]
         begin, line = max((each for each in self.starts if each[0] <= offset), key=lambda each: each[0])
         return line.number, line.column + offset - begin + 1
+
+
+_GIVES = re.compile(r"\s*(?:Returns?|Gets?|Gives?)\s")
+_SENTENCE_END = re.compile(r"(?<=[^.]\.)\s")
+_PROPERTIES = frozenset({"property", "cached_property", "lazy_property"})
 
 
 class DocstringReader:
@@ -90,10 +96,34 @@ class DocstringReader:
             return
         items = read_items(self._lines(docstring), self._names(scope, node))
         returned = sum(item.kind == "return" and item.style == "numpy" for item in items)
+        *items, prose = items
         for item in items:
             text = _join_lines(item.lines)
             if _MAY_STATE.search(text.text):
                 yield from self._of_item(scope, node, item, text, returned)
+        if isinstance(node, Function):
+            says_result = is_generator(node) or any(item.kind == "return" for item in items)
+            for number, lines in enumerate(_paragraphs(prose.lines)):
+                result = not says_result and (number == 0 and _is_property(node))
+                yield from self._of_prose(scope, node, _join_lines(lines), says_result=says_result, is_result=result)
+
+    def _of_prose(
+        self, scope: int, node: Function, text: _Description, *, says_result: bool, is_result: bool
+    ) -> Iterator[Claim]:
+        """What a text says in passing: "where x is an array of shape (n, d)", "Returns the [n, d] array"."""
+        for name, each in named_shapes(text.text, self.tables.scopes[scope].parameters):
+            place = SiteKey(kind="param", scope=scope, name=name)
+            yield self._claim(text, each, scope, name, place, (), None)
+        gives = None if says_result else _GIVES.match(text.text)
+        if gives is None and not is_result:
+            return
+        begin = gives.end() if gives is not None else 0
+        first = _SENTENCE_END.split(text.text[begin:], maxsplit=1)[0]
+        place = SiteKey(kind="return", scope=scope)
+        count = _result_count(node)
+        for each in read_shapes(" " * begin + first, (), is_return=True, known=self.known)[:1] if count < 2 else ():
+            select: tuple[Selector, ...] = ("leaves",) if each.leaves else ()
+            yield self._claim(text, each, scope, "the returned value", place, select, None)
 
     def _names(self, scope: int, node: Function | ast.ClassDef) -> frozenset[str]:
         """The parameters of a function, or the fields of a class and the parameters of its constructor."""
@@ -208,6 +238,17 @@ class DocstringReader:
             loose=not sure,
             each=shape.leaves,  # what is called a list may be an array
         )
+
+
+def _paragraphs(lines: Sequence[Line]) -> Iterator[list[Line]]:
+    """The lines between blank ones."""
+    for is_blank, inside in itertools.groupby(lines, key=lambda line: not line.text.strip()):
+        if not is_blank:
+            yield [*inside]
+
+
+def _is_property(node: Function) -> bool:
+    return any((dotted_name(each) or "").rpartition(".")[2] in _PROPERTIES for each in node.decorator_list)
 
 
 def _docstring_matching(pattern: re.Pattern[str], node: Function | ast.ClassDef) -> ast.Constant | None:

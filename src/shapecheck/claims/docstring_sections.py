@@ -60,7 +60,10 @@ class Item:
 
 
 def read_items(lines: Sequence[Line], names: Container[str] = ()) -> list[Item]:
-    """Take a docstring apart. Of these parameters or fields lines may also tell that stand in no section."""
+    """Take a docstring apart. Of these parameters or fields lines may also tell that stand in no section.
+
+    All other lines of no section are the last item, without a kind.
+    """
     return _SectionReader(lines, names).read_items()
 
 
@@ -76,6 +79,7 @@ class _SectionReader:
         self.header_indent = 0
         self.item_indent: int | None = None
         self.current: Item | None = None
+        self.prose: list[Line] = []
 
     def read_items(self) -> list[Item]:
         skip = fenced = False
@@ -98,7 +102,7 @@ class _SectionReader:
                 self._body(line, after_blank=index > 0 and not self.lines[index - 1].text.strip())
             if not self.kind and not self.style:
                 self._outside(line)
-        return self.items
+        return [*self.items, Item("", (), self.prose)]
 
     def _outside(self, line: Line) -> None:
         """A line of no section: it may tell of a parameter or field, or go on with that of the line before."""
@@ -109,10 +113,11 @@ class _SectionReader:
             self.current = Item("param", names, style="list")
             self.current.lines.append(Line(line.number, line.column + match.end(), line.text[match.end() :]))
             self.items.append(self.current)
-        elif not line.text.strip() or self.item_indent is None or line.indent <= self.item_indent:
-            self.current = None
-        elif self.current is not None:
+        elif self.current is not None and line.text.strip() and line.indent > (self.item_indent or 0):
             self.current.lines.append(line)
+        else:
+            self.current = None
+            self.prose.append(line)
 
     def _sphinx(self, line: Line) -> bool:
         match = _SPHINX.match(line.text) or _SPHINX_RETURN.match(line.text)
@@ -133,6 +138,8 @@ class _SectionReader:
         if match is None:
             return None
         kind = _SECTIONS.get(match["name"].strip().lower(), "")
+        if self.kind and match["name"] in self.names and line.indent > self.header_indent:
+            return None  # a parameter called `inputs`
         if following is not None and _UNDERLINE.match(following.text) and not match["colon"]:
             return kind, "numpy"
         if match["bold"]:
