@@ -81,7 +81,7 @@ def _segments(text: str, brackets: list[Bracket], known: Container[str], *, desc
     current: _Open | None = None
     end, hedged = 0, False
     for index, bracket in enumerate(brackets):
-        lead = read_lead(text[end : bracket.start], first=index == 0)
+        lead = read_lead(text[end : bracket.start], first=index == 0, described=described)
         hedged = lead.hedged or (hedged and not _SENTENCE_END.search(text, end, bracket.start))
         lead = replace(lead, hedged=hedged)
         following = brackets[index + 1].start if index + 1 < len(brackets) else len(text)
@@ -200,7 +200,7 @@ def _is_shape(item: _BracketItem, segment: Segment, known: Container[str], descr
         return share == 1.0 and ends and tied
     if not prose or segment.arrow:
         return share >= 0.5
-    return share >= 2 / 3 and not _is_pair(bracket, known)
+    return share >= 2 / 3 and (described or not _is_pair(bracket, known))
 
 
 _MATRIX = re.compile(r"[\s`]*+(?:[\w.-]+\s+)?(?:matrix|matrices|arrays?|tensors?|ndarrays?|dimensional)\b")

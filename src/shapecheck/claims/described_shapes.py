@@ -42,7 +42,8 @@ _ASIDE = re.compile(r"\w\S*\s+[`'\"]+(\w+)[`'\"]+\s*\(\s*(?:of\s+)?shapes?\W*$")
 _LIST_ITEM = re.compile(r"(?:^|\n)\s*(?:[-*+]|\d+[.)])\s")
 _NAME = re.compile(r"\w+")
 _ENTRY_LINE = re.compile(
-    r"^(?P<indent>[ \t]*)(?:[-*+]\s+|\d+[.)]\s+)?[`*'\"]*[A-Za-z_]\w*[`*'\"]*\s*(?:\([^()\n]*\)\s*)?:", re.MULTILINE
+    r"^(?P<indent>[ \t]*)(?:[-*+]\s+|\d+[.)]\s+)?[`*'\"]*(?P<name>[A-Za-z_]\w*)[`*'\"]*\s*(?:\([^()\n]*\)\s*)?:",
+    re.MULTILINE,
 )
 _SUBJECT = re.compile(
     r"(?:^|[\s(`'\"*])(?P<name>[A-Za-z_]\w*)[`'\"*]*\s+(?:is|has|have|must\s+have|must\s+be)\s+(?:[\w-]+\s+){0,5}$"
@@ -83,7 +84,7 @@ def read_shapes(
         found = list(_of_segments(text, marked, elements, is_return=is_return))
         return found or (list(_results(text, marked, count)) if is_return else [])
     plain = [*_unmarked(text, segments, is_return=is_return, known=known)]
-    if is_return and count > 1 and plain and (in_order := _in_order(text, plain, segments, count)):
+    if is_return and count > 1 and (in_order := _in_order(text, plain, segments, elements, count)):
         return in_order
     if not is_return:
         plain = _with_alternatives(text, plain)
@@ -119,7 +120,9 @@ def _with_alternatives(text: str, plain: Sequence[Segment]) -> list[Segment]:
     return kept
 
 
-def _in_order(text: str, plain: Sequence[Segment], segments: Sequence[Segment], count: int) -> list[DescribedShape]:
+def _in_order(
+    text: str, plain: Sequence[Segment], segments: Sequence[Segment], elements: Sequence[str], count: int
+) -> list[DescribedShape]:
     """The shapes of several results by their order: `([B, A], [B]), respectively`, or one entry for each of them."""
     together = [each for each in segments if len(each.shapes) == count and not each.alternatives]
     if len(together) == 1 and _RESPECTIVELY.search(text, together[0].shapes[-1].end):
@@ -127,7 +130,7 @@ def _in_order(text: str, plain: Sequence[Segment], segments: Sequence[Segment], 
             DescribedShape(bracket, sure=True, leaves=False, apart=True, result=index, unmarked=True)
             for index, bracket in enumerate(together[0].shapes)
         ]
-    entries = _entry_starts(text)
+    entries = _entry_starts(text, elements)
     if len(entries) != count:
         return []
     found: list[DescribedShape] = []
@@ -139,9 +142,11 @@ def _in_order(text: str, plain: Sequence[Segment], segments: Sequence[Segment], 
     return found
 
 
-def _entry_starts(text: str) -> list[int]:
-    """Where the entries of a list of named results begin: those with the indentation of the first one."""
+def _entry_starts(text: str, elements: Sequence[str]) -> list[int]:
+    """Where the entries of a list of results begin, unless they have the names of what is returned."""
     found = [*_ENTRY_LINE.finditer(text)]
+    if any(each["name"] in elements for each in found):
+        return []
     return [each.start() for each in found if len(each["indent"]) == len(found[0]["indent"])]
 
 
@@ -189,7 +194,7 @@ def _part(text: str, segment: Segment, offset: int, elements: Sequence[str]) -> 
 
 def _is_entry(text: str, name: str) -> bool:
     """Whether a line of the text begins with the name, as those of a list of results do."""
-    return any(name in each.group() for each in _ENTRY_LINE.finditer(text))
+    return any(name == each["name"] for each in _ENTRY_LINE.finditer(text))
 
 
 def _is_quoted(text: str, name: str) -> bool:

@@ -101,20 +101,23 @@ class DocstringReader:
             text = _join_lines(item.lines)
             if _MAY_STATE.search(text.text):
                 yield from self._of_item(scope, node, item, text, returned)
-        if isinstance(node, Function):
-            says_result = is_generator(node) or any(item.kind == "return" for item in items)
-            for number, lines in enumerate(_paragraphs(prose.lines)):
-                result = not says_result and (number == 0 and _is_property(node))
-                yield from self._of_prose(scope, node, _join_lines(lines), says_result=says_result, is_result=result)
+        says_result = isinstance(node, ast.ClassDef) or is_generator(node) or any(i.kind == "return" for i in items)
+        for number, lines in enumerate(_paragraphs(prose.lines)):
+            text = _join_lines(lines)
+            yield from self._of_prose(scope, node, text)
+            if not says_result and isinstance(node, Function):
+                yield from self._of_result(scope, node, text, is_result=number == 0 and _is_property(node))
 
-    def _of_prose(
-        self, scope: int, node: Function, text: _Description, *, says_result: bool, is_result: bool
-    ) -> Iterator[Claim]:
-        """What a text says in passing: "where x is an array of shape (n, d)", "Returns the [n, d] array"."""
-        for name, each in named_shapes(text.text, self.tables.scopes[scope].parameters):
-            place = SiteKey(kind="param", scope=scope, name=name)
-            yield self._claim(text, each, scope, name, place, (), None)
-        gives = None if says_result else _GIVES.match(text.text)
+    def _of_prose(self, scope: int, node: Function | ast.ClassDef, text: _Description) -> Iterator[Claim]:
+        """What a text says in passing: "where x is an array of shape (n, d)"."""
+        for name, each in named_shapes(text.text, self._names(scope, node)):
+            place = self._place(scope, node, "param", name)
+            if place is not None:
+                yield self._claim(text, each, *place, (), None)
+
+    def _of_result(self, scope: int, node: Function, text: _Description, *, is_result: bool) -> Iterator[Claim]:
+        """What a text says of the result, as that of a property does, or one that begins "Returns the [n, d] array"."""
+        gives = _GIVES.match(text.text)
         if gives is None and not is_result:
             return
         begin = gives.end() if gives is not None else 0

@@ -17,6 +17,7 @@ _GENERIC = words(
 # A label that speaks of something else than the value of the statement.
 _INPUTS = words("input inputs in before args arguments expects expected takes accepts needs from originally was old")
 
+_ARRAYS = frozenset({"array", "tensor", "matrix"})
 _MARKERS = words("shape shapes shaped shp")
 _JOINING = words(
     "is are was were be becomes now of with has have having the a an its then like should must will expected to in"
@@ -88,20 +89,24 @@ class Lead:
     spoiled: bool = False  # the word before says that this is no shape
 
 
-def read_lead(text: str, first: bool) -> Lead:
-    """Read what stands between the bracket before (or the start of the text) and a bracket."""
+def read_lead(text: str, first: bool, *, described: bool = False) -> Lead:
+    """Read what stands between the bracket before (or the start of the text) and a bracket.
+
+    A text in which one value is `described` may well say that it is an array "of (n, d)".
+    """
     tokens = _TOKEN.findall(text[-_LOOK_BACK:].replace("--->", "->").replace("-->", "->").replace("==>", "->"))
     if first or text.strip(" `") != "*":  # `[e, k]*[e, 1]` is a product; other stars are Markdown
         tokens = [token for token in tokens if token not in {"`", "*", '"', "'", "“", "”", "{"}]
-    return _LeadReader(tokens, first).read_lead()
+    return _LeadReader(tokens, first, described).read_lead()
 
 
 class _LeadReader:
     """Takes a lead apart from its end. An instance reads one lead."""
 
-    def __init__(self, tokens: list[str], first: bool) -> None:
+    def __init__(self, tokens: list[str], first: bool, described: bool) -> None:
         self.tokens = tokens
         self.first = first
+        self.described = described
 
     def read_lead(self) -> Lead:
         words = [token.lower() for token in self.tokens]
@@ -111,7 +116,8 @@ class _LeadReader:
             self.tokens, words = [], []  # a sentence, and then the shape by itself
         if words in (["optional"], ["(", "optional", ")"]):
             self.tokens, words = [], []  # it may also be None
-        spoiled = bool(words) and words[-1] in _NOT_BEFORE
+        of_array = words[-1:] == ["of"] and (self.described or not _ARRAYS.isdisjoint(words[-2:-1]))
+        spoiled = bool(words) and words[-1] in _NOT_BEFORE and not of_array
         changes = words[-1:] in (["to"], ["into"], ["form"]) and self.first and _CHANGES.fullmatch(words[0]) is not None
         marked, colon, arrow = self._take_marker()
         arrow = arrow or (changes and not marked)

@@ -22,7 +22,7 @@ _ARRAYS = words(
     """
 )
 # What may stand between the name of a parameter and its shape; of a dotted word the last part counts.
-_ARTICLES = words("a an the optional numpy jax jnp np torch dense real binary boolean batched like type dtype nd")
+_ARTICLES = words("a an the of optional numpy jax jnp np torch dense real binary boolean batched like type dtype nd")
 _WORD = re.compile(r"[A-Za-z_][\w.]*|\d-?[dD]\b")
 _NOUN_BEHIND = re.compile(
     r"[\s`'\"]*+(?:[\w./-]+\s+){0,2}?(?:(?:[\w.]+\.)?(?:nd|Named)?[Aa]rrays?|[Tt]ensors?|matrix|matrices|vectors?|dimensional|masks?)\b"
@@ -43,9 +43,10 @@ _TUPLE_NAMES = re.compile(
     r"(?:^|_)(?:sizes?|shapes?|strides?|padding|pad|resolution|dims|dimensions|axes|axis|ranges?|bounds?|limits?|lims?"
     r"|dilations?|interval|figsize|args|kwargs|fn|spec|specs|order|layout|pspec|hw)$"
 )
-_COORDINATES = words("x y z u v w i j k r p q s")
+_COORDINATES = words("x y z u v w i j")
 _UNIT_BEFORE = re.compile(r"\b(?:in|units?|(?<!array )(?<!tensor )(?<!matrix )of|from|to|between|by)\s+[`'\"]*$")
 _OF_ARRAY = re.compile(r"\b(?:array|tensor|matrix) of\s+[`'\"]*$")
+_OR_NONE = re.compile(r"^[\s`,]*(?:\(?optional\)?|or\s+`*None`*)", re.IGNORECASE)
 _VALUES = words(
     "range interval default defaults values value pairs pair tuple tuples e.g eg i.e ie or between unit units"
 )
@@ -66,6 +67,8 @@ def is_unmarked_shape(text: str, segment: Segment, begin: int, *, is_return: boo
     behind = _NOUN_BEHIND.match(segment.tail) is not None or _is_dtype_behind(segment.tail)
     if at_start:
         return behind or not is_return or _is_last(text, bracket) or bool(_words(lead))
+    if not _is_list(bracket) and all(len(name) == 1 and name not in known for name in bracket.spec.names()):
+        return False  # `length [m]` has a unit
     sentence = _SENTENCE.split(lead)[-1]
     if _VALUES.intersection(each.lower() for each in _words(sentence)):
         return False
@@ -147,7 +150,7 @@ def _is_dtype_behind(tail: str) -> bool:
 def _is_last(text: str, bracket: Bracket) -> bool:
     """Whether a bracket ends its line, or its sentence."""
     rest = re.split(r"\n|\.(?:\s|$)", text[bracket.end :], maxsplit=1)[0]
-    return not rest.strip(" .,;`'\"*)")
+    return not _OR_NONE.sub("", rest).strip(" .,;`'\"*)")
 
 
 def _is_first_sentence(text: str, bracket: Bracket) -> bool:
