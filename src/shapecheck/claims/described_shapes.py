@@ -83,7 +83,7 @@ def read_shapes(
     if marked:
         found = list(_of_segments(text, marked, elements, is_return=is_return))
         return found or (list(_results(text, marked, count)) if is_return else [])
-    plain = [*_unmarked(text, segments, is_return=is_return, known=known)]
+    plain = [*_unmarked_segments(text, segments, is_return=is_return, known=known)]
     if is_return and count > 1 and (in_order := _in_order(text, plain, segments, elements, count)):
         return in_order
     if not is_return:
@@ -101,7 +101,9 @@ def named_shapes(text: str, names: Container[str]) -> Iterator[tuple[str, Descri
             yield from ((subject["name"], each) for each in found if not each.leaves)
 
 
-def _unmarked(text: str, segments: Sequence[Segment], *, is_return: bool, known: Container[str]) -> Iterator[Segment]:
+def _unmarked_segments(
+    text: str, segments: Sequence[Segment], *, is_return: bool, known: Container[str]
+) -> Iterator[Segment]:
     """The segments that are shapes by their place."""
     begin = 0
     for segment in segments:
