@@ -19,7 +19,7 @@ FAULTS = {
     "probe_importer.py:get_code": "RuntimeError",
     "probe_runtime.py:value": "RecursionError",
     "entries.py:functions": "RuntimeError",
-    "search.py:evaluate": "RuntimeError",
+    "entry_search.py:evaluate": "RuntimeError",
     "failure_reasons.py:explain": "MemoryError",
     "test_session.py:run_test": "RuntimeError",
     "entries.py:member": "RuntimeError",  # first where a test calls a function, in an assertion

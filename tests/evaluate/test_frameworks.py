@@ -29,9 +29,6 @@ NAMED_ELSEWHERE = {
     "comparison/conclusion.py": "advice to the user, about examples",
     "incremental/environment_key.py": "variables that make every earlier result void, read without importing JAX",
     "commands/shard.py": "packages whose versions all shards must have alike",
-    "evaluate/session/fork_child.py": "packages imported ahead, for speed alone",
-    "runtime/check_session.py": "packages that have what a step of training is made of",
-    "runtime/monitor_patches.py": "functions that apply updates, or compile a step, in packages for training",
     "runtime/training_monitor.py": "functions that apply updates, in packages for training",
     "incremental/side_effects.py": "packages known to have none: others are evaluated more often, with equal results",
 }

@@ -96,7 +96,7 @@ class Initial:
     + """
 def loss(net: Net, x: Float[Array, "b d"], y: Float[Array, "b k"]) -> Float[Array, ""]: ~unreached
     p = jax.vmap(net)(x)
-    return jnp.mean((p - y.T) ** 2)  ~SC301
+    return jnp.mean((p - y.T) ** 2)  ~SC305
 
 class Turned(eqx.Module):
     model: Stack

@@ -16,6 +16,8 @@ from shapecheck.commands.judge_server import JudgeServer
 from shapecheck.runtime.check_session import CheckSession
 from shapecheck.runtime.judge_client import JudgeClient
 from shapecheck.runtime.runtime_options import RuntimeOptions
+from shapecheck.worker.messages.judge_messages import JudgeCall
+from shapecheck.worker.messages.protocol import Reply, RequestFor
 
 _numbers = itertools.count()
 
@@ -29,12 +31,12 @@ class Near(JudgeClient):
         super().__init__()
         self.server, self.judged = JudgeServer(), 0
 
-    def _request(self, message: dict[str, Any]) -> Any:
+    def _request(self, message: RequestFor[Reply]) -> Reply:
         from shapecheck.worker.messages.wire import dump, load
 
-        command = load(dump(message))
-        self.judged += command["op"] == "judge"
-        return load(dump(getattr(self.server, command.pop("op"))(**command)))
+        self.judged += isinstance(message, JudgeCall)
+        answer: Reply = load(dump(self.server.answer(load(dump(message)))))
+        return answer
 
 
 @pytest.fixture

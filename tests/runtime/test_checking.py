@@ -302,9 +302,8 @@ def test_a_dtype_that_stands_beside_the_shape_is_told(load: Any) -> None:
 def test_ctrl_c_and_a_fork_leave_no_answer_to_another_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = b"def f(x):\n    y = x.T  # shape: (a, b)\n    return y\n"
     client = JudgeClient()
-    read = client.read_file(str(tmp_path / "mine.py"), source)
-    assert read is not None  # as it would be if nothing were claimed
-    plan, _ = read
+    plan = client.read_file(str(tmp_path / "mine.py"), source).plan
+    assert plan is not None  # as it would be if nothing were claimed
     [site] = [site.index for site in plan.sites if site.kind == "value"]
     [scope] = [index for index, scope in enumerate(plan.scopes) if scope.qualname == "f"]
 
@@ -314,7 +313,7 @@ def test_ctrl_c_and_a_fork_leave_no_answer_to_another_question(tmp_path: Path, m
         asked = Evaluation(
             target="it", origin="run", path=plan.path, line=1, mode="sized", status="ok", reason="", calls=(call,)
         )
-        return [finding["code"] for finding in client.judge(asked, over=True)]
+        return [finding.code for finding in client.judge(asked, over=True)]
 
     assert found("2", "3", "4") == ["SC201"]
     first = client._process

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from shapecheck.claims.axis_words import words
 from shapecheck.syntax.name_chains import targets
-from shapecheck.syntax.scopes import Function, PlacedStatement, Tables, arguments, dotted_name
+from shapecheck.syntax.scopes import Function, PlacedStatement, Tables, arguments, dotted_name, parameter_defaults
 
 _INTEGERS = frozenset({"int", "int | None", "Optional[int]"})
 
@@ -66,10 +66,7 @@ def _factors(size: ast.expr) -> Iterator[ast.expr]:
 
 def _sized_defaults(node: Function) -> Iterator[str]:
     """The parameters whose default is a size."""
-    args = node.args
-    positional = [*args.posonlyargs, *args.args]
-    pairs = [*zip(reversed(positional), reversed(args.defaults), strict=False)]
-    pairs += [(a, d) for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=True) if d is not None]
+    pairs = parameter_defaults(node)
     return (argument.arg for argument, default in pairs if isinstance(default, ast.Constant) and _is_size(default))
 
 

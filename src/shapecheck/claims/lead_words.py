@@ -255,8 +255,3 @@ def is_hedge(text: str) -> bool:
 def is_marked_behind(text: str) -> bool:
     """Whether the marker stands behind the bracket: `[B, T]-shaped`."""
     return re.match(r"`*+[-\s]*+shaped\b", text) is not None
-
-
-def is_generic(label: str) -> bool:
-    """Whether a label says no more than "this value"."""
-    return label.lower() in _GENERIC

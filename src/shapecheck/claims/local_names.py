@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from shapecheck.claims.claim_sites import SiteKey
 from shapecheck.syntax.name_chains import targets
-from shapecheck.syntax.scopes import Function, PlacedStatement, Tables, arguments, target_names
+from shapecheck.syntax.scopes import Function, PlacedStatement, Tables, arguments, parameter_defaults, target_names
 from shapecheck.syntax.source_text import position_of
 
 _FOR = (ast.For, ast.AsyncFor)
@@ -89,10 +89,7 @@ def rebound(function: Function) -> tuple[str, ...]:
 
 
 def _without_value(function: Function) -> Iterable[str]:
-    args = function.args
-    positional = [*args.posonlyargs, *args.args]
-    pairs = [*zip(reversed(positional), reversed(args.defaults), strict=False)]
-    pairs += [(a, d) for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=True) if d is not None]
+    pairs = parameter_defaults(function)
     return (argument.arg for argument, default in pairs if isinstance(default, ast.Constant) and default.value is None)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
@@ -14,7 +14,16 @@ from shapecheck.config import load
 from shapecheck.report import progress
 
 if TYPE_CHECKING:
+    from shapecheck.claims.open_places import Style
     from shapecheck.commands.annotate import AnnotateResult
+
+
+class _AnnotateOptions(TypedDict):
+    style: Style
+    only: tuple[str, ...]
+    write: bool
+    config_file: Path | None
+    quiet: bool
 
 
 @click.command(short_help="Write evaluated shapes into the source, as comments or annotations.")
@@ -30,7 +39,7 @@ if TYPE_CHECKING:
 @config_options
 @click.option("--config", "config_file", type=click.Path(path_type=Path), help="Read this file, not a pyproject.toml.")
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
-def annotate(paths: tuple[Path, ...], **options: Any) -> int:
+def annotate(paths: tuple[Path, ...], **options: Unpack[_AnnotateOptions]) -> int:
     """Write the shapes that evaluation proved into the source, where nothing is claimed yet.
 
     Files are evaluated as `check` evaluates them: what calls a function, be it a test, an example or a model with
@@ -65,7 +74,7 @@ def annotate(paths: tuple[Path, ...], **options: Any) -> int:
     for path, reason in sorted(result.unread.items()):
         say(f"Not read: {path}: {reason}\n")
     if not options["quiet"]:
-        say(_summary(result, write=cast("bool", options["write"]), style=options["style"]))
+        say(_summary(result, write=options["write"], style=options["style"]))
     return FAILED if any(file.problem for file in result.files) else CLEAN
 
 

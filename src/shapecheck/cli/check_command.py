@@ -6,12 +6,12 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from shapecheck.cli.config_options import config_flags, config_options
-from shapecheck.cli.report_output import say_closing, say_outcome
+from shapecheck.cli.report_output import ReportOptions, say_closing, say_outcome
 from shapecheck.cli.shard_option import BLOB, chosen_shard, sole_shard
 from shapecheck.cli.terminal import CLEAN, deliver, require_paths, say, stop_on_signals, use_color
 from shapecheck.config import Config, load
@@ -27,6 +27,20 @@ _WHOLE = (
     "a shard has no whole to fix, record or compare, and no stdin to share: leave out --shard (TEST_SHARD_INDEX), "
     "--output-format blob, or --fix, --diff, --update-baseline and `-`"
 )
+
+
+class _CheckFlags(ReportOptions):
+    """What `check` takes besides what `Config` declares."""
+
+    shard: str | None
+    fix: bool
+    unsafe_fixes: bool
+    diff: bool
+    update_baseline: bool
+    config_file: Path | None
+    stdin_filename: str | None
+    watch_files: bool
+    verbose: bool
 
 
 @click.command(short_help="Check files and folders (the default command).")
@@ -56,7 +70,7 @@ _WHOLE = (
 @click.option("--watch", "watch_files", is_flag=True, help="Check again whenever a file changes, until Ctrl-C.")
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
 @click.option("-v", "--verbose", is_flag=True, help="Tell what was evaluated, and let your code print.")
-def check(paths: tuple[Path, ...], **options: Any) -> int:
+def check(paths: tuple[Path, ...], **options: Unpack[_CheckFlags]) -> int:
     """Check the claims in files and folders against abstract evaluation.
 
     Without PATH, that is the working directory. Findings go to stdout, everything else to stderr. Flags win over
@@ -99,7 +113,7 @@ def check(paths: tuple[Path, ...], **options: Any) -> int:
 def _check_once(
     paths: tuple[Path, ...],
     stdin: tuple[str, bytes] | None,
-    options: dict[str, Any],
+    options: _CheckFlags,
     start: Start | None = None,
 ) -> int:
     config = _config(paths, options)
@@ -140,7 +154,7 @@ def _check_once(
     return say_outcome(report, config, exit_zero=options["exit_zero"], parts=parts)
 
 
-def _check_shard(paths: Sequence[Path], shard: Shard, config: Config, options: dict[str, Any]) -> int:
+def _check_shard(paths: Sequence[Path], shard: Shard, config: Config, options: _CheckFlags) -> int:
     """Do one part of a check. What a blob hands on is judged by the merge, so that findings do not fail the shard."""
     from shapecheck.commands import blob  # noqa: PLC0415  # most runs are whole
     from shapecheck.commands import shard as sharding  # noqa: PLC0415
@@ -157,7 +171,7 @@ def _check_shard(paths: Sequence[Path], shard: Shard, config: Config, options: d
     return say_outcome(report, config, exit_zero=True)
 
 
-def _packages(paths: tuple[Path, ...], options: dict[str, Any]) -> list[tuple[Config, tuple[Path, ...]]]:
+def _packages(paths: tuple[Path, ...], options: _CheckFlags) -> list[tuple[Config, tuple[Path, ...]]]:
     """The paths by the configuration that is theirs."""
     if len(paths) == 1 or options["config_file"] is not None:
         return [(_config(paths, options), paths)]
@@ -177,7 +191,7 @@ def _join(reports: Sequence[Report]) -> Report:
 def _run_checks(
     packages: Sequence[tuple[Config, Sequence[Path]]],
     stdin: tuple[str, bytes] | None,
-    options: dict[str, Any],
+    options: _CheckFlags,
     start: Start | None = None,
 ) -> list[tuple[Config, Report]]:
     """The report of each package; one whose baseline is to be written again is checked without it."""
@@ -192,7 +206,7 @@ def _run_check(
     paths: Sequence[Path],
     config: Config,
     stdin: tuple[str, bytes] | None,
-    options: dict[str, Any],
+    options: _CheckFlags,
     start: Start | None = None,
 ) -> Report:
     from shapecheck.commands import check  # noqa: PLC0415  # --help and --version shall not wait for it
@@ -202,7 +216,7 @@ def _run_check(
         return check.check(files, config, progress=bar, stdin=stdin, echo=options["verbose"], start=start)
 
 
-def _sensible(options: dict[str, object], stdin: tuple[str, bytes] | None) -> None:
+def _sensible(options: _CheckFlags, stdin: tuple[str, bytes] | None) -> None:
     """Refuse combinations that nobody can mean."""
     if options["fix"] and options["diff"]:
         raise click.UsageError("--fix and --diff exclude each other: one writes the changes, the other shows them")
@@ -239,7 +253,7 @@ def _diff(report: Report, stdin: tuple[str, bytes] | None, *, unsafe: bool) -> s
     return "".join(map(file_changes.diff, files))
 
 
-def _print_report(report: Report, config: Config, options: dict[str, Any], stdin: tuple[str, bytes] | None) -> None:
+def _print_report(report: Report, config: Config, options: _CheckFlags, stdin: tuple[str, bytes] | None) -> None:
     """The findings, or what would mend them, then what there is to say of the run."""
     choice, file = options["color"], options["output_file"]
     color = choice == "always" if file is not None else use_color(choice, sys.stdout)
@@ -250,7 +264,7 @@ def _print_report(report: Report, config: Config, options: dict[str, Any], stdin
     say_closing(report, config.output_format, options)
 
 
-def _config(paths: Sequence[Path], options: dict[str, Any]) -> Config:
+def _config(paths: Sequence[Path], options: _CheckFlags) -> Config:
     named = options["stdin_filename"]
     return load([Path(named)] if named else paths, file=options["config_file"], flags=config_flags(options))
 

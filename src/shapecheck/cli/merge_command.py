@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 import click
 
-from shapecheck.cli.report_output import say_closing, say_outcome
+from shapecheck.cli.report_output import ReportOptions, say_closing, say_outcome
 from shapecheck.cli.terminal import deliver, require_paths, use_color
 from shapecheck.report import FORMATS
+
+
+class _MergeOptions(ReportOptions):
+    output_format: str | None
+    baseline: Path | None
+    fail_on_unreached: bool | None
 
 
 @click.command(short_help="Join what the shards of a check have left into one report.")
@@ -27,7 +33,7 @@ from shapecheck.report import FORMATS
     "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colours.  [default: auto]"
 )
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
-def merge(blobs: tuple[Path, ...], **options: Any) -> int:
+def merge(blobs: tuple[Path, ...], **options: Unpack[_MergeOptions]) -> int:
     """Join what the shards of a check have left: the report is that of a check on one machine, byte for byte.
 
     Each shard writes a blob; merge needs all of them, and neither your sources nor JAX. A claim is verified if any

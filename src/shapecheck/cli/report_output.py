@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypedDict
 
 from shapecheck.cli.terminal import CLEAN, FAILED, FINDINGS, say, say_bugs, use_color
 from shapecheck.config import Config
@@ -12,7 +13,19 @@ from shapecheck.model import Report
 from shapecheck.report import statistics, summary
 
 
-def say_closing(report: Report, output_format: str, options: Mapping[str, Any]) -> None:
+class ReportOptions(TypedDict):
+    """What the commands that give a report let people choose of it."""
+
+    output_file: Path | None
+    show_unreached: bool
+    show_assumptions: bool
+    show_statistics: bool
+    exit_zero: bool
+    color: str
+    quiet: bool
+
+
+def say_closing(report: Report, output_format: str, options: ReportOptions) -> None:
     """Say on stderr what there is to say of the run."""
     closing = statistics.render(report) if options["show_statistics"] else ""
     closing += summary.render(
@@ -46,5 +59,6 @@ def _exit_code(report: Report, config: Config) -> int:
     if any(finding.severity != "note" for finding in report.findings):
         return FINDINGS
     # What one shard does not reach may be what another does.
-    unreached = report.shard is None and (report.summary.unreached or report.unparsed)
+    counts = report.summary
+    unreached = report.shard is None and (counts.unreached > counts.unreached_declarations or report.unparsed)
     return FINDINGS if config.fail_on_unreached and unreached else CLEAN

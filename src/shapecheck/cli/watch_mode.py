@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -19,7 +19,7 @@ _FORBIDDEN = ("fix", "diff", "update_baseline", "output_file")
 
 def watch(
     paths: Sequence[Path],
-    options: dict[str, object],
+    options: Mapping[str, object],
     configure: Callable[[], Config],
     check_once: Callable[[Start], object],
 ) -> int:

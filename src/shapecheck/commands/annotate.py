@@ -12,7 +12,7 @@ from shapecheck.claims import read_module
 from shapecheck.claims.open_places import OpenPlace, Style, with_open_places
 from shapecheck.commands.check import Progress
 from shapecheck.commands.evaluation import EvaluationContext, evaluate
-from shapecheck.commands.module_plans import plan
+from shapecheck.commands.module_plans import outermost_function, plan
 from shapecheck.commands.module_reader import ModuleReader
 from shapecheck.config import Config
 from shapecheck.model import Module, is_test_file
@@ -74,7 +74,8 @@ def annotate(
         modules[shown] = module
         is_left = is_test_file(shown) and not any(Path(path) == file or path == Path(shown) for path in paths)
         places[shown] = () if is_left else tuple(each for each in found if _is_wanted(module, each, request.only))
-        wanted = {_outermost(module, each.scope) for each in places[shown]}
+        outermost = (outermost_function(module, each.scope) for each in places[shown])
+        wanted = {scope for scope in outermost if scope is not None}
         made = plan(file, module, config)
         plans.append(replace(made, claimed=tuple(sorted({*made.claimed, *wanted}))))
     tests = config.tests if config.tests is not None else files.find_tests([file for file, _ in texts.values()])
@@ -108,15 +109,6 @@ def _texts(
 def _is_wanted(module: Module, place: OpenPlace, only: Sequence[str]) -> bool:
     name = module.scopes[place.scope].qualname
     return not only or any(fnmatchcase(name, pattern) for pattern in only)
-
-
-def _outermost(module: Module, index: int) -> int:
-    """The function that no other function is around, which is what can be evaluated."""
-    found, current = index, module.scopes[index].parent
-    while current is not None:
-        found = current if module.scopes[current].kind == "function" else found
-        current = module.scopes[current].parent
-    return found
 
 
 def _write(

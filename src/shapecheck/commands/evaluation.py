@@ -25,7 +25,8 @@ from shapecheck.model import (
 from shapecheck.rules import RULES
 from shapecheck.verdicts import baseline, suppress
 from shapecheck.verdicts import findings as reports
-from shapecheck.verdicts.judge import ClaimKey, Verdicts, judge
+from shapecheck.verdicts.evaluation_results import ClaimKey
+from shapecheck.verdicts.judge import Verdicts, judge
 from shapecheck.verdicts.messages import line_span
 from shapecheck.verdicts.unreached import Reasons, remedy
 from shapecheck.worker.entry_phase import CUT
@@ -279,7 +280,7 @@ def _reach(modules: Mapping[str, Module], evaluated: RunResult) -> Reach:
 
 def _troubles(modules: Mapping[str, Module], troubles: Sequence[Trouble]) -> dict[str, str]:
     words = {"SC303": "the import failed: ", "SC304": "the import stopped the worker: ", "": ""}
-    found = {t.path: f"{words[t.code]}{t.reason}" for t in troubles if ":" not in t.subject}
+    found = {t.path: f"{words[t.code]}{t.reason}" for t in troubles if t.is_whole_module}
     for path, module in modules.items():
         unread = next((p.message for p in module.problems if not p.code), None)
         if unread is not None and not module.claims:

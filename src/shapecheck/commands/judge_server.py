@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -18,13 +18,22 @@ from shapecheck.claims import read_module, read_notebook_context
 from shapecheck.commands.module_plans import plan
 from shapecheck.commands.module_reader import ModuleReader
 from shapecheck.config import Config, ConfigError, load
-from shapecheck.model import Claim, Evaluation, Finding, Module
+from shapecheck.model import Claim, Finding, Module
 from shapecheck.report import concise
 from shapecheck.shapes import parse_spec
 from shapecheck.verdicts import findings, suppress
 from shapecheck.verdicts.judge import Verdicts, judge
 from shapecheck.verdicts.messages import mismatch_finding
 from shapecheck.worker.messages import wire
+from shapecheck.worker.messages.judge_messages import (
+    ContradictedClaim,
+    ContradictedClaims,
+    JudgeCall,
+    JudgeRefusal,
+    ObservationPlan,
+    ReadCell,
+    ReadFile,
+)
 from shapecheck.worker.messages.plans import ModulePlan, as_shown, later
 
 
@@ -38,22 +47,32 @@ class JudgeServer:
         self._good: set[tuple[str, int]] = set()
         self._dims: set[str] = set()  # names that the cells of a notebook use as dims
 
-    def read_file(self, file: str, text: str, version: int) -> Mapping[str, object]:
-        """The plan of a file, and the sites whose annotations can be judged at once; {} if it claims nothing.
+    def answer(self, question: object) -> ObservationPlan | ContradictedClaims | JudgeRefusal:
+        """What is answered to a request of the program."""
+        try:
+            match question:
+                case ReadFile():
+                    return self._read_file(question)
+                case ReadCell():
+                    return self._read_cell(question)
+                case JudgeCall():
+                    return ContradictedClaims(claims=tuple(self._judge(question)))
+        except (ConfigError, OSError) as error:  # the program tells it
+            return JudgeRefusal(reason=str(error))
+        raise TypeError(f"the program sent {question!r}, which is no question")
 
-        `text` has its bytes, as Latin-1. It may have had others before, and what was defined by then knows these.
-        """
-        path = Path(file)
+    def _read_file(self, question: ReadFile) -> ObservationPlan:
+        path, data = Path(question.file), question.text.encode("latin-1")
         config = self._config_for(path)
-        data = text.encode("latin-1")
-        module = ModuleReader(config, {path: data}).read_file(path, data, later(files.shown_path(path), version))
-        return self._register(module, config, plan(path, module, config)) if module.claims else {}
+        name = later(files.shown_path(path), question.version)
+        module = ModuleReader(config, {path: data}).read_file(path, data, name)
+        return self._register(module, config, plan(path, module, config)) if module.claims else ObservationPlan()
 
-    def read_cell(self, name: str, text: str, before: str) -> Mapping[str, object]:
-        """The same for a notebook's cell. `before` says, as statements, what it finds there."""
-        module = read_module(name, text.encode(), read_notebook_context(before, self._dims))
+    def _read_cell(self, question: ReadCell) -> ObservationPlan:
+        name = question.name
+        module = read_module(name, question.text.encode(), read_notebook_context(question.before, self._dims))
         if not module.claims:
-            return {}
+            return ObservationPlan()
         self._dims.update(n for claim in module.claims if claim.sure for n in parse_spec(claim.spec).names())
         whole = ModulePlan(file=name, path=name, root="", name="__main__", scopes=module.scopes, sites=module.sites)
         return self._register(module, self._config_for(Path.cwd() / as_shown(name)), whole)
@@ -63,29 +82,26 @@ class JudgeServer:
             self._configs[path.parent] = load([path])
         return self._configs[path.parent]
 
-    def _register(self, module: Module, config: Config, whole: ModulePlan) -> Mapping[str, object]:
+    def _register(self, module: Module, config: Config, whole: ModulePlan) -> ObservationPlan:
         self._modules[module.path], self._config[module.path] = module, config
         prompt = {site for claim in module.claims if _is_prompt(module, claim) for site in claim.sites}
-        return {"plan": whole, "prompt": sorted(prompt)}
+        return ObservationPlan(plan=whole, prompt=tuple(sorted(prompt)))
 
-    def judge(self, evaluation: Evaluation, over: bool) -> list[dict[str, object]]:
-        """The findings of an evaluation's last call. One that is not `over` yet shows of its annotations only.
-
-        What a comment means depends on all others of its scope.
-        """
+    def _judge(self, question: JudgeCall) -> Iterator[ContradictedClaim]:
+        """What the last call contradicts. What a comment means depends on all others of its scope."""
+        evaluation = question.evaluation
         modules = {call.path: self._modules[call.path] for call in evaluation.calls}
         verdicts = judge(modules, [[evaluation]])
         self._good |= verdicts.good
         known = Verdicts(good={key for key in self._good if key[0] in modules}, bad=verdicts.bad)
         sure = findings.reportable(modules, known, strict=False)
         last = evaluation.calls[-1]
-        found = []
         for key, false in sorted(verdicts.bad.items(), key=lambda item: item[0]):
             module = modules[key[0]]
             claim = module.claims[key[1]]
-            if key in sure and false.mismatch.call.number == last.number and (over or _is_prompt(module, claim)):
-                found += self._drop_suppressed(module, mismatch_finding(module, claim, false))
-        return [_to_message(finding) for finding in found]
+            is_last = false.mismatch.call.number == last.number
+            if key in sure and is_last and (question.over or _is_prompt(module, claim)):
+                yield from map(_to_message, self._drop_suppressed(module, mismatch_finding(module, claim, false)))
 
     def _drop_suppressed(self, module: Module, finding: Finding) -> list[Finding]:
         path, config = as_shown(module.path), self._config[module.path]
@@ -97,10 +113,10 @@ def _is_prompt(module: Module, claim: Claim) -> bool:
     return claim.notation == "annotation" and all(module.sites[s].kind != "field" for s in claim.sites)
 
 
-def _to_message(finding: Finding) -> dict[str, object]:
+def _to_message(finding: Finding) -> ContradictedClaim:
     head = "".join(text for text, _ in concise.headline(finding))
     text = "\n".join([head, *(f"  {as_shown(detail)}" for detail in finding.details)])
-    return {"code": finding.code, "path": finding.path, "line": finding.span.line, "text": text}
+    return ContradictedClaim(code=finding.code, path=finding.path, line=finding.span.line, text=text)
 
 
 def main() -> None:
@@ -109,12 +125,7 @@ def main() -> None:
     sys.stdout = sys.stderr
     server = JudgeServer()
     for line in commands:
-        command = wire.load(line)
-        operation = getattr(server, command.pop("op"))
-        try:
-            _send(answers, {"answer": operation(**command)})
-        except (ConfigError, OSError) as error:  # the program tells it
-            _send(answers, {"error": str(error)})
+        _send(answers, server.answer(wire.load(line)))
 
 
 def _send(answers: BinaryIO, answer: object) -> None:

@@ -80,13 +80,13 @@ def debugging_scopes(module: Module, config: Config) -> set[int]:
         ordered = [number for number, line in enumerate(module.lines, 1) if _ORDERED.search(line)]
         # Who maps a function may be any in its file.
         found |= {scope.index for scope in module.scopes} if ordered else set()
-    functions = {_outermost(module, index) for index in found}
+    functions = {outermost_function(module, index) for index in found}
     # A function with claims is evaluated for these, as far as they say what it takes.
-    claiming = {_outermost(module, module.sites[site].scope) for claim in module.claims for site in claim.sites}
+    claiming = {outermost_function(module, module.sites[site].scope) for claim in module.claims for site in claim.sites}
     return {index for index in functions - claiming if index is not None}
 
 
-def _outermost(module: Module, index: int) -> int | None:
+def outermost_function(module: Module, index: int) -> int | None:
     """The function that no other function is around, among those around a scope and itself."""
     found: int | None = None
     current: int | None = index

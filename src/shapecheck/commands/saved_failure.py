@@ -18,7 +18,7 @@ from typing import Any
 
 from shapecheck.commands.reproduction_run import ReproductionOutcome, run_alone
 from shapecheck.commands.reproduction_text import Reproduction, render
-from shapecheck.commands.template import UnevaluatedError
+from shapecheck.commands.target_request import UnevaluatedError
 from shapecheck.config import Config, ConfigError
 from shapecheck.evaluate.scratch_folders import scratch_folder
 from shapecheck.files import interpreter, module_name
@@ -66,14 +66,6 @@ class SavedFailure:
         """As the user knows the file."""
         shown = os.path.relpath(self.path)
         return f"{self.path if shown.startswith(os.pardir) else shown}:{self.line}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReproducedFailure:
-    """A test, and the arrays that it needs: of each which of its entries, None for all."""
-
-    text: str
-    arrays: Mapping[str, tuple[int, int] | None]
 
 
 def read_failure(file: Path) -> SavedFailure | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from shapecheck.commands.checked_project import CheckedProject
 from shapecheck.editor.line_places import LinePlace, line_places
-from shapecheck.model import ArrayValue, Evaluation, Finding, JudgedClaim, Module, TreeValue, Value
+from shapecheck.model import Evaluation, Finding, JudgedClaim, Module, Value, arrays_in
 from shapecheck.verdicts.judged_claims import format_shapes, judged_claims
 
 
@@ -87,7 +87,7 @@ def _values(module: Module, text: bytes, runs: Sequence[Sequence[Evaluation]]) -
     for evaluation in sorted((each for run in runs for each in run), key=_trust):
         for site, value, stage, complete in _observations(evaluation, module.path):
             place = places.get(site)
-            if place is None or not _has_array(value):
+            if place is None or not any(arrays_in(value)):
                 continue
             shown = ShownValue(
                 place=place,
@@ -111,9 +111,3 @@ def _observations(evaluation: Evaluation, path: str) -> Iterator[tuple[int, Valu
         if call.path == path:
             for observation in call.observations:
                 yield observation.site, observation.value, call.stage, call.complete
-
-
-def _has_array(value: Value) -> bool:
-    if isinstance(value, TreeValue):
-        return any(map(_has_array, value.children))
-    return isinstance(value, ArrayValue)

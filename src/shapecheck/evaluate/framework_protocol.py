@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
@@ -53,6 +54,10 @@ class Framework:
     """Functions of it that call their first argument, or pass it on to what does."""
     variables: tuple[str, ...] = ()
     """What the names of environment variables begin with that are settings of it."""
+    compiles = False
+    """It has wrappers of its own around `jax.jit`: what they compile is the user's function."""
+    applies_updates = False
+    """It has a function `apply_updates`, which adds an optimizer's updates to parameters."""
     weight_layout = ""
     """How its linear layers keep their weights: "out in" or "in out"."""
 
@@ -63,6 +68,10 @@ class Framework:
         """The framework itself, or another `module` of it; None while the program has not loaded it."""
         return sys.modules.get(module or self.module)
 
+    def require(self, module: str = "") -> ModuleType:
+        """The same where it is known to be loaded, because what is asked about is of it."""
+        return sys.modules[module or self.module]
+
     def module_class(self) -> type | None:
         """The class of its modules. None while it is imported itself."""
         found: type | None = getattr(self.library(), "Module", None)
@@ -70,6 +79,10 @@ class Framework:
 
     def is_wrapper(self, cls: type) -> bool:
         """Whether a class of modules is one that it makes of functions: bound methods, `filter_vmap(f)`."""
+        return False
+
+    def is_abstract(self, cls: type) -> bool:
+        """Whether a class leaves fields open, which only classes that derive from it have."""
         return False
 
     def is_base(self, cls: type) -> bool:
@@ -276,6 +289,11 @@ def has_identity(value: object) -> bool:
 def is_wrapper(cls: type) -> bool:
     """Whether a class of modules is one that a framework makes of functions."""
     return any(each.is_wrapper(cls) for each in loaded_frameworks())
+
+
+def is_abstract(cls: type) -> bool:
+    """Whether there are instances of classes alone that derive from this one."""
+    return inspect.isabstract(cls) or any(each.is_abstract(cls) for each in loaded_frameworks())
 
 
 def key_maker(annotation: object, name: str) -> type | None:

@@ -219,7 +219,7 @@ def traces_under_way(frame: FrameType | None) -> list[object]:
     return found
 
 
-def is_alive(tracer: Any, under_way: Sequence[object]) -> bool:
+def is_alive(tracer: object, under_way: Sequence[object]) -> bool:
     """Whether a tracer, and whatever it has in hand, can still be computed with.
 
     JAX marks traces of `vmap` and of derivatives that are over. A trace of a function is over if it is not `under_way`.

@@ -122,7 +122,7 @@ def with_cells(data: bytes, texts: Mapping[int, str]) -> bytes | None:
     return None
 
 
-def _document(data: bytes) -> Any:
+def _document(data: bytes) -> dict[str, Any]:
     try:
         document = json.loads(data.decode("utf-8"))
     except (ValueError, RecursionError) as error:
@@ -132,13 +132,13 @@ def _document(data: bytes) -> Any:
     return document
 
 
-def _code_cells(document: Any) -> list[Any]:
+def _code_cells(document: Mapping[str, Any]) -> list[dict[str, object]]:
     return [cell for cell in document["cells"] if isinstance(cell, dict) and cell.get("cell_type") == "code"]
 
 
-def _source(cell: Any) -> str:
+def _source(cell: Mapping[str, object]) -> str:
     source = cell.get("source", "")
-    return source if isinstance(source, str) else "".join(source)
+    return "".join(source) if isinstance(source, list) else str(source)
 
 
 def _is_python(text: str) -> bool:

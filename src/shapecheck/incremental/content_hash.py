@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import os
+from pathlib import Path
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DROPPED = {"ctx", "kind", "type_comment"}  # follow from the place, or mean nothing to Python
@@ -12,6 +14,22 @@ _DROPPED = {"ctx", "kind", "type_comment"}  # follow from the place, or mean not
 def content(data: bytes) -> str:
     """Hash the contents of a file."""
     return hashlib.sha256(data).hexdigest()
+
+
+def file_content(file: str) -> str:
+    """The hash of what is in a file; "" if it cannot be read."""
+    try:
+        return content(Path(file).read_bytes())
+    except OSError:
+        return ""
+
+
+def modified_ns(file: str) -> int:
+    """When a file was written; 0 if there is none."""
+    try:
+        return os.stat(file).st_mtime_ns
+    except OSError:
+        return 0
 
 
 def may_yield(source: bytes) -> bool:

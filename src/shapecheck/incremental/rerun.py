@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from shapecheck.config import Config, options
 from shapecheck.incremental.cache_store import KeptTexts, Store
-from shapecheck.incremental.content_hash import content
+from shapecheck.incremental.content_hash import content, file_content, modified_ns
 from shapecheck.incremental.environment_key import environment, our_contents, ourselves, portable_environment
 from shapecheck.model import assumption, finding, is_test_file, location
 from shapecheck.model.finding import Report
@@ -127,7 +127,7 @@ class Rerun:
 
     def _has_changed(self, loaded: Iterable[str]) -> bool:
         """Whether a file was written while the run was under way: then nobody knows which text was evaluated."""
-        return any(_time(file) > self.started for file in {*self._checked, *loaded, *self._test_files})
+        return any(modified_ns(file) > self.started for file in {*self._checked, *loaded, *self._test_files})
 
     def _state(self, python: str, sites: Sequence[str], files: Sequence[str]) -> str:
         parts = {
@@ -161,10 +161,7 @@ class Rerun:
 
     def _content(self, file: str) -> str:
         if file not in self._known:
-            try:
-                self._known[file] = content(Path(file).read_bytes())
-            except OSError:
-                self._known[file] = ""
+            self._known[file] = file_content(file)
         return self._known[file]
 
     def _read_bytes(self, file: str) -> bytes:
@@ -172,10 +169,3 @@ class Rerun:
             return self._bytes[file] if file in self._bytes else Path(file).read_bytes()
         except OSError:
             return b""
-
-
-def _time(file: str) -> int:
-    try:
-        return os.stat(file).st_mtime_ns
-    except OSError:
-        return 0

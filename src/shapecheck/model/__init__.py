@@ -73,6 +73,7 @@ if TYPE_CHECKING:
         Stage,
         TreeValue,
         Value,
+        arrays_in,
     )
 
 __all__ = [
@@ -135,6 +136,7 @@ __all__ = [
     "Value",
     "Verdict",
     "VerifiedClaim",
+    "arrays_in",
     "is_test_file",
     "proves",
     "weakest",
@@ -203,6 +205,7 @@ _FILES = {
         "Stage",
         "TreeValue",
         "Value",
+        "arrays_in",
     ),
 }
 _FILE_OF = {name: file for file, names in _FILES.items() for name in names}

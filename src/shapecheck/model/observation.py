@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, Union
 
@@ -97,6 +98,15 @@ class Call:
     paths: tuple[Point, ...] = ()
 
 
+def arrays_in(value: Value) -> Iterator[ArrayValue]:
+    """The arrays of a value, which may be one itself."""
+    if isinstance(value, ArrayValue):
+        yield value
+    elif isinstance(value, TreeValue):
+        for child in value.children:
+            yield from arrays_in(child)
+
+
 FailureKind = Literal["shape", "value", "other"]
 
 
@@ -109,7 +119,6 @@ class Failure:
     frame: Frame | None
     operation: str = ""
     arrays: tuple[tuple[str, str], ...] = ()
-    fixed: bool = False  # the operands' dims are all numbers
     requires: str = (
         ""  # what lets the code run nevertheless, though nothing explains it: "time = n_heads", "*b is one axis"
     )
@@ -140,6 +149,7 @@ class Evaluation:
     stages: tuple[Stage, ...] = ()  # where they were asked for
     case: str = ""  # the shapes that arguments have which may have one of several: a claim has to hold for each
     refused: str = ""  # the argument whose documented shape the code refuses, for `reason`: here it has another
+    other_guess: bool = False  # arrays that nothing describes have other ranks: it repeats contradictions, or does not
 
 
 @dataclass(frozen=True, kw_only=True)

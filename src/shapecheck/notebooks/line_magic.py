@@ -7,7 +7,11 @@ import shlex
 from collections.abc import Iterator
 from typing import Any, Final, NoReturn
 
-from shapecheck.runtime.runtime_options import PROGRAM_ONLY, OptionSpec, RuntimeOptions, absolute_paths, option_specs
+from shapecheck.runtime.runtime_options import (
+    RuntimeOptions,
+    absolute_paths,
+    checking_options,
+)
 
 _ABOUT = """Say what is checked in this session, by all options together: what is not named goes back to its default.
 Functions and modules that have checks already take part. Without anything, it tells how things are."""
@@ -62,7 +66,7 @@ def options_line(options: RuntimeOptions) -> str:
 
 
 def _words(options: RuntimeOptions) -> Iterator[str]:
-    for each in _magic_options():
+    for each in checking_options():
         value = getattr(options, each.field)
         if value == each.default:
             continue
@@ -70,11 +74,6 @@ def _words(options: RuntimeOptions) -> Iterator[str]:
             yield f"--{'no-' if each.default else ''}{each.flag}"
         for one in value if isinstance(value, tuple) else () if isinstance(value, bool) else (value,):
             yield f"--{each.flag} {shlex.quote(one)}"
-
-
-def _magic_options() -> list[OptionSpec]:
-    """All but the debugger, for which IPython has `%pdb` and `%debug`."""
-    return [each for each in option_specs() if each.help and each.field not in PROGRAM_ONLY]
 
 
 def _parser() -> _MagicParser:
@@ -87,7 +86,7 @@ def _parser() -> _MagicParser:
         allow_abbrev=False,
     )
     parser.add_argument("switch", nargs="?", choices=("on", "off"), help="Whether there are checks at all.")
-    for each in _magic_options():
+    for each in checking_options():
         more: dict[str, Any] = {"choices": each.choices or None, "metavar": each.shown or None}
         if isinstance(each.default, bool):
             more = {"action": argparse.BooleanOptionalAction}

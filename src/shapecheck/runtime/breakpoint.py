@@ -78,7 +78,7 @@ def _users_frames(frame: FrameType | None, is_own: Callable[[str], bool]) -> Ite
 class _SentTracer:
     """Stands for a tracer that has no value yet, and will have one."""
 
-    tracer: Any
+    tracer: object
 
 
 @dataclass(frozen=True)

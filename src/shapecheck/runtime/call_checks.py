@@ -9,7 +9,8 @@ from typing import Final
 from shapecheck.evaluate.probes.recorder import Listener, OpenCall
 from shapecheck.model import Call, Evaluation, Observation, Site
 from shapecheck.runtime.errors import ShapeMismatch, note
-from shapecheck.runtime.judge_client import ContradictedClaim, JudgeClient
+from shapecheck.runtime.judge_client import JudgeClient
+from shapecheck.worker.messages.judge_messages import ContradictedClaim
 
 LOGGER: Final = logging.getLogger("shapecheck")
 _MOST = 50_000  # combinations of shapes that are remembered
@@ -63,7 +64,7 @@ class CallChecker(Listener):
         own = isinstance(error, Exception) and not isinstance(error, ShapeMismatch)
         if self._shapes and opened.observations and own:
             for found in self._new_findings(opened, over=True):
-                note(error, found["text"])
+                note(error, found.text)
 
     def _turn(self, opened: OpenCall, site: Site) -> None:
         """Of a loop, keep the turn that is under way: names may mean another size in each."""
@@ -80,12 +81,12 @@ class CallChecker(Listener):
         for found in self._new_findings(opened, over=over):
             if not self._warn:
                 self._judged.clear()  # whoever catches the error may come again
-                raise ShapeMismatch(found["text"], found["code"], found["path"], found["line"])
-            if found["text"] not in self._reported:
-                self._reported.add(found["text"])
-                LOGGER.warning("%s", found["text"])
+                raise ShapeMismatch(found.text, found.code, found.path, found.line)
+            if found.text not in self._reported:
+                self._reported.add(found.text)
+                LOGGER.warning("%s", found.text)
 
-    def _new_findings(self, opened: OpenCall, *, over: bool) -> list[ContradictedClaim]:
+    def _new_findings(self, opened: OpenCall, *, over: bool) -> tuple[ContradictedClaim, ...]:
         calls: list[OpenCall] = []
         each: OpenCall | None = opened
         while each is not None:
@@ -93,7 +94,7 @@ class CallChecker(Listener):
             each = each.outer
         key = (over, tuple((c.probe.path, c.scope, tuple(c.observations)) for c in calls))
         if self.off or key in self._judged:
-            return []
+            return ()
         if len(self._judged) >= _MOST:
             self._judged.clear()
         found = self._client.judge(_evaluation(calls[::-1]), over=over)

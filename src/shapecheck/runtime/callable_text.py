@@ -6,7 +6,6 @@ import dataclasses
 import re
 from collections.abc import Iterator, Mapping
 from enum import Enum
-from typing import Any
 
 from shapecheck.evaluate.framework_protocol import has_identity, hidden_fields
 from shapecheck.evaluate.probes.describe_value import is_array
@@ -39,7 +38,7 @@ def _module(value: object, name: str, depth: int) -> str:
     return f"{name}({', '.join(f'{field}={_field(each, depth - 1)}' for field, each in _fields(value))})"
 
 
-def _fields(value: Any) -> Iterator[tuple[str, object]]:
+def _fields(value: object) -> Iterator[tuple[str, object]]:
     """Those that a dataclass has and shows, or public attributes; read without running code of others."""
     own: Mapping[str, object] = getattr(value, "__dict__", {})
     names = [each.name for each in dataclasses.fields(value) if each.repr] if dataclasses.is_dataclass(value) else own
@@ -49,7 +48,7 @@ def _fields(value: Any) -> Iterator[tuple[str, object]]:
             yield name, own[name]
 
 
-def _field(value: Any, depth: int) -> str:
+def _field(value: object, depth: int) -> str:
     if is_array(value):
         return short(value)
     if has_identity(value) and hasattr(value, "shape") and hasattr(value, "dtype"):  # a variable of a framework
@@ -66,7 +65,7 @@ def _field(value: Any, depth: int) -> str:
     return text if 0 < len(text) <= _LONGEST_FIELD else type(value).__name__
 
 
-def _items(value: list[Any] | tuple[Any, ...], depth: int) -> str:
+def _items(value: list[object] | tuple[object, ...], depth: int) -> str:
     if len(value) > _MOST_ITEMS:
         return f"{type(value).__name__} of {len(value)}"
     inside = ", ".join(_field(each, depth) for each in value)

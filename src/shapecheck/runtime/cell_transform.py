@@ -12,7 +12,7 @@ import linecache
 import re
 from collections import Counter, deque
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shapecheck.evaluate.probes.ast_probes import HANDLE
 from shapecheck.runtime.autoreload import ReloadedFunctions
@@ -22,6 +22,9 @@ from shapecheck.runtime.check_session import CheckSession
 from shapecheck.runtime.errors import CheckError
 from shapecheck.worker.messages.plans import later
 
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
+
 _TEXTS = 8  # latest ones, which may wait for their trees
 _MAGIC = re.compile(r"%%?[\w.]+")
 
@@ -29,7 +32,7 @@ _MAGIC = re.compile(r"%%?[\w.]+")
 class CellTransformer(ast.NodeTransformer):
     """Knows the cells of a shell, and puts probes into those that it begins to run. `failed` is called if it cannot."""
 
-    def __init__(self, shell: Any, session: CheckSession, failed: Callable[[CheckError], None]) -> None:
+    def __init__(self, shell: InteractiveShell, session: CheckSession, failed: Callable[[CheckError], None]) -> None:
         self._shell, self._session, self._failed = shell, session, failed
         self._texts: deque[str] = deque(maxlen=_TEXTS)
         self._outermost: Any = None  # the cell that runs, inside of which magics may run others
@@ -45,7 +48,7 @@ class CellTransformer(ast.NodeTransformer):
         self._texts.appendleft("".join(lines))
         return lines
 
-    def begin(self, info: Any) -> None:
+    def begin(self, info: ExecutionInfo) -> None:
         """A cell begins. One that runs inside of another goes by the other's name: it is what people see."""
         if self._shell.ast_transformers[:1] != [self]:  # later ones may change what texts and trees have in common
             self.leave()
@@ -54,7 +57,7 @@ class CellTransformer(ast.NodeTransformer):
             self._outermost, self._title = info, ""
         self._begun = info
 
-    def end(self, result: Any) -> None:
+    def end(self, result: ExecutionResult) -> None:
         """A cell has ended."""
         if result.info is self._outermost:
             self._outermost = None

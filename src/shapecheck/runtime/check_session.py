@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from shapecheck.runtime.stage_checks import StageChecks
     from shapecheck.runtime.training_monitor import TrainingMonitor
 
-_MONITORED: Final = frozenset({"jax", "optax", "equinox"})  # they have what a step is made of
+_MONITORED: Final = frozenset({"jax", "optax"})  # they have what a step is made of, as some frameworks have
 
 
 @contextlib.contextmanager
@@ -202,9 +202,12 @@ class CheckSession:
         self._entered.add(name)
         if name == "jax" and "ops" in self.options.numerics:
             self._frameworks.enter_context(_debug_nans(nan_only=self.options.nan_only))
-        if name in _MONITORED and self._monitor is not None:
+        is_framework = name in module_names()
+        if self._monitor is not None and (
+            name in _MONITORED or (is_framework and framework_of_module(name).applies_updates)
+        ):
             from shapecheck.runtime import monitor_patches  # noqa: PLC0415 - it imports JAX
 
             self._frameworks.enter_context(monitor_patches.patch(name, self._monitor, self.probing.is_own))
-        if self.watches and name in module_names():
+        if self.watches and is_framework:
             self._frameworks.enter_context(framework_of_module(name).record_stages(self._watch))

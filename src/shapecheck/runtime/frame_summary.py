@@ -76,7 +76,7 @@ def _optimizer_states(value: Any) -> Iterator[str]:
         yield type(value).__name__
 
 
-def _summarize_state(kinds: str, arrays: Sequence[Any]) -> str:
+def _summarize_state(kinds: str, arrays: Sequence[jax.Array]) -> str:
     """`ScaleByAdamState: 5 arrays of 1234 numbers  2 not finite`."""
     bad = 0
     with contextlib.suppress(Exception):  # donated, on other machines, or of a computation that has failed

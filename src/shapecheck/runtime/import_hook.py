@@ -23,6 +23,7 @@ from shapecheck.runtime.cell_source import Cell, with_handle
 from shapecheck.runtime.judge_client import JudgeClient
 from shapecheck.runtime.lazy_probe import LazyProbe, ValueHandle
 from shapecheck.runtime.runtime_constructions import PassingConstructions
+from shapecheck.worker.messages.judge_messages import ObservationPlan
 from shapecheck.worker.messages.plans import ModulePlan, as_shown
 
 Watch = Callable[[str, int, object], object]
@@ -171,11 +172,10 @@ class ProbeInserter:
             self.recorder.paths[file] = self.recorder.paths[real] = as_shown(plan.path)
         return plan, len(versions) - 1
 
-    def _note_prompt(self, found: tuple[ModulePlan, frozenset[int]] | None) -> ModulePlan | None:
-        if found is None:
-            return None
-        self._checking.prompt[found[0].path] = found[1]
-        return found[0]
+    def _note_prompt(self, found: ObservationPlan) -> ModulePlan | None:
+        if found.plan is not None:
+            self._checking.prompt[found.plan.path] = frozenset(found.prompt)
+        return found.plan
 
 
 class OwnFileLoader(importlib.machinery.SourceFileLoader):

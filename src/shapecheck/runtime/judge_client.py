@@ -7,27 +7,26 @@ import subprocess
 import sys
 import threading
 import weakref
-from typing import IO, Any, TypedDict, cast
+from typing import IO, cast
 
 from shapecheck.model import Evaluation
 from shapecheck.runtime.errors import CheckError
 from shapecheck.runtime.runtime_options import SWITCH
-from shapecheck.worker.messages.plans import ModulePlan
+from shapecheck.worker.messages.judge_messages import (
+    ContradictedClaim,
+    JudgeCall,
+    JudgeRefusal,
+    ObservationPlan,
+    ReadCell,
+    ReadFile,
+)
+from shapecheck.worker.messages.protocol import Reply, Request, RequestFor
 from shapecheck.worker.messages.wire import dump, load
 
 _START = (
     "import sys; sys.path[:1] = [p for p in sys.path[:1] if p]; "
     "from shapecheck.commands.judge_server import main; main()"
 )
-
-
-class ContradictedClaim(TypedDict):
-    """What the judge says of a claim that does not hold: its rule, where it stands, and the message."""
-
-    code: str
-    path: str
-    line: int
-    text: str
 
 
 class JudgeClient:
@@ -38,27 +37,27 @@ class JudgeClient:
         self._lock = threading.RLock()
         self._process: subprocess.Popen[bytes] | None = None
         self._owner = 0
-        self._read: list[dict[str, object]] = []  # questions for what it knows
+        self._read: list[ReadFile | ReadCell] = []  # questions for what it knows
 
-    def read_file(self, file: str, source: bytes, version: int = 0) -> tuple[ModulePlan, frozenset[int]] | None:
-        """What to observe in a file, and the sites that can be judged at once; None if it claims nothing.
+    def read_file(self, file: str, source: bytes, version: int = 0) -> ObservationPlan:
+        """What to observe in a file, and the sites that can be judged at once.
 
         The versions of a file are kept apart: what was defined by an earlier one may be called yet.
         """
-        return self._plan({"op": "read_file", "file": file, "text": source.decode("latin-1"), "version": version})
+        return self._plan(ReadFile(file=file, text=source.decode("latin-1"), version=version))
 
-    def read_cell(self, name: str, text: str, before: str) -> tuple[ModulePlan, frozenset[int]] | None:
+    def read_cell(self, name: str, text: str, before: str) -> ObservationPlan:
         """The same of a notebook's cell. `before` tells, as statements, what it finds there."""
-        return self._plan({"op": "read_cell", "name": name, "text": text, "before": before})
+        return self._plan(ReadCell(name=name, text=text, before=before))
 
-    def _plan(self, question: dict[str, object]) -> tuple[ModulePlan, frozenset[int]] | None:
+    def _plan(self, question: ReadFile | ReadCell) -> ObservationPlan:
         answer = self._request(question)
         self._read.append(question)
-        return (answer["plan"], frozenset(answer["prompt"])) if answer else None
+        return answer
 
-    def judge(self, evaluation: Evaluation, *, over: bool) -> list[ContradictedClaim]:
-        """What contradicts the claims in the last call of an evaluation: `code`, `path`, `line` and `text` of each."""
-        return list(self._request({"op": "judge", "evaluation": evaluation, "over": over}))
+    def judge(self, evaluation: Evaluation, *, over: bool) -> tuple[ContradictedClaim, ...]:
+        """What contradicts the claims in the last call of an evaluation."""
+        return self._request(JudgeCall(evaluation=evaluation, over=over)).claims
 
     def close(self) -> None:
         """End the server; another question starts another."""
@@ -67,7 +66,7 @@ class JudgeClient:
                 _end(self._process, self._owner)
             self._process = None
 
-    def _request(self, message: dict[str, object]) -> Any:
+    def _request(self, message: RequestFor[Reply]) -> Reply:
         with self._lock:
             process, self._process = self._process, None  # one whose answer nobody has waited for is of no use
             if process is None or self._owner != os.getpid():
@@ -77,11 +76,13 @@ class JudgeClient:
                     self._exchange(process, question)
             answer = self._exchange(process, message)
             self._process = process
-            if "error" in answer:
-                raise CheckError(answer["error"])
-            return answer["answer"]
+            if isinstance(answer, JudgeRefusal):
+                raise CheckError(answer.reason)
+            if not isinstance(answer, message.reply):
+                raise TypeError(f"the judge answered {type(message).__name__} with {type(answer).__name__}")
+            return cast("Reply", answer)
 
-    def _exchange(self, process: subprocess.Popen[bytes], message: dict[str, object]) -> Any:
+    def _exchange(self, process: subprocess.Popen[bytes], message: Request) -> object:
         line = b""
         try:
             stdin, stdout = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)

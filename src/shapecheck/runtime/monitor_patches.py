@@ -13,16 +13,15 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
+from shapecheck.evaluate.framework_protocol import loaded_frameworks
 from shapecheck.evaluate.probes.monkeypatch import patch_attribute, patch_module
 from shapecheck.runtime.training_monitor import MonitoredFunction, TrainingMonitor
-
-_FRAMEWORKS = ("equinox", "flax")
 
 
 def patch(
     name: str, monitor: TrainingMonitor, is_own: Callable[[str], bool]
 ) -> contextlib.AbstractContextManager[None]:
-    """Let what a module has told the monitor, if it is JAX, optax or Equinox, as long as the context lasts."""
+    """Let what JAX, optax or a framework has told the monitor, as long as the context lasts."""
     module = sys.modules[name]
     if name == "jax":
         return patch_module(module, "jit", _counting_jit(module.jit, monitor, is_own))
@@ -39,7 +38,7 @@ def _patch_optax(optax: ModuleType, monitor: TrainingMonitor) -> Iterator[None]:
         inner = getter.__get__(transformation, type(transformation))
 
         @functools.wraps(inner)
-        def update_and_look(*args: Any, **kwargs: Any) -> object:
+        def update_and_look(*args: object, **kwargs: object) -> object:
             return monitor.update(inner, args, kwargs)
 
         return update_and_look
@@ -53,7 +52,7 @@ def _patch_apply(module: ModuleType, monitor: TrainingMonitor) -> contextlib.Abs
     inner = module.apply_updates
 
     @functools.wraps(inner)
-    def apply_updates(params: Any, updates: Any, *args: Any, **kwargs: Any) -> object:
+    def apply_updates(params: object, updates: object, *args: object, **kwargs: object) -> object:
         monitor.apply(params, updates)
         return inner(params, updates, *args, **kwargs)
 
@@ -66,7 +65,7 @@ def _counting_jit(
     """`jax.jit`, as a function and as what makes decorators."""
 
     @functools.wraps(inner)
-    def jit(*args: Any, **kwargs: Any) -> Any:
+    def jit(*args: object, **kwargs: object) -> Any:
         compiled = inner(*args, **kwargs)
         function = args[0] if args else kwargs.get("fun")
         if function is None:  # newer versions give a decorator
@@ -76,18 +75,19 @@ def _counting_jit(
     return jit
 
 
-def _is_users(function: Any, is_own: Callable[[str], bool]) -> bool:
+def _is_users(function: object, is_own: Callable[[str], bool]) -> bool:
     """Whether it is written in the user's files, or a framework's wrapper around what may be."""
     while isinstance(function, functools.partial):
         function = function.func
     module = str(getattr(function, "__module__", "") or type(function).__module__)
-    if module.partition(".")[0] in _FRAMEWORKS:
+    package = module.partition(".")[0]
+    if any(each.compiles and each.package == package for each in loaded_frameworks()):
         return True
     code = getattr(getattr(function, "__wrapped__", function), "__code__", None)
     return code is not None and is_own(code.co_filename)
 
 
-def _name(function: Any) -> str:
+def _name(function: object) -> str:
     while isinstance(function, functools.partial):
         function = function.func
     inner = getattr(function, "f", function)  # of what Flax's nnx compiles

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -35,7 +34,7 @@ def _as_written(path: str) -> str:
     return _PLACE.sub(r"[\1]", path) or "value"
 
 
-def summarize(arrays: Sequence[Any], names: Sequence[str]) -> jax.Array:
+def summarize(arrays: Sequence[object], names: Sequence[str]) -> jax.Array:
     """The numbers that go by these names, for each array, one behind the other: so they go to the host at once."""
     found: list[jax.Array] = []
     for array in arrays:

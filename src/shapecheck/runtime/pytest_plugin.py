@@ -10,7 +10,12 @@ import pytest
 
 from shapecheck.runtime.check_session import CheckSession
 from shapecheck.runtime.excepthook import without_ours
-from shapecheck.runtime.runtime_options import PROGRAM_ONLY, OptionSpec, RuntimeOptions, absolute_paths, option_specs
+from shapecheck.runtime.runtime_options import (
+    OptionSpec,
+    RuntimeOptions,
+    absolute_paths,
+    checking_options,
+)
 
 if TYPE_CHECKING:
     import pluggy
@@ -24,7 +29,7 @@ def add_options(parser: pytest.Parser, manager: pytest.PytestPluginManager) -> N
     group.addoption(
         "--shapecheck-run", action="store_true", help="Hold every call in your own files against its claims."
     )
-    for each in _pytest_options():
+    for each in checking_options():
         many = isinstance(each.default, tuple)
         if isinstance(each.default, bool):
             _add_flag(group, each)
@@ -64,7 +69,7 @@ class _AutostartPlugin:
 
 
 def _begin(config: pytest.Config, given: Namespace) -> None:
-    values = {each.field: getattr(given, f"shapecheck_{each.flag.replace('-', '_')}") for each in _pytest_options()}
+    values = {each.field: getattr(given, f"shapecheck_{each.flag.replace('-', '_')}") for each in checking_options()}
     requested = given.shapecheck_run or any(values[name] for name in ("numerics", "nan_only", "prints", "log", "shows"))
     if requested and not config.pluginmanager.has_plugin(_NAME):
         tuples = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
@@ -74,11 +79,6 @@ def _begin(config: pytest.Config, given: Namespace) -> None:
         except ValueError as error:
             raise pytest.UsageError(f"shapecheck: {error}") from error
         config.pluginmanager.register(plugin, _NAME)
-
-
-def _pytest_options() -> list[OptionSpec]:
-    """The options that pytest has none of its own for."""
-    return [each for each in option_specs() if each.help and each.field not in PROGRAM_ONLY]
 
 
 class RuntimePlugin:

@@ -136,6 +136,11 @@ def option_specs() -> Iterator[OptionSpec]:
         yield OptionSpec(field=field.name, default=field.default, **field.metadata)
 
 
+def checking_options() -> list[OptionSpec]:
+    """All but what a program alone can be asked for: pytest and IPython have debuggers of their own, and no steps."""
+    return [each for each in option_specs() if each.help and each.field not in PROGRAM_ONLY]
+
+
 def to_environment(options: RuntimeOptions) -> dict[str, str]:
     """The variables that say the same."""
     own = ["JAX_DEBUG_NANS", *([] if options.nan_only else ["JAX_DEBUG_INFS"])] if "ops" in options.numerics else []

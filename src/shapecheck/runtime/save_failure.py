@@ -110,7 +110,7 @@ class FailureSaver:
                 names = []
             yield {**function, "args": arguments, "kwargs": named, "names": names}
 
-    def _expression(self, value: Any, depth: int = 0) -> Expression:
+    def _expression(self, value: object, depth: int = 0) -> Expression:
         """A value as plain data. Raises UnsavedError for what has no such form."""
         if depth > _DEPTH:
             raise UnsavedError
@@ -120,7 +120,7 @@ class FailureSaver:
             return self._array(value)
         if isinstance(value, enum.Enum):
             return {"kind": "name", **_importable(type(value)), "member": value.name}
-        if type(value) in (list, tuple):
+        if type(value) is list or type(value) is tuple:
             return {"kind": type(value).__name__, "parts": [self._expression(each, depth + 1) for each in value]}
         if type(value) is dict:
             items = [
@@ -198,10 +198,10 @@ def _code_of(value: object) -> CodeType | None:
     return code if isinstance(code, CodeType) else None
 
 
-def _importable(value: Any) -> Expression:
+def _importable(value: object) -> Expression:
     """What can be imported, by its module and name. Raises UnsavedError for anything else."""
     module, path = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
-    found: Any = sys.modules.get(str(module))
+    found: object = sys.modules.get(str(module))
     if module is None or path is None or found is None:
         raise UnsavedError
     for part in str(path).split("."):

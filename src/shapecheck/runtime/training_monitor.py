@@ -32,7 +32,7 @@ _KINDS = ("weights", "gradients", "updates", "state")
 class MonitoredFunction:
     """What `jax.jit` gave, whose calls are counted, timed, and looked at when they are due."""
 
-    def __init__(self, monitor: TrainingMonitor, compiled: Any, name: str) -> None:
+    def __init__(self, monitor: TrainingMonitor, compiled: Callable[..., object], name: str) -> None:
         self.compiled, self.name = compiled, name
         self.calls = 0
         self.updates = False  # whether an optimizer's update is compiled in it
@@ -115,7 +115,9 @@ class TrainingMonitor:
         self._functions[function.name] = {"calls": function.calls, "seconds": time.perf_counter() - start}
         return result
 
-    def update(self, inner: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def update(
+        self, inner: Callable[..., tuple[object, object]], args: Sequence[object], kwargs: Mapping[str, object]
+    ) -> Any:
         """An optimizer's update: `inner(gradients, state, params)` gives updates and the next state."""
         if self._depth:
             return inner(*args, **kwargs)
@@ -298,7 +300,7 @@ def _resident() -> int:
     return peak if sys.platform == "darwin" else peak << 10
 
 
-def _first_summary(outs: Sequence[Any], ins: Sequence[Any]) -> list[jax.Array]:
+def _first_summary(outs: Sequence[object], ins: Sequence[object]) -> list[jax.Array]:
     """Of all arrays of an output that of the first, which is the whole of most."""
     return [statistics.summarize(outs[:1], statistics.RANGE)]
 

@@ -43,7 +43,10 @@ def has_unchecked(shell: Any, known: Container[str], client: JudgeClient) -> boo
         except (SyntaxError, ValueError):
             continue
         mentioned = frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
-        if client.read_cell(f"{named[1]} before", text, context_statements(text, mentioned, shell.user_ns)) is not None:
+        if (
+            client.read_cell(f"{named[1]} before", text, context_statements(text, mentioned, shell.user_ns)).plan
+            is not None
+        ):
             return True
     return False
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shapecheck.model import ArrayValue, Stage, TreeValue, Value
+from shapecheck.model import ArrayValue, Stage, TreeValue, Value, arrays_in
 from shapecheck.templates import format_value
 from shapecheck.templates.template_tree import StageTree
 
@@ -23,7 +23,7 @@ def call(stage: Stage) -> str:
 
 def arguments(stage: Stage) -> tuple[tuple[str, Value], ...]:
     """The arguments that hold arrays and are no random keys."""
-    found = ((name, value) for name, value in stage.input if format_value.holds_arrays(value))
+    found = ((name, value) for name, value in stage.input if any(arrays_in(value)))
     return tuple((name, value) for name, value in found if name not in _KEYS or not _is_random(value))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from shapecheck.model import ArrayValue, OtherValue, TreeValue, Value
@@ -63,12 +63,12 @@ def indent(lines: str, depth: int = 1) -> str:
     return "\n".join(_INDENT * depth + line for line in lines.split("\n"))
 
 
-def plain(value: Value) -> object:
-    """The structure itself, with arrays as text, for JSON."""
+def plain(value: Value, leaf: Callable[[Value], str] | None = None) -> object:
+    """The structure itself, with arrays as text, for JSON; `leaf` gives another text than `text` does."""
     if isinstance(value, TreeValue):
-        inner = [plain(part) for part in value.children]
+        inner = [plain(part, leaf) for part in value.children]
         return inner if value.kind in ("tuple", "list") else dict(zip(value.keys, inner, strict=True))
-    return text(value)
+    return (leaf or text)(value)
 
 
 def of_plain(found: object) -> Value:
@@ -87,13 +87,6 @@ def of_plain(found: object) -> Value:
         kind, bits, other, dims = match.groups()
         return ArrayValue(other or _LONG[kind] + bits, tuple(_dims(dims)) if dims else ())
     return OtherValue(*_number(found))
-
-
-def holds_arrays(value: Value) -> bool:
-    """Whether there is any array in it."""
-    if isinstance(value, TreeValue):
-        return any(map(holds_arrays, value.children))
-    return isinstance(value, ArrayValue)
 
 
 def _brackets(value: TreeValue) -> tuple[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from shapecheck.model import Frame, OtherValue, Stage, TreeValue, Value
+from shapecheck.model import Frame, OtherValue, Stage, Value, arrays_in
 from shapecheck.templates import format_stage, format_value
 from shapecheck.templates.fold import StageLocation, fold_locations, unfold_locations
 from shapecheck.templates.template_tree import StageTree
@@ -97,7 +97,7 @@ def _shapes(stage: Stage) -> Shapes:
         type=stage.type,
         under=stage.under,
         input={name: _plain(value) for name, value in format_stage.arguments(stage)},
-        state={name: _plain(value) for name, value in stage.state if format_value.holds_arrays(value)},
+        state={name: _plain(value) for name, value in stage.state if any(arrays_in(value))},
         output=_plain(stage.output),
         params=stage.params,
         bytes=stage.param_bytes,
@@ -106,7 +106,8 @@ def _shapes(stage: Stage) -> Shapes:
 
 def _plain(value: Value) -> object:
     """As JSON has it, without the numbers that are no shapes: a rate may change."""
-    if isinstance(value, TreeValue):
-        inner = [_plain(part) for part in value.children]
-        return inner if value.kind in ("tuple", "list") else dict(zip(value.keys, inner, strict=True))
+    return format_value.plain(value, _kind_or_text)
+
+
+def _kind_or_text(value: Value) -> str:
     return format_value.kind(value) if isinstance(value, OtherValue) else format_value.text(value)

@@ -10,7 +10,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from shapecheck.templates.locked_template import LockedTemplate, Shapes
 
@@ -48,12 +48,12 @@ def _shapes(shapes: Shapes, sizes: Mapping[str, int]) -> Shapes:
     )
 
 
-def _value(value: Any, sizes: Mapping[str, int]) -> object:
+def _value(value: object, sizes: Mapping[str, int]) -> object:
     if isinstance(value, Mapping):
         return {key: _value(part, sizes) for key, part in value.items()}
     if isinstance(value, list):
         return [_value(part, sizes) for part in value]
-    return _inside(_ARRAY, value, "{}[{}]", sizes)
+    return _inside(_ARRAY, str(value), "{}[{}]", sizes)
 
 
 def _inside(pattern: re.Pattern[str], text: str, form: str, sizes: Mapping[str, int]) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from functools import cached_property
 
-from shapecheck.model import Call, Claim, Module, NamedSize, Observation
+from shapecheck.model import ArrayValue, Call, Claim, Module, NamedSize, Observation
 from shapecheck.shapes import Bindings, Dim, NamedDim, Size, Spec, SymbolicDim, match, parse_spec
+from shapecheck.shapes.solve_dims import solve_expression
 from shapecheck.verdicts.claim_outcome import BoundSize, ClaimOutcomes, Mismatch, Reason, dtype_fits
 from shapecheck.verdicts.loop_turns import Turns
 from shapecheck.verdicts.numeric_samples import Samples
@@ -36,7 +37,7 @@ class CallReader:
         self.origins: dict[str, BoundSize] = {name: origin for name, origin in origins if name not in self.own}
         self.fresh: dict[str, Size] = {}
         self.meanings: dict[str, Size] = {}
-        self._bound_by_result: set[str] = set()
+        self._bound_by_result: dict[str, tuple[int, ArrayValue]] = {}  # the claim, and the value
         self.vague: frozenset[str] = frozenset()
         self.fresh_origins: dict[str, BoundSize] = {}
         self.seen: dict[int, list[Observation]] = defaultdict(list)
@@ -78,6 +79,36 @@ class CallReader:
         if not any(isinstance(dim, SymbolicDim) for dim in spec.dims):
             return spec
         return Spec(tuple(NamedDim(str(dim)) if self.open_names(dim) else dim for dim in spec.dims))
+
+    def _with_solved(self, spec: Spec, shape: Sequence[Size], memo: Bindings, env: Mapping[str, Size]) -> Bindings:
+        """These bindings, and names that only a sum or product has until now: `t+1` says what `t` is."""
+        names = memo.single.keys() | env.keys()
+        for dim, size in zip(spec.dims, shape, strict=True) if len(spec.dims) == len(shape) else ():
+            if isinstance(dim, SymbolicDim) and not dim.broadcastable and names.isdisjoint(Spec((dim,)).names()):
+                for name, solved in solve_expression(dim.expression, size).items():
+                    memo = memo.with_single(name, memo.single.get(name, solved))
+        return memo
+
+    def _close_annotation(self, spec: Spec, known: Set[str]) -> Spec:
+        """What an annotation claims whose expressions have names that no other one binds, as `spec` has it of comments.
+
+        jaxtyping refuses these. But where nothing says what N is, `N//2+1` in two annotations is still the same size.
+        """
+        names = self._annotated_names | known
+        return Spec(
+            tuple(
+                NamedDim(str(dim))
+                if isinstance(dim, SymbolicDim) and not dim.broadcastable and not names.issuperset(Spec((dim,)).names())
+                else dim
+                for dim in spec.dims
+            )
+        )
+
+    @cached_property
+    def _annotated_names(self) -> frozenset[str]:
+        """The names that an axis of some annotated parameter or result of this call has."""
+        formal, _ = self.claims()
+        return frozenset(name for claim in formal.values() for name in parse_spec(claim.spec).free_names())
 
     def open_names(self, dim: Dim) -> tuple[str, ...]:
         """The names in an expression that nothing in this call says the size of."""
@@ -182,23 +213,67 @@ class CallReader:
         return self.outer._origin(name, ()) if self.outer is not None and name not in self.own else None
 
     def read_annotations(self, claims: Mapping[int, Claim]) -> None:
-        """Check annotations in the order of evaluation; each binds names for those after it."""
+        """Check annotations in the order of evaluation; each binds names for those after it.
+
+        One that uses what only a later one binds waits for that.
+        """
         by_site: dict[int, list[tuple[int, Claim]]] = defaultdict(list)
         for index, claim in claims.items():
             by_site[claim.sites[0]].append((index, claim))
+        waiting: list[tuple[list[tuple[int, Claim]], Observation]] = []
         for observation in self.call.observations:
             together: dict[object, list[tuple[int, Claim]]] = defaultdict(list)
             for index, claim in by_site.get(observation.site, ()):
                 together[("alone", index) if claim.group is None else claim.group].append((index, claim))
             for members in together.values():
-                self._alternatives(members, observation)
+                if self._uses_later_names([claim for _, claim in members]):
+                    waiting.append((members, observation))
+                else:
+                    self._alternatives(members, observation)
+        for members, observation in waiting:
+            self._alternatives(members, observation)
+            for index, claim in members:
+                self._blame_result(index, claim)
+
+    def _blame_result(self, index: int, claim: Claim) -> None:
+        """Where an argument and a result do not go together, the result is wrong: a call gives what it takes."""
+        found = self.outcomes.bad.get(index)
+        dims = parse_spec(claim.spec).dims
+        is_param = self.module.sites[claim.sites[0]].kind == "param"
+        if not is_param or found is None or found.reason != "dim" or found.axis is None or found.axis >= len(dims):
+            return
+        dim = dims[found.axis]
+        names = [name for name in Spec((dim,)).names() if name in self._bound_by_result]
+        if not names or not isinstance(found.value, ArrayValue):
+            return
+        result, value = self._bound_by_result[names[0]]
+        spec = parse_spec(self.module.claims[result].spec)
+        axis = next(
+            (i for i, each in enumerate(spec.dims) if isinstance(each, NamedDim) and each.name == names[0]), None
+        )
+        size = found.value.shape[found.axis]
+        origin = BoundSize(str(dim), size, f"{claim.target}: {claim.text}", claim.span.line)
+        others = (each for each in found.bound if each.name not in names)
+        del self.outcomes.bad[index]
+        self.outcomes.good.add(index)
+        self.outcomes.good.discard(result)
+        self.outcomes.bad[result] = Mismatch("dim", value, self.call, axis, (origin, *others))
+
+    def _uses_later_names(self, claims: Sequence[Claim]) -> bool:
+        """Whether nothing has bound a name yet that expressions use, which another annotation binds."""
+        for claim in claims:
+            dims = parse_spec(claim.spec).dims
+            names = {name for dim in dims if isinstance(dim, SymbolicDim) for name in Spec((dim,)).names()}
+            if names & self._annotated_names - self.memo.single.keys() - set(parse_spec(claim.spec).free_names()):
+                return True
+        return False
 
     def _alternatives(self, members: Sequence[tuple[int, Claim]], observation: Observation) -> None:
         """Claims of one union: the first that fits binds; if none does, all are false."""
         failures: dict[int, Mismatch] = {}
         for index, claim in members:
             try:
-                outcome = self._annotation(claim, observation)
+                outcome = self._annotation(index, claim, observation)
             except NoArrayError as nothing:
                 self.outcomes.unknown[index] = str(nothing)
                 continue
@@ -210,7 +285,7 @@ class CallReader:
             for index, mismatch in failures.items():
                 self.outcomes.bad.setdefault(index, mismatch)
 
-    def _annotation(self, claim: Claim, observation: Observation) -> Mismatch | None:
+    def _annotation(self, index: int, claim: Claim, observation: Observation) -> Mismatch | None:
         spec = parse_spec(claim.spec)
         env = self._environment(observation.names)
         try:
@@ -225,6 +300,10 @@ class CallReader:
             leaf = (part.key or "*") if claim.structure else ""
             result = match(spec, shape, memo, env=env, count=self.samples.count, leaf=leaf)
             if result.reason == "unbound":
+                known = self._with_solved(spec, shape, memo, env)
+                closed = self._close_annotation(spec, {*known.single, *env})
+                result = match(closed, shape, known, env=env, count=self.samples.count, leaf=leaf)
+            if result.reason == "unbound":
                 raise NoArrayError(result.detail)
             if not result.ok:
                 reason: Reason = "rank" if result.reason == "rank" else "dim"
@@ -238,14 +317,14 @@ class CallReader:
             if memo.structures.get(structure, text) != text:
                 return Mismatch("structure", observation.value, self.call)
             memo = memo.with_structure(structure, text)
-        self._remember(memo, claim)
+        self._remember(memo, index, claim, parts[0].value if parts else None)
         return None
 
-    def _remember(self, memo: Bindings, claim: Claim) -> None:
+    def _remember(self, memo: Bindings, index: int, claim: Claim, value: ArrayValue | None) -> None:
         for name, size in memo.single.items():
             if name not in self.memo.single:
-                if self.module.sites[claim.sites[0]].kind == "return":
-                    self._bound_by_result.add(name)
+                if self.module.sites[claim.sites[0]].kind == "return" and value is not None:
+                    self._bound_by_result[name] = index, value
                 source = f"{claim.target}: {claim.text}"
                 self.origins[name] = BoundSize(name, self.samples.text(size), source, claim.span.line)
         self.memo = memo

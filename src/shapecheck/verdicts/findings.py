@@ -25,7 +25,8 @@ from shapecheck.rules import RULES
 from shapecheck.shapes import parse_spec
 from shapecheck.verdicts.claim_repairs import Repair, find_repairs
 from shapecheck.verdicts.debug_findings import debug_findings, is_about_order, is_unfit_print
-from shapecheck.verdicts.judge import ClaimKey, Verdicts
+from shapecheck.verdicts.evaluation_results import ClaimKey
+from shapecheck.verdicts.judge import Verdicts
 from shapecheck.verdicts.messages import failure_finding, line_span, mismatch_finding
 from shapecheck.verdicts.near_miss import near_misses
 from shapecheck.verdicts.own_failures import ends_at_claim
@@ -221,6 +222,7 @@ def tally(modules: Mapping[str, Module], verdicts: Verdicts, sure: set[ClaimKey]
                     counts["verified_on_invention"] += weakest(assumptions) == "invented"
             else:
                 missing.append(UnreachedClaim(path, claim.span.line, reasons.of(claim, index)))
+                counts["unreached_declarations"] += module.scopes[claim.scope].declares
     total = sum(len(module.claims) for module in modules.values())
     summary = Summary(total=total, unreached=len(missing), verified_loosely=len(loose), **counts)
     resting.sort(key=lambda each: (each.path, each.line, each.claim))

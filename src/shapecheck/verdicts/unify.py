@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from shapecheck.model import Claim, Observation
-from shapecheck.shapes import NamedDim, Size, Spec, SymbolicDim, match, parse_spec
-from shapecheck.shapes.expressions import Binary, Expression, Int, Name
+from shapecheck.shapes import Size, match, parse_spec
+from shapecheck.shapes.solve_dims import solve_dims
 from shapecheck.verdicts.call_bindings import CallReader
 from shapecheck.verdicts.claim_outcome import BoundSize
 from shapecheck.verdicts.loop_turns import Turn
@@ -104,43 +104,7 @@ def _ballot(reader: CallReader, claim: Claim, observation: Observation, dropped:
         yield from ((n, s) for n, s in result.bindings.single.items() if n not in known)
     elif spec.rank() == len(shape) - dropped and reader.module.sites[claim.sites[0]].kind == "param":
         # An argument is what its own claim says; of any other value, a sum that does not fit may be what is wrong.
-        yield from ((n, s) for n, s in _solve_dims(spec, shape[dropped:], known).items() if n not in known)
-
-
-def _solve_dims(spec: Spec, shape: Sequence[Size], known: Mapping[str, Size]) -> dict[str, Size]:
-    """The names of a shape of which some stand in sums or products alone: `(d, t+1)` says what `t` is, too.
-
-    Nothing where an axis contradicts another or what is known, or where another expression hides what it means.
-    """
-    found = dict(known)
-    for dim, size in zip(spec.dims, shape, strict=True):
-        if isinstance(dim, NamedDim) and not dim.broadcastable:
-            solved = {dim.name: size}
-        elif isinstance(dim, SymbolicDim):
-            solved = _solve_expression(dim.expression, size)
-        else:
-            continue
-        if not solved or any(found.get(name, each) != each for name, each in solved.items()):
-            return {}
-        found.update(solved)
-    return found
-
-
-def _solve_expression(expression: Expression, size: Size) -> dict[str, Size]:
-    """The one name of `t+1`, `t-1`, `2*t`, and its size; nothing of any other expression."""
-    if not isinstance(expression, Binary):
-        return {}
-    name, operator, number = expression.left, expression.operator, expression.right
-    if isinstance(name, Int) and operator in ("+", "*"):
-        name, number = number, name
-    if not isinstance(name, Name) or not isinstance(number, Int):
-        return {}
-    if operator in ("+", "-"):
-        step = number.value if operator == "+" else -number.value
-        return {name.text: tuple(each - step for each in size)}
-    if operator == "*" and number.value > 0 and all(each % number.value == 0 for each in size):
-        return {name.text: tuple(each // number.value for each in size)}
-    return {}
+        yield from ((n, s) for n, s in solve_dims(spec, shape[dropped:], known).items() if n not in known)
 
 
 def natural_site(reader: CallReader, claim: Claim) -> int:

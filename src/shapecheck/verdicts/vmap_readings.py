@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 
-from shapecheck.model import ArrayValue, TreeValue, Value
+from shapecheck.model import ArrayValue, TreeValue, Value, arrays_in
 
 Axes = tuple[str, ...]
 
@@ -28,7 +28,7 @@ def is_mapped(value: Value) -> bool:
 
 def in_front(value: Value) -> Iterator[Value]:
     """A value as it can be outside of `vmap`, with mapped axes in front."""
-    seen = {axes for array in _arrays(value) for axes in mapped_axes(array)}
+    seen = {axes for array in arrays_in(value) for axes in mapped_axes(array)}
     for axes in sorted(seen):
         yield _with(value, axes)
 
@@ -44,11 +44,3 @@ def _with(value: Value, axes: Axes) -> Value:
     if isinstance(value, ArrayValue):
         return ArrayValue(value.dtype, (*axes, *value.shape))
     return value
-
-
-def _arrays(value: Value) -> Iterator[ArrayValue]:
-    if isinstance(value, ArrayValue):
-        yield value
-    elif isinstance(value, TreeValue):
-        for child in value.children:
-            yield from _arrays(child)

@@ -9,6 +9,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 
 from shapecheck.model import PRINTING, Evaluation, FunctionKey, Point, is_test_file
 from shapecheck.worker.messages.entry_messages import (
+    AbsentImport,
     AskImportEffects,
     EvaluateEntry,
     ImportModule,
@@ -177,6 +178,7 @@ class EntryPhase:
             if answer.error:
                 self._note_unloaded(plan, "SC303", answer.error, answer.line)
             else:
+                self._note_absent(plan, answer.absent)
                 self._note_loaded(plan, answer.evaluation)
         return True
 
@@ -269,6 +271,12 @@ class EntryPhase:
         if plan.path not in self.loaded and evaluation is not None:
             self.modules[plan.path] = (evaluation,)
         self.loaded.add(plan.path)
+
+    def _note_absent(self, plan: ModulePlan, absent: Sequence[AbsentImport]) -> None:
+        if plan.path not in self.loaded:
+            for name, each in {each.name: each for each in reversed(absent)}.items():
+                reason = f"it {each.why}; what needs it was not evaluated"
+                self.conduct.result.troubles.append(Trouble("SC303", plan.path, each.line, name, reason, partial=True))
 
     def _note_unloaded(self, plan: ModulePlan, code: str, reason: str, line: int = 1) -> None:
         if plan.path not in self.loaded:

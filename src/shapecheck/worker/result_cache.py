@@ -259,7 +259,7 @@ class ResultCache:
                 "lines": {
                     file: cache_keys.stamp(file) for file in (self._plans[p].file for p in lined if p in self._plans)
                 },
-                "troubles": [[t.code, t.path, t.line, t.subject, t.reason] for t in troubles],
+                "troubles": [[t.code, t.path, t.line, t.subject, t.reason, t.partial] for t in troubles],
             },
         )
 

@@ -19,13 +19,22 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Trouble:
-    """A module that could not be imported (SC303), that ended the worker (SC304), or that was cut ("")."""
+    """A module that could not be imported (SC303), that ended the worker (SC304), or that was cut ("").
+
+    If it is `partial`, the module was imported without what is its `subject`.
+    """
 
     code: str
     path: str
     line: int
     subject: str
     reason: str
+    partial: bool = False
+
+    @property
+    def is_whole_module(self) -> bool:
+        """Whether nothing of a module was evaluated."""
+        return not self.partial and ":" not in self.subject
 
 
 @dataclass(kw_only=True)

@@ -318,10 +318,8 @@ class TestPhase:
     def finish(self, worker: Worker) -> None:
         """Let pytest end its session: wider fixtures may have something to put away."""
         if worker in self._serving:
-            with contextlib.suppress(WorkerEndedError, RequestTimeoutError):
-                files = worker.ask(ListFiles(), self.conduct.timeout)
-                with self.conduct.lock:
-                    self.conduct.saw(files)
+            with contextlib.suppress(WorkerEndedError):
+                self._note_files(worker)
             with contextlib.suppress(WorkerEndedError, RequestTimeoutError):
                 worker.ask(EndTests(), _ENDING)
 

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shapecheck.commands.lock.lock_paths import batches
-from shapecheck.commands.template import EvaluatedTemplate, TargetRequest, candidates, find
+from shapecheck.commands.target_request import TargetRequest, candidates
+from shapecheck.commands.template import EvaluatedTemplate, find
 from shapecheck.config import Config, ConfigError
 from shapecheck.incremental import rerun
 from shapecheck.incremental.cache_store import Store
-from shapecheck.incremental.content_hash import content
+from shapecheck.incremental.content_hash import file_content, modified_ns
 from shapecheck.incremental.environment_key import environment
 from shapecheck.templates import Template
 from shapecheck.templates.locked_template import LockedTemplate, TemplateInputs, lock_template
@@ -56,7 +57,7 @@ class LockEvaluator:
             return known
         started = time.time_ns()
         found = find(request, self.config, start)
-        if not any(_modified_ns(file) > started for file in found.files):  # else nobody knows which text was evaluated
+        if not any(modified_ns(file) > started for file in found.files):  # else nobody knows which text was evaluated
             store.put(slot, self._cache_text(found, request))
         return found
 
@@ -117,7 +118,7 @@ def as_locked(request: TargetRequest, found: EvaluatedTemplate) -> LockedTemplat
 
 def _state(python: str, sites: Iterable[str], files: Iterable[str], request: TargetRequest) -> str:
     """One hash for all that a template depends on."""
-    read = {file: _content(file) for file in (*files, *batches(request.args, request.folder))}
+    read = {file: file_content(file) for file in (*files, *batches(request.args, request.folder))}
     folders = {str(folder) for file in files for folder in Path(file).parents[:2]}
     parts: Mapping[str, object] = {
         "environment": environment(python, tuple(sites)),
@@ -133,17 +134,3 @@ def _modules(folder: str) -> list[str]:
         return sorted(name for name in os.listdir(folder) if name.endswith(".py"))
     except OSError:
         return []
-
-
-def _content(file: str) -> str:
-    try:
-        return content(Path(file).read_bytes())
-    except OSError:
-        return ""
-
-
-def _modified_ns(file: str) -> int:
-    try:
-        return os.stat(file).st_mtime_ns
-    except OSError:
-        return 0

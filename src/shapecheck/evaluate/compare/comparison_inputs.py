@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import zipfile
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 
 from shapecheck.evaluate.compare.array_store import ArrayStore, load_array
 from shapecheck.evaluate.inputs import name_hints
+from shapecheck.evaluate.inputs.safetensors_header import read_header
 from shapecheck.evaluate.inputs.user_examples import ExampleError
 from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.evaluate.stages.value_taps import HostArray
@@ -20,8 +20,6 @@ from shapecheck.model import Tensor
 
 INTEGERS = 8
 """Made-up integers are less than this: most tables and sets of classes have as many entries."""
-
-_SAFE = {"F": "float", "BF": "bfloat", "I": "int", "U": "uint", "C": "complex"}
 
 
 def random(shapes: Sequence[jax.ShapeDtypeStruct], seed: int) -> list[object]:
@@ -87,30 +85,26 @@ def read_arrays(file: str) -> dict[str, HostArray]:
 
 
 def _safe(file: str) -> dict[str, HostArray]:
-    """https://github.com/huggingface/safetensors: a JSON header behind its length, then the numbers."""
     with open(file, "rb") as stream:
-        length = int.from_bytes(stream.read(8), "little")
-        header: dict[str, Any] = json.loads(stream.read(length))
+        tensors = list(read_header(stream))
         data = stream.read()
-    found = {}
-    for name, entry in header.items():
-        if name != "__metadata__":
-            kind = entry["dtype"].rstrip("0123456789")
-            dtype = "bool" if kind == "BOOL" else f"{_SAFE[kind]}{entry['dtype'][len(kind) :]}"
-            begin, end = entry["data_offsets"]
-            found[name] = np.frombuffer(data[begin:end], jnp.dtype(dtype)).reshape(entry["shape"])
-    return found
+    return {
+        each.name: np.frombuffer(data[each.begin : each.end], jnp.dtype(each.dtype)).reshape(each.shape)
+        for each in tensors
+    }
 
 
-def with_values(value: Any, file: str) -> Any:
+def with_values(value: object, file: str) -> Any:
     """Arguments with arrays in place of `@batch.npz`, and of those that were kept in `file`."""
     if isinstance(value, Tensor):
         return jnp.asarray(load_array(file, value))
     if isinstance(value, str) and value.startswith("@"):
         found = {name: jnp.asarray(array) for name, array in read_arrays(value[1:]).items()}
         return next(iter(found.values())) if len(found) == 1 else found
-    if type(value) in (tuple, list):
-        return type(value)(with_values(part, file) for part in value)
+    if type(value) is list:
+        return [with_values(part, file) for part in value]
+    if type(value) is tuple:
+        return tuple(with_values(part, file) for part in value)
     if type(value) is dict:
         return {name: with_values(part, file) for name, part in value.items()}
     return value
@@ -119,8 +113,8 @@ def with_values(value: Any, file: str) -> Any:
 def passed_on(given: Mapping[str, object], keeping: ArrayStore) -> dict[str, object] | None:
     """Arguments by name, their arrays in the file of `keeping`; None if they are more than arrays in containers."""
 
-    def plain(value: Any) -> object:
-        if type(value) in (tuple, list):
+    def plain(value: object) -> object:
+        if type(value) is tuple or type(value) is list:
             return tuple(map(plain, value))
         if type(value) is dict and all(isinstance(name, str) for name in value):
             return {name: plain(part) for name, part in value.items()}
@@ -140,9 +134,9 @@ class _OtherError(Exception):
     """It is neither an array nor a container."""
 
 
-def _is_key(value: Any) -> bool:
+def _is_key(value: object) -> bool:
     return is_array(value) and bool(jnp.issubdtype(value.dtype, jax.dtypes.prng_key))
 
 
-def _is_numeric(value: Any) -> bool:
+def _is_numeric(value: jax.Array) -> bool:
     return bool(jnp.issubdtype(value.dtype, np.number)) or value.dtype == np.dtype(bool)

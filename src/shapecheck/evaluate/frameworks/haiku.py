@@ -16,7 +16,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import CellType, FrameType
+from types import FrameType, ModuleType
 from typing import Any, Protocol
 
 import jax
@@ -25,6 +25,7 @@ from shapecheck.evaluate.framework_protocol import Framework, Function
 from shapecheck.evaluate.inputs.failure_reasons import message_of
 from shapecheck.evaluate.stages.jax_transforms import callers
 from shapecheck.evaluate.stages.model_paths import numbers
+from shapecheck.evaluate.stages.stage_memo import cell_content
 from shapecheck.evaluate.stages.stage_recorder import StageRecorder
 from shapecheck.evaluate.stages.stage_records import (
     OpenStage,
@@ -60,7 +61,7 @@ class HaikuFramework(Framework):
             return None
 
         def evaluate_inside(function: Function, *args: object) -> object:
-            haiku: Any = self.library()
+            haiku = self.require()
 
             def initialise(*arrays: object) -> None:
                 haiku.transform_with_state(lambda: function(*arrays)).init(jax.random.PRNGKey(0))
@@ -71,12 +72,11 @@ class HaikuFramework(Framework):
 
     def run_template(self, pair: object, watch: object) -> Function | None:
         """What a `multi_transform` does for its parameters: it runs its template, with the functions as stages."""
-        return _wrap_template(self.library(), pair, watch)
+        return _wrap_template(self.require(), pair, watch)
 
-    def parameters(self, part: object) -> object:
+    def parameters(self, part: Any) -> object:
         """Under the names that the outermost transform has for them."""
-        module: Any = part
-        return module.params_dict()
+        return part.params_dict()
 
     def states(self, part: object, value: object) -> Iterable[tuple[str, object]]:
         """What `haiku.get_state` gives its module."""
@@ -93,12 +93,12 @@ class HaikuFramework(Framework):
         setattr(self._config(), name, value)
 
     def _config(self) -> object:
-        module: Any = self.library("haiku._src.config")
+        module = self.library("haiku._src.config")
         return module.get_config() if module is not None else None
 
     def record_stages(self, watch: StageRecorder) -> contextlib.AbstractContextManager[None]:
         """By its public interceptors."""
-        return _record_stages(self.library(), watch)
+        return _record_stages(self.require(), watch)
 
 
 FRAMEWORK = HaikuFramework("haiku")
@@ -135,7 +135,7 @@ class _LiftedTransform:
 
 
 @contextlib.contextmanager
-def _record_stages(haiku: Any, watch: StageRecorder) -> Iterator[None]:
+def _record_stages(haiku: ModuleType, watch: StageRecorder) -> Iterator[None]:
     lifted: list[_LiftedTransform] = []  # the outer ones first
 
     def intercept(run: Callable[..., Any], args: tuple[object, ...], kwargs: dict[str, object], context: Any) -> object:
@@ -224,7 +224,7 @@ def _path(names: Sequence[str]) -> str:
     return "/".join(filter(None, names))
 
 
-def _wrap_template(haiku: Any, pair: Any, watch: object) -> Callable[..., object]:
+def _wrap_template(haiku: ModuleType, pair: Any, watch: object) -> Callable[..., object]:
     """What a `multi_transform` does for its parameters: it runs its template, with the apply functions as stages."""
 
     def run_template(*args: object, **kwargs: object) -> object:
@@ -318,7 +318,7 @@ def _runs(function: object, frame: FrameType) -> bool:
     if plain.__code__ is not frame.f_code:
         return False
     cells = zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=True)
-    return all(_inside(cell) is frame.f_locals.get(name) for name, cell in cells)
+    return all(cell_content(cell) is frame.f_locals.get(name) for name, cell in cells)
 
 
 def _has_defaults(function: object, frame: FrameType) -> bool:
@@ -326,13 +326,6 @@ def _has_defaults(function: object, frame: FrameType) -> bool:
     parameters = inspect.signature(_plain(function)).parameters.values()
     defaults = [(p.name, p.default) for p in parameters if p.default is not inspect.Parameter.empty]
     return all(frame.f_locals.get(name) is default for name, default in defaults)
-
-
-def _inside(cell: CellType) -> object:
-    try:
-        return cell.cell_contents
-    except ValueError:  # not filled yet
-        return None
 
 
 def _frame_arguments(frame: FrameType) -> Iterator[tuple[str, object]]:

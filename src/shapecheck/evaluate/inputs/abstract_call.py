@@ -24,7 +24,7 @@ def split_arrays(value: object) -> tuple[list[jax.ShapeDtypeStruct], Rebuild]:
     return [struct for _, struct in structs.values()], rebuild
 
 
-def _split_value(value: Any, structs: dict[int, tuple[int, jax.ShapeDtypeStruct]]) -> Rebuild:
+def _split_value(value: object, structs: dict[int, tuple[int, jax.ShapeDtypeStruct]]) -> Rebuild:
     if isinstance(value, jax.ShapeDtypeStruct):
         index, _ = structs.setdefault(id(value), (len(structs), value))
         return lambda arrays: arrays[index]
@@ -33,7 +33,7 @@ def _split_value(value: Any, structs: dict[int, tuple[int, jax.ShapeDtypeStruct]
         kwargs = {k: _split_value(v, structs) for k, v in value.kwargs.items()}
         function = value.function
         return lambda arrays: LazyCall(function, [a(arrays) for a in args], {k: v(arrays) for k, v in kwargs.items()})
-    if type(value) in (list, tuple):
+    if type(value) is list or type(value) is tuple:
         kind, parts = type(value), [_split_value(v, structs) for v in value]
         return lambda arrays: kind(p(arrays) for p in parts)
     if type(value) is dict:

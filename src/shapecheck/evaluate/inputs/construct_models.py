@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 
-from shapecheck.evaluate.framework_protocol import deferred_classes
+from shapecheck.evaluate.framework_protocol import deferred_classes, is_abstract
 from shapecheck.evaluate.inputs import abstract_call
 from shapecheck.evaluate.inputs.body_shapes import body_shapes
 from shapecheck.evaluate.inputs.choices import ArgumentChoices, Choices
@@ -19,6 +18,7 @@ from shapecheck.evaluate.inputs.synthesis import Synthesis
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.user_examples import ExampleError
 from shapecheck.evaluate.limits import TimeLimitError
+from shapecheck.evaluate.probes.absent_packages import AbsentPackageError
 from shapecheck.evaluate.probes.recorder import RecordedPart, Recorder
 
 _Key = tuple[type, int, int, str, Choices]
@@ -92,7 +92,7 @@ class Models:
         self, cls: type, init: Mapping[str, object], construction: int, invention: int = 0, choices: Choices = ()
     ) -> tuple[LazyCall, Synthesis]:
         """A construction that is yet to happen."""
-        if inspect.isabstract(cls):
+        if is_abstract(cls):
             raise CannotSynthesiseError(f"{cls.__name__} is abstract")
         self.made.chosen.clear()  # of a construction that came to nothing
         return self.call(cls, init, construction, invention, choices)
@@ -146,6 +146,8 @@ class Models:
             model = self.build(deferred)
         except TimeLimitError:
             raise
+        except AbsentPackageError as error:
+            raise CannotSynthesiseError(f"{cls.__name__} cannot be constructed: {error}") from None
         except BaseException as error:  # the user's constructor may raise anything
             if is_own(error) or self._recorder.is_interrupted(error):
                 raise

@@ -6,7 +6,6 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import jax
 
@@ -25,13 +24,13 @@ class NestedData:
     arrays: Mapping[str, object]
 
 
-def leaf_paths(value: object) -> dict[str, Any]:
+def leaf_paths(value: object) -> dict[str, object]:
     """The leaves of a pytree by their paths in it; that of a leaf itself is ""."""
     flat, _ = jax.tree_util.tree_flatten_with_path(value)
     return {".".join(map(_entry_name, path)): leaf for path, leaf in flat}
 
 
-def _entry_name(entry: Any) -> str:
+def _entry_name(entry: object) -> str:
     """The key of a table, the place in a sequence, or the name of a field."""
     return str(next(getattr(entry, kind) for kind in ("key", "idx", "name") if hasattr(entry, kind)))
 

@@ -10,6 +10,7 @@ from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from shapecheck.evaluate.framework_protocol import (
+    is_abstract,
     is_wrapper,
     loaded_frameworks,
     model_classes,
@@ -58,7 +59,7 @@ def models(plan: ModulePlan, module: ModuleType) -> Iterator[tuple[EntryPlan, ty
         if scope.kind != "class":
             continue
         cls = resolve(module, plan.scopes, scope)
-        if isinstance(cls, type) and issubclass(cls, bases) and not inspect.isabstract(cls) and _own_call(cls):
+        if isinstance(cls, type) and issubclass(cls, bases) and not is_abstract(cls) and _own_call(cls):
             line = scope.position.line if scope.position else 1
             target = f"{plan.name}:{scope.qualname}"
             yield (
@@ -163,7 +164,7 @@ def _mentioned_classes(cls: type) -> set[str]:
     init = vars(cls).get("__init__")
     code = code_of(init)
     if code is not None:
-        names.update(_code_names(code))
+        names.update(code_names(code))
     return names
 
 
@@ -198,11 +199,12 @@ def code_of(function: object) -> CodeType | None:
     return code if isinstance(code, CodeType) else None
 
 
-def _code_names(code: CodeType) -> Iterator[str]:
+def code_names(code: CodeType) -> Iterator[str]:
+    """The globals and attributes that a code names, and those inside of it."""
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _code_names(constant)
+            yield from code_names(constant)
 
 
 def _makers(plan: ModulePlan, module: ModuleType, name: str) -> Iterator[int]:
@@ -211,7 +213,7 @@ def _makers(plan: ModulePlan, module: ModuleType, name: str) -> Iterator[int]:
         if scope.kind == "function" and scope.parent is not None and plan.scopes[scope.parent].kind == "module":
             function = resolve(module, plan.scopes, scope)
             code = code_of(function)
-            if code is not None and name in _code_names(code):
+            if code is not None and name in code_names(code):
                 yield scope.index
 
 

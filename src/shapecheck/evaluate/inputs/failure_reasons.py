@@ -19,6 +19,7 @@ from shapecheck.evaluate.framework_protocol import loaded_frameworks, packages
 from shapecheck.evaluate.inputs.size_assignment import UnknownSizeError
 from shapecheck.evaluate.jax_internals import VALUE_WORDS, is_machinery, public_name
 from shapecheck.evaluate.limits import ReadOnlyError, TimeLimitError
+from shapecheck.evaluate.probes.absent_packages import AbsentPackageError
 from shapecheck.evaluate.probes.describe_value import describe, is_array
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.model import ArrayValue, Failure, Frame
@@ -42,6 +43,8 @@ _PLACEMENT = re.compile(
     r"\bplatforms?\b|\b(?:gpu|tpu|cuda|rocm)\b",
     re.IGNORECASE,
 )
+# An axis whose size was left out: a choice of ours, where an integer may be None.
+_NO_SIZE = re.compile(r"sequences of concrete values of integer type, got .*\bNone\b")
 _TRACER = re.compile(r"\b\w*Tracer\b")
 _TRACED = re.compile(r"traced array with shape (\S+?)\.?(?:\s|$)")
 _ARRAY_LIBRARIES = ("jax", "jaxlib", "numpy")
@@ -57,7 +60,9 @@ _REMEDIES = {
     "SystemExit": ' (guard what shall not run on import with `if __name__ == "__main__":`)',
 }
 _MORE_DEVICES = " (XLA_FLAGS=--xla_force_host_platform_device_count=N in the environment lets the checker have N)"
-_UNFIT = re.compile(r"(<lambda>|\w+)\S*\(\) (?:missing|takes|got an unexpected|got multiple|got some)")
+_UNFIT = re.compile(
+    r"(<lambda>|\w+)\S*\(\) (?:missing|takes|got an unexpected|got multiple|got some|should return None)"
+)
 _FOLDER = r"[^\s'\"]*/shapecheck-[a-z0-9_]{8}(?:/\d+)?/"  # of ours
 _TEMPORARY = re.escape(os.path.join(tempfile.gettempdir(), tempfile.gettempprefix()))
 _BY_CHANCE = (
@@ -91,7 +96,6 @@ def explain(error: BaseException, recorder: Recorder) -> Failure:
         frame=_user_frame(recorder, frame, line),
         operation=_operation(frames, frame, message),
         arrays=tuple((name, text(value)) for name, value in arrays),
-        fixed=bool(arrays) and all(d.isdigit() for _, value in arrays for d in value.shape),
     )
 
 
@@ -161,7 +165,7 @@ def _kind(error: BaseException, frames: list[tuple[FrameType, int]], paths: Mapp
     if raiser is None or raiser.f_code.co_filename in paths:
         return "other"
     module = str(raiser.f_globals.get("__name__", "")).split(".", 1)[0]
-    if _DEVICES.search(message) or _PLACEMENT.search(message):
+    if _DEVICES.search(message) or _PLACEMENT.search(message) or _NO_SIZE.search(message):
         return "other"
     if _is_library(module) and _SHAPE_WORDS.search(message):
         return "shape"
@@ -322,7 +326,7 @@ def is_own(error: BaseException) -> bool:
         return False
     if isinstance(error, RecursionError):  # our probe may be what the user's recursion had no room for
         return not any(n >= _RECURSION and not _is_ours(frame) for frame, n in _turns(frames))
-    if isinstance(error, (UnknownSizeError, ReadOnlyError)):
+    if isinstance(error, (UnknownSizeError, ReadOnlyError, AbsentPackageError)):
         return False
     # What a callable written in C raises has no frame of its own, but that of our function which called it.
     if isinstance(error, TypeError) and frames[-1].f_code.co_name in _CALLING and _TRACER.search(message_of(error)):

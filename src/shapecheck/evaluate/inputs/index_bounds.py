@@ -114,7 +114,7 @@ def _results(equation: JaxprEqn, scope: _Origins) -> Iterable[_InputOrigin]:
 
 
 def _limit_columns(
-    scope: _Origins, origin: _InputOrigin, indices: Sequence[object], operand: Sequence[Any], axes: Sequence[int]
+    scope: _Origins, origin: _InputOrigin, indices: Sequence[object], operand: Sequence[object], axes: Sequence[int]
 ) -> None:
     """The columns of an array of indices index these axes of an array, one each."""
     columns = origin.columns if len(origin.columns) == len(axes) else (origin,) * len(axes)

@@ -19,7 +19,7 @@ def promise(value: object, *args: object, **kwargs: object) -> object:
     return jax.tree_util.tree_map(lambda s: jnp.zeros(s.shape, s.dtype), value)
 
 
-def activation(x: Any, *args: object, **kwargs: object) -> object:
+def activation(x: object, *args: object, **kwargs: object) -> object:
     """What stands in for a callable: it keeps shapes, and takes whatever it is given."""
     return jnp.tanh(x) if is_array(x) and jnp.issubdtype(x.dtype, jnp.inexact) else x
 
@@ -31,12 +31,12 @@ def initialise(*args: object, **kwargs: object) -> object:
     return jnp.zeros(tuple(shape))
 
 
-def reduction(x: Any, *args: object, **kwargs: object) -> object:
+def reduction(x: object, *args: object, **kwargs: object) -> object:
     """What stands in for a callable in another invention: it takes the last axis away."""
     return jnp.sum(x, axis=-1) if is_array(x) and x.ndim else x
 
 
-def embed_numbers(x: Any, *args: object, **kwargs: object) -> object:
+def embed_numbers(x: object, *args: object, **kwargs: object) -> object:
     """What stands in for a callable in one more invention: it gives each number an axis of features."""
     if not is_array(x):
         return x
@@ -53,12 +53,14 @@ class LazyCall:
     kwargs: Mapping[str, object]
 
 
-def force(value: Any) -> Any:
+def force(value: object) -> Any:
     """Make every deferred call in `value`."""
     if isinstance(value, LazyCall):
         return value.function(*(force(a) for a in value.args), **{k: force(v) for k, v in value.kwargs.items()})
-    if type(value) in (list, tuple):
-        return type(value)(force(v) for v in value)
+    if type(value) is list:
+        return [force(v) for v in value]
+    if type(value) is tuple:
+        return tuple(force(v) for v in value)
     if type(value) is dict:
         return {k: force(v) for k, v in value.items()}
     return value

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterator
-from types import CodeType, FunctionType
+from types import FunctionType
 
-from shapecheck.evaluate.inputs.entries import is_model, unwrap
+from shapecheck.evaluate.inputs.entries import code_names, is_model, unwrap
 
 
 def reached_models(function: Callable[..., object]) -> dict[str, object]:
@@ -45,7 +45,7 @@ def _names(function: FunctionType) -> Iterator[tuple[str, object]]:
             yield name, cell.cell_contents
         except ValueError:  # not assigned yet
             continue
-    for name in _globals(function.__code__):
+    for name in code_names(function.__code__):
         value = function.__globals__.get(name)
         if is_model(value) or (callable(value) and _is_of(function.__module__, _plain(value))):
             yield name, value
@@ -53,10 +53,3 @@ def _names(function: FunctionType) -> Iterator[tuple[str, object]]:
 
 def _is_of(module: str, function: object) -> bool:
     return isinstance(function, FunctionType) and function.__module__ == module
-
-
-def _globals(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _globals(constant)

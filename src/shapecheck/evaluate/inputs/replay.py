@@ -124,6 +124,7 @@ def replay_spec(
     return CallSpec(
         prepare=prepare,
         signature=CallSignature(tuple(ArgumentSpec(name, text) for name, text in specs.items()), claims, seen.function),
+        certain=not _takes_functions(seen),  # which give back the sizes that their own caller has in mind
         ranks=(_rank(specs, arrays),),
         lasting=tuple(lasting),
         attempts=_ATTEMPTS,
@@ -184,6 +185,13 @@ def _fixed_sizes(seen: RecordedCall, specs: Mapping[str, str]) -> set[int]:
     sizes = {d for leaf in leaves if is_array(leaf) for d in leaf.shape if isinstance(d, int)}
     sizes |= {leaf for leaf in leaves if isinstance(leaf, int) and not isinstance(leaf, bool)}
     return sizes - {0, 1}
+
+
+def _takes_functions(seen: RecordedCall) -> bool:
+    """Whether some argument is a function of the user's."""
+    leaves = jax.tree_util.tree_leaves([v for n, v in seen.arguments.items() if n != "self"])
+    functions = (each for each in leaves if inspect.isroutine(each) or isinstance(each, functools.partial))
+    return any(not str(getattr(each, "__module__", "")).startswith("jax") for each in functions)
 
 
 def _closure_values(function: Callable[..., object]) -> list[object]:

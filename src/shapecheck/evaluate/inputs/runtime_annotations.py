@@ -80,7 +80,7 @@ _ALIAS: Any = getattr(typing, "TypeAliasType", ())  # since Python 3.12
 _DEEPEST = 16  # aliases of aliases: they may also stand for themselves
 
 
-def _without_aliases(annotation: Any, deepest: int) -> object:
+def _without_aliases(annotation: object, deepest: int) -> object:
     """What aliases of the form `type Batch = ...` stand for, in tuples and unions too; left out if nobody can tell."""
     if not _ALIAS:
         return annotation
@@ -168,6 +168,15 @@ def array_type(annotation: object) -> ArrayType | None:
         return ArrayType(jaxtyping_texts(text)[0], dtype) if dtype is not None else None
     except SpecError:
         return None
+
+
+def is_dtype_class(annotation: object) -> type[float] | type[int] | None:
+    """Of jaxtyping's `Float` alone, without a shape, the Python numbers that it is for; None of anything else."""
+    if not isinstance(annotation, type) or not hasattr(annotation, "dtypes") or hasattr(annotation, "dim_str"):
+        return None
+    if annotation.__module__.partition(".")[0] != "jaxtyping":
+        return None
+    return int if annotation.__name__.startswith(("Int", "UInt")) else float
 
 
 def is_array_type(annotation: object) -> bool:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import inspect
 import types
 import typing
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import CodeType
 
 import jax
 
 from shapecheck.evaluate.framework_protocol import Classes, Framework, loaded_frameworks
 from shapecheck.evaluate.inputs.body_shapes import NO_SHAPES, BodyShape
-from shapecheck.evaluate.inputs.name_hints import is_key
+from shapecheck.evaluate.inputs.name_hints import is_axis, is_key
 from shapecheck.evaluate.inputs.runtime_annotations import MISSING, annotation_of, array_type, holds_plain_array
 from shapecheck.evaluate.inputs.size_assignment import free_names
 from shapecheck.evaluate.probes.describe_value import is_array
+from shapecheck.evaluate.probes.visible_sizes import computed_attribute
 from shapecheck.shapes import AnyDims, Bindings, SpecError, VariadicDim, match, parse_spec
 from shapecheck.worker.messages.plans import ParameterSpec
 
@@ -97,6 +98,12 @@ def made_specs(
     return specs
 
 
+def size_defaults(function: Callable[..., object]) -> list[tuple[str, int]]:
+    """The parameters whose defaults are integers that may be sizes, with these."""
+    found = inspect.signature(function).parameters.values()
+    return [(p.name, p.default) for p in found if type(p.default) is int and p.default > 0 and not is_axis(p.name)]
+
+
 def says_nothing(text: str) -> bool:
     """Whether a spec is `...` alone, or `*?b`, which each leaf of a pytree has as it likes.
 
@@ -156,7 +163,7 @@ def _annotation_shapes(annotation: object) -> Iterator[str]:
         yield found.shape
     for argument in getattr(annotation, "__args__", ()) or ():
         yield from _annotation_shapes(argument)
-    leaf = getattr(annotation, "leaftype", None)
+    leaf = getattr(annotation, "leaftype", None) if isinstance(annotation, type) else None
     if leaf is not None:
         yield from _annotation_shapes(leaf)
 
@@ -189,6 +196,21 @@ def field_sizes(instance: object) -> dict[str, int]:
             except SpecError:  # jaxtyping takes more than can be evaluated
                 continue
     return {name: size[0] for name, size in memo.single.items() if name.isidentifier()}
+
+
+def attribute_sizes(specs: Iterable[str], name: str, holder: object) -> dict[str, int]:
+    """The sizes that dims such as `{self.width}` have, by these names, where `name` is that holder."""
+    found: dict[str, int] = {}
+    for path in (each for text in specs for each in parse_spec(text).names()):
+        head, _, rest = path.partition(".")
+        if head != name or not rest.replace(".", "").isidentifier():
+            continue
+        value = holder
+        for step in rest.split("."):
+            value = computed_attribute(value, step)
+        if type(value) is int:
+            found[path] = value
+    return found
 
 
 def only_integers(init: Mapping[str, object]) -> dict[str, int]:

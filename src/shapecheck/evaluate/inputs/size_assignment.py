@@ -51,6 +51,9 @@ _DIVIDES = 240  # what is divided by in any case: 3 and 4, and the first integer
 _LARGEST_MULTIPLE = 5040
 
 
+_SPELLED = re.compile(r"(?P<base>[^\W\d]\w*?)_(?P<sign>minus|plus)_?(?P<number>\d+|one)")
+
+
 class Size(Protocol):
     """A size of an axis, an int or a symbolic dim: it takes part in arithmetic with others."""
 
@@ -151,6 +154,7 @@ class SizeAssignment:
         self._given_sizes: set[int] = set()
         self.used: dict[str, Size] = {}
         self.inner_specs: list[str] = []  # of arrays inside of arguments, which have names of their own
+        self.computed: dict[int, SymbolicDim] = {}  # those that follow from others, by their sizes
         self._inner: dict[str, None] = {}  # these names
         free = [n for n in free_names(specs) if n not in self.known]
         self.free = tuple(n for n in free if n not in self.ties)
@@ -168,6 +172,10 @@ class SizeAssignment:
         for name, factor in multiples:
             if name in self._sizes:
                 self._sizes[name] *= factor
+        for name in self.free:
+            base, relation = _spelled_relation(name)
+            if base and (base in self.known or base in self._sizes):
+                self._sizes[name] = evaluate(parse_spec(f"({relation})").dims[0], self._size)
         self._anonymous = iter(_anonymous()[3:])  # the first three are the axes of variadic dims
 
     def know(self, name: str, size: int) -> None:
@@ -176,8 +184,12 @@ class SizeAssignment:
         self._given_sizes.add(size)
 
     def shared_names(self, constructor: SizeAssignment) -> tuple[tuple[str, str], ...]:
-        """The names that arrays given to the constructor have too, with the sizes that they had there."""
-        used = ((n, constructor.used.get(n)) for n in (*self.free, *self.ties) if n not in self.known)
+        """The names that arrays given to the constructor have too, with the sizes that they had there.
+
+        Those of `...` are among them: what a class leaves open in the same place is mostly the same.
+        """
+        unnamed = [n for n in UNNAMED if n in self.used]
+        used = ((n, constructor.used.get(n)) for n in (*self.free, *self.ties, *unnamed) if n not in self.known)
         return tuple((n, str(size)) for n, size in used if type(size) is int)
 
     def tied_sizes(self) -> set[int]:
@@ -219,6 +231,8 @@ class SizeAssignment:
                 dims.append(self._sizes[next(self._anonymous, "dim9")])
             else:
                 dims.append(evaluate(dim, self.size))
+                if isinstance(dim, SymbolicDim) and type(dims[-1]) is int:
+                    self.computed[dims[-1]] = dim
         if any(name in self._inner for name in parsed.names()):
             self.inner_specs.append(spec)
         if dtype in ("Key", "PRNGKeyArray"):
@@ -251,6 +265,15 @@ def free_names(specs: Iterable[str]) -> list[str]:
             if "." not in name and "(" not in name and "[" not in name:
                 names.update(dict.fromkeys([f"{name}{i}" for i in range(3)] if name in variadic else [name]))
     return list(names)
+
+
+def _spelled_relation(name: str) -> tuple[str, str]:
+    """The other name that a name is spelled after, and how: `steps_minus_1` is `steps-1`; else nothing."""
+    found = _SPELLED.fullmatch(name)
+    if found is None:
+        return "", ""
+    number = found["number"] if found["number"].isdigit() else "1"
+    return found["base"], f"{found['base']}{'-' if found['sign'] == 'minus' else '+'}{number}"
 
 
 def concrete_dtype(dtype: str, name: str) -> str:

@@ -11,6 +11,7 @@ from shapecheck.evaluate.inputs.mesh_sizes import Multiples
 from shapecheck.evaluate.inputs.size_assignment import Substitution
 from shapecheck.evaluate.inputs.ties import CallSignature, Sizes
 from shapecheck.model import Assumption, Call, Failure, Mode, Stage
+from shapecheck.shapes import SymbolicDim
 
 INDEPENDENT = Substitution()
 """No free name is tied to anything."""
@@ -53,7 +54,8 @@ class BoundCall:
     `chosen` are the sizes of its free names, `integers` those of its model and its arguments by name, `arguments` the
     names of the latter. `own` are the sizes of arrays that are given and stay. `assumptions` are what was made up;
     `shared` are ties of free names to the sizes that they had in the constructor, `options` what could be chosen
-    otherwise. `inner_specs` are those of arrays inside of its arguments that name dims of their own.
+    otherwise. `inner_specs` are those of arrays inside of its arguments that name dims of their own. `computed` are
+    the dims that follow from others, such as `n//2+1`, by the sizes that they have.
     """
 
     call: Callable[[], None]
@@ -66,6 +68,7 @@ class BoundCall:
     apart: Apart = Apart()
     options: Options = NO_OPTIONS
     inner_specs: tuple[str, ...] = ()
+    computed: Mapping[int, SymbolicDim] = field(default_factory=dict)
 
     def sizes(self) -> Sizes:
         """All sizes of the trial."""
@@ -85,6 +88,7 @@ class CallSpec:
     the code. With `open_ranks`, for some array nobody says how many axes it has, or which sizes; `open_names` are those
     of such sizes. Assumptions that hold
     for each trial are `lasting`. Of arguments that may have one of several shapes, `alternatives` choose the others.
+    Claims use the integers as sizes that have `defaults`.
     A model that `infers_inputs` is built for whatever it is given. If it `varies`, another invention has other
     integers. The search ends after so many `attempts`, or `seconds`. The first arguments are so many `parameters` of a
     model, which its factory made.
@@ -100,6 +104,7 @@ class CallSpec:
     constructions: tuple[int, ...] = (0,)
     ranks: tuple[int, ...] = (1,)
     lasting: tuple[Assumption, ...] = ()
+    defaults: tuple[tuple[str, int], ...] = ()
     varies: bool = False
     infers_inputs: bool = False
     alternatives: tuple[Choices, ...] = ()
@@ -118,6 +123,7 @@ class TrialOutcome:
     failure: Failure | None
     stages: tuple[Stage, ...] = ()
     trace: tuple[int, ...] = ()  # the lines of the user's code that the failure came through, outermost first
+    other_guess: bool = False  # the ranks of arrays that nothing describes were varied
 
     @property
     def ok(self) -> bool:
@@ -151,18 +157,19 @@ class TrialOutcome:
 
     def has_invented(self) -> bool:
         """Whether something that no one describes was made up, so that another invention may show something else."""
-        found = self.bound_call.assumptions if self.bound_call is not None else ()
-        return any(each.provenance == "invented" and each.kind not in ("dtype", "sizes", "follows") for each in found)
+        return not {"dtype", "sizes", "follows"}.issuperset(self._invented_kinds())
 
     def has_made_values(self) -> bool:
         """Whether a callable, a flag or an instance was made up."""
-        found = self.bound_call.assumptions if self.bound_call is not None else ()
-        return any(each.provenance == "invented" and each.kind == "value" for each in found)
+        return "value" in self._invented_kinds()
 
     def has_guessed_rank(self) -> bool:
         """Whether nothing says how many axes some array has."""
+        return "rank" in self._invented_kinds()
+
+    def _invented_kinds(self) -> set[str]:
         found = self.bound_call.assumptions if self.bound_call is not None else ()
-        return any(each.provenance == "invented" and each.kind == "rank" for each in found)
+        return {each.kind for each in found if each.provenance == "invented"}
 
 
 @dataclass(frozen=True)

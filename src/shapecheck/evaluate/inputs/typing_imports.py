@@ -9,6 +9,8 @@ import inspect
 import sys
 from collections.abc import Iterator, Mapping
 
+from shapecheck.evaluate.limits import TimeLimitError
+
 
 def typing_names(module: str) -> Mapping[str, object]:
     """What the imports under `if TYPE_CHECKING:` of a loaded module would bind, as far as they can be imported."""
@@ -47,5 +49,7 @@ def _import_name(statement: ast.Import | ast.ImportFrom, alias: ast.alias, packa
         if hasattr(source, alias.name):
             return getattr(source, alias.name)
         return importlib.import_module(f"{source.__name__}.{alias.name}")
-    except (ImportError, TypeError, ValueError):  # stubs that exist for type checkers only
+    except TimeLimitError:
+        raise
+    except Exception:  # stubs that exist for type checkers only; or a module whose import raises anything
         return None

@@ -24,19 +24,15 @@ class ShapesFixture:
         for a signature that cannot be read.
         """
         __tracebackhide__ = True
-        from shapecheck.evaluate.live.signature_check import contradiction  # noqa: PLC0415 - it imports JAX
+        from shapecheck.evaluate.live.live_template import title  # noqa: PLC0415 - it imports JAX
+        from shapecheck.evaluate.live.signature_check import contradiction  # noqa: PLC0415 - likewise
 
         found = contradiction(function, signature, keywords)
         if found:
-            raise AssertionError(f"{_name(function)}: {found}")
+            raise AssertionError(f"{title(function)}: {found}")
 
 
 @pytest.fixture(scope="session")
 def shapes() -> ShapesFixture:
     """Hold functions against signatures, abstractly and for all sizes: `shapes.check(f, "b t d, d e -> b t e")`."""
     return ShapesFixture()
-
-
-def _name(function: object) -> str:
-    name = getattr(function, "__qualname__", None)
-    return name if isinstance(name, str) else type(function).__qualname__

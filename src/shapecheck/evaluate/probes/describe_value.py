@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol, TypeGuard
 
 import jax
 import numpy as np
@@ -18,6 +18,14 @@ _LEAF_LIMIT = 2000  # a claim about a pytree of more leaves than this is about a
 _OF_OPERATORS = ("named_shape", "as_matrix", "to_dense", "todense")
 
 
+class HasDtype(Protocol):
+    """An array of JAX, of NumPy, or an abstract one."""
+
+    @property
+    def dtype(self) -> object:
+        """What JAX or NumPy has for it."""
+
+
 def is_size(value: Any) -> bool:
     """Whether `value` can be a dim: a Python or numpy integer or a symbolic dim, no bool."""
     if isinstance(value, (int, np.integer)):
@@ -25,8 +33,8 @@ def is_size(value: Any) -> bool:
     return export.is_symbolic_dim(value)
 
 
-def is_array(value: object) -> bool:
-    """Whether `value` is an array, tracer, or abstract array."""
+def is_array(value: object) -> TypeGuard[jax.Array]:
+    """Whether `value` is an array, tracer, or abstract array: it has a shape and a dtype as arrays of JAX do."""
     return isinstance(value, (jax.Array, np.ndarray, np.generic, jax.ShapeDtypeStruct))
 
 
@@ -60,7 +68,7 @@ def _describe(value: Any, budget: list[int], hidden: Callable[[], tuple[str, ...
     return TreeValue(kind, type(value).__name__, tuple(keys), tuple(_describe(p, budget, hidden) for p in parts))
 
 
-def has_axes_of_its_own(value: object, parts: list[Any]) -> bool:
+def has_axes_of_its_own(value: object, parts: Sequence[object]) -> bool:
     """Whether an object stands for an array whose axes are others than those of the arrays that it holds.
 
     An operator (of lineax, cola, ...) may hold the diagonal of a matrix; the axes of named arrays (of haliax, penzai,
@@ -108,7 +116,7 @@ def _children(value: object) -> tuple[str, Iterable[str], list[object]] | None:
     return "node", map(str, range(len(leaves))), leaves
 
 
-def dtype_name(value: Any) -> str:
+def dtype_name(value: HasDtype) -> str:
     """The dtype's full name as JAX prints it: "float32", "bfloat16", "key<fry>"."""
     dtype = value.dtype
     return str(getattr(dtype, "name", None) or dtype)

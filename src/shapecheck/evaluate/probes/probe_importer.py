@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.abc
 import importlib.machinery
+import importlib.metadata
 import importlib.util
 import os
 import sys
@@ -14,11 +15,13 @@ from types import CodeType, FrameType, ModuleType
 from shapecheck.evaluate.global_state import GlobalState
 from shapecheck.evaluate.probes import disable_typecheckers
 from shapecheck.evaluate.probes.ast_probes import HANDLE, instrument
+from shapecheck.evaluate.probes.failed_imports import FailedImports
 from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.tolerate_concrete import STEP, Steps, with_steps
 from shapecheck.evaluate.process_damage import ProcessDamage
 from shapecheck.model import FunctionKey
+from shapecheck.worker.messages.entry_messages import AbsentImport
 from shapecheck.worker.messages.plans import ModulePlan
 
 
@@ -50,6 +53,7 @@ class PlanImporter(importlib.abc.MetaPathFinder):
         self.damage = damage
         self.loaded: dict[str, ModuleType] = {}  # by file
         self.executing: list[str] = []
+        self.failed_imports = FailedImports(lambda: bool(self.executing))
         self.refused_to: set[str] = set()  # files whose bodies imported a culprit, directly or not
         self.aside: dict[str, dict[str, ModuleType]] = {}
         self.ran: set[FunctionKey] = set()  # (path, scope) of functions that ran while modules were imported
@@ -82,6 +86,12 @@ class PlanImporter(importlib.abc.MetaPathFinder):
         spec.loader = PlanLoader(fullname, spec.origin, plan or self.plan_without_claims(file, fullname), self)
         return spec
 
+    def find_distributions(
+        self, context: importlib.metadata.DistributionFinder.Context
+    ) -> Iterator[importlib.metadata.Distribution]:
+        """What `importlib.metadata` asks all finders for."""
+        return self.failed_imports.find_distributions(context.name)
+
     def is_test(self, file: str) -> bool:
         """Whether a file (resolved) is one of tests, or stands beside them."""
         return any(file == test or file.startswith(test + os.sep) for test in self.tests)
@@ -106,16 +116,30 @@ class PlanImporter(importlib.abc.MetaPathFinder):
         sys.path.insert(0, root)
 
     def load(self, plan: ModulePlan) -> ModuleType:
-        """Import the module of `plan`, once; raises whatever its import raises."""
+        """Import the module of `plan`, once, and without packages that are absent; raises what its import raises."""
         known = self.loaded.get(plan.file)
         if known is not None:
             return known
         self.activate(plan.root)
+        while True:
+            try:
+                return self._load(plan)
+            except Exception as error:
+                if isinstance(error, CulpritImportError) or not self.failed_imports.admit(error, self.plans):
+                    raise
+
+    def absent_from(self, plan: ModulePlan) -> tuple[AbsentImport, ...]:
+        """What was imported without by the module of `plan`."""
+        return self.failed_imports.absent_from(plan.file)
+
+    def _load(self, plan: ModulePlan) -> ModuleType:
         module: ModuleType | None = None
         try:
             module = importlib.import_module(plan.name)
         except ModuleNotFoundError as error:
             # A name that cannot be imported (`v1.2.py`, a script without ending, a file not saved yet) is no reason.
+            if isinstance(error, importlib.metadata.PackageNotFoundError):
+                raise
             if error.name is None or not f"{plan.name}.".startswith(f"{error.name}."):
                 raise
         if module is None or plan.file not in self.loaded:
@@ -192,6 +216,7 @@ class PlanLoader(importlib.machinery.SourceFileLoader):
         """Compile the source with probes around the planned sites."""
         source = self.plan.source.encode("latin-1") or self.get_data(self.path)
         tree = instrument(source, self.plan.file, self.plan.scopes, self.plan.sites)
+        tree = self.importer.failed_imports.replace_in(tree, self.plan.file)
         if self.importer.steps is not None and self.importer.is_test(self.plan.file):
             tree = with_steps(tree)
         try:
@@ -211,6 +236,7 @@ class PlanLoader(importlib.machinery.SourceFileLoader):
         setattr(module, HANDLE, probe)
         if importer.steps is not None:
             setattr(module, STEP, importer.steps)
+        importer.failed_imports.serve(module, self.plan.file)
         importer.recorder.paths.setdefault(self.plan.file, self.plan.path)
         importer.loaded[self.plan.file] = module
         importer.executing.append(self.plan.path)

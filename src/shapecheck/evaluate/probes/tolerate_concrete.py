@@ -66,13 +66,12 @@ class Steps:
     def __init__(self, recorder: Recorder, kind_of: Callable[[BaseException], str]) -> None:
         self.recorder, self._kind_of = recorder, kind_of
         self.abstract = False  # a test for real steps over nothing
-        self.count = 0
         self._expecting: list[bool] = []  # of each block around, whether it expects an error
         self._attempts: list[int] = []  # of each `try` around, how many calls there were before
 
     def reset(self, *, abstract: bool) -> None:
         """A test begins."""
-        self.abstract, self.count = abstract, 0
+        self.abstract = abstract
         self._expecting, self._attempts = [], []
         self.recorder.active = True
 
@@ -82,7 +81,6 @@ class Steps:
         passed = self.abstract and error is not None and self._is_ours(kind, error)
         if passed and error is not None:
             self.recorder.interrupt(error)
-        self.count += passed
         return passed
 
     def _is_ours(self, kind: Kind, error: BaseException) -> bool:

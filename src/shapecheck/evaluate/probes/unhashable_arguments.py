@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import types
+from collections.abc import Callable
 from typing import Any
 
 from shapecheck.evaluate.probes.ast_probes import HANDLE
@@ -18,7 +19,7 @@ _python_cache: Any = type(functools.lru_cache(lambda: None))
 class LenientCache:
     """A cache of Python's own (which is a final class) that calls its function where the arguments are no key."""
 
-    __wrapped__: Any
+    __wrapped__: Callable[..., object]
 
     def __init__(self, function: object, *settings: object) -> None:
         self._cache = _python_cache(function, *settings)
@@ -54,7 +55,7 @@ def let_pass_unhashable() -> None:
         vars(functools)["_lru_cache_wrapper"] = _make_cache
 
 
-def _make_cache(function: Any, *settings: object) -> object:
+def _make_cache(function: object, *settings: object) -> object:
     probed = HANDLE in getattr(function, "__globals__", ())
     return (LenientCache if probed else _python_cache)(function, *settings)
 

@@ -11,7 +11,17 @@ from shapecheck.evaluate.inputs.trial import Apart, Trial, TrialOutcome
 
 
 def loosen(found: TrialOutcome, attempt: Callable[[Trial], TrialOutcome]) -> TrialOutcome:
-    """What `found` shows, with another number for each name that was tied to a size of the model without need."""
+    """What `found` shows without the ties that it has no need of.
+
+    Names that were tied to others are free, and those that were tied to a size of the model have another number.
+    """
+    for name, text in found.trial.substitution.ties:
+        rest = tuple(tie for tie in found.trial.substitution.ties if tie[0] != name)
+        if text.isdigit() or not rest:
+            continue
+        other = attempt(dataclasses.replace(found.trial, substitution=Substitution(rest)))
+        if other.ok:
+            found = other
     apart = found.bound_call.apart if found.bound_call is not None else Apart()
     for name, text in found.trial.substitution.ties:
         ties = dict(found.trial.substitution.ties)

@@ -30,7 +30,6 @@ from shapecheck.model import Assumption
 MOST_TIES: Final = 6
 _SPECIAL = (DIVISIBLE, DIVISIBLE_TOO, SQUARES)
 _VARIANTS = (0, 1, 2, *_SPECIAL)
-# What a failure says that other sizes may mend: such as divide evenly, or have a root.
 _DIVIDING = re.compile(r"reshape|divi|multiple|split|partition|rearrange|evenly|power|square|root|equal", re.IGNORECASE)
 _FURTHER = 60  # attempts at ties that nothing explains: they only name what the code would need
 
@@ -42,13 +41,17 @@ class SizeSearch:
         self._call_spec, self._attempts = call_spec, attempts
         self.nested_open = False
 
-    def first_runs(self, start: Trial) -> SearchResult:
-        """The first run with numbers that goes to its end, untied if that goes, else under ties that are explained."""
+    def first_runs(self, start: Trial, *, of_rank: bool = False) -> SearchResult:
+        """The first run with numbers that goes to its end, untied if that goes, else under ties that are explained.
+
+        It has any of the numbers of axes for variadic dims, or that `of_rank` of the start.
+        """
         failed: list[TrialOutcome] = []
-        for rank in self._call_spec.ranks:
+        ranks = (start.rank,) if of_rank else self._call_spec.ranks
+        for rank in ranks:
             if failed and self._attempts.is_exhausted():
                 break
-            for variant in _VARIANTS if rank == self._call_spec.ranks[0] else (0, 2):
+            for variant in _VARIANTS if rank == ranks[0] else (0, 2):
                 if variant in _SPECIAL and not any(map(_may_divide, failed)):
                     break
                 outcome = self._attempts.run(dataclasses.replace(start, rank=rank, variant=variant))
@@ -115,21 +118,36 @@ class SizeSearch:
                     break
             else:
                 break
-        bound_call = first.bound_call
+        # What has led further by explained ties may lack more of them: several sizes may stand in one product.
+        starts = (first,) if outcome is first or admits != self.is_explained else (outcome, first)
+        for start in starts:
+            last = self._with_any_of(start, admits)
+            if last is not None:
+                return last
+        return outcome
+
+    def _with_any_of(self, start: TrialOutcome, admits: Callable[[Tie, TrialOutcome], bool]) -> TrialOutcome | None:
+        """The first run under some more ties, of all that there are, that goes to its end or to where it needs values.
+
+        None if there is none before the attempts are over.
+        """
+        bound_call, before = start.bound_call, start.trial.substitution.ties
         if bound_call is None:
-            return outcome
-        message = first.failure.message if first.failure is not None else ""
+            return None
+        message = start.failure.message if start.failure is not None else ""
         named = set(re.findall(r"\w+", message))
-        names = tuple(name for name, text in bound_call.chosen if name not in UNNAMED or text in named)
+        chosen = [(name, text) for name, text in bound_call.chosen if name not in dict(before)]
+        names = tuple(name for name, text in chosen if name not in UNNAMED or text in named)
         for substitution in substitutions(names, bound_call.tie_candidates(), relations=self._call_spec.relations):
             if self._attempts.is_exhausted():
                 break
-            if all(admits(tie, first) for tie in substitution.ties):
-                found = self._attempts.run(dataclasses.replace(first.trial, substitution=substitution))
+            if all(admits(tie, start) for tie in substitution.ties):
+                ties = Substitution((*before, *substitution.ties))
+                found = self._attempts.run(dataclasses.replace(start.trial, substitution=ties))
                 # Two that are explained each for itself may together make equal what claims tell apart.
                 if (found.ok or found.needs_values) and all(admits(tie, found) for tie in substitution.ties):
                     return found
-        return outcome
+        return None
 
     @staticmethod
     def _is_further(found: TrialOutcome, before: TrialOutcome) -> bool:
@@ -207,4 +225,9 @@ def _may_divide(outcome: TrialOutcome) -> bool:
     failure = outcome.failure
     if failure is None or outcome.has_guessed_rank():
         return False
-    return failure.kind == "other" or _DIVIDING.search(failure.message) is not None
+    return failure.kind == "other" or says_division(failure.message)
+
+
+def says_division(message: str) -> bool:
+    """Whether a failure speaks of what other sizes may mend: such as divide evenly, or have a root."""
+    return _DIVIDING.search(message) is not None

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
+from shapecheck.evaluate.inputs.size_assignment import Size, UnknownSizeError, evaluate
 from shapecheck.evaluate.inputs.trial import TrialOutcome
+from shapecheck.shapes import SymbolicDim
+from shapecheck.shapes.expressions import names
 
 _WORD = re.compile(r"\d+\*[^\W\d]\w*|[^\W\d]\w*|(?<![/.])\d+")
 _NUMBER = re.compile(r"\d+")
+_SHAPE = re.compile(r"\((\d[\d, ]*)\)")
 _MOST = 12
 _LARGEST_FIXED = 4096  # larger numbers of a message are no sizes of one axis: products, addresses, bugs' numbers
 
@@ -24,7 +29,7 @@ def proposals(outcome: TrialOutcome) -> list[tuple[str, str]]:
         return []
     free = {text: name for name, text in bound_call.chosen}
     words = list(dict.fromkeys(w for text in _texts(outcome) for w in _WORD.findall(text)))
-    names = [w for w in words if w in free]
+    named = [w for w in words if w in free]
     known = bound_call.tie_candidates()
     # Two is the size of points in a plane, but of random keys too, which nobody means.
     least = 3 if any(array.startswith("uint32[2") for _, array in failure.arrays) else 2
@@ -32,16 +37,93 @@ def proposals(outcome: TrialOutcome) -> list[tuple[str, str]]:
     fixed = [w for w in words if w not in free and w.isdigit() and w not in sizes and least <= int(w) <= _LARGEST_FIXED]
     multiples = [w for w in words if "*" in w and w.partition("*")[2] in free]
     multiples += [f"{factor}*{text}" for w in fixed for text in free for factor in _factors(w, text)]
-    return list(dict.fromkeys(_pairs(free, names, sizes, fixed, multiples)))[:_MOST]
+    pairs = [
+        *_solutions(outcome, [int(w) for w in words if w.isdigit()]),
+        *_pairs(free, named, sizes, fixed, multiples),
+    ]
+    opposite = [frozenset(axes) for axes in _opposite_sizes(failure.message)]
+    numbers = {name: text for text, name in free.items()}
+    # First the two sizes that stand in one place of the two shapes: a long message has too many pairs.
+    pairs.sort(key=lambda tie: frozenset((numbers.get(tie[0], ""), numbers.get(tie[1], tie[1]))) not in opposite)
+    return list(dict.fromkeys(pairs))[:_MOST]
+
+
+def _solutions(outcome: TrialOutcome, numbers: Sequence[int]) -> Iterator[tuple[str, str]]:
+    """Sizes of the model with which an axis that follows from a name fits another: of 39 and 25, `n//2+1` is 25."""
+    bound_call = outcome.bound_call
+    if bound_call is None:
+        return
+    chosen = {name: int(text) for name, text in bound_call.chosen if text.isdigit()}
+    shared = (int(size) for _, size in bound_call.shared)
+    candidates = dict.fromkeys((*bound_call.tie_candidates(), *shared))
+    for number, wanted in itertools.permutations(numbers, 2):
+        dim = bound_call.computed.get(number)
+        if dim is None or wanted in bound_call.computed or wanted in chosen.values() or wanted < 2:
+            continue
+        for name in [each for each in names(dim.expression) if each in chosen]:
+            for size in candidates:
+                if _computed_size(dim, {**chosen, name: size}) == wanted:
+                    yield name, str(size)
+                    break
+
+
+def _computed_size(dim: SymbolicDim, sizes: Mapping[str, int]) -> Size | None:
+    try:
+        return evaluate(dim, lambda name: sizes[name])
+    except (UnknownSizeError, KeyError):
+        return None
 
 
 def fails_elsewhere(outcome: TrialOutcome, before: TrialOutcome) -> bool:
-    """Whether two failures on one line are of different operations: they read otherwise, or name other dims."""
+    """Whether two failures on one line differ: they read otherwise, name other dims, or fewer axes do not fit."""
     texts = [each.failure.message if each.failure is not None else "" for each in (outcome, before)]
     if _NUMBER.sub("", texts[0]) != _NUMBER.sub("", texts[1]):
         return True
+    if len(_opposite_sizes(texts[0])) < len(_opposite_sizes(texts[1])):
+        return True
     named, earlier = _free_names(outcome), _free_names(before)
     return bool(named and earlier) and not named & earlier
+
+
+def meets_product(failed: Sequence[TrialOutcome]) -> bool:
+    """Whether what does not fit is a size of the model and a product of several free names, which may well be that.
+
+    No tie of two sizes says so: an image of `h * w * c` pixels goes into the layer that is made for its pixels.
+    """
+    if len(failed) < 2 or failed[0].trial.invention != failed[1].trial.invention:
+        return False
+    messages = [each.failure.message if each.failure is not None else "" for each in failed[:2]]
+    for before, after in zip(*map(_opposite_sizes, messages), strict=False):
+        for varies, stays in itertools.permutations((0, 1)):
+            if before[stays] == after[stays] and before[varies] != after[varies]:
+                return _may_have_product(failed[0], int(before[varies]), int(before[stays]))
+    return False
+
+
+def _may_have_product(outcome: TrialOutcome, number: int, wanted: int) -> bool:
+    """Whether a number has two free sizes or more in it, which others could be chosen for so that it is the other."""
+    chosen = outcome.bound_call.chosen if outcome.bound_call is not None else ()
+    ties = dict(outcome.trial.substitution.ties)
+    sizes = [int(text) for name, text in chosen if text.isdigit() and name not in ties]
+    within = [size for size in sizes if number % _largest_prime(size) == 0]
+    return len(within) > 1 and wanted * math.prod(within) >= number * 2 ** len(within)
+
+
+def _largest_prime(number: int) -> int:
+    """The largest prime factor, which tells a free size from the others."""
+    factor = 2
+    while factor * factor <= number:
+        if number % factor == 0:
+            number //= factor
+        else:
+            factor += 1
+    return number
+
+
+def _opposite_sizes(message: str) -> list[tuple[str, ...]]:
+    """The pairs of sizes that do not fit each other, of the first two shapes in a message, from their ends on."""
+    shapes = [_NUMBER.findall(text)[::-1] for text in _SHAPE.findall(message)[:2]]
+    return [axes for axes in zip(*shapes, strict=False) if len({"1", *axes}) > len(shapes)]
 
 
 def _free_names(outcome: TrialOutcome) -> set[str]:

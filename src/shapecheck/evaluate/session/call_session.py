@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
 
 from shapecheck.evaluate.inputs.call_builder import CallBuilder
 from shapecheck.evaluate.inputs.call_source import CallSource, UnwritableError
@@ -85,7 +84,7 @@ class _CallNotes(CallBuilder):
 
     def __init__(self, recorder: Recorder, models: Models) -> None:
         super().__init__(recorder, models)
-        self.latest: tuple[tuple[Any, ...], dict[str, Any]] | None = None
+        self.latest: tuple[tuple[object, ...], dict[str, object]] | None = None
         self.write_only = False
         self._constructed: dict[int, tuple[object, LazyCall]] = {}
         build = models.build

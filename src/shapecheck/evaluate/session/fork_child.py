@@ -16,11 +16,13 @@ import socket
 import warnings
 from collections.abc import Iterator, Sequence
 
+from shapecheck.evaluate.framework_protocol import all_frameworks, module_names
+
 _MESSAGE = 1 << 16  # bytes, more than any path has
 _PIPES = 3
 
 
-PRELOADED = ("equinox", "jaxtyping", "beartype", "optax", "chex", "einops", "flax.linen", "flax.nnx", "haiku")
+PRELOADED = ("beartype", "chex", "einops", "jaxtyping", "optax", *sorted(module_names()))
 """What can be imported before anybody's code runs: libraries whose import does nothing but bind names."""
 
 
@@ -30,7 +32,6 @@ def fork_workers(number: int, preload: Sequence[str] = ()) -> bool:
     The modules of `preload` are imported first; those that are not there are passed over. True in each of the workers,
     whose pipes and working directory are then as asked; False in the end.
     """
-    from shapecheck.evaluate.framework_protocol import all_frameworks  # noqa: PLC0415
     from shapecheck.evaluate.jax_internals import has_computed  # noqa: PLC0415
     from shapecheck.evaluate.probes import disable_typecheckers  # noqa: PLC0415
     from shapecheck.evaluate.session import worker_session  # noqa: F401, PLC0415 - and with it JAX, once for all

@@ -118,7 +118,7 @@ class _BoundRecorder(ArgumentRecorder):
         place = next((place for place, tracer in enumerate(self._tracers) if tracer is leaf), None)
         return None if place is None else self._bounds.get(place)
 
-    def evaluate(self, function: Callable[..., object], *args: Any) -> None:
+    def evaluate(self, function: Callable[..., object], *args: object) -> None:
         """Trace a function, and follow the integers that it is given."""
         (structs,) = args
 
@@ -159,11 +159,11 @@ def _leaves(watch: _BoundRecorder) -> tuple[dict[str, tuple[Any, int | None]], l
     return arrays, omitted
 
 
-def _is_key(leaf: Any) -> bool:
+def _is_key(leaf: jax.Array) -> bool:
     return bool(jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key))
 
 
-def _fill(name: str, struct: Any, bound: int | None, seed: int) -> tuple[np.ndarray[Any, Any], str]:
+def _fill(name: str, struct: jax.ShapeDtypeStruct, bound: int | None, seed: int) -> tuple[np.ndarray[Any, Any], str]:
     """Numbers for an array, which depend on its name and the seed alone, and what they are, in words."""
     source = np.random.default_rng([seed, zlib.crc32(name.encode())])
     array = random_array(struct, source, bound or INTEGERS)

@@ -133,7 +133,7 @@ def _require_method(cls: type, method: str, call: str) -> None:
         raise ExampleError(f"{call} is no model: {cls.__qualname__} is a class of settings")
 
 
-def as_shape(value: Any) -> object:
+def as_shape(value: object) -> object:
     """A jaxtyping type as a shape, an array as an abstract one; other values pass as they are."""
     return jax.ShapeDtypeStruct(value.shape, value.dtype) if is_array(value) else as_placeholder(value)
 

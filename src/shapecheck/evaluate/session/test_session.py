@@ -126,7 +126,6 @@ class TestSession:
         if ran.evaluation is None:
             return TestResult(key=key, status=ran.status, reason=ran.reason, touched=tuple(sorted(touched)))
         calls = self.generaliser.calls()
-        stepped = self.steps.count
         # What was called is evaluated again as the test would call it: in its precision, say.
         write(self.runner.changed, configuration_kinds())
         again = self.generaliser.evaluate()
@@ -135,7 +134,6 @@ class TestSession:
             key=key,
             status=ran.status,
             reason=ran.reason,
-            stepped=stepped,
             own=(ran.evaluation,),
             calls=calls,
             again=again,

@@ -1,25 +1,21 @@
 """A small debug batch as arguments: the headers of its file are read, not its data.
 
-Formats: numpy's `.npy` and `.npz` (numpy.lib.format), and `.safetensors` (a JSON header behind its length, 8 bytes,
-https://github.com/huggingface/safetensors).
+Formats: numpy's `.npy` and `.npz` (numpy.lib.format), and `.safetensors`.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import zipfile
 from collections.abc import Iterable, Iterator
-from typing import IO, Any
+from typing import IO
 
 import jax
 import numpy as np
 
+from shapecheck.evaluate.inputs.safetensors_header import read_header
 from shapecheck.evaluate.inputs.user_examples import ExampleError, ShapeText
 from shapecheck.shapes import comment_dtype
-
-_SAFE = {"F": "float", "BF": "bfloat", "I": "int", "U": "uint"}
-_MOST = 100_000_000  # bytes of a header, as safetensors has it
 
 
 def batch(file: str) -> ShapeText | dict[str, ShapeText]:
@@ -39,7 +35,7 @@ def by_name(file: str) -> dict[str, ShapeText]:
                 return dict(_members(archive))
         if file.endswith(".safetensors"):
             with open(file, "rb") as stream:
-                return dict(_safe(stream))
+                return {each.name: _shape(each.dtype, each.shape) for each in read_header(stream)}
     except (OSError, ValueError, zipfile.BadZipFile, KeyError, TypeError) as error:
         raise ExampleError(f"@{file}: its header cannot be read ({error})") from None
     raise ExampleError(
@@ -58,18 +54,6 @@ def _of_header(stream: IO[bytes]) -> ShapeText:
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, _, dtype = read(stream)
     return _shape(dtype.name, shape)
-
-
-def _safe(stream: IO[bytes]) -> Iterator[tuple[str, ShapeText]]:
-    length = int.from_bytes(stream.read(8), "little")
-    if length > _MOST:
-        raise ValueError("it is too long")
-    header: dict[str, Any] = json.loads(stream.read(length))
-    for name, entry in header.items():
-        if name != "__metadata__":
-            kind = entry["dtype"].rstrip("0123456789")
-            bits = entry["dtype"][len(kind) :]
-            yield name, _shape("bool" if kind == "BOOL" else f"{_SAFE[kind]}{bits}", entry["shape"])
 
 
 def _shape(dtype: str, shape: Iterable[int]) -> ShapeText:

@@ -88,14 +88,14 @@ def _parameters(own: Sequence[object], inputs: int) -> int:
     return next((place for place in range(most) if is_array(own[place]) and not _is_key(own[place])), most)
 
 
-def _is_key(value: Any) -> bool:
+def _is_key(value: object) -> bool:
     if not is_array(value):
         return False
     old = value.dtype == jnp.uint32 and tuple(value.shape[-1:]) == (2,)
     return old or bool(jnp.issubdtype(value.dtype, jax.dtypes.prng_key))
 
 
-def _either(own: Any, other: Any) -> object:
+def _either(own: object, other: object) -> object:
     """What the other model is given; or its own, if that are the same numbers as this model has its axes."""
     if not (is_array(own) and is_array(other)) or own.dtype != other.dtype or own.shape == other.shape:
         return other

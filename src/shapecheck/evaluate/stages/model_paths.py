@@ -63,7 +63,7 @@ def _opposite(module: object, other: object) -> list[tuple[object, object]] | No
         return None
     try:
         leaves: list[object]
-        structure: Any  # whose class JAX's own types do not name
+        structure: object  # whose class JAX's own types do not name
         leaves, structure = jax.tree_util.tree_flatten(module)
         pairs = list(zip(leaves, structure.flatten_up_to(other), strict=True))
     except Exception:  # static fields may be anything

@@ -163,5 +163,5 @@ def _unmapped_array(leaf: object) -> object:
     return leaf
 
 
-def _is_sized(whole: Any) -> bool:
+def _is_sized(whole: object) -> bool:
     return is_array(whole) and all(isinstance(size, int) for size in whole.shape)

@@ -173,7 +173,7 @@ class StageMemo:
         key = static, given.signature()
         if static not in self._jitted:
 
-            def trace_split(tracers: Sequence[object]) -> Sequence[object]:
+            def trace_split(tracers: Sequence[jax.Array]) -> Sequence[object]:
                 args, kwargs = given.with_tracers(tracers)
                 with self._quiet(), _scope(REUSED):
                     result = SplitArguments(function(*args, **kwargs))
@@ -204,7 +204,7 @@ def _raise_own(error: Exception) -> None:
         raise error
 
 
-def _signature(tracers: Sequence[Any]) -> Signature:
+def _signature(tracers: Sequence[jax.Array]) -> Signature:
     return tuple((tuple(t.shape), str(t.dtype), bool(getattr(t, "weak_type", False))) for t in tracers)
 
 
@@ -219,13 +219,14 @@ def _is_plain(leaf: object) -> bool:
     if hashing is object.__hash__ and not callable(leaf) and leaf is not None:
         return False
     cells = getattr(leaf, "__closure__", None) or ()
-    return not any(isinstance(_inside(cell), jax.core.Tracer) for cell in cells)
+    return not any(isinstance(cell_content(cell), jax.core.Tracer) for cell in cells)
 
 
-def _inside(cell: CellType) -> object:
+def cell_content(cell: CellType) -> object:
+    """What a function closes over, None if it is not filled yet."""
     try:
         return cell.cell_contents
-    except ValueError:  # not filled yet
+    except ValueError:
         return None
 
 

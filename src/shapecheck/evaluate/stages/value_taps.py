@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import jax
 import jax.numpy as jnp
@@ -120,7 +120,7 @@ def _send_concrete(outs: Arrays, ins: Arrays, sink: Sink, stop: Stop | None) -> 
             stop.open(stop.arrays)
 
 
-def is_inexact(value: object) -> bool:
+def is_inexact(value: object) -> TypeGuard[jax.Array]:
     """Whether it is an array of floating or complex numbers, and not empty."""
     return isinstance(value, jax.Array) and bool(jnp.issubdtype(value.dtype, jnp.inexact)) and value.size > 0
 

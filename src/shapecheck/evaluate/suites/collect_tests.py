@@ -10,14 +10,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import ModuleType
 from typing import Protocol
 
 import jax
 import pytest
 
 from shapecheck.evaluate.global_state import GlobalState
-from shapecheck.evaluate.inputs.entries import code_of
+from shapecheck.evaluate.inputs.entries import code_names, code_of
 from shapecheck.evaluate.inputs.failure_reasons import describe_error, is_own
 from shapecheck.evaluate.limits import TimeLimitError, time_limit
 from shapecheck.evaluate.probes.probe_importer import CulpritImportError
@@ -265,19 +265,12 @@ def _names(item: pytest.Item) -> set[str]:
     names: set[str] = set()
     done: set[str] = set()
     for own in filter(None, map(code_of, functions)):
-        names.update(_in_code(own))
+        names.update(code_names(own))
     while names - done:
         name = (names - done).pop()
         done.add(name)
         helper = space.get(name)
         # Of the test's own file only: those of the package are what is looked for.
         if getattr(helper, "__module__", None) == space.get("__name__") and (code := code_of(helper)) is not None:
-            names.update(_in_code(code))
+            names.update(code_names(code))
     return names
-
-
-def _in_code(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _in_code(constant)

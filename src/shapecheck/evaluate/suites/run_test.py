@@ -143,7 +143,7 @@ def _protocol(item: pytest.Item, ended: Callable[[], None] = lambda: None) -> It
     yield from _phase(item, "teardown", nextitem=item.parent)
 
 
-def _phase(item: pytest.Item, when: Any, **more: object) -> list[BaseException]:
+def _phase(item: pytest.Item, when: Literal["setup", "call", "teardown"], **more: object) -> list[BaseException]:
     hook = getattr(item.ihook, f"pytest_runtest_{when}")
     call = pytest.CallInfo.from_call(lambda: hook(item=item, **more), when, reraise=(TimeLimitError,))
     item.ihook.pytest_runtest_makereport(item=item, call=call)

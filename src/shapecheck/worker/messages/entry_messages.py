@@ -11,12 +11,25 @@ from shapecheck.worker.messages.protocol import RequestFor
 
 
 @dataclass(frozen=True, kw_only=True)
+class AbsentImport:
+    """What an import statement did not find, as the statement has it, on which line, and why."""
+
+    line: int
+    name: str
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class ImportedModule:
-    """What a module's body showed (claims at module level), if anything; or the error that it raised, and where."""
+    """What a module's body showed (claims at module level), if anything; or the error that it raised, and where.
+
+    It may have been imported without what is `absent`.
+    """
 
     evaluation: Evaluation | None = None
     error: str = ""
     line: int = 1
+    absent: tuple[AbsentImport, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

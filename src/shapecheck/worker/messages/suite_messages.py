@@ -59,7 +59,6 @@ class TestResult:
     key: str
     status: str  # "ok", "stopped", "skipped"
     reason: str
-    stepped: int = 0  # statements that were stepped over
     own: tuple[Evaluation, ...] = ()
     calls: tuple[FunctionKey, ...] = ()
     again: tuple[tuple[FunctionKey, tuple[Evaluation, ...]], ...] = ()

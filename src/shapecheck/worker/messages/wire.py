@@ -7,7 +7,7 @@ from types import ModuleType
 
 from shapecheck import model
 from shapecheck.model.plain_facts import PlainFacts
-from shapecheck.worker.messages import entry_messages, plans, protocol, suite_messages, target_messages
+from shapecheck.worker.messages import entry_messages, judge_messages, plans, protocol, suite_messages, target_messages
 
 
 def _messages_of(module: ModuleType) -> list[type]:
@@ -15,7 +15,7 @@ def _messages_of(module: ModuleType) -> list[type]:
     return [each for each in classes if dataclasses.is_dataclass(each)]
 
 
-_TOPICS = (entry_messages, plans, protocol, suite_messages, target_messages)
+_TOPICS = (entry_messages, judge_messages, plans, protocol, suite_messages, target_messages)
 _FACTS = PlainFacts(
     model.Scope,
     model.DescribedRank,

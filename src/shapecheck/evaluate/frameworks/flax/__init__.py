@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from shapecheck.evaluate.framework_protocol import Framework
 
@@ -11,6 +10,7 @@ from shapecheck.evaluate.framework_protocol import Framework
 class FlaxFramework(Framework):
     """One of them: `flax.configurations` has the settings, and weights are kept as kernels are."""
 
+    compiles = True
     weight_layout = "in out"
 
     def configuration(self) -> Mapping[str, object]:
@@ -21,5 +21,4 @@ class FlaxFramework(Framework):
 
     def configure(self, name: str, value: object) -> None:
         """Set one of them."""
-        configurations: Any = self.library("flax.configurations")
-        configurations.config.update(name, value)
+        self.require("flax.configurations").config.update(name, value)

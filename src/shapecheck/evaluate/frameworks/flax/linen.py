@@ -10,7 +10,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any
 
 import jax
@@ -41,10 +41,9 @@ class LinenFramework(FlaxFramework):
         around = getattr(self.library("flax.linen.module"), "DescriptorWrapper", ())
         return vars(value).get("wrapped", value) if isinstance(value, around) else value
 
-    def bind(self, model: object, variables: Mapping[str, object]) -> object | None:
+    def bind(self, model: Any, variables: Mapping[str, object]) -> object | None:
         """https://flax.readthedocs.io/en/stable/api_reference/flax.linen/module.html#flax.linen.Module.bind."""
-        module: Any = model
-        return module.bind(variables) if self.is_unbound(model) else None
+        return model.bind(variables) if self.is_unbound(model) else None
 
     def is_unbound(self, model: object) -> bool:
         """Whether it is a module outside of an `init` or `apply`."""
@@ -69,10 +68,9 @@ class LinenFramework(FlaxFramework):
 
         return call_unbound
 
-    def parameters(self, part: object) -> object:
+    def parameters(self, part: Any) -> object:
         """Those among the variables of a module that is bound."""
-        module: Any = part
-        return module.variables.get("params", {})
+        return part.variables.get("params", {})
 
     def states(self, part: object, value: object) -> Iterable[tuple[str, object]]:
         """Its other variables: running averages, caches."""
@@ -82,7 +80,7 @@ class LinenFramework(FlaxFramework):
 
     def record_stages(self, watch: StageRecorder) -> contextlib.AbstractContextManager[None]:
         """By its public interceptors."""
-        return _record_stages(self.library(), watch)
+        return _record_stages(self.require(), watch)
 
 
 FRAMEWORK = LinenFramework("flax.linen")
@@ -93,7 +91,7 @@ def _keys() -> dict[str, object]:
 
 
 @contextlib.contextmanager
-def _record_stages(linen: Any, watch: StageRecorder) -> Iterator[None]:
+def _record_stages(linen: ModuleType, watch: StageRecorder) -> Iterator[None]:
     wholes: list[dict[str, object]] = []  # what the models hold that are running: known when they have run
     outermost: list[dict[str, object]] = []  # those of them that were not called by others
 
@@ -141,7 +139,7 @@ def _record_stages(linen: Any, watch: StageRecorder) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _parameters(linen: Any, watch: StageRecorder) -> Iterator[None]:
+def _parameters(linen: ModuleType, watch: StageRecorder) -> Iterator[None]:
     """Meanwhile, who asks for a parameter gets what the watch gives back."""
     take = watch.parameter
     if take is None:

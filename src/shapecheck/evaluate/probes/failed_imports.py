@@ -1,0 +1,236 @@
+"""Import statements that failed: the file is imported again, with stand-ins in the place of what they would import.
+
+So it is with a module that fails when it is first used, and with the version of a project that is not installed itself.
+Only statements of the checked files whose failure ended an import are replaced, and nothing in `sys.modules`: a package
+that is looked for in a `try` is as absent as before, so that the code goes the way that it has without it.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.metadata
+import importlib.util
+import os
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from pathlib import Path
+from types import ModuleType
+from typing import Final
+
+from shapecheck.evaluate.probes.absent_packages import StandIn
+from shapecheck.worker.messages.entry_messages import AbsentImport
+
+IMPORTER: Final = "__shapecheck_imports__"
+"""The name that replaced statements call."""
+
+_OWN_CAUSE = "partially initialized module"  # circular imports: the order of imports is to blame
+
+
+class FailedImports:
+    """The import statements of checked files that have failed. `is_importing` tells when stand-ins give way."""
+
+    def __init__(self, is_importing: Callable[[], bool]) -> None:
+        self._is_importing = is_importing
+        self._lines: dict[str, dict[int, str]] = {}  # by file and line why it failed
+        self._useless: dict[str, set[int]] = {}  # of these, the lines of what was imported and fails when it is used
+        self._found: dict[str, dict[tuple[int, str], AbsentImport]] = {}
+        self._uninstalled: set[str] = set()
+
+    def admit(self, error: Exception, checked: Mapping[str, object]) -> bool:
+        """Whether another import can do without what a statement of a `checked` file did not find."""
+        frames = [(os.path.realpath(f.f_code.co_filename), line) for f, line in traceback.walk_tb(error.__traceback__)]
+        own = [(file, line) for file, line in frames if file in checked]
+        if not own or isinstance(error, MemoryError) or _OWN_CAUSE in str(error):
+            return False
+        file, line = own[-1]
+        if isinstance(error, importlib.metadata.PackageNotFoundError):
+            known = error.name in self._uninstalled
+            self._uninstalled.add(error.name)
+            return not known
+        statements = {each.lineno: each for each in _import_statements(file)}
+        if line not in statements and _is_importing(error, frames.index(own[-1])):
+            return self._replace_useless(error, file, statements.values(), _names_on(file, line))
+        if line not in statements or line in self._lines.get(file, {}):
+            return False
+        found = {line: _why(error)}
+        if isinstance(error, ModuleNotFoundError):  # others that are as absent, before they are tried one by one
+            found = {**{n: "is not installed" for n, each in statements.items() if _is_absent(each)}, **found}
+        self._lines.setdefault(file, {}).update(found)
+        return True
+
+    def _replace_useless(
+        self,
+        error: Exception,
+        file: str,
+        statements: Iterable[ast.Import | ast.ImportFrom],
+        names: Set[str],
+    ) -> bool:
+        """Replace those statements that bind some of these names: whether there were any that still stood."""
+        useless = self._useless.setdefault(file, set())
+        bound = {
+            each.lineno
+            for each in statements
+            if names & {alias.asname or alias.name.partition(".")[0] for alias in each.names}
+        }
+        self._lines.setdefault(file, {}).update(dict.fromkeys(bound - useless, _why(error)))
+        new = bool(bound - useless)
+        useless |= bound
+        return new
+
+    def find_distributions(self, name: str | None) -> Iterator[importlib.metadata.Distribution]:
+        """A distribution for a project that asks for its own, and is not installed."""
+        if name in self._uninstalled:
+            yield _UninstalledProject(name)
+
+    def replace_in(self, tree: ast.Module, file: str) -> ast.Module:
+        """The tree of a file with the statements that failed replaced."""
+        lines = self._lines.get(os.path.realpath(file), {})
+        return _Replacement(lines).replace(tree) if lines else tree
+
+    def serve(self, module: ModuleType, file: str) -> None:
+        """Give a module what its replaced statements call."""
+        file = os.path.realpath(file)
+        if file not in self._lines:
+            return
+        self._found[file] = {}
+
+        def bind(line: int, name: str, part: str, is_alias: bool) -> object:
+            return self._bind(module, file, line, name, part, is_alias)
+
+        vars(module)[IMPORTER] = bind
+
+    def absent_from(self, file: str) -> tuple[AbsentImport, ...]:
+        """What the statements of a file did not find, when it was imported without."""
+        return tuple(self._found.get(file, {}).values())
+
+    def _bind(self, module: ModuleType, file: str, line: int, name: str, part: str, is_alias: bool) -> object:
+        """What a replaced statement binds: that which it names, where it is there, and else a stand-in."""
+        whole = f"{name}.{part}" if part else name
+        if line in self._useless.get(file, ()):
+            why = self._lines[file][line]
+            self._found[file][line, whole] = AbsentImport(line=line, name=whole, why=why)
+            return StandIn(whole.lstrip("."), why, self._is_importing)
+        try:
+            return _import_part(name, part, is_alias, module.__spec__.parent if module.__spec__ is not None else None)
+        except Exception as error:
+            why = _why(error)
+            top = whole.lstrip(".") if name.startswith(".") else whole.partition(".")[0]
+            named = top if isinstance(error, ModuleNotFoundError) and error.name == top else whole
+            if isinstance(error, ModuleNotFoundError) and named != top and _is_there(top):
+                why = f"is not in this version of {top}"
+            self._found[file][line, named] = AbsentImport(line=line, name=named, why=why)
+            bound = whole if part or is_alias else top
+            return StandIn(bound.lstrip("."), why, self._is_importing)
+
+
+class _UninstalledProject(importlib.metadata.Distribution):
+    """Nothing is known of it but its name."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def read_text(self, filename: str) -> str | None:
+        """The metadata."""
+        return f"Metadata-Version: 2.1\nName: {self._name}\nVersion: 0.0.0\n" if filename == "METADATA" else None
+
+    def locate_file(self, path: str | os.PathLike[str]) -> Path:
+        """Where a file of it would be."""
+        return Path(path)
+
+
+def _is_importing(error: Exception, place: int) -> bool:
+    """Whether a module was being imported behind one place of a traceback."""
+    names = [frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return "<module>" in names[place + 1 :]
+
+
+def _names_on(file: str, line: int) -> frozenset[str]:
+    """The names that the statement of a module's body on a line uses."""
+    for node in _statements(file):
+        if node.lineno <= line <= (node.end_lineno or node.lineno):
+            return frozenset(each.id for each in ast.walk(node) if isinstance(each, ast.Name))
+    return frozenset()
+
+
+def _import_part(name: str, part: str, is_alias: bool, package: str | None) -> object:
+    found = importlib.import_module(name, package)
+    if not part:
+        return found if is_alias else importlib.import_module(name.partition(".")[0])
+    if hasattr(found, part):
+        return getattr(found, part)
+    return importlib.import_module(f"{name}.{part}" if name.strip(".") else f"{name}{part}", package)
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, ModuleNotFoundError):
+        return "is not installed"
+    said = (str(error).splitlines() or [""])[0]
+    return f"cannot be imported ({type(error).__name__}{f': {said}' if said else ''})"
+
+
+def _import_statements(file: str) -> Iterator[ast.Import | ast.ImportFrom]:
+    """The statements of a file that import names one by one, but for those that a `try` or a function is around."""
+    todo = _statements(file)
+    while todo:
+        node = todo.pop(0)
+        if isinstance(node, ast.If | ast.With | ast.For | ast.While):
+            todo += [*node.body, *([] if isinstance(node, ast.With) else node.orelse)]
+        elif isinstance(node, ast.ImportFrom):
+            if all(alias.name != "*" for alias in node.names):
+                yield node
+        elif isinstance(node, ast.Import):
+            yield node
+
+
+def _statements(file: str) -> list[ast.stmt]:
+    try:
+        with open(file, "rb") as source:
+            return ast.parse(source.read()).body
+    except (OSError, SyntaxError, ValueError):
+        return []
+
+
+def _is_absent(node: ast.Import | ast.ImportFrom) -> bool:
+    """Whether there is no package of the name that a statement begins with."""
+    if isinstance(node, ast.ImportFrom):
+        return not node.level and node.module is not None and not _is_there(node.module)
+    return any(not _is_there(alias.name) for alias in node.names)
+
+
+def _is_there(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name.partition(".")[0]) is not None
+    except (ImportError, ValueError):
+        return True
+
+
+class _Replacement(ast.NodeTransformer):
+    """Puts calls of `IMPORTER` in the place of import statements on some lines."""
+
+    def __init__(self, lines: Mapping[int, str]) -> None:
+        self._lines = lines
+
+    def replace(self, tree: ast.Module) -> ast.Module:
+        """The tree with the calls in it."""
+        self.visit(tree)
+        return ast.fix_missing_locations(tree)
+
+    def visit_Import(self, node: ast.Import) -> list[ast.stmt] | ast.stmt:
+        if node.lineno not in self._lines:
+            return node
+        return [
+            self._call(node, each.asname or each.name.partition(".")[0], each.name, "", each.asname is not None)
+            for each in node.names
+        ]
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> list[ast.stmt] | ast.stmt:
+        if node.lineno not in self._lines or any(alias.name == "*" for alias in node.names):
+            return node
+        module = "." * node.level + (node.module or "")
+        return [self._call(node, each.asname or each.name, module, each.name, True) for each in node.names]
+
+    def _call(self, node: ast.stmt, target: str, name: str, part: str, is_alias: bool) -> ast.stmt:
+        arguments: list[ast.expr] = [ast.Constant(each) for each in (node.lineno, name, part, is_alias)]
+        call = ast.Call(func=ast.Name(IMPORTER, ast.Load()), args=arguments, keywords=[])
+        return ast.copy_location(ast.Assign(targets=[ast.Name(target, ast.Store())], value=call), node)

@@ -1,0 +1,117 @@
+"""A file that imports what is not there: what does without it is checked; what needs it is unreached and says so."""
+
+from __future__ import annotations
+
+import pytest
+
+CASES = {
+    "absent.py": """
+import nowhere.nn as nn
+import nowhere
+from nowhere.data import Dataset, utils as u
+from jax import gone_long_ago
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from guarded import HAS_NOWHERE
+
+logger = nowhere.get_logger(__name__)
+METRES = 2 * nowhere.units.metre
+
+
+def good(x: Float[Array, "n"]) -> Float[Array, "n"]:
+    return 2 * x
+
+
+def bad(x: Float[Array, "n"]) -> Float[Array, "n"]:  ~SC203
+    return jnp.stack([x, x])
+
+
+def needs(x: Float[Array, "n"]) -> Float[Array, "n"]:  ~unreached
+    return nn.relu(x)
+
+
+def needs_constant(x: Float[Array, "n"]) -> Float[Array, "n"]:  ~unreached
+    return x * METRES
+
+
+@nowhere.kernel
+def kernel(x: Float[Array, "n"]) -> Float[Array, "n"]:  ~unreached
+    return x
+
+
+class Net(eqx.Module, nn.Module):
+    def __call__(self, x: Float[Array, "n"]) -> Float[Array, "n"]:  ~unreached
+        return x
+
+
+def without(x: Float[Array, "n"], t: "nowhere.Tensor | None" = None) -> Float[Array, "n"]:
+    if HAS_NOWHERE or isinstance(x, nowhere.Tensor):
+        raise TypeError
+    return x
+
+
+def of_another_kind(x: Float[nowhere.Tensor, "n"]) -> Float[nowhere.Tensor, "n"]:
+    return x
+""",
+    "guarded.py": """
+try:
+    import nowhere
+except ImportError:
+    HAS_NOWHERE = False
+else:
+    HAS_NOWHERE = True
+""",
+    # What the body of a module does with it may be more than anything can stand in for.
+    "iterates.py": """
+import nowhere
+from jaxtyping import Array, Float
+
+TABLE = [each for each in nowhere.table()]
+
+
+def same(x: Float[Array, "n"]) -> Float[Array, "n"]:  ~unreached
+    return x
+""",
+    "returns.py": """
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+
+class Base:
+    def __init__(self, x: Float[Array, "n"]):
+        return NotImplemented
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def checked(check_folder):
+    return check_folder(CASES)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_rest_of_the_file_is_checked(checked, name: str) -> None:
+    marked = checked.cases[name]
+    actual = [(line, what) for line, what in dict.fromkeys(marked.actual) if what not in ("SC302", "SC303")]
+    assert actual == marked.expected, marked.details
+
+
+def test_what_needs_it_says_so(checked) -> None:
+    reasons = {each.reason for each in checked.report.unreached if each.path == "absent.py"}
+    assert any(each.endswith("it needs nowhere.nn.relu, which is not installed") for each in reasons)
+    assert "it needs nowhere.kernel, which is not installed" in reasons
+    assert "Net cannot be constructed: it needs nowhere.nn.Module, which is not installed" in reasons
+
+
+def test_each_absent_name_is_told_once_a_file(checked) -> None:
+    notes = [each for each in checked.report.findings if each.code == "SC303" and each.path == "absent.py"]
+    assert [(each.span.line, each.message, each.severity) for each in notes] == [
+        (1, "import of nowhere failed: it is not installed; what needs it was not evaluated", "note"),
+        (
+            4,
+            "import of jax.gone_long_ago failed: it is not in this version of jax; what needs it was not evaluated",
+            "note",
+        ),
+    ]

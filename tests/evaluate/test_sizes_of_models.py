@@ -1,0 +1,147 @@
+"""Axes that follow a model's own sizes in ways that no single tie says: computed, left open, in products."""
+
+from __future__ import annotations
+
+import pytest
+
+HEAD = """
+from collections.abc import Sequence
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Complex, Float, Int
+"""
+
+CASES = {
+    "computed.py": """
+class Masked(eqx.Module):
+    mask: Array
+
+    def __init__(self, num_spatial_dims: int, num_points: int):
+        self.mask = jnp.ones((1,) + (num_points,) * (num_spatial_dims - 1) + (num_points // 2 + 1,))
+
+    def cut(self, u_hat: Complex[Array, "C ... (N//2)+1"]) -> Complex[Array, "C ..."]:
+        return self.mask * u_hat
+""",
+    # it is not the number of points that the axes have
+    "computed_wrong.py": """
+class Masked(eqx.Module):
+    mask: Array
+
+    def __init__(self, num_points: int):
+        self.mask = jnp.ones((1, num_points // 2 + 3))
+
+    def cut(self, u_hat: Complex[Array, "C (N//2)+1"], u: Complex[Array, "C N"]) -> Complex[Array, "C N"]:
+        return (self.mask * u_hat).sum() * self.mask.T * u ~SC301
+""",
+    "open_axes.py": """
+class Step(eqx.Module):
+    factor: Complex[Array, "E ... (N//2)+1"]
+
+    def __init__(self, operator: Complex[Array, "E ... (N//2)+1"]):
+        self.factor = jnp.exp(operator)
+
+    def step(self, u_hat: Complex[Array, "C ... (N//2)+1"]) -> Complex[Array, "C ..."]:
+        return self.factor * u_hat
+
+    def swapped(self, u_hat: Complex[Array, "C ... (N//2)+1"]) -> Complex[Array, "C ..."]:
+        return self.factor * jnp.swapaxes(u_hat, -1, -2) ~SC301
+""",
+    "product.py": '''
+class Coder(eqx.Module):
+    weight: Array
+
+    def __init__(self, spatial_dims: Sequence[int], features: Sequence[int]):
+        self.weight = jnp.ones((spatial_dims[0] * spatial_dims[1] * features[0] // 4, features[1]))
+
+    def __call__(self, image):
+        """Encode.
+
+        Args:
+            image: pixels of shape (H, W, channel_size).
+        """
+        return image[::2, ::2].reshape(-1) @ self.weight ~SC302
+''',
+    # whatever the sizes are, there are too many
+    "product_too_large.py": '''
+class Coder(eqx.Module):
+    weight: Array
+
+    def __init__(self, width: int, latent: int):
+        self.weight = jnp.ones((width, latent))
+
+    def __call__(self, image):
+        """Encode.
+
+        Args:
+            image: pixels of shape (h, w, width).
+        """
+        return image.reshape(-1) @ self.weight ~SC301
+''',
+    # how many there are has the name, and no one of them
+    "how_many.py": """
+class Choices(eqx.Module):
+    limits: Array
+
+    def __init__(self, num_choices: Sequence[int]):
+        self.limits = jnp.asarray(num_choices)
+
+    def fits(self, x: Int[Array, "num_choices"]) -> Int[Array, "num_choices"]:
+        return jnp.where(x < self.limits, x, 0)
+""",
+    "spelled.py": """
+def differences(
+    steps: Float[Array, "num_steps d"], noise: Float[Array, "num_steps_minus_1 d"]
+) -> Float[Array, "num_steps_minus_1 d"]:
+    moved = jnp.diff(steps, axis=0)
+    return moved * noise[: moved.shape[0]]
+
+def later(
+    steps: Float[Array, "num_steps d"], noise: Float[Array, "num_steps_plus_one d"]
+) -> Float[Array, "num_steps_plus_one d"]: ~SC203
+    return noise[: steps.shape[0]]
+""",
+    # in a long message of JAX, the two sizes that stand in one place go first
+    "long_message.py": """
+def nearest(image: Float[Array, "a b t h w k"], colours: Float[Array, "n 3"]) -> Float[Array, "a b t h w n"]:
+    return ((image[..., None, :] - colours[None, None, None]) ** 2).sum(-1)
+""",
+    # a size that the caller leaves to the code is no wrong one
+    "left_out.py": """
+class Cell(eqx.Module):
+    width: int
+
+    def initial(self, batch_size: int | None) -> Float[Array, "batch_size {self.width}"]:
+        return jnp.ones([batch_size, self.width]) ~SC302
+""",
+    # what only an attempt at all ties at once made equal is not equal
+    "needless.py": """
+def loss(
+    positions: jnp.ndarray,  # (N, 37(14), 3)
+    mask: jnp.ndarray,  # (N, 37(14))
+    index: jnp.ndarray,  # (N)
+):
+    assert len(positions.shape) == 3
+    assert len(mask.shape) == 2
+    here = positions[:-1, 1, :]  # (N - 1, 3)
+    there = positions[1:, 0, :]  # (N - 1, 3)
+    length = jnp.sqrt(jnp.sum((here - there) ** 2, axis=-1))
+    unit = (here - there) / length[:, None]
+    gap = (index[1:] - index[:-1]) == 1.0
+    total = gap * length + jnp.sum(unit * unit, axis=-1)
+    ends = jnp.pad(total, [[0, 1]]) + jnp.pad(total, [[1, 0]])
+    return jnp.max(jnp.stack([ends * mask[:, 1], index, mask[:, 0]]), axis=0)  # (N)
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(check_folder):
+    return check_folder({name: HEAD + text for name, text in CASES.items()})
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_only_fits_the_model_is_no_error_and_what_fits_nothing_is_one(folder, name) -> None:
+    case = folder.cases[name]
+    findings = [mark for mark in case.actual if mark[1] != "unreached"]
+    assert findings == case.expected, case.details
