@@ -246,7 +246,11 @@ class CommentClaimReader:
         """Whether a segment without the name of a variable may speak of the value at its place at all."""
         if segment.inputs and not segment.marked:
             return False
-        return not segment.prose or segment.explicit or (segment.prose <= _SHORT and not segment.tail.strip(" .`"))
+        return (
+            not segment.prose
+            or segment.explicit
+            or (segment.prose <= _SHORT and not _first_sentence(segment.tail).strip(" .`"))
+        )
 
     def _may_be_certain(self, line: CommentLine, segment: Segment, target: CommentTarget) -> bool:
         """Whether a segment without the name of a variable surely speaks of the value at its place."""
@@ -399,6 +403,10 @@ class CommentClaimReader:
             loose=not sure,
             each=each,
         )
+
+
+def _first_sentence(text: str) -> str:
+    return re.split(r"\.\s", text, maxsplit=1)[0]
 
 
 def _any_of(targets: Sequence[CommentTarget]) -> CommentTarget:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Container
 from dataclasses import dataclass, replace
 
-from shapecheck.claims.axis_words import is_dim_word, is_unit, strength
+from shapecheck.claims.axis_words import is_dim_word, is_unit, looks_like_dim, strength
 from shapecheck.claims.brackets import Bracket, find_brackets
 from shapecheck.claims.lead_words import (
     Lead,
@@ -20,7 +20,18 @@ from shapecheck.claims.lead_words import (
     leads_on,
     read_lead,
 )
-from shapecheck.shapes import AnyDims, FixedDim, Spec, SymbolicDim, comment_dtype, is_variadic, parse_comment_dims
+from shapecheck.shapes import (
+    AnyDim,
+    AnyDims,
+    Dim,
+    FixedDim,
+    RepeatedDim,
+    Spec,
+    SymbolicDim,
+    comment_dtype,
+    is_variadic,
+    parse_comment_dims,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,7 +188,7 @@ def _is_shape(item: _BracketItem, segment: Segment, known: Container[str], descr
     if bracket.dtype or bracket.tree:
         return True
     if segment.marked:
-        return not _is_lone_word(bracket) or share == 1.0
+        return not _is_lone_word(bracket) or (share == 1.0 and not any(map(_has_label, spec.dims)))
     if bracket.negative or any(isinstance(dim, FixedDim) and dim.size == 0 for dim in spec.dims):
         return False
     if follows_badly(segment.tail):
@@ -193,8 +204,11 @@ def _is_shape(item: _BracketItem, segment: Segment, known: Container[str], descr
             return alone or segment.arrow or spec.dims[0] == AnyDims()
         return (_is_list(bracket) and (described or (alone and not segment.tail.strip(" .,;")))) or segment.arrow
     if _is_lone_word(bracket):
-        if not all(name in known or is_dim_word(name) for name in spec.names()):
+        if not all(name in known or is_dim_word(name) or (described and _is_long_dim(name)) for name in spec.names()):
             return False
+        letter = len(bracket.text.strip("()[] ")) == 1 and not any(name in known for name in spec.names())
+        if letter and not described and not segment.colon and (segment.prose or segment.labels):
+            return False  # `atomic mass [u]`
         ends = not segment.tail.strip(" .,;:`") or bracket.text[0] == "["
         tied = alone or segment.arrow or bracket.text[0] == "[" or all(name in known for name in spec.names())
         return share == 1.0 and ends and tied
@@ -231,6 +245,16 @@ _NEXT_LABEL = re.compile(r"\s*+[,;]\s*+(?:and\s++)?+`?[\w.]++`?\s*+:?\s*+$")
 def _goes_on(tail: str) -> bool:
     """Whether more than the label of the next bracket follows."""
     return bool(tail.strip(" .,;:`")) and not _NEXT_LABEL.match(tail)
+
+
+def _is_long_dim(name: str) -> bool:
+    """Whether a name of several words is one that axes have: `N_stream`."""
+    return "_" in name and looks_like_dim(name)
+
+
+def _has_label(dim: Dim) -> bool:
+    """Whether a dim is written `name=size`: a lone one is rather a setting."""
+    return not isinstance(dim, AnyDims | AnyDim | RepeatedDim) and dim.label is not None
 
 
 def _names_of_axes(spec: Spec) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from shapecheck.claims.unmarked_shapes import is_unmarked_shape
 _SENTENCE = re.compile(r"(?<=[.;])\s+(?=[A-Z(`])|\n\s*[-*]\s")
 # Words that make the shape that of something else, or hold only at times.
 _SPOILERS = re.compile(
-    r"\b(?:broadcast\w*|e\.g|for example|for instance|such as|same shape|like|callable|functions?|callback|maps"
+    r"\b(?:broadcast\w*|e\.g|for example|for instance|such as|same shape|like|callable|functions?(?!\w*,)|callback|maps"
     r"|mapping from|takes|taking|accepts|returns?|returning|index(?:es|ing)?|indices into|into|compatible|suffix|prefix"
     r"|leading|trailing|at least|excluding|except|reshaped?|transform\w*|flatten\w*|depend\w*|either|vmap\w*|batched"
     r"|before|after|initiali[sz]\w*)\b",
@@ -47,6 +47,13 @@ _ENTRY_LINE = re.compile(
 )
 _SUBJECT = re.compile(
     r"(?:^|[\s(`'\"*])(?P<name>[A-Za-z_]\w*)[`'\"*]*\s+(?:is|has|have|must\s+have|must\s+be)\s+(?:[\w-]+\s+){0,5}$"
+)
+_BULLET = re.compile(r"^[ \t]*[-*+]\s", re.MULTILINE)
+# "Tuple of key and value tensors of shape ..." is about each of them.
+_OF_EACH = re.compile(
+    r"\b(?:tuple|pair|list|sequence)s?\s+of\s+(?:[\w-]+\s+){0,4}(?:tensors|arrays|matrices|vectors),?\s+(?:each\s+)?"
+    r"(?:of|with|having)\s+(?:the\s+)?$",
+    re.IGNORECASE,
 )
 _RESPECTIVELY = re.compile(r"\brespectively\b")
 _OR_NONE = re.compile(r"^[\s`]*(?:\(?optional\)?|or\s+`*None`*)", re.IGNORECASE)
@@ -81,6 +88,8 @@ def read_shapes(
     segments = read_comment(text, known, described=True)
     marked = [segment for segment in segments if _is_marked(segment)]
     if marked:
+        if is_return and (in_order := _of_bullets(text, marked, count)):
+            return in_order
         found = list(_of_segments(text, marked, elements, is_return=is_return))
         return found or (list(_results(text, marked, count)) if is_return else [])
     plain = [*_unmarked_segments(text, segments, is_return=is_return, known=known)]
@@ -144,6 +153,20 @@ def _in_order(
     return found
 
 
+def _of_bullets(text: str, marked: Sequence[Segment], count: int) -> list[DescribedShape]:
+    """The shapes of several results, of which a list without names has one item each."""
+    items = [each.start() for each in _BULLET.finditer(text)]
+    if count < 2 or len(items) != count or any(_ENTRY_LINE.match(text, start) for start in items):
+        return []
+    found: list[DescribedShape] = []
+    for index, (start, end) in enumerate(itertools.pairwise([*items, len(text)])):
+        inside = [each for each in marked if start <= each.shapes[0].start < end]
+        plain = len(inside) == 1 and len(inside[0].shapes) == 1 and not inside[0].arrow
+        if plain and not _SPOILERS.search(text, start, end) and not _CONDITIONS.search(text, start, end):
+            found.append(DescribedShape(inside[0].shapes[0], sure=True, leaves=False, apart=True, result=index))
+    return found
+
+
 def _entry_starts(text: str, elements: Sequence[str]) -> list[int]:
     """Where the entries of a list of results begin, unless they have the names of what is returned."""
     found = [*_ENTRY_LINE.finditer(text)]
@@ -161,6 +184,11 @@ def _of_segments(
         for segment, part in zip(segments, parts, strict=True):
             for stated in _of_value(text, [segment], part, elements, is_return=is_return):
                 yield replace(stated, apart=True)
+    elif len(segments) > 1 and any(_is_entry(text, part) for part in parts if part):
+        for segment, part in zip(segments, parts, strict=True):
+            if part and parts.count(part) == 1 and _is_entry(text, part):
+                for stated in _of_value(text, [segment], part, elements, is_return=is_return):
+                    yield replace(stated, apart=True)
     elif segments:
         yield from _of_value(text, segments, parts[0] if len(segments) == 1 else "", elements, is_return=is_return)
 
@@ -229,7 +257,8 @@ def _of_value(
         return
     container = _CONTAINER.search(text[: segments[0].shapes[0].start]) is not None
     known = part in elements or (bool(part) and (_is_quoted(text, part) or _is_entry(text, part)))
-    if is_return and not known and (container or _LIST_ITEM.search(text)):
+    of_each = _OF_EACH.search(text[: _marker_start(text, segments[0])]) is not None
+    if is_return and not known and not of_each and (container or _LIST_ITEM.search(text)):
         return
     aside = _ASIDE.search(before)
     if is_return and aside is not None and elements and all(elements) and aside.group(1) not in elements:

@@ -18,6 +18,13 @@ _GENERIC = words(
 _INPUTS = words("input inputs in before args arguments expects expected takes accepts needs from originally was old")
 
 _ARRAYS = frozenset({"array", "tensor", "matrix"})
+_ABBREVIATIONS = words("e.g i.e eg ie etc cf vs e i g")
+# `slice of x: (b, t)` tells what x is.
+_PARTS = words("slice slices part parts piece pieces row rows column columns subset")
+# `the last two dimensions (h, w)` are not all of them.
+_PLACES = re.compile(
+    r"\b(?:last|first|leading|trailing|remaining|inner|outer)\b[\w ]{0,12}\b(?:dim|ax[ei]s|dimension)s?$"
+)
 _MARKERS = words("shape shapes shaped shp")
 _JOINING = words(
     "is are was were be becomes now of with has have having the a an its then like should must will expected to in"
@@ -51,6 +58,8 @@ _NOT_BEFORE = words(
     noqa using via represent represents represented denote denotes denoting
     """
 )
+# What may well end the description of an array: "the gathered indices [n]".
+_DESCRIBED = words("indices index values sum mean max min norm coordinates")
 _NOT_AFTER = words(
     """
     pair pairs tuple tuples coordinates coords coordinate range interval intervals order ordering axes axis
@@ -112,18 +121,23 @@ class _LeadReader:
         words = [token.lower() for token in self.tokens]
         if not self.first and words in (["to"], ["into"]):
             return Lead(joint="arrow", arrow=True)
-        if self.first and len(words) > 1 and words[-1] in {";", "."}:
+        if self.first and len(words) > 1 and words[-1] in {";", "."} and words[-2] not in _ABBREVIATIONS:
             self.tokens, words = [], []  # a sentence, and then the shape by itself
+        if self.first and len(words) > 3 and words[-2] == ":" and words[-1] in {"each", "every", "all"}:
+            self.tokens, words = self.tokens[-1:], words[-1:]
         if words in (["optional"], ["(", "optional", ")"]):
             self.tokens, words = [], []  # it may also be None
         of_array = words[-1:] == ["of"] and (self.described or not _ARRAYS.isdisjoint(words[-2:-1]))
-        spoiled = bool(words) and words[-1] in _NOT_BEFORE and not of_array
+        of_values = self.described and bool(words) and words[-1] in _DESCRIBED
+        spoiled = bool(words) and words[-1] in _NOT_BEFORE and not (of_array or of_values)
         changes = words[-1:] in (["to"], ["into"], ["form"]) and self.first and _CHANGES.fullmatch(words[0]) is not None
         marked, colon, arrow = self._take_marker()
         arrow = arrow or (changes and not marked)
         if marked and self.tokens[-1:] == ["("] and len(self.tokens) > 1:
             self.tokens.pop()  # `x (shape [b, t])`
+        spoiled = spoiled or _PLACES.search(" ".join(words)) is not None
         labels = self._take_labels()
+        is_part = self.tokens[-1:] == ["of"] and not _PARTS.isdisjoint(word.lower() for word in self.tokens[-2:-1])
         if labels and colon and self.tokens[-1:] == ["where"]:
             words.remove(self.tokens.pop())  # `where x has shape` hedges nothing
         if len(self.tokens) > 1 and self.tokens[-1].lower() in {"of", "for"} and self.tokens[-2].lower() in _MARKERS:
@@ -142,12 +156,12 @@ class _LeadReader:
             marked=marked,
             colon=colon,
             prose=sum(word not in _ARTICLES for word in rest),
-            arrow=arrow,
+            arrow=arrow and not is_part,
             inputs=not _INPUTS.isdisjoint((*lowered, *rest)),
             generic=bool(labels) and lowered <= _GENERIC,
             each=not {"each", "every", "all"}.isdisjoint(words),
             hedged=not _HEDGES.isdisjoint(words) or _HEDGING.search(" ".join(words)) is not None,
-            spoiled=(spoiled or assigned) and not (marked or arrow),
+            spoiled=is_part or ((spoiled or assigned) and not (marked or arrow)),
         )
 
     def _take_marker(self) -> tuple[bool, bool, bool]:
@@ -254,4 +268,4 @@ def is_hedge(text: str) -> bool:
 
 def is_marked_behind(text: str) -> bool:
     """Whether the marker stands behind the bracket: `[B, T]-shaped`."""
-    return re.match(r"`*+[-\s]*+shaped\b", text) is not None
+    return re.match(r"`*+[-\s]*+shaped?\b(?!\s+of\b)", text) is not None

@@ -27,7 +27,7 @@ _WORD = re.compile(r"[A-Za-z_][\w.]*|\d-?[dD]\b")
 _NOUN_BEHIND = re.compile(
     r"[\s`'\"]*+(?:[\w./-]+\s+){0,2}?(?:(?:[\w.]+\.)?(?:nd|Named)?[Aa]rrays?|[Tt]ensors?|matrix|matrices|vectors?|dimensional|masks?)\b"
 )
-_WORD_BEHIND = re.compile(r"[\s`'\"]*+([A-Za-z]\w*)")
+_WORD_BEHIND = re.compile(r"[\s`'\"]*+(?:in\s+)?([A-Za-z]\w*)")
 # Between the name and the colon: `(complex64)`, `(array, optional)`, `(Tuple[int, int])`.
 _SLOT = re.compile(r"\s*\((?:[^()\n]|\([^()\n]*\))*\)\s*(?=:)")
 _ENTRY = re.compile(
@@ -45,6 +45,7 @@ _TUPLE_NAMES = re.compile(
 )
 _COORDINATES = words("x y z u v w i j")
 _UNIT_BEFORE = re.compile(r"\b(?:in|units?|(?<!array )(?<!tensor )(?<!matrix )of|from|to|between|by)\s+[`'\"]*$")
+_FLOAT = re.compile(r"b?fp?\d+")
 _OF_ARRAY = re.compile(r"\b(?:array|tensor|matrix) of\s+[`'\"]*$")
 _OR_NONE = re.compile(r"^[\s`,]*(?:\(?optional\)?|or\s+`*None`*)", re.IGNORECASE)
 _VALUES = words(
@@ -110,7 +111,11 @@ def _may_be_shape(bracket: Bracket, known: Container[str]) -> bool:
     if len(bracket.spec.dims) == 1 and not bracket.trailing_comma:
         dim = bracket.spec.dims[0]
         word = not isinstance(dim, SymbolicDim) or all(name in known or "_" in name for name in names)
-        return word and bracket.text.startswith("[") and all(name in known or is_dim_word(name) for name in names)
+        return (
+            word
+            and bracket.text.startswith("[")
+            and all("_" in name or name in known or is_dim_word(name) for name in names)
+        )
     return True
 
 
@@ -139,6 +144,8 @@ def _is_article(lead: str) -> bool:
 def _ends_in_noun(lead: str) -> bool:
     """Whether the last word in front of a bracket is one for arrays."""
     found = re.search(r"([A-Za-z_][\w.]*)[\s`'\",:]*$", lead)
+    if found is not None and (comment_dtype(found.group(1)) is not None or _FLOAT.fullmatch(found.group(1))):
+        return True
     return found is not None and found.group(1).rpartition(".")[2].lower() in _ARRAYS - {"indices", "tokens", "images"}
 
 
