@@ -46,6 +46,11 @@ _ACTIVATION = re.compile(
 _LOWER = re.compile(r"(^|_)(min|minimum|low|lower|start|begin|left|a_?min)(_|$)|^(min|low|lower)[a-z]", re.IGNORECASE)
 _UPPER = re.compile(r"(^|_)(max|maximum|high|upper|end|stop|right|a_?max)(_|$)|^(max|high|upper)[a-z]", re.IGNORECASE)
 _INITIALIZER = re.compile(r"(^|_)init(iali[sz]er)?(_fn)?$|^init(iali[sz]er)?_", re.IGNORECASE)
+_PLACE = re.compile(
+    r"path|file|fname|dir(_|$)|directory|folder|(^|_)(url|uri|root|host|address|checkpoint|ckpt|endpoint|dataset|command)"
+    r"(_|$)|prefix|suffix|extension",
+    re.IGNORECASE,
+)
 _FLAG = re.compile(
     r"^(is_)?(train|training|decode|decoding|causal|stochastic|debug|verbose"
     r"|(?P<on>deterministic|inference))(_mode)?$|^(use|return|with)_"
@@ -103,6 +108,11 @@ def number(name: str) -> float:
     if _LOWER.search(name):
         return 0.25
     return 0.75 if _UPPER.search(name) else 0.5
+
+
+def is_place(name: str) -> bool:
+    """Whether a text of this name says where something is: files, addresses."""
+    return _PLACE.search(name) is not None
 
 
 def is_initializer(name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import inspect
 import types
@@ -10,9 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Union
 
 from shapecheck.evaluate.framework_protocol import is_abstract, module_name
-from shapecheck.evaluate.inputs import name_hints
-from shapecheck.evaluate.inputs.body_shapes import NO_SHAPES, BodyShape, body_shapes, compared_texts, unpacked_parts
+from shapecheck.evaluate.inputs import abstract_call, name_hints
+from shapecheck.evaluate.inputs.body_shapes import NO_SHAPES, BodyShape, body_shapes, unpacked_parts
 from shapecheck.evaluate.inputs.choices import ArgumentChoices
+from shapecheck.evaluate.inputs.factories import factories_of
+from shapecheck.evaluate.inputs.known_texts import known_texts, reaches_out
 from shapecheck.evaluate.inputs.lazy_call import LazyCall
 from shapecheck.evaluate.inputs.made_integers import DEFAULTS_KEPT, OVER_NONE, IntegerChoices
 from shapecheck.evaluate.inputs.nested_arguments import cannot, classes_in, default_with, heads, split_nested
@@ -26,9 +29,11 @@ from shapecheck.evaluate.inputs.runtime_annotations import (
     is_config,
     signature_of,
 )
+from shapecheck.evaluate.inputs.signature_facts import attribute_sizes, written_specs
 from shapecheck.evaluate.inputs.size_assignment import SizeAssignment
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError, ValueSynthesis
 from shapecheck.evaluate.inputs.user_examples import check_names
+from shapecheck.shapes import parse_spec
 from shapecheck.worker.messages.plans import ParameterSpec
 
 _DEPTH = 6
@@ -90,6 +95,7 @@ class Synthesis:
         if not self._building:
             self.integers.constructs = constructing
         self._tie_integers(function, parameters, given, constructing)
+        given = {**given, **self._named_holders(function, parameters, given, inner)}
         for parameter in parameters:
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
                 continue
@@ -123,6 +129,30 @@ class Synthesis:
             names = tuple(name for problem in problems for name in problem.parameters)
             raise CannotSynthesiseError(str(problems[0]), names, constructing=constructing)
         return positional, named
+
+    def _named_holders(
+        self,
+        function: Callable[..., object],
+        parameters: Sequence[inspect.Parameter],
+        given: Mapping[str, object],
+        inner: Mapping[str, object],
+    ) -> dict[str, object]:
+        """The arguments of which dims of others name attributes, as `{config.width}`: made first, their sizes known."""
+        specs = written_specs(function, {})
+        heads_of_dims = {n.partition(".")[0] for text in specs for n in parse_spec(text).names() if "." in n}
+        found: dict[str, object] = {}
+        for parameter in parameters:
+            name = parameter.name
+            if name not in heads_of_dims or name in given or name in inner:
+                continue
+            with contextlib.suppress(Exception):  # of the user's constructor: it raises it again, where that is told
+                value = self._argument(function, parameter, None, constructing=False)
+                value = abstract_call.build(value) if isinstance(value, LazyCall) else value
+                for path, size in attribute_sizes(specs, name, value).items():
+                    self.assignment.know(path, size)
+                if value is not MISSING:
+                    found[name] = value
+        return found
 
     def _with(
         self, function: Callable[..., object], parameter: inspect.Parameter, given: Mapping[str, object]
@@ -186,8 +216,11 @@ class Synthesis:
             if not (constructing and variant == OVER_NONE and default is None and admits_integer(annotation)):
                 return MISSING
             return self.integers.choose(name)
-        if annotation is str and (texts := compared_texts(function, name)):
-            return self.choices.text(self.values.place(name), texts)
+        if annotation is str:
+            if texts := known_texts(function, name):
+                return self.choices.text(self.values.place(name), texts)
+            if reaches_out(function):
+                raise CannotSynthesiseError(f"`{name}: str` has no default")
         if isinstance(described, BodyShape):
             return self.values.as_taken(name, described)
         if described is not None and (not is_array_type(annotation) or _is_open(annotation)):
@@ -224,6 +257,18 @@ class Synthesis:
     def _instance(self, cls: type, name: str, given: Mapping[str, object] = types.MappingProxyType({})) -> object:
         """An instance of the user's class (a config, a sub-module), its arguments made the same way."""
         check_names(cls, heads(given))
+        try:
+            return self._made_instance(cls, name, given)
+        except CannotSynthesiseError:
+            factories = factories_of(cls) if not given else []
+            if not factories:
+                raise
+        factory = factories[self.integers.invention % len(factories)]
+        self.values.invent("value", name, f"what {factory.__name__}() makes")
+        return LazyCall(factory, [], {})
+
+    def _made_instance(self, cls: type, name: str, given: Mapping[str, object]) -> object:
+        """An instance that its class makes of made-up arguments."""
         if module_name(cls).split(".", 1)[0] in ("builtins", "typing", "jax", "jaxlib", "numpy", "collections"):
             raise CannotSynthesiseError(f"no value can be made for `{name}: {cls.__name__}`")
         if cls in self._building or len(self._building) >= _DEPTH:

@@ -26,6 +26,7 @@ from shapecheck.evaluate.inputs.runtime_annotations import (
     MISSING,
     array_type,
     is_array_type,
+    is_dtype_class,
     is_plain_array,
     preference,
 )
@@ -157,12 +158,22 @@ class ValueSynthesis:
         if annotation is str and name.endswith("axis_name"):
             return "batch"
         if annotation is str:
-            raise CannotSynthesiseError(f"`{name}: str` has no default")
+            return self._text(name)
+        if (numbers := is_dtype_class(annotation)) is not None:
+            return self._plain_array((numbers,), name)
         if isinstance(annotation, type) and annotation not in (jax.Array, np.ndarray, object):
             return self._instance(annotation, name)
         if is_plain_array(annotation):
             return self._plain_array((), name)
         raise CannotSynthesiseError(f"nothing says the shape of `{name}`")
+
+    def _text(self, name: str) -> str:
+        """A text that nothing says anything of, such as a label: its own name, so that all are different."""
+        if name_hints.is_place(name):
+            raise CannotSynthesiseError(f"`{name}: str` has no default")
+        text = f"another_{name}" if self.integers.invention else name
+        self.invent("value", name, repr(text))
+        return text
 
     def _by_name(self, name: str, constructing: bool) -> object:
         if constructing and (maker := key_maker(MISSING, name)) is not None:
@@ -261,6 +272,8 @@ class ValueSynthesis:
             # None of them has the name alone, which a dim may mean for how many there are.
             names = (name if name in self.integers.pinned else f"{name}[0]", f"{name}[1]")
             values: list[object] = [self.integers.choose(each) for each in names]
+        elif element is str:  # names of several things
+            values = [self._text(name), self._text(f"{name}[1]")]
         else:
             values = [self.value(element, name), self.value(element, name)]
         return values if origin is list else tuple(values)

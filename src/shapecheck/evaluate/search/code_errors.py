@@ -20,7 +20,7 @@ from shapecheck.worker.messages.plans import EntryPlan
 
 _EMPTY = re.compile(r"(?<![\w.])0(?![\w.])")
 # No size that is made up is 0: something was left at a default that holds nothing yet, such as a scene without objects.
-_HOLDS_NOTHING = re.compile(r"\bempty (?:axis|array|sequence)|zero-size array", re.IGNORECASE)
+_HOLDS_NOTHING = re.compile(r"\bempty (?:axis|array|sequence)|zero-size array|\((?:\d+, ?)*0[,)]", re.IGNORECASE)
 _SEVERAL = 2  # axes of a variadic dim, which then are more than one
 _LEAST_FAILURES = 2  # assignments of different sizes that must fail alike
 
