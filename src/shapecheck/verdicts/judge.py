@@ -20,6 +20,7 @@ SOME_INTEGERS = "it holds for some integers of its constructor, and fails for ot
 
 _GIVEN = ("test", "example", "config", "script", "run")  # origins of arguments that the user wrote
 _PARTICULAR = ("tie", "size", "rank")  # assumptions under which a claim was not seen for all sizes
+_LARGEST_STEP = 4  # between a size and one that follows from it
 
 
 @dataclass(frozen=True)
@@ -184,6 +185,8 @@ def _verdict(
     """
     bad = [each for each in group if key in each.results and each.results[key].bad is not None]
     good = [each for each in group if key in each.results and each.results[key].good and each not in bad]
+    if good:  # by the first guess, which another that contradicts it does not take back
+        bad = [each for each in bad if not each.evaluation.other_guess]
     if bad and good and all(weakest(each.assumptions) == "invented" for each in (*bad, *good)):
         verdicts.unknown.setdefault(key, MADE_UP)
         return None
@@ -208,9 +211,10 @@ def _verdict(
     shown = [(each, mismatch) for each in counting if (mismatch := each.results[key].bad)]
     for _, mismatch in shown:
         # What an invention does not bring about is the same for all of them.
-        alike = [each for each, other in shown if _are_alike(other, mismatch)]
+        pairs = [each for each in shown if _are_alike(each[1], mismatch)]
+        alike = [each for each, _ in pairs]
         about: Literal["shape", "dim", "dtype"] = "shape"
-        is_written = _is_written_size(modules[key[0]], mismatch, alike)
+        is_written = _is_written_size(modules[key[0]], pairs)
         about = (
             "dim" if mismatch.reason == "dim" and not is_written else "dtype" if mismatch.reason == "dtype" else about
         )
@@ -249,13 +253,24 @@ def _note_shown(key: ClaimKey, good: Sequence[EvaluationView], verdicts: Verdict
             verdicts.shown_by[key] = ClaimInCall(reader, best.evaluation)
 
 
-def _is_written_size(module: Module, mismatch: Mismatch, alike: Sequence[EvaluationView]) -> bool:
-    """Whether the axis that does not fit has the size of a dim that claims name: then no invented array brought it."""
-    if mismatch.axis is None or not isinstance(mismatch.value, ArrayValue):
-        return False
-    size = mismatch.value.shape[mismatch.axis] if mismatch.axis < len(mismatch.value.shape) else ""
-    names = {name for each in alike for name, other in each.evaluation.sizes if other == size}
-    return bool(names) and any(not names.isdisjoint(parse_spec(claim.spec).names()) for claim in module.claims)
+def _is_written_size(module: Module, shown: Sequence[tuple[EvaluationView, Mismatch]]) -> bool:
+    """Whether the axis that does not fit has the size of a dim that claims name: then no invented array brought it.
+
+    Or always so much more or less than it, as of `x[:, 1:]`, for dims of different sizes.
+    """
+    names = {name for claim in module.claims for name in parse_spec(claim.spec).names()}
+    near: list[dict[tuple[str, int], str]] = []  # in each evaluation the names and steps, and the sizes of the names
+    for each, mismatch in shown:
+        shape = mismatch.value.shape if isinstance(mismatch.value, ArrayValue) else ()
+        size = shape[mismatch.axis] if mismatch.axis is not None and mismatch.axis < len(shape) else ""
+        sizes = [(name, other) for name, other in each.evaluation.sizes if name in names]
+        if any(other == size for _, other in sizes if size):
+            return True
+        if size.isdigit():
+            steps = ((name, int(size) - int(other), other) for name, other in sizes if other.isdigit())
+            near.append({(name, step): other for name, step, other in steps if abs(step) <= _LARGEST_STEP})
+    always = set.intersection(*map(set, near)) if near else set()
+    return any(len({each[key] for each in near}) > 1 for key in always)
 
 
 def _some_sizes(holds: Sequence[EvaluationView], fails: Sequence[EvaluationView]) -> str:

@@ -69,7 +69,7 @@ def failure_finding(evaluation: Evaluation, failure: Failure, frame: Frame, line
     names = {size: name for name, size in reversed(evaluation.sizes) if size.isdigit()}
     arrays = ", ".join(f"{name}: {_with_names(text, names)}" for name, text in failure.arrays)
     _, is_tie, other = failure.requires.partition(" = ")
-    contrary = "tell apart" if is_tie else "leave open"
+    contrary = "tell apart" if is_tie and not other.isdigit() else "leave open"
     message = rule.message.format(
         operation=operation, reason=failure.message, requires=failure.requires, contrary=contrary
     )
