@@ -114,6 +114,11 @@ class ValueSynthesis:
             return self._sequence(origin, arguments, name)
         if origin in (dict, collections.abc.Mapping) and len(arguments) == 2 and arguments[0] is str:
             return {"a": self.value(arguments[1], name)}
+        if annotation is dict or origin in (dict, collections.abc.Mapping):
+            self.invent("value", name, "an empty dict")  # what looks for something in it ends there
+            return {}
+        if origin is type and arguments and isinstance(arguments[0], type):
+            return arguments[0]
         if origin is collections.abc.Callable or annotation in (Callable, collections.abc.Callable):
             return self._callable(arguments, name)
         if annotation is type(None) or annotation is None:
@@ -146,6 +151,10 @@ class ValueSynthesis:
             return self.integers.choose(name)
         if annotation is float:
             return name_hints.number(name)
+        if isinstance(annotation, type) and issubclass(annotation, np.number) and label[-1:].isdigit():
+            if issubclass(annotation, np.integer):
+                return annotation(self.integers.choose(name))
+            return np.asarray(name_hints.number(name), annotation)[()]
         if isinstance(annotation, type) and issubclass(annotation, enum.Enum):
             return next(iter(annotation))
         if (maker := key_maker(annotation, "")) is not None:
