@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from shapecheck.evaluate.framework_protocol import Classes, module_name
 from shapecheck.evaluate.frameworks.flax import FlaxFramework
-from shapecheck.evaluate.probes.monkeypatch import patch_attribute, subclasses
+from shapecheck.evaluate.probes.monkeypatch import patch_attribute, patch_classes
 from shapecheck.evaluate.stages.field_functions import watching_functions
 from shapecheck.evaluate.stages.stage_recorder import StageRecorder
 from shapecheck.evaluate.stages.stage_records import StageStep, arguments, describe_unmapped, short
@@ -77,20 +77,14 @@ def _join_path(path: str, steps: tuple[object, ...]) -> str:
 @contextlib.contextmanager
 def _record_stages(framework: NnxFramework, watch: StageRecorder) -> Iterator[None]:
     base = framework.module_class()
-    with contextlib.ExitStack() as stack:
-        seen: set[type] = set()
 
-        def change(cls: type) -> None:
-            """The monkeypatch of a class and those that it inherits from: a program defines some while it runs."""
-            for each in cls.__mro__:
-                if each not in seen and issubclass(each, base or ()):
-                    seen.add(each)
-                    call = vars(each).get("__call__")
-                    if call is not None:
-                        stack.enter_context(patch_attribute(each, "__call__", _wrap_call(watch, call)))
+    def changes(cls: type) -> Iterator[tuple[str, object]]:
+        call = vars(cls).get("__call__")
+        if call is not None:
+            yield "__call__", _wrap_call(watch, call)
 
-        for cls in subclasses(base) if base is not None else ():
-            change(cls)
+    # monkeypatch: a class has no hook for its calls
+    with patch_classes(base, changes) as change, contextlib.ExitStack() as stack:
         meta = next((each for each in type.mro(type(base)) if "__call__" in vars(each)), type)
         if meta is not type:
             stack.enter_context(patch_attribute(meta, "__call__", _wrap_constructor(vars(meta)["__call__"], change)))
