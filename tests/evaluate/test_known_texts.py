@@ -8,6 +8,7 @@ from typing import NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jaxtyping import Array, Float, Int
 
@@ -89,6 +90,14 @@ class Thing(NamedTuple):
 
 def default_opaque() -> Opaque:
     return Opaque(Thing(3))
+
+
+def with_options(x: Float[Array, "n"], options: dict, kind: type[Step], eps: np.float32) -> Float[Array, "n"]:
+    return x * options.get("scale", 2.0) + eps
+
+
+def wants_options(x: Float[Array, "n"], options: dict) -> Float[Array, "n"]:  ~unreached
+    return x * options["scale"]
 
 
 def with_default(x: Float[Array, "n"], config: Opaque) -> Float[Array, "n 3"]:

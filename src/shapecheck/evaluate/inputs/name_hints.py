@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 # Sizes of constructors: multiples of 16 by distinct primes, so that heads, groups and patches divide them, and no two
 # are equal, double or half of each other. Free dims take other primes (see `sizes`).
@@ -55,6 +56,7 @@ _FLAG = re.compile(
     r"^(is_)?(train|training|decode|decoding|causal|stochastic|debug|verbose"
     r"|(?P<on>deterministic|inference))(_mode)?$|^(use|return|with)_"
 )
+_ATTENDED, _ASKING = frozenset({"key", "keys"}), frozenset({"query", "queries"})
 _KEY = re.compile(r"(^|_)(key|rng|prng|prng_key|rng_key)s?$")
 _INTEGER_ARRAY = re.compile(
     r"(token|label|index|indices|idx|ids?$|^ids|action|segment|position_ids|senders|receivers|class(es)?$|target_ids|codes?$|"
@@ -125,9 +127,9 @@ def is_activation(name: str) -> bool:
     return _ACTIVATION.search(name) is not None
 
 
-def is_key(name: str) -> bool:
-    """Whether a parameter of this name takes a random key."""
-    return _KEY.search(name) is not None
+def is_key(name: str, beside: Collection[str] = ()) -> bool:
+    """Whether a parameter of this name takes a random key: the keys of attention stand `beside` queries."""
+    return _KEY.search(name) is not None and not (name in _ATTENDED and not _ASKING.isdisjoint(beside))
 
 
 def flag(name: str) -> bool | None:

@@ -89,7 +89,7 @@ def made_specs(
         return []
     specs: list[str] = []
     for name, parameter in parameters.items():
-        if name in described or parameter.default is not default or is_key(name):
+        if name in described or parameter.default is not default or is_key(name, parameters):
             continue
         if name in body:
             specs.append(body[name].spec if body[name].exact else f"*{name}")

@@ -89,9 +89,26 @@ class Synthesis:
         first parameter that nothing explains, ExampleError for a given one that is not there.
         """
         given, inner = split_nested(given)
+        parameters = list(_signature(function).parameters.values())[skip:]
+        around, self.values.beside = self.values.beside, tuple(each.name for each in parameters)
+        try:
+            return self._arguments(function, parameters, described, given, inner, body, skip, constructing)
+        finally:
+            self.values.beside = around
+
+    def _arguments(
+        self,
+        function: Callable[..., object],
+        parameters: Sequence[inspect.Parameter],
+        described: Mapping[str, ParameterSpec],
+        given: Mapping[str, object],
+        inner: Mapping[str, Mapping[str, object]],
+        body: Mapping[str, BodyShape],
+        skip: int,
+        constructing: bool,
+    ) -> tuple[list[object], dict[str, object]]:
         positional: list[object] = []
         named: dict[str, object] = {}
-        parameters = list(_signature(function).parameters.values())[skip:]
         problems: list[CannotSynthesiseError] = []
         if not self._building:
             self.integers.constructs = constructing
@@ -202,10 +219,19 @@ class Synthesis:
         name, default = parameter.name, parameter.default
         annotation = annotation_of(function, name, parameter.annotation)
         variant = self.integers.variant
-        if default is None and not name_hints.is_key(name) and self.choices.is_given(self.values.place(name)):
+        if (
+            default is None
+            and not name_hints.is_key(name, self.values.beside)
+            and self.choices.is_given(self.values.place(name))
+        ):
             annotation, default = _without_none(function, parameter), MISSING
         if default is not MISSING:
-            if default is None and described is None and name_hints.is_key(name) and admits_key(annotation):
+            if (
+                default is None
+                and described is None
+                and name_hints.is_key(name, self.values.beside)
+                and admits_key(annotation)
+            ):
                 self.keys.optional = True
                 return MISSING if self.keys.choice == "left out" else self.values.key(annotation, name)
             # A size-like integer gets a distinct size even where it has a default, which could hide a mix-up.
@@ -243,7 +269,7 @@ class Synthesis:
         place = self.values.place(name)
         spec = self.choices.spec(place, described.spec, described.others)
         dtype = described.dtype or (found.dtype if found is not None else "")
-        dtype = dtype or self.choices.dtype(place, name_hints.array_dtype(name))
+        dtype = dtype or self.values.usual_dtype(name)
         if found is not None:
             return self.choices.note(place, self.assignment.array(spec, dtype, name))
         for cls in classes_in(annotation):

@@ -9,12 +9,11 @@ array has already, are distinguished by the claims: a tie of these is one that n
 from __future__ import annotations
 
 import ast
-import inspect
 import re
-import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from shapecheck.evaluate.inputs.defining_source import defining_source
 from shapecheck.evaluate.inputs.namesakes import are_namesakes, is_extent, is_of_models, words
 from shapecheck.evaluate.inputs.size_assignment import UNNAMED
 from shapecheck.model import Assumption
@@ -185,12 +184,9 @@ def _says_relation(name: str) -> bool:
 
 def _computed_variables(function: Callable[..., object] | None) -> frozenset[str]:
     """The variables of a function that are computed of others: `half = d // 2`."""
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function))) if function is not None else None
-    except (OSError, TypeError, SyntaxError, ValueError):
-        return frozenset()
+    source = defining_source(function)
     found: set[str] = set()
-    for node in ast.walk(tree) if tree is not None else ():
+    for node in ast.walk(source.tree) if source is not None else ():
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp):
             found.update(target.id for target in node.targets if isinstance(target, ast.Name))
     return frozenset(found)

@@ -14,7 +14,6 @@ from shapecheck.evaluate.frameworks.flax import FlaxFramework
 from shapecheck.evaluate.probes.monkeypatch import patch_attribute, patch_classes
 from shapecheck.evaluate.stages.field_functions import watching_functions
 from shapecheck.evaluate.stages.stage_recorder import StageRecorder
-from shapecheck.evaluate.stages.stage_records import StageStep, arguments, describe_unmapped, short
 
 
 class NnxFramework(FlaxFramework):
@@ -129,13 +128,7 @@ def _wrap_call(watch: StageRecorder, call: Callable[..., object]) -> Callable[..
         top = watch.top()
         if top is not None and top.part is self:  # super().__call__(...)
             return call(self, *args, **kwargs)
-        cls = type(self)
-        given = list(arguments(call, (self, *args), kwargs))[1:]
-        taken = tuple((name, describe_unmapped(value)) for name, value in given)
-        name = short(cls)
-        step = StageStep(
-            type=name, callable=f"{name}.__call__", part=self, source=watch.origin(call, cls.__qualname__), input=taken
-        )
+        cls, step = type(self), watch.step_of(self, "__call__", call, args, kwargs)
         # Other layers of Flax's hold functions that are none of the model's.
         own = not module_name(cls).startswith("flax.") or _is_sequential(cls)
         return watch.run_stage(step, call_with_functions if own else call, (self, *args), kwargs)
