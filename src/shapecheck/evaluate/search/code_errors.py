@@ -71,7 +71,7 @@ class CodeErrors:
             return None
         if self._call_spec.open_ranks and (not self.persists or any(o.has_made_values() for o in failed)):
             return None
-        if any(o.failure is not None and _HOLDS_NOTHING.search(o.failure.message) for o in failed):
+        if all(o.failure is not None and _HOLDS_NOTHING.search(o.failure.message) for o in failed):
             return None
         if len({o.place for o in failed}) > 1 or not failed[0].place[0] or meets_product(failed):
             return None
