@@ -433,7 +433,7 @@ def parse() -> argparse.Namespace:
     run.add_argument(
         "--suite", nargs="+", default=[], metavar="FILE", help="what pytest is given; all tests if left out"
     )
-    run.add_argument("--out", type=Path, required=True)
+    run.add_argument("--out", type=_whole_path, required=True)
     run.add_argument("--python", default=sys.executable, help="the package's interpreter")
     run.add_argument("--checker", default="", metavar="FOLDER", help="where its tests import shapecheck from")
     run.add_argument("--pytest-option", action="append", default=[], help="an option for pytest, --pytest-option=-x")
@@ -446,7 +446,7 @@ def parse() -> argparse.Namespace:
     run.add_argument("--patience", type=float, default=30, help="what these may take on the clean copy, in seconds")
     run.add_argument("--test-limit", type=float, default=180, help="seconds after which they are stopped")
     check = commands.add_parser("check", help="give the mutants that count to another checker")
-    check.add_argument("out", type=Path)
+    check.add_argument("out", type=_whole_path)
     check.add_argument("--checker", default=None, metavar="FOLDER", help="where shapecheck is imported from")
     for each in (run, check):
         each.add_argument("--tool", default=f"{sys.executable} -m shapecheck", help="the checker's command")
@@ -454,10 +454,15 @@ def parse() -> argparse.Namespace:
         each.add_argument("--limit", type=float, default=900, help="seconds for one run of the checker")
         each.add_argument("--label", default="before", help="what these results are called (default: before)")
     report = commands.add_parser("report", help="print the tables")
-    report.add_argument("out", type=Path)
+    report.add_argument("out", type=_whole_path)
     report.add_argument("--label", default="before")
     report.add_argument("--misses", nargs="*", choices=tables.RUNS, default=["tests"])
     return parser.parse_args()
+
+
+def _whole_path(text: str) -> Path:
+    """A folder for results; the tests run in another one, so that its path must not depend on that."""
+    return Path(text).resolve()
 
 
 def main() -> None:

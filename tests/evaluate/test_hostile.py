@@ -32,6 +32,7 @@ for name in list(vars(os)):
     ),
     "inspect": ("import inspect\ninspect.signature = lambda *a, **k: 3\n", "replaced inspect.signature"),
     "jax": ("import jax\njax.eval_shape = lambda *a, **k: 3\n", "replaced jax.eval_shape"),
+    "tracers": ("import jax\njax.core.Tracer.__getattr__ = None\n", "replaced Tracer.__getattr__"),
     "then_raises": ("import json\njson.dumps = None\nraise ValueError\n", "replaced json.dumps"),
     "streams": ("import os\nfor number in range(3): os.close(number)\n", "closed the file descriptor 0"),
     "all_descriptors": ("import os\nos.closerange(0, 200)\n", "ended the process with exit status"),

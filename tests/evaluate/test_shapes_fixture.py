@@ -134,5 +134,5 @@ def test_the_checker_evaluates_tests_that_use_it(tmp_path: Path) -> None:
     tmp_path.joinpath("tests", "test_outer.py").write_text(TEST)
     tmp_path.joinpath("pyproject.toml").write_text("[tool.shapecheck]\n")
     report = check(tmp_path, python=sys.executable, cache=False)
-    assert [(finding.location.line, finding.code) for finding in report] == [(7, "SC201")]
+    assert [(finding.span.line, finding.code) for finding in report] == [(7, "SC201")]
     assert [claim.verdict for claim in report.claims] == ["verified", "mismatched"]

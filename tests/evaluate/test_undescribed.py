@@ -48,6 +48,18 @@ def several(a: Array, b: Array):
     assert a.ndim == 2
     return (a * b).sum(-1)  # shape: (n,)
 """,
+    # What is false whatever such an array is is false, and what follows from it is nobody's error.
+    "another.py": """
+def push(stack: Float[Array, "batch depth cell"], value: Array):
+    top = stack[:, 0] * 2 + value
+    rest = stack[:, 1:]  # (batch, depth, cell)  ~SC201
+    rest = stack[:, 1:]  # (batch, depth - 1, cell)
+    return jnp.concatenate([top[:, None], rest], axis=1)
+
+def widened(x: Float[Array, "n d"], scale: Array):
+    y = x[:, :, None] * scale  # (n, d, 1)  ~unreached
+    return y
+""",
     "operations.py": """
 def scores(q: Array, k: Array):
     s = jnp.einsum("bqd,bkd->bqk", q, k)  # shape: (b, q, k)

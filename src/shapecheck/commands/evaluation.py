@@ -25,7 +25,8 @@ from shapecheck.model import (
 from shapecheck.rules import RULES
 from shapecheck.verdicts import baseline, suppress
 from shapecheck.verdicts import findings as reports
-from shapecheck.verdicts.judge import ClaimKey, Verdicts, judge
+from shapecheck.verdicts.evaluation_results import ClaimKey
+from shapecheck.verdicts.judge import Verdicts, judge
 from shapecheck.verdicts.messages import line_span
 from shapecheck.verdicts.unreached import Reasons, remedy
 from shapecheck.worker.entry_phase import CUT

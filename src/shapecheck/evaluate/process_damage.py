@@ -14,7 +14,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -40,6 +40,14 @@ class _NeededName(NamedTuple):
     namespace: dict[str, Any]
     name: str
     written: str
+
+
+class _NeededMember(NamedTuple):
+    """What a class of JAX does or has by itself, as it was when the worker began."""
+
+    owner: type
+    name: str
+    value: object
 
 
 class _ResourceLimit(NamedTuple):
@@ -69,6 +77,8 @@ class ProcessDamage:
             *_array_types(),
             *(each for each in _functions(jax.tree_util, "jax.tree_util") if each.name.startswith("tree_")),
         ]
+        self._members = [_NeededMember(cls, name, value) for cls in _CLASSES for name, value in _behaviour(cls)]
+        self._set_member, self._members_of = type.__setattr__, vars
         modules = ("builtins", "importlib", "inspect", "jax", "jax.numpy", "json", "numpy", "os", "shapecheck", "sys")
         self._modules = [(name, sys.modules[name]) for name in modules if name in sys.modules]
         self._loaded, self._sys = sys.modules, vars(sys)
@@ -96,6 +106,10 @@ class ProcessDamage:
             if each.namespace.get(each.name) is not value:
                 each.namespace[each.name] = value
                 reason = reason or f"replaced {each.written} for the whole process, which the checker needs as well"
+        for member in self._members:
+            if self._members_of(member.owner).get(member.name) is not member.value:
+                self._set_member(member.owner, member.name, member.value)
+                reason = reason or f"replaced {member.owner.__name__}.{member.name} of JAX for the whole process"
         if self._sys.get("modules") is not self._loaded:
             self._sys["modules"] = self._loaded
             reason = reason or "replaced sys.modules"
@@ -121,6 +135,7 @@ class ProcessDamage:
         return ""
 
 
+_CLASSES = (jax.core.Tracer, jax.ShapeDtypeStruct)
 _SINGLE: tuple[tuple[ModuleType, str], ...] = (
     (builtins, "__build_class__"),
     (builtins, "__import__"),
@@ -144,6 +159,11 @@ _SINGLE: tuple[tuple[ModuleType, str], ...] = (
     (time, "monotonic"),
     (time, "thread_time"),
 )
+
+
+def _behaviour(cls: type) -> Iterator[tuple[str, object]]:
+    """The methods and properties that a class has by itself."""
+    yield from ((name, value) for name, value in vars(cls).items() if callable(value) or hasattr(value, "__get__"))
 
 
 def _array_types() -> list[_NeededName]:

@@ -149,6 +149,7 @@ class Evaluation:
     stages: tuple[Stage, ...] = ()  # where they were asked for
     case: str = ""  # the shapes that arguments have which may have one of several: a claim has to hold for each
     refused: str = ""  # the argument whose documented shape the code refuses, for `reason`: here it has another
+    other_guess: bool = False  # arrays that nothing describes have other ranks: it repeats contradictions, or does not
 
 
 @dataclass(frozen=True, kw_only=True)

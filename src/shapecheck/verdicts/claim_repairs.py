@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from shapecheck.model import ArrayValue, Claim, Edit, Evaluation, Module
 from shapecheck.shapes import Spec, comment_dtype, is_variadic, parse_spec, short_dtype
 from shapecheck.shapes.claim_text import ClaimText, split_annotation, split_comment
+from shapecheck.verdicts.evaluation_results import ClaimKey
 from shapecheck.verdicts.hold_claims import hold_claims
-from shapecheck.verdicts.judge import ClaimKey, Contradiction, Verdicts
+from shapecheck.verdicts.judge import Contradiction, Verdicts
 from shapecheck.verdicts.name_axes import AxisNames, call_reader
 
 ALIKE = "--fix leaves it: line {line} says so too, so the code may be what is wrong"

@@ -25,7 +25,8 @@ from shapecheck.rules import RULES
 from shapecheck.shapes import parse_spec
 from shapecheck.verdicts.claim_repairs import Repair, find_repairs
 from shapecheck.verdicts.debug_findings import debug_findings, is_about_order, is_unfit_print
-from shapecheck.verdicts.judge import ClaimKey, Verdicts
+from shapecheck.verdicts.evaluation_results import ClaimKey
+from shapecheck.verdicts.judge import Verdicts
 from shapecheck.verdicts.messages import failure_finding, line_span, mismatch_finding
 from shapecheck.verdicts.near_miss import near_misses
 from shapecheck.verdicts.own_failures import ends_at_claim

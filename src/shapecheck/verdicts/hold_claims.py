@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from shapecheck.model import Claim, Evaluation, Module
-from shapecheck.verdicts.judge import ClaimKey, Verdicts, judge
+from shapecheck.verdicts.evaluation_results import ClaimKey
+from shapecheck.verdicts.judge import Verdicts, judge
 
 _MOST_ROUNDS = 5
 

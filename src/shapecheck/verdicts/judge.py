@@ -2,38 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from shapecheck.model import ArrayValue, Assumption, Call, Claim, Evaluation, Module, Point, proves, weakest
-from shapecheck.shapes import Bindings, Spec, match, parse_spec
+from shapecheck.model import ArrayValue, Assumption, Claim, Evaluation, Module, Point, proves, weakest
+from shapecheck.shapes import parse_spec
 from shapecheck.verdicts.call_bindings import CallReader
-from shapecheck.verdicts.claim_outcome import ClaimOutcomes, Mismatch
-from shapecheck.verdicts.comment_verdicts import read_call
-from shapecheck.verdicts.numeric_samples import Samples
+from shapecheck.verdicts.claim_outcome import Mismatch
+from shapecheck.verdicts.evaluation_results import MADE_UP, ClaimKey, Result, evaluate
 from shapecheck.verdicts.own_failures import ends_at_claim
-from shapecheck.verdicts.rank_only import rank_only_names
 
-ClaimKey = tuple[str, int]
-MISFIT = "the example's own arguments do not fit the parameters"
-UNEVEN = "it was seen only with sizes for which its division does not come out even"
-CONSEQUENCE = "its function, or one that calls it, is given arguments that do not fit its annotations"
-MADE_UP = "it fails, but only for made-up arguments, which prove nothing"
-
-HALF_WAY = "evaluation did not come to the end of its function"
 SOME_PATHS = "seen on {seen}: {missing} never ran"
-SOME_INSTANCES = "it holds for some instances of its class, and others have another number of axes"
 SOME_SIZES = "it holds for some sizes and fails for others: for {holds}, but not for {fails}"
 SOME_INTEGERS = "it holds for some integers of its constructor, and fails for others"
 
 _GIVEN = ("test", "example", "config", "script", "run")  # origins of arguments that the user wrote
 _PARTICULAR = ("tie", "size", "rank")  # assumptions under which a claim was not seen for all sizes
-_SMALLEST_OWED = 15  # multiples of smaller sizes mean nothing
-_FACTORS = range(1, 9)
-_LARGEST_DIVISOR = 1000
+_LARGEST_STEP = 4  # between a size and one that follows from it
 
 
 @dataclass(frozen=True)
@@ -198,6 +185,8 @@ def _verdict(
     """
     bad = [each for each in group if key in each.results and each.results[key].bad is not None]
     good = [each for each in group if key in each.results and each.results[key].good and each not in bad]
+    if good:  # by the first guess, which another that contradicts it does not take back
+        bad = [each for each in bad if not each.evaluation.other_guess]
     if bad and good and all(weakest(each.assumptions) == "invented" for each in (*bad, *good)):
         verdicts.unknown.setdefault(key, MADE_UP)
         return None
@@ -222,9 +211,10 @@ def _verdict(
     shown = [(each, mismatch) for each in counting if (mismatch := each.results[key].bad)]
     for _, mismatch in shown:
         # What an invention does not bring about is the same for all of them.
-        alike = [each for each, other in shown if _are_alike(other, mismatch)]
+        pairs = [each for each in shown if _are_alike(each[1], mismatch)]
+        alike = [each for each, _ in pairs]
         about: Literal["shape", "dim", "dtype"] = "shape"
-        is_written = _is_written_size(modules[key[0]], mismatch, alike)
+        is_written = _is_written_size(modules[key[0]], pairs)
         about = (
             "dim" if mismatch.reason == "dim" and not is_written else "dtype" if mismatch.reason == "dtype" else about
         )
@@ -263,13 +253,24 @@ def _note_shown(key: ClaimKey, good: Sequence[EvaluationView], verdicts: Verdict
             verdicts.shown_by[key] = ClaimInCall(reader, best.evaluation)
 
 
-def _is_written_size(module: Module, mismatch: Mismatch, alike: Sequence[EvaluationView]) -> bool:
-    """Whether the axis that does not fit has the size of a dim that claims name: then no invented array brought it."""
-    if mismatch.axis is None or not isinstance(mismatch.value, ArrayValue):
-        return False
-    size = mismatch.value.shape[mismatch.axis] if mismatch.axis < len(mismatch.value.shape) else ""
-    names = {name for each in alike for name, other in each.evaluation.sizes if other == size}
-    return bool(names) and any(not names.isdisjoint(parse_spec(claim.spec).names()) for claim in module.claims)
+def _is_written_size(module: Module, shown: Sequence[tuple[EvaluationView, Mismatch]]) -> bool:
+    """Whether the axis that does not fit has the size of a dim that claims name: then no invented array brought it.
+
+    Or always so much more or less than it, as of `x[:, 1:]`, for dims of different sizes.
+    """
+    names = {name for claim in module.claims for name in parse_spec(claim.spec).names()}
+    near: list[dict[tuple[str, int], str]] = []  # in each evaluation the names and steps, and the sizes of the names
+    for each, mismatch in shown:
+        shape = mismatch.value.shape if isinstance(mismatch.value, ArrayValue) else ()
+        size = shape[mismatch.axis] if mismatch.axis is not None and mismatch.axis < len(shape) else ""
+        sizes = [(name, other) for name, other in each.evaluation.sizes if name in names]
+        if any(other == size for _, other in sizes if size):
+            return True
+        if size.isdigit():
+            steps = ((name, int(size) - int(other), other) for name, other in sizes if other.isdigit())
+            near.append({(name, step): other for name, step, other in steps if abs(step) <= _LARGEST_STEP})
+    always = set.intersection(*map(set, near)) if near else set()
+    return any(len({each[key] for each in near}) > 1 for key in always)
 
 
 def _some_sizes(holds: Sequence[EvaluationView], fails: Sequence[EvaluationView]) -> str:
@@ -326,223 +327,3 @@ def _as_written(seen: EvaluationView) -> EvaluationView:
         for a in seen.assumptions
     )
     return EvaluationView(replace(seen.evaluation, assumptions=written), seen.results)
-
-
-@dataclass
-class Result:
-    """What one evaluation says of one claim."""
-
-    good: bool = False
-    bad: Mismatch | None = None
-    unknown: str = ""
-    loose: tuple[str, ...] = ()
-    paths: set[Point] = field(default_factory=set)  # of the calls in which it is good
-    reader: CallReader | None = None  # of the first call in which it is good
-
-
-def evaluate(modules: Mapping[str, Module], evaluation: Evaluation) -> dict[ClaimKey, Result]:
-    """What one evaluation says of each claim that it saw.
-
-    Claims with divisions presuppose that these come out even: where such a claim fails for free symbols, the
-    evaluation is read again with sizes divisible by the divisors.
-    """
-    results = _read_results(modules, evaluation, Samples(evaluation))
-    for (path, index), result in results.items():
-        if result.bad is not None and _comes_out_uneven(modules[path].claims[index], result.bad):
-            result.bad, result.unknown = None, UNEVEN
-    failing = {k for k, r in results.items() if r.bad is not None}
-    divisors = {divisor for path, index in results if failing for divisor in _divisors(modules[path].claims[index])}
-    multiple = math.lcm(*divisors, 1)
-    if multiple > 1:
-        samples = Samples(evaluation, multiple)
-        if samples.symbolic:
-            again = _read_results(modules, evaluation, samples)
-            results.update({k: again[k] for k in failing if again[k].bad is None})
-    return results
-
-
-def _read_results(modules: Mapping[str, Module], evaluation: Evaluation, samples: Samples) -> dict[ClaimKey, Result]:
-    readers: dict[int, CallReader] = {}
-    results: dict[ClaimKey, Result] = defaultdict(Result)
-    misfits: dict[int, Mismatch] = {}
-    consequences = Consequences()
-    unfit = False
-    for call in evaluation.calls:
-        reader = CallReader(modules[call.path], call, samples, _outer(readers, call))
-        readers[call.number] = reader
-        outcomes = read_call(reader)
-        own = set[int]() if evaluation.refused else _made_of_themselves(reader, evaluation)
-        own |= _of_invented(reader, evaluation)
-        for index in [i for i, m in outcomes.bad.items() if i in own or _is_chance(m, reader, evaluation)]:
-            del outcomes.bad[index]
-            outcomes.unknown.setdefault(index, MADE_UP)
-        if evaluation.origin in ("example", "config") and call.caller is None and not unfit:
-            misfits = _misfits(reader, outcomes)
-            unfit = bool(misfits)
-        if unfit:  # what follows from it is no news
-            others = (outcomes.good | outcomes.bad.keys()) - misfits.keys()
-            outcomes = ClaimOutcomes(bad=misfits, unknown=dict.fromkeys(others, MISFIT))
-            misfits = {}
-        outcomes = consequences.without(reader, outcomes)
-        if not call.complete:  # what ends half-way shows nothing of what would have followed
-            claims = reader.module.claims
-            caught = [
-                i
-                for i in outcomes.bad
-                if claims[i].notation == "code" and not ends_at_claim(reader.module, claims[i], evaluation)
-            ]
-            bad = {i: mismatch for i, mismatch in outcomes.bad.items() if i not in caught}
-            outcomes = ClaimOutcomes(
-                bad=bad, unknown={**dict.fromkeys((*outcomes.good, *caught), HALF_WAY), **outcomes.unknown}
-            )
-        _collect(reader, outcomes, results)
-        for index, names in rank_only_names(reader).items():
-            if index in outcomes.good:
-                results[(call.path, index)].loose = names
-    for (path, index), result in results.items():
-        other_rank = result.bad is not None and result.bad.reason == "rank"
-        if result.good and other_rank and _is_of_any_instance(modules[path], index):
-            result.good, result.bad, result.unknown = False, None, SOME_INSTANCES
-    return dict(results)
-
-
-def _is_of_any_instance(module: Module, index: int) -> bool:
-    """Whether a claim is what a class's docstring says of a field: it may have one kind of its instances in mind.
-
-    Others are made for a part of a pytree, or hold a stack of what the text describes.
-    """
-    claim = module.claims[index]
-    return claim.notation == "docstring" and module.sites[claim.sites[0]].kind == "field"
-
-
-class Consequences:
-    """What follows, in one evaluation, from arguments that do not fit a function's annotations: one cause, one finding.
-
-    The names of such an annotation mean nothing in that call, and what the function hands on is as wrong there.
-    """
-
-    def __init__(self) -> None:
-        self._wrongly_called: set[tuple[str, str]] = set()  # functions, by path and qualified name
-
-    def without(self, reader: CallReader, outcomes: ClaimOutcomes) -> ClaimOutcomes:
-        """The outcomes of a call, of which mere consequences say nothing. Calls come in their order."""
-        misfits = {i for i, m in _misfits(reader, outcomes).items() if m.reason in ("rank", "dim")}
-        if not misfits:
-            return outcomes
-        claims = reader.module.claims
-        names = {name for index in misfits for name in parse_spec(claims[index].spec).names()}
-        dropped = {i for i in outcomes.bad.keys() - misfits if names & set(parse_spec(claims[i].spec).names())}
-        caller = reader.call.caller
-        if caller is not None and self._is_within(caller.path, caller.function):
-            dropped |= misfits
-        self._wrongly_called.add((reader.module.path, reader.module.scopes[reader.call.scope].qualname))
-        unknown = {**dict.fromkeys(dropped, CONSEQUENCE), **outcomes.unknown}
-        return replace(outcomes, bad={i: m for i, m in outcomes.bad.items() if i not in dropped}, unknown=unknown)
-
-    def _is_within(self, path: str, function: str) -> bool:
-        parts = function.split(".")
-        outer = (".".join(parts[:length]) for length in range(1, len(parts) + 1))
-        return any((path, each) in self._wrongly_called for each in outer)
-
-
-def _misfits(reader: CallReader, outcomes: ClaimOutcomes) -> dict[int, Mismatch]:
-    """The annotated parameters that a call's arguments do not fit: of an example's own all that it shows."""
-    claims, sites = reader.module.claims, reader.module.sites
-    return {
-        index: mismatch
-        for index, mismatch in outcomes.bad.items()
-        if claims[index].notation == "annotation" and sites[claims[index].sites[0]].kind == "param"
-    }
-
-
-def _is_chance(mismatch: Mismatch, reader: CallReader, evaluation: Evaluation) -> bool:
-    """Whether the axis that does not fit owes its size to an instance that was made up.
-
-    Unless an annotation of this call admits that size, under its own name: whoever gives the instance may give another.
-    """
-    value, axis = mismatch.value, mismatch.axis
-    if mismatch.reason != "dim" or axis is None or not isinstance(value, ArrayValue) or axis >= len(value.shape):
-        return False
-    size = value.shape[axis]
-    invented = [a for a in evaluation.assumptions if a.kind == "size" and a.provenance == "invented"]
-    numbers = [int(a.value) for a in invented if a.value.isdigit()]
-    admitted = {size[0] for size in reader.memo.single.values() if len(set(size)) == 1}
-    if not size.isdigit() or int(size) in admitted:
-        return False
-    return any(_is_owed(int(size), number) for number in numbers if number >= _SMALLEST_OWED)
-
-
-def _made_of_themselves(reader: CallReader, evaluation: Evaluation) -> set[int]:
-    """The comments and docstrings of parameters whose arguments were made for this call as nothing else describes them.
-
-    Such an argument can contradict only what was made up with it, as the size that a constructor's local has.
-    """
-    if reader.call.caller is not None or not is_invented_call(evaluation):
-        return set()
-    module = reader.module
-    by_site: dict[int, list[int]] = defaultdict(list)
-    for index in reader.seen_claims:
-        site = module.claims[index].sites[0]
-        if site in reader.seen and module.sites[site].kind == "param":
-            by_site[site].append(index)
-    alone = (indices[0] for indices in by_site.values() if len(indices) == 1)
-    return {index for index in alone if module.claims[index].notation != "annotation"}
-
-
-def _of_invented(reader: CallReader, evaluation: Evaluation) -> set[int]:
-    """The claims of arguments and fields whose own numbers of axes were made up: these can contradict nothing."""
-    ranks = (a for a in evaluation.assumptions if (a.kind, a.provenance) == ("rank", "invented"))
-    made = {each.subject.rpartition(".")[2] for each in ranks}
-    claims, sites = reader.module.claims, reader.module.sites
-    firsts = {index: claims[index].sites[0] for index in (reader.seen_claims if made else ())}
-    return {
-        index
-        for index, site in firsts.items()
-        if site in reader.seen and sites[site].kind in ("param", "field") and sites[site].name in made
-    }
-
-
-def is_invented_call(evaluation: Evaluation) -> bool:
-    """Whether its first call got arguments that we made, as annotations, comments or names have them."""
-    return evaluation.origin in ("function", "model")
-
-
-def _is_owed(size: int, number: int) -> bool:
-    return any(size == factor * number or factor * size == number for factor in _FACTORS)
-
-
-def _outer(readers: Mapping[int, CallReader], call: Call) -> CallReader | None:
-    return readers.get(call.parent) if call.parent is not None else None
-
-
-def _collect(reader: CallReader, outcomes: ClaimOutcomes, results: dict[ClaimKey, Result]) -> None:
-    call = reader.call
-    for index in outcomes.good:
-        result = results[(call.path, index)]
-        result.good, result.reader = True, result.reader or reader
-        result.paths.update(call.paths)
-    for index, mismatch in outcomes.bad.items():
-        result = results[(call.path, index)]
-        result.bad = result.bad or mismatch
-    for index, reason in outcomes.unknown.items():
-        results[(call.path, index)].unknown = reason
-
-
-def _comes_out_uneven(claim: Claim, mismatch: Mismatch) -> bool:
-    """Whether the axis that does not fit is claimed by a division that does not come out even: rounded, it fits."""
-    spec, value, axis = parse_spec(claim.spec), mismatch.value, mismatch.axis
-    if mismatch.reason != "dim" or axis is None or not isinstance(value, ArrayValue) or spec.rank() is None:
-        return False
-    dim = Spec((spec.dims[axis],)) if axis < len(spec.dims) else spec
-    sizes = {bound.name: int(bound.size) for bound in mismatch.bound if bound.size.isdigit()}
-    known = [sizes[name] for name in dim.names() if name in sizes]
-    if not any(size % divisor for divisor in dim.divisors() for size in known):
-        return False
-    bindings = Bindings({name: (size,) for name, size in sizes.items()})
-    observed = int(value.shape[axis]) if value.shape[axis].isdigit() else -1
-    rounded = (match(dim, ((observed - up,),), bindings, defer=True) for up in (0, 1))
-    return any(each.ok or each.reason == "unbound" for each in rounded)
-
-
-def _divisors(claim: Claim) -> set[int]:
-    return {divisor for divisor in parse_spec(claim.spec).divisors() if divisor < _LARGEST_DIVISOR}

@@ -17,7 +17,8 @@ from shapecheck.model import (
     Verdict,
 )
 from shapecheck.shapes import parse_spec
-from shapecheck.verdicts.judge import ClaimInCall, ClaimKey, Contradiction, Verdicts
+from shapecheck.verdicts.evaluation_results import ClaimKey
+from shapecheck.verdicts.judge import ClaimInCall, Contradiction, Verdicts
 from shapecheck.verdicts.messages import mismatch_finding
 from shapecheck.verdicts.unreached import Reasons
 

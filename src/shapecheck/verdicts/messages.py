@@ -9,7 +9,8 @@ from shapecheck.model import ArrayValue, Claim, Evaluation, Failure, Finding, Fr
 from shapecheck.rules import RULES
 from shapecheck.shapes import parse_spec
 from shapecheck.verdicts.claim_outcome import BoundSize, Mismatch
-from shapecheck.verdicts.judge import Contradiction, is_invented_call
+from shapecheck.verdicts.evaluation_results import is_invented_call
+from shapecheck.verdicts.judge import Contradiction
 
 _CODES = {"param": "SC202", "return": "SC203", "value": "SC204", "name": "SC204", "field": "SC205"}
 
@@ -68,7 +69,7 @@ def failure_finding(evaluation: Evaluation, failure: Failure, frame: Frame, line
     names = {size: name for name, size in reversed(evaluation.sizes) if size.isdigit()}
     arrays = ", ".join(f"{name}: {_with_names(text, names)}" for name, text in failure.arrays)
     _, is_tie, other = failure.requires.partition(" = ")
-    contrary = "tell apart" if is_tie else "leave open"
+    contrary = "tell apart" if is_tie and not other.isdigit() else "leave open"
     message = rule.message.format(
         operation=operation, reason=failure.message, requires=failure.requires, contrary=contrary
     )

@@ -12,7 +12,7 @@ from shapecheck.model import Call, Evaluation, Module, NamedSize
 from shapecheck.shapes import EvaluationError, FixedDim, NamedDim, Size, Spec, SymbolicDim, evaluate, parse_spec
 from shapecheck.verdicts.call_bindings import CallReader
 from shapecheck.verdicts.comment_verdicts import read_call
-from shapecheck.verdicts.judge import is_invented_call
+from shapecheck.verdicts.evaluation_results import is_invented_call
 from shapecheck.verdicts.numeric_samples import Samples
 
 _NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from shapecheck.model import ArrayValue, Call, Claim, Evaluation, Module, Span, Value, weakest
 from shapecheck.shapes import DTYPES
 from shapecheck.shapes.claim_text import ClaimText
+from shapecheck.verdicts.evaluation_results import ClaimKey
 from shapecheck.verdicts.hold_claims import hold_claims
-from shapecheck.verdicts.judge import ClaimKey, Verdicts, judge
+from shapecheck.verdicts.judge import Verdicts, judge
 from shapecheck.verdicts.name_axes import AxisNames, call_reader
 
 _CLASSES = ("Float", "Int", "Bool", "UInt", "Complex", "Key")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from shapecheck.model import Claim, Evaluation, FunctionKey, Module
+from shapecheck.verdicts.evaluation_results import HALF_WAY
 from shapecheck.verdicts.example_text import example_text
-from shapecheck.verdicts.judge import HALF_WAY, Verdicts
+from shapecheck.verdicts.judge import Verdicts
 
 LEFT = "left to another shard"
 """Why a shard did not reach what none of its own tests, models and functions calls."""

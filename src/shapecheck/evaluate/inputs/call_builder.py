@@ -20,7 +20,7 @@ from shapecheck.evaluate.framework_protocol import (
 )
 from shapecheck.evaluate.inputs import abstract_call
 from shapecheck.evaluate.inputs.body_shapes import body_dtypes, body_shapes
-from shapecheck.evaluate.inputs.choices import ArgumentChoices, Choices, Options, shape_key
+from shapecheck.evaluate.inputs.choices import ArgumentChoices, Choices, Options, default_key, shape_key
 from shapecheck.evaluate.inputs.construct_models import Instance, Models
 from shapecheck.evaluate.inputs.data_arguments import NestedData, place_in, unpack_sequences, variadic_parts
 from shapecheck.evaluate.inputs.entries import is_model, nearest, unwrap
@@ -41,6 +41,7 @@ from shapecheck.evaluate.inputs.signature_facts import (
     missing_parameters,
     ranks_of,
     says_nothing,
+    size_defaults,
     specs_of,
     takes_state,
     with_state,
@@ -312,6 +313,10 @@ class CallBuilder:
         constants = constants_of(function, specs, [d.spec for d in described.values()])
         divisors = code_integers(function)
 
+        claims = self.models.claimed(function)
+        claimed = frozenset(name for names in claims for name in names)
+        defaults = tuple((n, size) for n, size in size_defaults(function) if n in claimed and n not in statics)
+
         def prepare(trial: Trial) -> BoundCall:
             model, known, construction = None, dict[str, int](), None
             if instance is not None:
@@ -322,8 +327,11 @@ class CallBuilder:
             assignment = self._assignment(trial, {**constants, **known, **self.models.pinned}, named, divisors)
             synthesis = self._synthesis(assignment, trial.invention, trial.choices)
             synthesis.integers.chosen.update(known)
+            replaced = {n: synthesis.integers.choose(n) for n, _ in defaults if default_key(n) in dict(trial.choices)}
             given = {"state": None} if first and takes_state(function, model) else {}
-            args, kwargs = synthesis.arguments(function, described, {**given, **statics}, body, skip=len(first))
+            args, kwargs = synthesis.arguments(
+                function, described, {**given, **replaced, **statics}, body, skip=len(first)
+            )
             call = functools.partial(self._run_abstractly, invoke, *first, *args, **kwargs)
             inventors = [synthesis, *filter(None, [construction])]
             chosen = synthesis.integers.chosen
@@ -348,12 +356,13 @@ class CallBuilder:
         return CallSpec(
             prepare=prepare,
             relations=instance is None,
-            signature=CallSignature(tuple(written), self.models.claimed(function), function, made_names),
+            signature=CallSignature(tuple(written), claims, function, made_names),
             certain=not vague,
             open_ranks=bool(made) or any(map(says_nothing, specs)),
             open_names=made_names | frozenset(free_names(filter(says_nothing, specs))),
             constructions=(0,) if instance is None else self.models.constructions,
             ranks=ranks_of(specs),
+            defaults=defaults,
             varies=True,
             alternatives=_alternatives(described.values()),
         )

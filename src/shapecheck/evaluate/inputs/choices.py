@@ -18,6 +18,7 @@ Choices = tuple[tuple[str, str], ...]
 """Arguments, by place and kind, and what was chosen for each: `("self.logits value", "given")`."""
 
 GIVEN: Final = "given"
+OTHER_SIZE: Final = "another size"
 DTYPES: Final[Mapping[str, str]] = {"float32": "Float", "int32": "Int", "bool": "Bool"}
 _MOST_AXES = 4
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -139,6 +140,21 @@ def is_value_key(key: str) -> bool:
     return key.endswith(" value")
 
 
+def is_rank_key(key: str) -> bool:
+    """Whether it is the key of the choice of an array's number of axes."""
+    return key.endswith(" rank")
+
+
+def is_case_key(key: str) -> bool:
+    """Whether it is the key of a choice for each of which a claim has to hold."""
+    return key.endswith((" shape", " default"))
+
+
+def default_key(name: str) -> str:
+    """The key of the choice whether an integer of the call keeps its default."""
+    return f"{name} default"
+
+
 def axes_text(count: int) -> str:
     """`1 axis`, `2 axes`."""
     return f"{count} axis" if count == 1 else f"{count} axes"
@@ -148,5 +164,5 @@ def as_assumption(key: str, choice: str, *, is_needed: bool) -> Assumption:
     """A choice as an assumption: the code's own where it runs with no other, or where the source says that it may."""
     place, _, what = key.rpartition(" ")
     kinds: Mapping[str, AssumptionKind] = {"rank": "rank", "dtype": "dtype", "integer": "size"}
-    is_written = is_needed or what in ("value", "shape", "text")
+    is_written = is_needed or what in ("value", "shape", "text", "default")
     return Assumption(kinds.get(what, "value"), place, choice, "written" if is_written else "invented")

@@ -78,6 +78,11 @@ def is_size_like(name: str) -> bool:
     return particular_size(name) is None and _SIZE_LIKE.search(name) is not None
 
 
+def is_axis(name: str) -> bool:
+    """Whether an integer of this name is the number of an axis."""
+    return particular_size(name) == 0
+
+
 def is_count(name: str) -> bool:
     """Whether a parameter of this name is an integer even where nothing else says so."""
     return _COUNT.search(name) is not None

@@ -12,7 +12,7 @@ import jax
 
 from shapecheck.evaluate.framework_protocol import Classes, Framework, loaded_frameworks
 from shapecheck.evaluate.inputs.body_shapes import NO_SHAPES, BodyShape
-from shapecheck.evaluate.inputs.name_hints import is_key
+from shapecheck.evaluate.inputs.name_hints import is_axis, is_key
 from shapecheck.evaluate.inputs.runtime_annotations import MISSING, annotation_of, array_type, holds_plain_array
 from shapecheck.evaluate.inputs.size_assignment import free_names
 from shapecheck.evaluate.probes.describe_value import is_array
@@ -95,6 +95,12 @@ def made_specs(
         elif holds_plain_array(annotation_of(function, name, parameter.annotation)):
             specs.append(f"*{name}")
     return specs
+
+
+def size_defaults(function: Callable[..., object]) -> list[tuple[str, int]]:
+    """The parameters whose defaults are integers that may be sizes, with these."""
+    found = inspect.signature(function).parameters.values()
+    return [(p.name, p.default) for p in found if type(p.default) is int and p.default > 0 and not is_axis(p.name)]
 
 
 def says_nothing(text: str) -> bool:

@@ -127,8 +127,8 @@ def _to_size(name: str, size: int, signature: CallSignature, sizes: Sizes) -> As
     named = sizes.names_of(size)
     argument = next((each for each in named if each in sizes.arguments and not is_of_models(each)), None)
     if argument is not None and not signature.uses(argument):
-        # No claim says what the integer is: its caller lets it follow the arrays.
-        return Assumption("tie", name, argument, "written")
+        # No claim says what the integer is: its caller may let it follow the arrays.
+        return Assumption("tie", name, argument, "namesake" if are_namesakes(name, argument) else "alias")
     apart = next((each for each in named if signature.distinguishes(name, each) or each == argument), None)
     if apart is not None:
         return Assumption("tie", name, apart, "invented")

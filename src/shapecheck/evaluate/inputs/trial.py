@@ -88,6 +88,7 @@ class CallSpec:
     the code. With `open_ranks`, for some array nobody says how many axes it has, or which sizes; `open_names` are those
     of such sizes. Assumptions that hold
     for each trial are `lasting`. Of arguments that may have one of several shapes, `alternatives` choose the others.
+    Claims use the integers as sizes that have `defaults`.
     A model that `infers_inputs` is built for whatever it is given. If it `varies`, another invention has other
     integers. The search ends after so many `attempts`, or `seconds`. The first arguments are so many `parameters` of a
     model, which its factory made.
@@ -103,6 +104,7 @@ class CallSpec:
     constructions: tuple[int, ...] = (0,)
     ranks: tuple[int, ...] = (1,)
     lasting: tuple[Assumption, ...] = ()
+    defaults: tuple[tuple[str, int], ...] = ()
     varies: bool = False
     infers_inputs: bool = False
     alternatives: tuple[Choices, ...] = ()
@@ -121,6 +123,7 @@ class TrialOutcome:
     failure: Failure | None
     stages: tuple[Stage, ...] = ()
     trace: tuple[int, ...] = ()  # the lines of the user's code that the failure came through, outermost first
+    other_guess: bool = False  # the ranks of arrays that nothing describes were varied
 
     @property
     def ok(self) -> bool:

@@ -14,7 +14,7 @@ from shapecheck.evaluate.inputs.ties import Tie
 from shapecheck.evaluate.inputs.trial import CallSpec, SearchResult, TrialOutcome
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.further_runs import FurtherRuns
-from shapecheck.evaluate.search.size_search import MOST_TIES, SizeSearch
+from shapecheck.evaluate.search.size_search import MOST_TIES, SizeSearch, says_division
 from shapecheck.evaluate.search.suggest_ties import compared_integers, meets_product
 from shapecheck.worker.messages.plans import EntryPlan
 
@@ -133,6 +133,20 @@ class CodeErrors:
             if equal is not None and equal.ok:
                 return f"{left} = {right}"
         return ""
+
+    def narrow_default(self, name: str, found: SearchResult) -> tuple[TrialOutcome, ...]:
+        """The runs that show that an integer has to be its default, though claims use it as a size.
+
+        Sizes that divide others or follow them in another way are no errors: here only what broadcasts, or joins.
+        """
+        error = self.first_error(found)
+        messages = [each.failure.message for each in found.failed if each.failure is not None]
+        if error is None or len({each.trial.invention for each in found.failed}) < _LEAST_FAILURES:
+            return ()
+        if self._entry.origin == "seen" or any(map(says_division, messages)) or error.has_invented():
+            return ()
+        requires = f"{name} = {dict(self._call_spec.defaults)[name]}"
+        return tuple(each.with_requirement(requires) for each in (error, found.failed[-1]))
 
     def narrow(self, first: TrialOutcome, ranks: Sequence[TrialOutcome]) -> tuple[TrialOutcome, ...]:
         """The runs that show that a variadic dim has to be one axis, though the annotations leave that open.

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
-from shapecheck.evaluate.inputs.choices import as_assumption
+from shapecheck.evaluate.inputs.choices import as_assumption, is_case_key
 from shapecheck.evaluate.inputs.made_integers import ALL_EQUAL
 from shapecheck.evaluate.inputs.size_assignment import SQUARES, UNNAMED
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
@@ -137,6 +137,8 @@ class EntrySearch:
         sized = list(self._further.named_elsewhere(runs))
         for outcome in (first, *ranks):
             sized += self._further.as_built(outcome) if outcome.ok else ()
+        for name, found in self._further.other_defaults(first):
+            others += found.ok or self._errors.narrow_default(name, found)
         return SearchResult(ok=(*symbolic, *runs, *sized, *others, *self._errors.narrow(first, ranks)))
 
     def _symbolic(self, sized: TrialOutcome) -> Iterator[TrialOutcome]:
@@ -191,8 +193,9 @@ class EntrySearch:
             assumptions=tuple(dict.fromkeys(self._assumptions(outcome))),
             features=tuple(sorted(self._call_spec.signature.features())),
             rank=outcome.trial.rank,
-            case=", ".join(f"{key} {choice}" for key, choice in outcome.trial.choices if key.endswith(" shape")),
+            case=", ".join(f"{key} {choice}" for key, choice in outcome.trial.choices if is_case_key(key)),
             stages=outcome.stages,
+            other_guess=outcome.other_guess,
         )
 
     def _assumptions(self, outcome: TrialOutcome) -> Iterator[Assumption]:

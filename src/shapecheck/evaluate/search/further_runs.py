@@ -10,13 +10,17 @@ import dataclasses
 import itertools
 from collections.abc import Iterator, Sequence
 
+from shapecheck.evaluate.inputs.choices import OTHER_SIZE, default_key, is_rank_key
 from shapecheck.evaluate.inputs.size_assignment import DIVISIBLE, DIVISIBLE_TOO, Substitution
 from shapecheck.evaluate.inputs.synthesise_values import INVENTIONS, CannotSynthesiseError
-from shapecheck.evaluate.inputs.trial import CallSpec, Trial, TrialOutcome
+from shapecheck.evaluate.inputs.trial import INDEPENDENT, CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.size_search import SizeSearch
 from shapecheck.model import arrays_in
 
+_OTHER_RANKS, _OTHER_RANKS_SECONDS = 24, 1.0  # attempts and seconds for another guess
+_OTHER_DEFAULTS, _OTHER_DEFAULTS_SECONDS = 24, 1.0
+_MOST_RANKS = 2  # of one array that are tried
 _MOST_BUILT = 2  # sizes of a model's values, the last ones first
 
 
@@ -43,8 +47,42 @@ class FurtherRuns:
                 if other is not None and other.ok:
                     return (other, *self._other_callables(other))
                 if self._attempts.is_exhausted():
-                    return ()
+                    break
+            tied = self._of_other_ranks(first) if invention else None
+            if tied is not None:
+                return (tied,)
+            if self._attempts.is_exhausted():
+                break
         return ()
+
+    def _of_other_ranks(self, first: TrialOutcome) -> TrialOutcome | None:
+        """A run where an array of which nothing says the rank has another one, with the sizes that this needs."""
+        if first.bound_call is None or not first.has_guessed_rank():
+            return None
+        others = first.bound_call.options.others
+        chosen = dict(first.trial.choices)
+        with self._attempts.apart(_OTHER_RANKS, _OTHER_RANKS_SECONDS):
+            for key in others:
+                if not is_rank_key(key) or key in chosen:
+                    continue
+                for option in others[key][:_MOST_RANKS]:
+                    trial = dataclasses.replace(first.trial, choices=(*first.trial.choices, (key, option)))
+                    found = self._with_other_numbers(dataclasses.replace(trial, variant=0, substitution=INDEPENDENT))
+                    if found is not None:
+                        return found
+        return None
+
+    def _with_other_numbers(self, start: Trial) -> TrialOutcome | None:
+        if self._attempts.is_exhausted():
+            return None
+        try:
+            found = self._sizes.first_runs(start, of_rank=True)
+        except CannotSynthesiseError:
+            return None
+        if not found.ok:
+            return None
+        other = self._attempts.run(dataclasses.replace(found.ok[0].trial, variant=1))
+        return dataclasses.replace(other if other.ok else found.ok[0], other_guess=True)
 
     def _other_callables(self, second: TrialOutcome) -> tuple[TrialOutcome, ...]:
         """The runs where callables that were made up do something else again: their results are as made up."""
@@ -121,6 +159,22 @@ class FurtherRuns:
             if name not in dict(ties) and self._sizes.is_explained((name, size), first)
         )
         return tuple(outcome for outcome in outcomes if outcome.ok)
+
+    def other_defaults(self, first: TrialOutcome) -> Iterator[tuple[str, SearchResult]]:
+        """For each integer of the call that claims use as a size, the runs where it has another than its default.
+
+        What claims say of it holds for any size, or not at all.
+        """
+        for name, _ in self._call_spec.defaults if self._accuses else ():
+            choices = (*first.trial.choices, (default_key(name), OTHER_SIZE))
+            start = dataclasses.replace(first.trial, choices=choices, variant=0, substitution=INDEPENDENT)
+            with self._attempts.apart(_OTHER_DEFAULTS, _OTHER_DEFAULTS_SECONDS):
+                found = self._sizes.first_runs(start, of_rank=True)
+                last = found.ok or found.failed
+                again = self._attempts.run(dataclasses.replace(last[0].trial, variant=1, invention=1))
+                if again.ok == bool(found.ok):
+                    last = (*last, again)
+                yield name, SearchResult(ok=last) if found.ok else SearchResult(failed=last)
 
     def other_ranks(self, first: TrialOutcome) -> tuple[TrialOutcome, ...]:
         """The same with none and two axes for variadic dims: a claim holds for each number of them, or not at all."""

@@ -11,8 +11,8 @@ import inspect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from shapecheck.evaluate.inputs.body_facts import names_of_check
 from shapecheck.evaluate.inputs.choices import shape_key
+from shapecheck.evaluate.inputs.deciding_names import names_of_check
 from shapecheck.evaluate.inputs.ties import ArgumentSpec
 from shapecheck.evaluate.inputs.trial import CallSpec, Trial, TrialOutcome
 from shapecheck.evaluate.search.attempts import Attempts

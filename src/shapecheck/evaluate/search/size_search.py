@@ -30,7 +30,6 @@ from shapecheck.model import Assumption
 MOST_TIES: Final = 6
 _SPECIAL = (DIVISIBLE, DIVISIBLE_TOO, SQUARES)
 _VARIANTS = (0, 1, 2, *_SPECIAL)
-# What a failure says that other sizes may mend: such as divide evenly, or have a root.
 _DIVIDING = re.compile(r"reshape|divi|multiple|split|partition|rearrange|evenly|power|square|root|equal", re.IGNORECASE)
 _FURTHER = 60  # attempts at ties that nothing explains: they only name what the code would need
 
@@ -42,13 +41,17 @@ class SizeSearch:
         self._call_spec, self._attempts = call_spec, attempts
         self.nested_open = False
 
-    def first_runs(self, start: Trial) -> SearchResult:
-        """The first run with numbers that goes to its end, untied if that goes, else under ties that are explained."""
+    def first_runs(self, start: Trial, *, of_rank: bool = False) -> SearchResult:
+        """The first run with numbers that goes to its end, untied if that goes, else under ties that are explained.
+
+        It has any of the numbers of axes for variadic dims, or that `of_rank` of the start.
+        """
         failed: list[TrialOutcome] = []
-        for rank in self._call_spec.ranks:
+        ranks = (start.rank,) if of_rank else self._call_spec.ranks
+        for rank in ranks:
             if failed and self._attempts.is_exhausted():
                 break
-            for variant in _VARIANTS if rank == self._call_spec.ranks[0] else (0, 2):
+            for variant in _VARIANTS if rank == ranks[0] else (0, 2):
                 if variant in _SPECIAL and not any(map(_may_divide, failed)):
                     break
                 outcome = self._attempts.run(dataclasses.replace(start, rank=rank, variant=variant))
@@ -222,4 +225,9 @@ def _may_divide(outcome: TrialOutcome) -> bool:
     failure = outcome.failure
     if failure is None or outcome.has_guessed_rank():
         return False
-    return failure.kind == "other" or _DIVIDING.search(failure.message) is not None
+    return failure.kind == "other" or says_division(failure.message)
+
+
+def says_division(message: str) -> bool:
+    """Whether a failure speaks of what other sizes may mend: such as divide evenly, or have a root."""
+    return _DIVIDING.search(message) is not None

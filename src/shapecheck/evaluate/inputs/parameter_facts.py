@@ -1,0 +1,139 @@
+"""What is known of the parameters of a function while its body is read, and what expressions say of them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+Axis = tuple[str, int]
+"""A parameter, and the number of one of its axes from the front."""
+
+
+@dataclass
+class BodyFact:
+    """What the body asks of one parameter.
+
+    `ranks` are the numbers of axes that it admits, the first one first, none if it says nothing; `least` is what it
+    needs at least. `names` are those that it gives to axes, `dtype` is one of jaxtyping's, or "". `texts` are those
+    that it compares the parameter with, `parts` the number of variables that it unpacks it into.
+    """
+
+    ranks: tuple[int, ...] = ()
+    least: int = 0
+    names: dict[int, str] = field(default_factory=dict)
+    dtype: str = ""
+    is_array: bool = False
+    texts: tuple[str, ...] = ()
+    parts: int = 0
+
+    def admit(self, ranks: Sequence[int]) -> None:
+        """Only these numbers of axes; those that contradict what is known say nothing."""
+        both = tuple(rank for rank in self.ranks if rank in ranks) if self.ranks else tuple(ranks)
+        self.ranks = both or self.ranks
+        self.is_array = True
+
+    def need(self, axes: int) -> None:
+        """At least so many axes."""
+        self.least = max(self.least, axes)
+        self.is_array = True
+
+    def need_axis(self, number: int) -> None:
+        """The axis of this number, which counts from the end if it is negative."""
+        self.need(number + 1 if number >= 0 else -number)
+
+
+class ParameterFacts:
+    """The facts of each parameter, of the function `tree` in a module with these names.
+
+    `live` are those that have not been bound again; `axes` and `shapes` are the sets that are taken to be equal.
+    """
+
+    def __init__(self, tree: ast.FunctionDef, module: Mapping[str, object]) -> None:
+        self.module = module
+        arguments = tree.args
+        names = [each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+        self.facts = {name: BodyFact() for name in names}
+        self.live = set(names)
+        self.axes: list[frozenset[Axis]] = []
+        self.shapes: list[frozenset[str]] = []
+
+    def name(self, node: ast.expr | None) -> str | None:
+        """The parameter that an expression is, as it was given."""
+        return node.id if isinstance(node, ast.Name) and node.id in self.live else None
+
+    def fact(self, node: ast.expr | None) -> BodyFact | None:
+        """What is known of that parameter."""
+        name = self.name(node)
+        return self.facts[name] if name is not None else None
+
+    def shape_of(self, node: ast.expr) -> str | None:
+        """The parameter whose shape an expression is: `x.shape`, `jnp.shape(x)`."""
+        if isinstance(node, ast.Attribute) and node.attr == "shape":
+            return self.name(node.value)
+        if isinstance(node, ast.Call) and called_name(node.func)[0] == "shape" and len(node.args) == 1:
+            return self.name(node.args[0])
+        return None
+
+    def rank_of(self, node: ast.expr) -> str | None:
+        """The parameter whose number of axes an expression is: `x.ndim`, `jnp.ndim(x)`, `len(x.shape)`."""
+        if isinstance(node, ast.Attribute) and node.attr == "ndim":
+            return self.name(node.value)
+        if isinstance(node, ast.Call) and len(node.args) == 1:
+            called = called_name(node.func)[0]
+            return (
+                self.name(node.args[0])
+                if called == "ndim"
+                else self.shape_of(node.args[0])
+                if called == "len"
+                else None
+            )
+        return None
+
+    def constant(self, node: ast.expr) -> int | None:
+        """A number, also by the name of one of the module's."""
+        if isinstance(node, ast.Name):
+            value = self.module.get(node.id)
+            return value if type(value) is int else None
+        return literal_integer(node)
+
+    def note_shape(self, name: str, dims: Sequence[ast.expr]) -> None:
+        """A shape written out, of which names stand for sizes."""
+        if any(isinstance(dim, ast.Starred) or is_ellipsis(dim) for dim in dims):
+            self.facts[name].need(len(dims) - 1)
+            return
+        self.facts[name].admit((len(dims),))
+        for number, dim in enumerate(dims):
+            constant = self.constant(dim)
+            if constant is not None:
+                self.facts[name].names.setdefault(number, str(constant))
+            elif isinstance(dim, ast.Name) and dim.id not in self.facts:
+                self.facts[name].names.setdefault(number, dim.id)
+
+
+def called_name(function: ast.expr) -> tuple[str, str]:
+    """The last name of what is called, and what stands before it: `jnp`, `jax.numpy`."""
+    if isinstance(function, ast.Name):
+        return function.id, ""
+    if isinstance(function, ast.Attribute):
+        last, before = called_name(function.value)
+        return function.attr, f"{before}.{last}" if before else last
+    return "", ""
+
+
+def literal_integer(node: ast.expr | None) -> int | None:
+    """The number that an expression is, written out."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        number = literal_integer(node.operand)
+        return -number if number is not None else None
+    return node.value if isinstance(node, ast.Constant) and type(node.value) is int else None
+
+
+def literal_text(node: ast.expr) -> str:
+    """The text that an expression is, written out; "" if it is none."""
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def is_ellipsis(node: ast.expr) -> bool:
+    """Whether it is `...`."""
+    return isinstance(node, ast.Constant) and node.value is Ellipsis
