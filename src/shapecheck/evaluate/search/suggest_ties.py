@@ -7,7 +7,8 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from shapecheck.evaluate.inputs.size_assignment import Size, UnknownSizeError, evaluate
+from shapecheck.evaluate.inputs.namesakes import are_namesakes
+from shapecheck.evaluate.inputs.size_assignment import UNNAMED, Size, UnknownSizeError, evaluate
 from shapecheck.evaluate.inputs.trial import TrialOutcome
 from shapecheck.shapes import SymbolicDim
 from shapecheck.shapes.expressions import names
@@ -45,7 +46,9 @@ def proposals(outcome: TrialOutcome) -> list[tuple[str, str]]:
     numbers = {name: text for text, name in free.items()}
     # First the two sizes that stand in one place of the two shapes: a long message has too many pairs.
     pairs.sort(key=lambda tie: frozenset((numbers.get(tie[0], ""), numbers.get(tie[1], tie[1]))) not in opposite)
-    return list(dict.fromkeys(pairs))[:_MOST]
+    pairs = list(dict.fromkeys(pairs))[:_MOST]
+    by_chance = [(free[name], size) for size in fixed for name in named if frozenset((name, size)) in opposite]
+    return [*pairs, *(tie for tie in by_chance if tie not in pairs)]
 
 
 def _solutions(outcome: TrialOutcome, numbers: Sequence[int]) -> Iterator[tuple[str, str]]:
@@ -81,8 +84,41 @@ def fails_elsewhere(outcome: TrialOutcome, before: TrialOutcome) -> bool:
         return True
     if len(_opposite_sizes(texts[0])) < len(_opposite_sizes(texts[1])):
         return True
+    if not _models_shapes(outcome) <= set(_SHAPE.findall(texts[1])):  # another array of the model takes part
+        return True
     named, earlier = _free_names(outcome), _free_names(before)
     return bool(named and earlier) and not named & earlier
+
+
+def _models_shapes(outcome: TrialOutcome) -> set[str]:
+    """The shapes in the message of a failure that have none of the sizes which were chosen for names."""
+    if outcome.bound_call is None or outcome.failure is None:
+        return set()
+    chosen = {text for _, text in outcome.bound_call.chosen} | {str(size) for size in outcome.bound_call.computed}
+    chosen |= {text for _, text in outcome.trial.substitution.ties}
+    return {text for text in _SHAPE.findall(outcome.failure.message) if not chosen & set(_NUMBER.findall(text))}
+
+
+def unfit_axes(outcome: TrialOutcome) -> int:
+    """How many axes of the shapes in the message of a failure do not fit."""
+    return len(_opposite_sizes(outcome.failure.message)) if outcome.failure is not None else 0
+
+
+def meets_itself(outcome: TrialOutcome) -> bool:
+    """Whether what does not fit is an integer of the constructor and an axis of an array that it was given.
+
+    Where the two go by one name, or nobody names the axis, whoever makes such an instance gives it what fits.
+    """
+    bound_call = outcome.bound_call
+    if bound_call is None or outcome.failure is None:
+        return False
+    for one, other in _opposite_sizes(outcome.failure.message):
+        for axis, size in ((one, other), (other, one)):
+            named = [name for name, text in bound_call.built if text == axis]
+            integers = [name for name, value in bound_call.integers.items() if str(value) == size]
+            if any(name in UNNAMED or are_namesakes(name, each) for name in named for each in integers):
+                return True
+    return False
 
 
 def meets_product(failed: Sequence[TrialOutcome]) -> bool:
@@ -170,7 +206,7 @@ def _pairs(
                 yield free[name], f"{number}*{free[inner]}"
     for name, size in itertools.product(names, fixed):
         yield from ((free[name], relation) for relation in _relations(int(size), free) if free[name] not in relation)
-    for name in names:  # what follows from the size of another name is no number of its own
+    for name in names:  # what follows from the size of another name is mostly no number of its own
         yield from ((free[name], size) for size in fixed if not any(_relations(int(size), free)))
 
 
