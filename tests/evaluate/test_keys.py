@@ -117,3 +117,30 @@ def folder(check_folder):
 @pytest.mark.parametrize("name", CASES)
 def test_keys_are_given_where_they_are_wanted(folder, name: str) -> None:
     assert folder.cases[name].as_marked()
+
+
+ATTENTION = """
+import jax
+import jax.numpy as jnp
+
+
+def attend(queries: jax.Array, keys: jax.Array, values: jax.Array) -> jax.Array:
+    b, s, d = queries.shape
+    b, t, d = keys.shape
+    b, t, d = values.shape
+    scores = jnp.einsum("bsd,btd->bst", queries, keys)  # (b, s, t)
+    return scores @ values  # (b, s, d)
+
+
+def attend_wrongly(query: jax.Array, key: jax.Array, value: jax.Array) -> jax.Array:
+    b, s, d = query.shape
+    b, t, d = key.shape
+    b, t, d = value.shape
+    scores = jnp.einsum("bsd,btd->bst", query, key)  # (b, t, s)  ~SC201
+    return scores @ value  # (b, s, d)
+"""
+
+
+def test_keys_beside_queries_are_no_random_keys(check_folder) -> None:
+    marked = check_folder({"attention.py": ATTENTION}).cases["attention.py"]
+    assert marked.actual == marked.expected, marked.details

@@ -288,3 +288,38 @@ def test_where_annotation_and_docstring_contradict_each_other_both_are_named(fol
         """docstring says (b, t), but x is annotated Float[Array, "b t d"] on line 27: one of the two is wrong"""
     )
     assert called.message == "docstring says (b, t), but x is (b, t, d)"
+
+
+HOLDS_NOTHING = """
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Complex, Float
+
+
+class Data(eqx.Module):
+    values: Array
+
+    def __init__(self):
+        self.values = jnp.array([])
+
+
+class Detector(eqx.Module):
+    data: Data
+
+    def __init__(self):
+        self.data = Data()
+
+    def raw(self) -> Complex[Array, "n"]:  ~unreached
+        return self.data.values
+
+    def whiten(self, x: Float[Array, "n"]) -> Float[Array, "n"]:  ~unreached
+        return x / self.data.values
+
+    def pair(self, x: Float[Array, "n"]) -> Float[Array, "n"]:  ~SC203
+        return jnp.stack([x, x])
+"""
+
+
+def test_an_instance_that_holds_no_data_yet_proves_nothing(check_folder) -> None:
+    marked = check_folder({"holds_nothing.py": HOLDS_NOTHING}).cases["holds_nothing.py"]
+    assert [each for each in dict.fromkeys(marked.actual) if each[1] != "SC302"] == marked.expected, marked.details

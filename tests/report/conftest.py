@@ -93,6 +93,7 @@ def sample() -> Report:
             mismatched=2,
             tentative=10,
             unreached=20,
+            unreached_declarations=3,
             verified_loosely=1,
             verified_on_alias=2,
             verified_on_invention=1,

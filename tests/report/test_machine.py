@@ -80,6 +80,7 @@ SCHEMA = exact(
         mismatched=COUNT,
         tentative=COUNT,
         unreached=COUNT,
+        unreached_declarations=COUNT,
         verified_loosely=COUNT,
         verified_on_alias=COUNT,
         verified_on_invention=COUNT,

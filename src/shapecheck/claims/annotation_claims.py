@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from shapecheck.claims.annotation_specs import AnnotationReader, AnnotationSpec
 from shapecheck.claims.claim_sites import SiteKey, Sites, name_place, value_place
+from shapecheck.claims.unbound_expressions import UnboundExpressions
 from shapecheck.model import Claim, Selector
 from shapecheck.syntax.scopes import Function, PlacedStatement, Tables, arguments, dotted_name, is_generator
 
@@ -19,6 +20,7 @@ class AnnotatedCode:
         self.reader = reader
         self.tables = tables
         self.sites = sites
+        self._unbound = UnboundExpressions(reader.source)
 
     def claims(self) -> Iterator[Claim]:
         """All claims of annotations, in the order of the text."""
@@ -27,22 +29,26 @@ class AnnotatedCode:
                 yield from self._function(placed.node)
             elif isinstance(placed.node, ast.AnnAssign):
                 yield from self._variable(placed, placed.node)
+        self.reader.problems += self._unbound.problems()
 
     def _function(self, node: Function) -> Iterator[Claim]:
         scope = self.tables.scope_of[node.lineno, node.col_offset]
         if any((dotted_name(d) or "").rpartition(".")[2] == "overload" for d in node.decorator_list):
             yield from self._overload_claims(node, scope)
             return
+        parameters: list[AnnotationSpec] = []
         starred = {id(a) for a in (node.args.vararg, node.args.kwarg) if a is not None}
         for argument in arguments(node):
             select: tuple[Selector, ...] = ("*",) if id(argument) in starred else ()
             written = self.reader.read_specs(argument.annotation, select)
+            parameters += written
             yield from self._claims(
                 written, argument.arg, scope, [SiteKey(kind="param", scope=scope, position=None, name=argument.arg)]
             )
         written = self.reader.read_specs(node.returns)
         if written and is_generator(node):
             written = [replace(each, select=("?",)) for each in written]
+        self._unbound.read_function(node, parameters, written)
         yield from self._claims(written, "the returned value", scope, [SiteKey(kind="return", scope=scope)])
 
     def _overload_claims(self, node: Function, scope: int) -> Iterator[Claim]:

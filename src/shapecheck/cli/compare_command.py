@@ -92,7 +92,7 @@ def compare(
     """
     from shapecheck.commands.compare import CompareRequest  # noqa: PLC0415  # --help shall not wait for it
     from shapecheck.commands.compare import compare as compared  # noqa: PLC0415
-    from shapecheck.commands.template import TargetRequest  # noqa: PLC0415
+    from shapecheck.commands.target_request import TargetRequest  # noqa: PLC0415
     from shapecheck.comparison import FORMATS  # noqa: PLC0415
     from shapecheck.model import Tolerance  # noqa: PLC0415
 

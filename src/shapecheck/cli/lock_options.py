@@ -32,7 +32,7 @@ class LockRequest:
     @property
     def lock(self) -> Path:
         """The lock of the target's project."""
-        from shapecheck.commands.template import TargetRequest  # noqa: PLC0415  # --help shall not wait for it
+        from shapecheck.commands.target_request import TargetRequest  # noqa: PLC0415  # --help shall not wait for it
 
         file = TargetRequest(target=self.target).file if self.target is not None else None
         return lock_file(self.config, file.parent if file is not None else Path())
@@ -52,7 +52,7 @@ def write(request: LockRequest) -> int:
 def check(request: LockRequest) -> int:
     """Tell how a target, or all that are kept, differ from the lock."""
     from shapecheck.commands.lock import lock_check, lock_paths  # noqa: PLC0415  # as above
-    from shapecheck.commands.template import TargetRequest  # noqa: PLC0415  # as above
+    from shapecheck.commands.target_request import TargetRequest  # noqa: PLC0415  # as above
 
     lock, target, config = request.lock, request.target, request.config
     if request.init or request.arguments:

@@ -65,7 +65,7 @@ def sample(
       loss(model, data["tokens"], key=jax.random.key(0))
     """
     from shapecheck.commands import sample as samples  # noqa: PLC0415  # --help shall not wait for it
-    from shapecheck.commands.template import TargetRequest  # noqa: PLC0415
+    from shapecheck.commands.target_request import TargetRequest  # noqa: PLC0415
 
     file = output or _DEFAULT
     if output is None and file.exists():

@@ -122,14 +122,13 @@ def template(
         return lock_options.diff(*pair, lock_request)
     if target is None or lock_only:
         return lock_options.write(lock_request) if write_lock else lock_options.check(lock_request)
-    from shapecheck.commands import template  # noqa: PLC0415  # --help shall not wait for it
+    from shapecheck.commands.target_request import TargetRequest  # noqa: PLC0415  # --help shall not wait for it
+    from shapecheck.commands.template import find  # noqa: PLC0415
     from shapecheck.templates import down_to, filter_matching, fold_repeats  # noqa: PLC0415
     from shapecheck.templates.template_views import FORMATS  # noqa: PLC0415
 
-    target_request = template.TargetRequest(
-        target=target, init=tuple(init), args=tuple(arguments), data=data or "", flops=flops
-    )
-    evaluated = template.find(target_request, config)
+    target_request = TargetRequest(target=target, init=tuple(init), args=tuple(arguments), data=data or "", flops=flops)
+    evaluated = find(target_request, config)
     if evaluated.integers:
         made_up = ", ".join(f"{name}={size}" for name, size in sorted(evaluated.integers.items()))
         say(f"Made up, for nobody gave them: {made_up}. --init and --arg choose others.\n")

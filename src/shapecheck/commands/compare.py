@@ -9,14 +9,12 @@ from pathlib import Path
 
 from shapecheck.commands import suggestions
 from shapecheck.commands.git_revision import at_revision
-from shapecheck.commands.template import TargetRequest, plan_target, start_worker, worker_errors_as_config
+from shapecheck.commands.target_request import OpenTarget, TargetRequest, UnevaluatedError, open_target
 from shapecheck.comparison import Comparison
 from shapecheck.config import Config, ConfigError
 from shapecheck.evaluate.scratch_folders import scratch_folder
 from shapecheck.model import Tolerance
-from shapecheck.worker.messages.plans import WorkerSettings
 from shapecheck.worker.messages.target_messages import CollectedModel, CollectModel, CompareModels
-from shapecheck.worker.worker_client import Worker
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,14 +48,6 @@ class InventedInputs:
     inputs: Sequence[str]
 
 
-class UncomparedError(ConfigError):
-    """One of the two cannot be run as it is asked for."""
-
-    def __init__(self, text: str, remedy: str) -> None:
-        super().__init__(text)
-        self.remedy = remedy
-
-
 def compare(request: CompareRequest, config: Config) -> tuple[Comparison, tuple[InventedInputs, InventedInputs]]:
     """Run both, each in a process of its own, and compare them. Raises ConfigError, with the remedy, if that fails.
 
@@ -66,34 +56,27 @@ def compare(request: CompareRequest, config: Config) -> tuple[Comparison, tuple[
     """
     with scratch_folder() as folder, contextlib.ExitStack() as stack:
         files = str(Path(folder, "a")), str(Path(folder, "b"))
-        with _start_worker(request.a, {}, config) as (worker, side):
-            one = _collect_runs(worker, side, {}, request, config, *files)
+        with _open_side(request.a, {}, config) as opened:
+            one = _collect_runs(opened, {}, request, config, *files)
         says = bool(request.batch or request.a.args)
         lacks = one.refusal is not None and bool(one.refusal.missing) and not one.refusal.constructing
         waits = lacks and not says
         if not waits:
             _check(one, request, request.a)
         made = {"integers": one.made} if one.made else {}
-        worker, side = stack.enter_context(_start_worker(request.b, made, config))
+        opened = stack.enter_context(_open_side(request.b, made, config))
         passed_on = {} if says or waits else one.inputs or {}
-        two = _collect_runs(
-            worker, side, passed_on, request, config, *files[::-1], borrowed_invented=bool(one.invented)
-        )
+        two = _collect_runs(opened, passed_on, request, config, *files[::-1], borrowed_invented=bool(one.invented))
         if waits and two.refusal is not None and two.refusal.missing:
             _check(one, request, request.a)
         _check(two, request, request.b, one.given)
         if waits or (two.own and two.inputs):
-            with _start_worker(request.a, {"integers": two.made} if waits and two.made else made, config) as (
-                other,
-                a,
-            ):
-                one = _collect_runs(other, a, two.inputs or {}, request, config, *files)
+            made = {"integers": two.made} if waits and two.made else made
+            with _open_side(request.a, made, config) as other:
+                one = _collect_runs(other, two.inputs or {}, request, config, *files)
             _check(one, request, request.a, two.given)
-        with worker_errors_as_config(request.b.target):
-            question = CompareModels(
-                a=one.runs, b=two.runs, files=files, rules=request.rules, tolerance=request.tolerance
-            )
-            answer = worker.ask(question, config.timeout)
+        question = CompareModels(a=one.runs, b=two.runs, files=files, rules=request.rules, tolerance=request.tolerance)
+        answer = opened.worker.ask(question, config.timeout)
     if answer.found is None:
         raise ConfigError(answer.error)
     sides = tuple(InventedInputs(w.target, ran.made, ran.invented) for w, ran in ((request.a, one), (request.b, two)))
@@ -104,45 +87,29 @@ def compare(request: CompareRequest, config: Config) -> tuple[Comparison, tuple[
 
 
 def _check(answer: CollectedModel, request: CompareRequest, side: TargetRequest, given: Sequence[str] = ()) -> None:
-    """Raise UncomparedError for a model that could not be run, `given` in words what the other one takes."""
+    """Raise UnevaluatedError for a model that could not be run, `given` in words what the other one takes."""
     refusal = answer.refusal
     if refusal is None:
         return
     is_first = side is request.a
     text, flag = refusal.error, "--init-a" if is_first else "--init-b"
-    if refusal.missing:
-        remedy = suggestions.suggest_for_missing(
-            request.command,
-            refusal.missing,
-            constructing=refusal.constructing,
-            factory=refusal.factory,
-            init=flag,
-        )
-    elif given:
+    if given and not refusal.missing:
         remedy = suggestions.other_layout((request.b if is_first else request.a).target, given)
     else:
-        remedy = suggestions.suggest_for_invented(request.command, text, answer.made, answer.places, init=flag)
-        if answer.invented:
+        remedy = suggestions.suggest_for_refusal(request.command, refusal, answer.made, answer.places, flag)
+        if answer.invented and not refusal.missing:
             remedy = f"{remedy}\nMade-up inputs: {', '.join(answer.invented)}. --arg, --inputs give others.".lstrip()
-    raise UncomparedError(f"{side.target}: {text}", remedy)
+    raise UnevaluatedError(f"{side.target}: {text}", remedy)
 
 
 @contextlib.contextmanager
-def _start_worker(
-    side: TargetRequest, made: Mapping[str, Mapping[str, int]], config: Config
-) -> Iterator[tuple[Worker, TargetRequest]]:
-    settings = WorkerSettings(memory=config.memory, sizes=dict(config.sizes), made=dict(made))
-    with at_revision(side) as there:
-        plans, _ = plan_target(there, config)
-        with worker_errors_as_config(side.target):
-            worker = start_worker(there, plans, settings, config)
-        with worker:
-            yield worker, there
+def _open_side(side: TargetRequest, made: Mapping[str, Mapping[str, int]], config: Config) -> Iterator[OpenTarget]:
+    with at_revision(side) as there, open_target(replace(there, made=made), config, shown=side.target) as opened:
+        yield opened
 
 
 def _collect_runs(
-    worker: Worker,
-    side: TargetRequest,
+    opened: OpenTarget,
     borrowed: Mapping[str, object],
     request: CompareRequest,
     config: Config,
@@ -151,15 +118,13 @@ def _collect_runs(
     *,
     borrowed_invented: bool = False,
 ) -> CollectedModel:
-    _, given = plan_target(side, config)
     batch = str(Path(request.batch).absolute()) if request.batch else ""
-    with worker_errors_as_config(side.target):
-        question = CollectModel(
-            given=replace(given, borrowed=borrowed, borrowed_invented=borrowed_invented and bool(borrowed)),
-            seconds=config.timeout,
-            batch=batch,
-            file=file,
-            other=other,
-            seed=request.seed,
-        )
-        return worker.ask(question, config.timeout)
+    question = CollectModel(
+        given=replace(opened.given, borrowed=borrowed, borrowed_invented=borrowed_invented and bool(borrowed)),
+        seconds=config.timeout,
+        batch=batch,
+        file=file,
+        other=other,
+        seed=request.seed,
+    )
+    return opened.worker.ask(question, config.timeout)

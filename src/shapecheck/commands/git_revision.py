@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from shapecheck.commands.template import TargetRequest
+from shapecheck.commands.target_request import TargetRequest
 from shapecheck.config import ConfigError
 from shapecheck.evaluate.scratch_folders import scratch_folder
 

@@ -12,18 +12,10 @@ from pathlib import Path
 
 from shapecheck.commands.reproduction_run import ReproductionOutcome, run_alone
 from shapecheck.commands.reproduction_text import Reproduction, render
-from shapecheck.commands.template import (
-    TargetRequest,
-    UnevaluatedError,
-    plan_target,
-    start_worker,
-    worker_errors_as_config,
-)
+from shapecheck.commands.target_request import OpenTarget, TargetRequest, UnevaluatedError, open_target
 from shapecheck.config import Config, ConfigError
 from shapecheck.evaluate.scratch_folders import scratch_folder
-from shapecheck.worker.messages.plans import ConfiguredExample, ModulePlan, WorkerSettings
 from shapecheck.worker.messages.target_messages import WriteCall, WrittenCall
-from shapecheck.worker.worker_client import Worker
 
 _RAISED = ("SC301", "SC305")  # what JAX itself raises
 _CLAIMED = ("SC2",)
@@ -89,37 +81,37 @@ class _CallAttempt:
     """One function to call, in a worker of its own."""
 
     finding: ReportedFinding
-    worker: Worker
-    plan: ModulePlan | None
-    given: ConfiguredExample
+    opened: OpenTarget
     config: Config
     folder: Path
     is_hidden: bool = False  # by other claims, which fail first
 
     def write(self, sizes: Mapping[str, int]) -> WrittenCall:
         request = WriteCall(
-            given=self.given,
+            given=self.opened.given,
             seconds=self.config.timeout,
             sizes=sizes,
             untied=self.finding.code in _RAISED,
         )
-        return self.worker.ask(request, self.config.timeout)
+        return self.opened.worker.ask(request, self.config.timeout)
 
     def text(self, call: WrittenCall) -> str:
         return render(
             Reproduction(
                 what=f"{self.finding.code} {self.finding.message}",
                 place=f"{self.finding.path}:{self.finding.line}",
-                root=self.plan.root if self.plan is not None else "",
+                root=self.opened.plan.root if self.opened.plan is not None else "",
                 call=call,
-                checked=self.plan.name if self.plan is not None and self.finding.code not in _RAISED else "",
+                checked=self.opened.plan.name
+                if self.opened.plan is not None and self.finding.code not in _RAISED
+                else "",
                 hooked=self.finding.code == "SC205",
                 said=f"{self.finding.code} {self.finding.message.partition(', but ')[0]}" if self.is_hidden else "",
             )
         )
 
     def run(self, call: WrittenCall) -> ReproductionOutcome:
-        return run_alone(self.text(call), self.folder, self.worker.python, self.config.timeout)
+        return run_alone(self.text(call), self.folder, self.opened.worker.python, self.config.timeout)
 
     def is_shown(self, outcome: ReproductionOutcome) -> bool:
         """Whether an error is the finding: a mismatch at its place, or an error that its line raised."""
@@ -150,15 +142,8 @@ def reproduce(finding: ReportedFinding, config: Config) -> str:
 
 def _reproduce_by(target: TargetRequest, finding: ReportedFinding, config: Config) -> str | ReproductionOutcome:
     """The test that calls one function; or what that does instead."""
-    plans, given = plan_target(target, config)
-    settings = WorkerSettings(memory=config.memory, sizes=dict(config.sizes))
-    with (
-        scratch_folder() as folder,
-        worker_errors_as_config(target.target),
-        start_worker(target, plans, settings, config) as worker,
-    ):
-        plan = plans[0] if plans else None
-        attempt = _CallAttempt(finding, worker, plan, given, config, Path(folder))
+    with scratch_folder() as folder, open_target(target, config) as opened:
+        attempt = _CallAttempt(finding, opened, config, Path(folder))
         call = attempt.write({})
         if call.error:
             return ReproductionOutcome(error="", text=f"cannot be called: {call.error}")

@@ -7,17 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from shapecheck.commands import suggestions
-from shapecheck.commands.template import (
-    TargetRequest,
-    UnevaluatedError,
-    plan_target,
-    start_worker,
-    worker_errors_as_config,
-)
+from shapecheck.commands.target_request import TargetRequest, UnevaluatedError, open_target
 from shapecheck.config import Config
 from shapecheck.evaluate.scratch_folders import scratch_folder
 from shapecheck.files.atomic_write import write_bytes
-from shapecheck.worker.messages.plans import WorkerSettings
 from shapecheck.worker.messages.target_messages import SampleInputs, SampleResult
 
 
@@ -34,34 +27,19 @@ class SampleRequest:
 def sample(request: SampleRequest, config: Config, file: Path) -> SampleResult:
     """Write arrays for the arguments of a target to a file. Raises ConfigError, with the remedy, if that fails."""
     target = request.target
-    plans, given = plan_target(target, config)
-    settings = WorkerSettings(memory=config.memory, sizes=dict(config.sizes))
-    with (
-        scratch_folder() as folder,
-        worker_errors_as_config(target.target),
-        start_worker(target, plans, settings, config) as worker,
-    ):
+    with scratch_folder() as folder, open_target(target, config) as opened:
         scratch = Path(folder, "batch.npz")
         question = SampleInputs(
-            given=given,
+            given=opened.given,
             seconds=config.timeout,
             file=str(scratch),
             seed=request.seed,
             sizes=request.sizes,
             batch=request.batch,
         )
-        answer = worker.ask(question, config.timeout)
+        answer = opened.worker.ask(question, config.timeout)
         if (refusal := answer.refusal) is not None:
-            raise UnevaluatedError(f"{target.target}: {refusal.error}", _remedy(target, answer))
+            remedy = suggestions.suggest_for_refusal(target.command, refusal, answer.made, answer.places)
+            raise UnevaluatedError(f"{target.target}: {refusal.error}", remedy)
         write_bytes(file, scratch.read_bytes())
     return answer
-
-
-def _remedy(target: TargetRequest, answer: SampleResult) -> str:
-    refusal = answer.refusal
-    if refusal is not None and refusal.missing:
-        return suggestions.suggest_for_missing(
-            target.command, refusal.missing, constructing=refusal.constructing, factory=refusal.factory
-        )
-    text = refusal.error if refusal is not None else ""
-    return suggestions.suggest_for_invented(target.command, text, answer.made, answer.places)

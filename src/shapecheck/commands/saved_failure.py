@@ -18,7 +18,7 @@ from typing import Any
 
 from shapecheck.commands.reproduction_run import ReproductionOutcome, run_alone
 from shapecheck.commands.reproduction_text import Reproduction, render
-from shapecheck.commands.template import UnevaluatedError
+from shapecheck.commands.target_request import UnevaluatedError
 from shapecheck.config import Config, ConfigError
 from shapecheck.evaluate.scratch_folders import scratch_folder
 from shapecheck.files import interpreter, module_name

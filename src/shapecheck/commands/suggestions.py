@@ -6,6 +6,8 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 
+from shapecheck.worker.messages.target_messages import TargetRefusal
+
 # Which axis, argument or part it is, and no size: `axis 0`, `carry[1][0]`; but not the size in `float32[3]`.
 _PLACE = re.compile(
     r"\b(?:ax[ei]s|arguments?|operands?|dimensions?|inputs?|outputs?|components?|index) \d+"
@@ -14,16 +16,27 @@ _PLACE = re.compile(
 _NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
 
 
-def suggest_for_missing(
-    command: Sequence[str], parameters: Mapping[str, str], *, constructing: bool, factory: bool, init: str = "--init"
+def suggest_for_refusal(
+    command: Sequence[str],
+    refusal: TargetRefusal,
+    made: Mapping[str, int],
+    places: Mapping[str, str],
+    init: str = "--init",
 ) -> str:
-    """What to do about parameters for which nothing can be made up: those of a constructor or of the call.
+    """What to do about a target that cannot be run; integers were `made` up, which constructors take at these places.
 
-    Each has an example of what it may be given. What is called may be a `factory`. `init` is the option that gives what
-    its constructor takes.
+    `init` is the option that gives what its constructor takes.
     """
+    if refusal.missing:
+        return _suggest_for_missing(command, refusal, init)
+    return suggest_for_invented(command, refusal.error, made, places, init=init)
+
+
+def _suggest_for_missing(command: Sequence[str], refusal: TargetRefusal, init: str) -> str:
+    """What to do about parameters for which nothing can be made up: those of a constructor or of the call."""
+    parameters = refusal.missing
     constructed = shlex.join([*command, init, ",".join(f"{name}=..." for name in parameters)])
-    if constructing:
+    if refusal.constructing:
         return f"Give what is missing: {constructed}"
     if any("." in name for name in parameters):  # of a model among the arguments, which no option reaches
         return "Name a function of no arguments that returns (callable, *args)."
@@ -32,7 +45,7 @@ def suggest_for_missing(
         f"Say what it is called with, such as {shlex.join([*command, *shapes])} (or a value: "
         f"{next(iter(parameters))}=0.5); names in a shape are free sizes, or those that the constructor has."
     )
-    return f"{text} Or, if it makes a model: {constructed}" if factory else text
+    return f"{text} Or, if it makes a model: {constructed}" if refusal.factory else text
 
 
 def suggest_for_invented(

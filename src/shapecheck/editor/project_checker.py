@@ -126,11 +126,12 @@ class ProjectChecker:
     def template(self, file: Path, name: str) -> str:
         """The template of a model in a file as it was saved, in brief; raises ConfigError where it cannot be made."""
         # most hovers are over something else
-        from shapecheck.commands import template  # noqa: PLC0415
+        from shapecheck.commands.target_request import TargetRequest  # noqa: PLC0415
+        from shapecheck.commands.template import find  # noqa: PLC0415
         from shapecheck.templates import down_to, fold_repeats  # noqa: PLC0415
 
-        request = template.TargetRequest(target=f"{file}:{name}", folder=self.folder)
-        found = template.find(request, self.config(), self._servers.start).template
+        request = TargetRequest(target=f"{file}:{name}", folder=self.folder)
+        found = find(request, self.config(), self._servers.start).template
         return str(down_to(fold_repeats(found), 1))
 
     def config(self) -> Config:

@@ -35,7 +35,8 @@ class Scope:
     stars. Lambdas and comprehensions belong to the function around them. `rebound` are the variables that a
     constructor binds more than once, `sizes` those that a function surely binds to a size. `switches` are the
     parameters and their attributes (`causal`, `self.causal`, `cfg.mode`) that the tests of a function's branches
-    mention.
+    mention. It `declares` a function if it says only how others look: an `@overload`, an abstract method, a body of
+    `...` or of an error that says that it is not implemented.
     """
 
     index: int
@@ -47,6 +48,7 @@ class Scope:
     rebound: tuple[str, ...] = ()
     sizes: tuple[str, ...] = ()
     switches: tuple[Switch, ...] = ()
+    declares: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

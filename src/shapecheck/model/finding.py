@@ -54,7 +54,10 @@ class UnreachedClaim:
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
-    """How the claims ended. total = verified + mismatched + tentative + unreached."""
+    """How the claims ended. total = verified + mismatched + tentative + unreached.
+
+    Of the `unreached` some stand in declarations, such as abstract methods: there is nothing there to evaluate.
+    """
 
     total: int = 0
     verified: int = 0
@@ -62,6 +65,7 @@ class Summary:
     mismatched: int = 0
     tentative: int = 0
     unreached: int = 0
+    unreached_declarations: int = 0
     verified_loosely: int = 0  # some name is bound by nothing but the claim itself, so that any size would do
     verified_on_alias: int = 0  # by runs alone in which a feature axis has the size of a model's under another name
     verified_on_invention: int = 0  # by runs alone that rest on something invented

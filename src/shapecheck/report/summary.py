@@ -64,7 +64,13 @@ def _claims(report: Report) -> Iterator[tuple[Part, ...]]:
         general.append(f"{counts.verified_on_invention} on an invention")
     how = f" ({', '.join(general)})" if general else ""
     ranks = [f"{counts.verified_loosely} in rank alone"] if counts.verified_loosely else []
-    others = [f"{counts.mismatched} mismatched", f"{counts.tentative} tentative", f"{counts.unreached} unreached"]
+    declared = counts.unreached_declarations
+    where = f" ({declared} in declarations, which never run)" if declared else ""
+    others = [
+        f"{counts.mismatched} mismatched",
+        f"{counts.tentative} tentative",
+        f"{counts.unreached} unreached{where}",
+    ]
     text = ", ".join([f"{_count(counts.total, 'claim')}: {firmly} verified{how}", *ranks, *others])
     yield ((text, "bold"),)
 

@@ -142,6 +142,15 @@ def names(expression: Expression) -> Iterator[str]:
         yield from names(child)
 
 
+def unbraced_names(expression: Expression) -> Iterator[str]:
+    """As `names`, without those in braces."""
+    if isinstance(expression, Name):
+        yield expression.text
+    if not isinstance(expression, BracedExpression):
+        for child in _children(expression):
+            yield from unbraced_names(child)
+
+
 def divisors(expression: Expression) -> Iterator[int]:
     """The whole numbers greater than one by which something is divided (by `/` or `//`), in order."""
     for child in _children(expression):

@@ -180,11 +180,34 @@ def _open_scope(tables: Tables, node: Function | ast.ClassDef, parent: int) -> i
             parent=parent,
             position=position_of(node),
             parameters=parameters,
+            declares=isinstance(node, Function) and _declares(node),
         )
     )
     tables.nodes.append(node)
     tables.scope_of[node.lineno, node.col_offset] = index
     return index
+
+
+_DECLARING = frozenset(
+    {"overload", "abstractmethod", "abstractproperty", "abstractclassmethod", "abstractstaticmethod"}
+)
+
+
+def _declares(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether there is nothing in a function to run."""
+    if any((dotted_name(each) or "").rpartition(".")[2] in _DECLARING for each in node.decorator_list):
+        return True
+    body = node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
+    return bool(body) and all(map(_is_left_open, body))
+
+
+def _is_left_open(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Raise):
+        raised = statement.exc.func if isinstance(statement.exc, ast.Call) else statement.exc
+        return isinstance(raised, ast.Name) and raised.id == "NotImplementedError"
+    return (
+        isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant) and statement.value.value is ...
+    )
 
 
 def arguments(node: Function | ast.Lambda) -> list[ast.arg]:

@@ -33,6 +33,7 @@ UNEVEN = "it was seen only with sizes for which its division does not come out e
 CONSEQUENCE = "its function, or one that calls it, is given arguments that do not fit its annotations"
 MADE_UP = "it fails, but only for made-up arguments, which prove nothing"
 HALF_WAY = "evaluation did not come to the end of its function"
+HOLDS_NOTHING = "it was seen only as an empty array, which stands for data that nobody gave"
 SOME_INSTANCES = "it holds for some instances of its class, and others have another number of axes"
 _SMALLEST_OWED = 15  # multiples of smaller sizes mean nothing
 _FACTORS = range(1, 9)
@@ -88,6 +89,9 @@ def _read_results(modules: Mapping[str, Module], evaluation: Evaluation, samples
         for index in [i for i, m in outcomes.bad.items() if i in own or _is_chance(m, reader, evaluation)]:
             del outcomes.bad[index]
             outcomes.unknown.setdefault(index, MADE_UP)
+        for index in [i for i, m in outcomes.bad.items() if _holds_nothing(m, evaluation)]:
+            del outcomes.bad[index]
+            outcomes.unknown.setdefault(index, HOLDS_NOTHING)
         if evaluation.origin in ("example", "config") and call.caller is None and not unfit:
             misfits = _misfits(reader, outcomes)
             unfit = bool(misfits)
@@ -165,6 +169,15 @@ def _misfits(reader: CallReader, outcomes: ClaimOutcomes) -> dict[int, Mismatch]
         for index, mismatch in outcomes.bad.items()
         if claims[index].notation == "annotation" and sites[claims[index].sites[0]].kind == "param"
     }
+
+
+def _holds_nothing(mismatch: Mismatch, evaluation: Evaluation) -> bool:
+    """Whether the array that does not fit is empty, in a call that was made up: it has no size that was made.
+
+    `self.psd = jnp.array([])` in a constructor says what there is before there are data.
+    """
+    value = mismatch.value
+    return is_invented_call(evaluation) and isinstance(value, ArrayValue) and "0" in value.shape
 
 
 def _is_chance(mismatch: Mismatch, reader: CallReader, evaluation: Evaluation) -> bool:

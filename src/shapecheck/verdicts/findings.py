@@ -222,6 +222,7 @@ def tally(modules: Mapping[str, Module], verdicts: Verdicts, sure: set[ClaimKey]
                     counts["verified_on_invention"] += weakest(assumptions) == "invented"
             else:
                 missing.append(UnreachedClaim(path, claim.span.line, reasons.of(claim, index)))
+                counts["unreached_declarations"] += module.scopes[claim.scope].declares
     total = sum(len(module.claims) for module in modules.values())
     summary = Summary(total=total, unreached=len(missing), verified_loosely=len(loose), **counts)
     resting.sort(key=lambda each: (each.path, each.line, each.claim))

@@ -12,7 +12,8 @@ import pytest
 
 from shapecheck.commands.check import check
 from shapecheck.commands.lock import lock_evaluation
-from shapecheck.commands.template import EvaluatedTemplate, TargetGoneError, TargetRequest, UnevaluatedError
+from shapecheck.commands.target_request import TargetGoneError, TargetRequest, UnevaluatedError
+from shapecheck.commands.template import EvaluatedTemplate
 from shapecheck.config import ConfigError, load
 from shapecheck.model import Report
 from shapecheck.templates.format_value import text

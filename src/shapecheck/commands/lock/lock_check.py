@@ -8,7 +8,8 @@ from pathlib import Path
 
 from shapecheck.commands.lock.lock_evaluation import LockEvaluator, as_locked
 from shapecheck.commands.lock.lock_paths import lock_request
-from shapecheck.commands.template import EvaluatedTemplate, TargetGoneError, TargetRequest
+from shapecheck.commands.target_request import TargetGoneError, TargetRequest
+from shapecheck.commands.template import EvaluatedTemplate
 from shapecheck.config import Config, ConfigError
 from shapecheck.files import shown_path
 from shapecheck.model import EntryResult, Finding, Frame, LockCounts

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from shapecheck.commands.lock.lock_evaluation import LockEvaluator, as_locked
 from shapecheck.commands.lock.lock_paths import read_lock, relative_argument, relative_target
-from shapecheck.commands.template import EvaluatedTemplate, TargetRequest, pairs
+from shapecheck.commands.target_request import TargetRequest, pairs
+from shapecheck.commands.template import EvaluatedTemplate
 from shapecheck.config import Config, ConfigError
 from shapecheck.files import shown_path
 from shapecheck.templates.locked_template import LockedTemplate

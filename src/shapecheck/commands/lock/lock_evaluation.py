@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shapecheck.commands.lock.lock_paths import batches
-from shapecheck.commands.template import EvaluatedTemplate, TargetRequest, candidates, find
+from shapecheck.commands.target_request import TargetRequest, candidates
+from shapecheck.commands.template import EvaluatedTemplate, find
 from shapecheck.config import Config, ConfigError
 from shapecheck.incremental import rerun
 from shapecheck.incremental.cache_store import Store

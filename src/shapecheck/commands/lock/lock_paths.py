@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from shapecheck.commands.lock.lock_location import absolute
-from shapecheck.commands.template import TargetRequest
+from shapecheck.commands.target_request import TargetRequest
 from shapecheck.config import ConfigError
 from shapecheck.files import shown_path
 from shapecheck.templates.locked_template import LockedTemplate

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from shapecheck.commands.lock.lock_evaluation import LockEvaluator, as_locked
 from shapecheck.commands.lock.lock_paths import lock_request, read_lock, relative_argument, relative_target
-from shapecheck.commands.template import TargetGoneError, TargetRequest, pairs
+from shapecheck.commands.target_request import TargetGoneError, TargetRequest, pairs
 from shapecheck.config import Config, ConfigError
 from shapecheck.files import shown_path
 from shapecheck.files.atomic_write import write_text

@@ -55,7 +55,9 @@ def body_shapes(
     A docstring may give their `ranks`, which count where the body admits any.
     """
     annotations = _annotations(function)
-    open_ones = [name for name, each in annotations.items() if name not in described and _is_open(name, each)]
+    open_ones = [
+        name for name, each in annotations.items() if name not in described and _is_open(name, each, annotations)
+    ]
     if not open_ones:
         return {}
     facts = facts_of(function)
@@ -200,9 +202,9 @@ def _annotations(function: Callable[..., object]) -> dict[str, object]:
     }
 
 
-def _is_open(name: str, annotation: object) -> bool:
+def _is_open(name: str, annotation: object, beside: Collection[str]) -> bool:
     """Whether a parameter may be an array of which its annotation says no shape."""
-    if is_key(name):
+    if is_key(name, beside):
         return False
     if annotation in (MISSING, Any, None) or holds_plain_array(annotation):
         return True

@@ -32,6 +32,7 @@ from shapecheck.evaluate.inputs.reached_models import reached_models
 from shapecheck.evaluate.inputs.signature_facts import (
     admits_several_ranks,
     annotated_original,
+    attribute_sizes,
     bind_arguments,
     code_integers,
     constants_of,
@@ -321,6 +322,8 @@ class CallBuilder:
             model, known, construction = None, dict[str, int](), None
             if instance is not None:
                 model, known, construction = instance(trial)
+                if not isinstance(model, LazyCall):
+                    known = {**known, **attribute_sizes(specs, "self", model)}
             self._own(known, model)
             first = () if instance is None else (model,)
             named = [*specs, *optional]

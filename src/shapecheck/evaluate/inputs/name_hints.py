@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 # Sizes of constructors: multiples of 16 by distinct primes, so that heads, groups and patches divide them, and no two
 # are equal, double or half of each other. Free dims take other primes (see `sizes`).
@@ -46,10 +47,16 @@ _ACTIVATION = re.compile(
 _LOWER = re.compile(r"(^|_)(min|minimum|low|lower|start|begin|left|a_?min)(_|$)|^(min|low|lower)[a-z]", re.IGNORECASE)
 _UPPER = re.compile(r"(^|_)(max|maximum|high|upper|end|stop|right|a_?max)(_|$)|^(max|high|upper)[a-z]", re.IGNORECASE)
 _INITIALIZER = re.compile(r"(^|_)init(iali[sz]er)?(_fn)?$|^init(iali[sz]er)?_", re.IGNORECASE)
+_PLACE = re.compile(
+    r"path|file|fname|dir(_|$)|directory|folder|(^|_)(url|uri|root|host|address|checkpoint|ckpt|endpoint|dataset|command)"
+    r"(_|$)|prefix|suffix|extension",
+    re.IGNORECASE,
+)
 _FLAG = re.compile(
     r"^(is_)?(train|training|decode|decoding|causal|stochastic|debug|verbose"
     r"|(?P<on>deterministic|inference))(_mode)?$|^(use|return|with)_"
 )
+_ATTENDED, _ASKING = frozenset({"key", "keys"}), frozenset({"query", "queries"})
 _KEY = re.compile(r"(^|_)(key|rng|prng|prng_key|rng_key)s?$")
 _INTEGER_ARRAY = re.compile(
     r"(token|label|index|indices|idx|ids?$|^ids|action|segment|position_ids|senders|receivers|class(es)?$|target_ids|codes?$|"
@@ -105,6 +112,11 @@ def number(name: str) -> float:
     return 0.75 if _UPPER.search(name) else 0.5
 
 
+def is_place(name: str) -> bool:
+    """Whether a text of this name says where something is: files, addresses."""
+    return _PLACE.search(name) is not None
+
+
 def is_initializer(name: str) -> bool:
     """Whether a callable of this name makes an array of a shape that it is given."""
     return _INITIALIZER.search(name) is not None
@@ -115,9 +127,9 @@ def is_activation(name: str) -> bool:
     return _ACTIVATION.search(name) is not None
 
 
-def is_key(name: str) -> bool:
-    """Whether a parameter of this name takes a random key."""
-    return _KEY.search(name) is not None
+def is_key(name: str, beside: Collection[str] = ()) -> bool:
+    """Whether a parameter of this name takes a random key: the keys of attention stand `beside` queries."""
+    return _KEY.search(name) is not None and not (name in _ATTENDED and not _ASKING.isdisjoint(beside))
 
 
 def flag(name: str) -> bool | None:

@@ -13,7 +13,7 @@ from shapecheck.evaluate.inputs.entries import nearest
 from shapecheck.evaluate.inputs.lazy_call import LazyCall
 from shapecheck.evaluate.inputs.user_examples import ExampleError
 
-_NOT_MADE = ("builtins", "inspect", "typing", "jax", "jaxlib", "numpy", "collections")
+_NOT_MADE = ("builtins", "inspect", "typing", "jax", "jaxlib", "numpy", "collections", "jaxtyping")
 
 
 def heads(given: Mapping[str, object]) -> dict[str, object]:

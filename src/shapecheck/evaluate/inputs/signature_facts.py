@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import types
 import typing
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import CodeType
 
 import jax
@@ -16,6 +16,7 @@ from shapecheck.evaluate.inputs.name_hints import is_axis, is_key
 from shapecheck.evaluate.inputs.runtime_annotations import MISSING, annotation_of, array_type, holds_plain_array
 from shapecheck.evaluate.inputs.size_assignment import free_names
 from shapecheck.evaluate.probes.describe_value import is_array
+from shapecheck.evaluate.probes.visible_sizes import computed_attribute
 from shapecheck.shapes import AnyDims, Bindings, SpecError, VariadicDim, match, parse_spec
 from shapecheck.worker.messages.plans import ParameterSpec
 
@@ -88,7 +89,7 @@ def made_specs(
         return []
     specs: list[str] = []
     for name, parameter in parameters.items():
-        if name in described or parameter.default is not default or is_key(name):
+        if name in described or parameter.default is not default or is_key(name, parameters):
             continue
         if name in body:
             specs.append(body[name].spec if body[name].exact else f"*{name}")
@@ -195,6 +196,21 @@ def field_sizes(instance: object) -> dict[str, int]:
             except SpecError:  # jaxtyping takes more than can be evaluated
                 continue
     return {name: size[0] for name, size in memo.single.items() if name.isidentifier()}
+
+
+def attribute_sizes(specs: Iterable[str], name: str, holder: object) -> dict[str, int]:
+    """The sizes that dims such as `{self.width}` have, by these names, where `name` is that holder."""
+    found: dict[str, int] = {}
+    for path in (each for text in specs for each in parse_spec(text).names()):
+        head, _, rest = path.partition(".")
+        if head != name or not rest.replace(".", "").isidentifier():
+            continue
+        value = holder
+        for step in rest.split("."):
+            value = computed_attribute(value, step)
+        if type(value) is int:
+            found[path] = value
+    return found
 
 
 def only_integers(init: Mapping[str, object]) -> dict[str, int]:

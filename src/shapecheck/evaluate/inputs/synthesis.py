@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import inspect
 import types
@@ -10,9 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Union
 
 from shapecheck.evaluate.framework_protocol import is_abstract, module_name
-from shapecheck.evaluate.inputs import name_hints
-from shapecheck.evaluate.inputs.body_shapes import NO_SHAPES, BodyShape, body_shapes, compared_texts, unpacked_parts
+from shapecheck.evaluate.inputs import abstract_call, name_hints
+from shapecheck.evaluate.inputs.body_shapes import NO_SHAPES, BodyShape, body_shapes, unpacked_parts
 from shapecheck.evaluate.inputs.choices import ArgumentChoices
+from shapecheck.evaluate.inputs.factories import factories_of
+from shapecheck.evaluate.inputs.known_texts import known_texts, reaches_out
 from shapecheck.evaluate.inputs.lazy_call import LazyCall
 from shapecheck.evaluate.inputs.made_integers import DEFAULTS_KEPT, OVER_NONE, IntegerChoices
 from shapecheck.evaluate.inputs.nested_arguments import cannot, classes_in, default_with, heads, split_nested
@@ -22,13 +25,16 @@ from shapecheck.evaluate.inputs.runtime_annotations import (
     admits_integer,
     annotation_of,
     array_type,
+    holds_plain_array,
     is_array_type,
     is_config,
     signature_of,
 )
+from shapecheck.evaluate.inputs.signature_facts import attribute_sizes, written_specs
 from shapecheck.evaluate.inputs.size_assignment import SizeAssignment
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError, ValueSynthesis
 from shapecheck.evaluate.inputs.user_examples import check_names
+from shapecheck.shapes import parse_spec
 from shapecheck.worker.messages.plans import ParameterSpec
 
 _DEPTH = 6
@@ -83,13 +89,31 @@ class Synthesis:
         first parameter that nothing explains, ExampleError for a given one that is not there.
         """
         given, inner = split_nested(given)
+        parameters = list(_signature(function).parameters.values())[skip:]
+        around, self.values.beside = self.values.beside, tuple(each.name for each in parameters)
+        try:
+            return self._arguments(function, parameters, described, given, inner, body, skip, constructing)
+        finally:
+            self.values.beside = around
+
+    def _arguments(
+        self,
+        function: Callable[..., object],
+        parameters: Sequence[inspect.Parameter],
+        described: Mapping[str, ParameterSpec],
+        given: Mapping[str, object],
+        inner: Mapping[str, Mapping[str, object]],
+        body: Mapping[str, BodyShape],
+        skip: int,
+        constructing: bool,
+    ) -> tuple[list[object], dict[str, object]]:
         positional: list[object] = []
         named: dict[str, object] = {}
-        parameters = list(_signature(function).parameters.values())[skip:]
         problems: list[CannotSynthesiseError] = []
         if not self._building:
             self.integers.constructs = constructing
         self._tie_integers(function, parameters, given, constructing)
+        given = {**given, **self._named_holders(function, parameters, given, inner)}
         for parameter in parameters:
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
                 continue
@@ -123,6 +147,30 @@ class Synthesis:
             names = tuple(name for problem in problems for name in problem.parameters)
             raise CannotSynthesiseError(str(problems[0]), names, constructing=constructing)
         return positional, named
+
+    def _named_holders(
+        self,
+        function: Callable[..., object],
+        parameters: Sequence[inspect.Parameter],
+        given: Mapping[str, object],
+        inner: Mapping[str, object],
+    ) -> dict[str, object]:
+        """The arguments of which dims of others name attributes, as `{config.width}`: made first, their sizes known."""
+        specs = written_specs(function, {})
+        heads_of_dims = {n.partition(".")[0] for text in specs for n in parse_spec(text).names() if "." in n}
+        found: dict[str, object] = {}
+        for parameter in parameters:
+            name = parameter.name
+            if name not in heads_of_dims or name in given or name in inner:
+                continue
+            with contextlib.suppress(Exception):  # of the user's constructor: it raises it again, where that is told
+                value = self._argument(function, parameter, None, constructing=False)
+                value = abstract_call.build(value) if isinstance(value, LazyCall) else value
+                for path, size in attribute_sizes(specs, name, value).items():
+                    self.assignment.know(path, size)
+                if value is not MISSING:
+                    found[name] = value
+        return found
 
     def _with(
         self, function: Callable[..., object], parameter: inspect.Parameter, given: Mapping[str, object]
@@ -171,10 +219,19 @@ class Synthesis:
         name, default = parameter.name, parameter.default
         annotation = annotation_of(function, name, parameter.annotation)
         variant = self.integers.variant
-        if default is None and not name_hints.is_key(name) and self.choices.is_given(self.values.place(name)):
+        if (
+            default is None
+            and not name_hints.is_key(name, self.values.beside)
+            and self.choices.is_given(self.values.place(name))
+        ):
             annotation, default = _without_none(function, parameter), MISSING
         if default is not MISSING:
-            if default is None and described is None and name_hints.is_key(name) and admits_key(annotation):
+            if (
+                default is None
+                and described is None
+                and name_hints.is_key(name, self.values.beside)
+                and admits_key(annotation)
+            ):
                 self.keys.optional = True
                 return MISSING if self.keys.choice == "left out" else self.values.key(annotation, name)
             # A size-like integer gets a distinct size even where it has a default, which could hide a mix-up.
@@ -186,12 +243,15 @@ class Synthesis:
             if not (constructing and variant == OVER_NONE and default is None and admits_integer(annotation)):
                 return MISSING
             return self.integers.choose(name)
-        if annotation is str and (texts := compared_texts(function, name)):
-            return self.choices.text(self.values.place(name), texts)
+        if annotation is str:
+            if texts := known_texts(function, name):
+                return self.choices.text(self.values.place(name), texts)
+            if reaches_out(function):
+                raise CannotSynthesiseError(f"`{name}: str` has no default")
         if isinstance(described, BodyShape):
             return self.values.as_taken(name, described)
         if described is not None and (not is_array_type(annotation) or _is_open(annotation)):
-            if not described.leaves:
+            if not described.leaves or holds_plain_array(annotation):
                 return self._from_description(annotation, name, described)
             if annotation in (MISSING, Any, tuple):
                 parts = unpacked_parts(function, name) or 2
@@ -209,7 +269,7 @@ class Synthesis:
         place = self.values.place(name)
         spec = self.choices.spec(place, described.spec, described.others)
         dtype = described.dtype or (found.dtype if found is not None else "")
-        dtype = dtype or self.choices.dtype(place, name_hints.array_dtype(name))
+        dtype = dtype or self.values.usual_dtype(name)
         if found is not None:
             return self.choices.note(place, self.assignment.array(spec, dtype, name))
         for cls in classes_in(annotation):
@@ -224,6 +284,18 @@ class Synthesis:
     def _instance(self, cls: type, name: str, given: Mapping[str, object] = types.MappingProxyType({})) -> object:
         """An instance of the user's class (a config, a sub-module), its arguments made the same way."""
         check_names(cls, heads(given))
+        try:
+            return self._made_instance(cls, name, given)
+        except CannotSynthesiseError:
+            factories = factories_of(cls) if not given else []
+            if not factories:
+                raise
+        factory = factories[self.integers.invention % len(factories)]
+        self.values.invent("value", name, f"what {factory.__name__}() makes")
+        return LazyCall(factory, [], {})
+
+    def _made_instance(self, cls: type, name: str, given: Mapping[str, object]) -> object:
+        """An instance that its class makes of made-up arguments."""
         if module_name(cls).split(".", 1)[0] in ("builtins", "typing", "jax", "jaxlib", "numpy", "collections"):
             raise CannotSynthesiseError(f"no value can be made for `{name}: {cls.__name__}`")
         if cls in self._building or len(self._building) >= _DEPTH:

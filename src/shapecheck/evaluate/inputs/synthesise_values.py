@@ -26,6 +26,7 @@ from shapecheck.evaluate.inputs.runtime_annotations import (
     MISSING,
     array_type,
     is_array_type,
+    is_dtype_class,
     is_plain_array,
     preference,
 )
@@ -78,6 +79,7 @@ class ValueSynthesis:
         self.assignment, self.integers, self._instance, self.keys = assignment, integers, instance, keys
         self.choices = choices
         self.inventions: dict[tuple[AssumptionKind, str], str] = {}
+        self.beside: tuple[str, ...] = ()  # the parameters of the function that values are made for
         self._leaf: ParameterSpec | None = None
 
     @contextlib.contextmanager
@@ -112,6 +114,11 @@ class ValueSynthesis:
             return self._sequence(origin, arguments, name)
         if origin in (dict, collections.abc.Mapping) and len(arguments) == 2 and arguments[0] is str:
             return {"a": self.value(arguments[1], name)}
+        if annotation is dict or origin in (dict, collections.abc.Mapping):
+            self.invent("value", name, "an empty dict")  # what looks for something in it ends there
+            return {}
+        if origin is type and arguments and isinstance(arguments[0], type):
+            return arguments[0]
         if origin is collections.abc.Callable or annotation in (Callable, collections.abc.Callable):
             return self._callable(arguments, name)
         if annotation is type(None) or annotation is None:
@@ -144,11 +151,15 @@ class ValueSynthesis:
             return self.integers.choose(name)
         if annotation is float:
             return name_hints.number(name)
+        if isinstance(annotation, type) and issubclass(annotation, np.number) and label[-1:].isdigit():
+            if issubclass(annotation, np.integer):
+                return annotation(self.integers.choose(name))
+            return np.asarray(name_hints.number(name), annotation)[()]
         if isinstance(annotation, type) and issubclass(annotation, enum.Enum):
             return next(iter(annotation))
         if (maker := key_maker(annotation, "")) is not None:
             return LazyCall(maker, [0], {})
-        if label in ("PRNGKeyArray", "KeyArray") or name_hints.is_key(name):
+        if label in ("PRNGKeyArray", "KeyArray") or name_hints.is_key(name, self.beside):
             return self.key(annotation, name)
         if label in ("DTypeLike", "DType", "dtype"):
             return jnp.float32
@@ -157,17 +168,27 @@ class ValueSynthesis:
         if annotation is str and name.endswith("axis_name"):
             return "batch"
         if annotation is str:
-            raise CannotSynthesiseError(f"`{name}: str` has no default")
+            return self._text(name)
+        if (numbers := is_dtype_class(annotation)) is not None:
+            return self._plain_array((numbers,), name)
         if isinstance(annotation, type) and annotation not in (jax.Array, np.ndarray, object):
             return self._instance(annotation, name)
         if is_plain_array(annotation):
             return self._plain_array((), name)
         raise CannotSynthesiseError(f"nothing says the shape of `{name}`")
 
+    def _text(self, name: str) -> str:
+        """A text that nothing says anything of, such as a label: its own name, so that all are different."""
+        if name_hints.is_place(name):
+            raise CannotSynthesiseError(f"`{name}: str` has no default")
+        text = f"another_{name}" if self.integers.invention else name
+        self.invent("value", name, repr(text))
+        return text
+
     def _by_name(self, name: str, constructing: bool) -> object:
         if constructing and (maker := key_maker(MISSING, name)) is not None:
             return LazyCall(maker, [0], {})
-        if name_hints.is_key(name):
+        if name_hints.is_key(name, self.beside):
             return self.key(MISSING, name)
         if name_hints.flag(name) is not None:
             flag = name_hints.flag(name) is not bool(self.integers.invention)
@@ -195,7 +216,7 @@ class ValueSynthesis:
 
     def _union(self, members: Sequence[object], name: str) -> object:
         if any(is_plain_array(m) for m in members):
-            return self.key(MISSING, name) if name_hints.is_key(name) else self._plain_array(members, name)
+            return self.key(MISSING, name) if name_hints.is_key(name, self.beside) else self._plain_array(members, name)
         if type(None) in members and not any(is_array_type(m) for m in members):
             return None
         problem: CannotSynthesiseError | None = None
@@ -226,7 +247,7 @@ class ValueSynthesis:
             self.invent("rank", name, axes_text(axes))
         else:
             self.invent("sizes", name, "any")
-        dtype = dtype or self.choices.dtype(self.place(name), name_hints.array_dtype(name))
+        dtype = dtype or self.usual_dtype(name)
         # What a constructor is given is mostly alike: a mean and a deviation, limits, weights and what they weigh.
         inside = self.integers.constructs or self.integers.inside
         spec = axis_names("given" if inside else name, axes)
@@ -237,6 +258,13 @@ class ValueSynthesis:
         dims = spec.split()
         return self.choices.spec(self.place(name), spec, (" ".join(dims[:1] * len(dims)),) if len(dims) > 1 else ())
 
+    def usual_dtype(self, name: str) -> str:
+        """The dtype chosen for an array of which nothing says it, as one of jaxtyping's; "" for that of its name."""
+        is_attended = name_hints.is_key(name) and not name_hints.is_key(name, self.beside)
+        if is_attended:
+            return self.choices.dtype(self.place(name), "float32") or "Float"
+        return self.choices.dtype(self.place(name), name_hints.array_dtype(name))
+
     def place(self, name: str) -> str:
         """An argument's name, behind those of what holds it."""
         return ".".join([*self.integers.inside, name])
@@ -244,7 +272,7 @@ class ValueSynthesis:
     def as_taken(self, name: str, shape: BodyShape) -> object:
         """An array as the body of a function takes it, of which nothing else says the shape."""
         if shape.exact:
-            dtype = shape.dtype or self.choices.dtype(self.place(name), name_hints.array_dtype(name))
+            dtype = shape.dtype or self.usual_dtype(name)
             array = self.assignment.array(self._perhaps_square(name, shape.spec), dtype, name)
             if not shape.named:
                 self.invent("sizes", name, "any")
@@ -261,6 +289,8 @@ class ValueSynthesis:
             # None of them has the name alone, which a dim may mean for how many there are.
             names = (name if name in self.integers.pinned else f"{name}[0]", f"{name}[1]")
             values: list[object] = [self.integers.choose(each) for each in names]
+        elif element is str:  # names of several things
+            values = [self._text(name), self._text(f"{name}[1]")]
         else:
             values = [self.value(element, name), self.value(element, name)]
         return values if origin is list else tuple(values)

@@ -1,5 +1,6 @@
 """Import statements that failed: the file is imported again, with stand-ins in the place of what they would import.
 
+So it is with a module that fails when it is first used, and with the version of a project that is not installed itself.
 Only statements of the checked files whose failure ended an import are replaced, and nothing in `sys.modules`: a package
 that is looked for in a `try` is as absent as before, so that the code goes the way that it has without it.
 """
@@ -8,10 +9,12 @@ from __future__ import annotations
 
 import ast
 import importlib
+import importlib.metadata
 import importlib.util
 import os
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from pathlib import Path
 from types import ModuleType
 from typing import Final
 
@@ -30,7 +33,9 @@ class FailedImports:
     def __init__(self, is_importing: Callable[[], bool]) -> None:
         self._is_importing = is_importing
         self._lines: dict[str, dict[int, str]] = {}  # by file and line why it failed
+        self._useless: dict[str, set[int]] = {}  # of these, the lines of what was imported and fails when it is used
         self._found: dict[str, dict[tuple[int, str], AbsentImport]] = {}
+        self._uninstalled: set[str] = set()
 
     def admit(self, error: Exception, checked: Mapping[str, object]) -> bool:
         """Whether another import can do without what a statement of a `checked` file did not find."""
@@ -39,7 +44,13 @@ class FailedImports:
         if not own or isinstance(error, MemoryError) or _OWN_CAUSE in str(error):
             return False
         file, line = own[-1]
+        if isinstance(error, importlib.metadata.PackageNotFoundError):
+            known = error.name in self._uninstalled
+            self._uninstalled.add(error.name)
+            return not known
         statements = {each.lineno: each for each in _import_statements(file)}
+        if line not in statements and _is_importing(error, frames.index(own[-1])):
+            return self._replace_useless(error, file, statements.values(), _names_on(file, line))
         if line not in statements or line in self._lines.get(file, {}):
             return False
         found = {line: _why(error)}
@@ -47,6 +58,30 @@ class FailedImports:
             found = {**{n: "is not installed" for n, each in statements.items() if _is_absent(each)}, **found}
         self._lines.setdefault(file, {}).update(found)
         return True
+
+    def _replace_useless(
+        self,
+        error: Exception,
+        file: str,
+        statements: Iterable[ast.Import | ast.ImportFrom],
+        names: Set[str],
+    ) -> bool:
+        """Replace those statements that bind some of these names: whether there were any that still stood."""
+        useless = self._useless.setdefault(file, set())
+        bound = {
+            each.lineno
+            for each in statements
+            if names & {alias.asname or alias.name.partition(".")[0] for alias in each.names}
+        }
+        self._lines.setdefault(file, {}).update(dict.fromkeys(bound - useless, _why(error)))
+        new = bool(bound - useless)
+        useless |= bound
+        return new
+
+    def find_distributions(self, name: str | None) -> Iterator[importlib.metadata.Distribution]:
+        """A distribution for a project that asks for its own, and is not installed."""
+        if name in self._uninstalled:
+            yield _UninstalledProject(name)
 
     def replace_in(self, tree: ast.Module, file: str) -> ast.Module:
         """The tree of a file with the statements that failed replaced."""
@@ -72,6 +107,10 @@ class FailedImports:
     def _bind(self, module: ModuleType, file: str, line: int, name: str, part: str, is_alias: bool) -> object:
         """What a replaced statement binds: that which it names, where it is there, and else a stand-in."""
         whole = f"{name}.{part}" if part else name
+        if line in self._useless.get(file, ()):
+            why = self._lines[file][line]
+            self._found[file][line, whole] = AbsentImport(line=line, name=whole, why=why)
+            return StandIn(whole.lstrip("."), why, self._is_importing)
         try:
             return _import_part(name, part, is_alias, module.__spec__.parent if module.__spec__ is not None else None)
         except Exception as error:
@@ -83,6 +122,35 @@ class FailedImports:
             self._found[file][line, named] = AbsentImport(line=line, name=named, why=why)
             bound = whole if part or is_alias else top
             return StandIn(bound.lstrip("."), why, self._is_importing)
+
+
+class _UninstalledProject(importlib.metadata.Distribution):
+    """Nothing is known of it but its name."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def read_text(self, filename: str) -> str | None:
+        """The metadata."""
+        return f"Metadata-Version: 2.1\nName: {self._name}\nVersion: 0.0.0\n" if filename == "METADATA" else None
+
+    def locate_file(self, path: str | os.PathLike[str]) -> Path:
+        """Where a file of it would be."""
+        return Path(path)
+
+
+def _is_importing(error: Exception, place: int) -> bool:
+    """Whether a module was being imported behind one place of a traceback."""
+    names = [frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return "<module>" in names[place + 1 :]
+
+
+def _names_on(file: str, line: int) -> frozenset[str]:
+    """The names that the statement of a module's body on a line uses."""
+    for node in _statements(file):
+        if node.lineno <= line <= (node.end_lineno or node.lineno):
+            return frozenset(each.id for each in ast.walk(node) if isinstance(each, ast.Name))
+    return frozenset()
 
 
 def _import_part(name: str, part: str, is_alias: bool, package: str | None) -> object:
@@ -103,11 +171,7 @@ def _why(error: Exception) -> str:
 
 def _import_statements(file: str) -> Iterator[ast.Import | ast.ImportFrom]:
     """The statements of a file that import names one by one, but for those that a `try` or a function is around."""
-    try:
-        with open(file, "rb") as source:
-            todo: list[ast.stmt] = ast.parse(source.read()).body
-    except (OSError, SyntaxError, ValueError):
-        return
+    todo = _statements(file)
     while todo:
         node = todo.pop(0)
         if isinstance(node, ast.If | ast.With | ast.For | ast.While):
@@ -117,6 +181,14 @@ def _import_statements(file: str) -> Iterator[ast.Import | ast.ImportFrom]:
                 yield node
         elif isinstance(node, ast.Import):
             yield node
+
+
+def _statements(file: str) -> list[ast.stmt]:
+    try:
+        with open(file, "rb") as source:
+            return ast.parse(source.read()).body
+    except (OSError, SyntaxError, ValueError):
+        return []
 
 
 def _is_absent(node: ast.Import | ast.ImportFrom) -> bool:

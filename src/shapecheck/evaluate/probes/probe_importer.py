@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.abc
 import importlib.machinery
+import importlib.metadata
 import importlib.util
 import os
 import sys
@@ -85,6 +86,12 @@ class PlanImporter(importlib.abc.MetaPathFinder):
         spec.loader = PlanLoader(fullname, spec.origin, plan or self.plan_without_claims(file, fullname), self)
         return spec
 
+    def find_distributions(
+        self, context: importlib.metadata.DistributionFinder.Context
+    ) -> Iterator[importlib.metadata.Distribution]:
+        """What `importlib.metadata` asks all finders for."""
+        return self.failed_imports.find_distributions(context.name)
+
     def is_test(self, file: str) -> bool:
         """Whether a file (resolved) is one of tests, or stands beside them."""
         return any(file == test or file.startswith(test + os.sep) for test in self.tests)
@@ -131,6 +138,8 @@ class PlanImporter(importlib.abc.MetaPathFinder):
             module = importlib.import_module(plan.name)
         except ModuleNotFoundError as error:
             # A name that cannot be imported (`v1.2.py`, a script without ending, a file not saved yet) is no reason.
+            if isinstance(error, importlib.metadata.PackageNotFoundError):
+                raise
             if error.name is None or not f"{plan.name}.".startswith(f"{error.name}."):
                 raise
         if module is None or plan.file not in self.loaded:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -156,7 +157,8 @@ def _attribute(holder: object, name: str) -> object:
     if name in members:
         return members[name]
     for cls in type(holder).__mro__:
-        if name in getattr(cls, "_fields", ()):  # before the class itself, which has a descriptor of that name
+        fields = getattr(cls, "_fields", ())
+        if isinstance(fields, tuple) and name in fields:  # before the class itself, which has a descriptor of that name
             return getattr(holder, name)
         if name in vars(cls):
             return vars(cls)[name]
@@ -185,7 +187,18 @@ def _follow(source: str, value: object, rest: str) -> Iterator[tuple[str, object
 def _shape_or_attribute(value: object, name: str) -> object:
     if is_array(value):
         return getattr(value, name)
-    return _attribute(value, name)
+    return computed_attribute(value, name)
+
+
+def computed_attribute(holder: object, name: str) -> object:
+    """An attribute that a claim names as one: of a property its value, as jaxtyping has it of `{self.width}`."""
+    found = _attribute(holder, name)
+    if not isinstance(found, (property, functools.cached_property)):
+        return found
+    try:
+        return getattr(holder, name)
+    except Exception:  # the user's property may raise anything
+        return None
 
 
 def _lengths(candidates: Iterable[tuple[str, object]]) -> Iterator[tuple[str, object]]:

@@ -11,26 +11,37 @@ import enum
 import inspect
 import types
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Union
 
 from shapecheck.evaluate.inputs import name_hints
 from shapecheck.evaluate.inputs.nested_arguments import classes_in
-from shapecheck.evaluate.inputs.runtime_annotations import MISSING, annotation_of, signature_of
+from shapecheck.evaluate.inputs.runtime_annotations import MISSING, annotation_of, is_array_type, signature_of
 from shapecheck.evaluate.inputs.synthesis import SUPPLIED
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.trial import CallSpec, Trial
 from shapecheck.evaluate.limits import Stopwatch
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.search.entry_search import EntrySearch
-from shapecheck.model import Assumption, Evaluation, Observation, OtherValue, Point, Provenance, Scope, Switch
+from shapecheck.model import (
+    Assumption,
+    Evaluation,
+    FunctionKey,
+    Observation,
+    OtherValue,
+    Point,
+    Provenance,
+    Scope,
+    Switch,
+)
 from shapecheck.worker.messages.plans import EntryPlan, ModulePlan
 
 _SECONDS = 4.0  # for all other paths of one function
 _MOST_ATTEMPTS = 40  # for one of them
 _MOST = 8  # values of switches that are tried
 _MOST_TOGETHER = 2
+_NUMBERS = frozenset({"float", "int", "complex"})
 
 Statics = Mapping[str, object]
 NO_STATICS: Statics = types.MappingProxyType({})
@@ -77,7 +88,7 @@ def _text(value: object) -> str:
 def missing_paths(plan: ModulePlan, scope: int, runs: Iterable[Evaluation]) -> set[Point | int]:
     """The paths of a function, and the sites in it by number, that no call came to which went to its end.
 
-    A parameter that was only seen as `None` was not seen.
+    A parameter that was only seen as `None`, or as a number of Python, was not seen.
     """
     runs = tuple(runs)
     sites = [site for site in plan.sites if site.scope == scope]
@@ -86,20 +97,27 @@ def missing_paths(plan: ModulePlan, scope: int, runs: Iterable[Evaluation]) -> s
     left |= {site.index for site in sites if site.kind in ("value", "name") or site.index in left_out}
     for call in (call for run in runs for call in run.calls):
         if (call.path, call.scope) == (plan.path, scope) and call.complete:
-            seen = {each.site for each in call.observations if each.site not in left_out or not _is_none(each)}
+            seen = {each.site for each in call.observations if each.site not in left_out or not _is_left_out(each)}
             left -= {*call.paths, *seen}
     return left
 
 
 def _left_out(plan: ModulePlan, scope: int, runs: Iterable[Evaluation]) -> set[int]:
-    """The parameters of a function, by their sites, that were `None` in some call."""
+    """The parameters of a function, by their sites, that were no array in some call: that may be their default."""
     parameters = {site.index for site in plan.sites if site.scope == scope and site.kind == "param"}
     calls = (call for run in runs for call in run.calls if (call.path, call.scope) == (plan.path, scope))
-    return {each.site for call in calls for each in call.observations if each.site in parameters and _is_none(each)}
+    return {each.site for call in calls for each in call.observations if each.site in parameters and _is_left_out(each)}
 
 
-def _is_none(observation: Observation) -> bool:
-    return isinstance(observation.value, OtherValue) and observation.value.type == "NoneType"
+def _is_left_out(observation: Observation) -> bool:
+    return isinstance(observation.value, OtherValue) and observation.value.type in ("NoneType", *_NUMBERS)
+
+
+def _only_numbers(left_out: Collection[int], runs: Iterable[Evaluation], key: FunctionKey) -> set[int]:
+    """Those of the parameters left out that were a number of Python, and never None."""
+    calls = (call for run in runs for call in run.calls if (call.path, call.scope) == key)
+    seen = [(o.site, o.value.type) for call in calls for o in call.observations if isinstance(o.value, OtherValue)]
+    return {site for site, kind in seen if kind in _NUMBERS} & set(left_out) - {s for s, k in seen if k == "NoneType"}
 
 
 def evaluate_others(
@@ -123,11 +141,16 @@ def evaluate_others(
     left = missing_paths(plan, scope.index, found)
     watch, most = Stopwatch(), min(seconds, _SECONDS)
     left_out = _left_out(plan, scope.index, found)
-    optional = [plan.sites[each].name for each in sorted(left_out) if each in left]
+    numbers = _only_numbers(left_out, found, (plan.path, scope.index))
+    optional = [plan.sites[each].name for each in sorted(left_out - numbers) if each in left]
+    scalars = [plan.sites[each].name for each in sorted(numbers) if each in left]
+    taker = function if function is not None else owner
+    scalars = [each for each in scalars if taker is not None and is_array_type(_parameter(taker, each)[0])]
     switches = _nearest_first(scope, plan, left)
     settings = [*_settings(switches, function, owner)]
     # Whether one of these may be given alone nothing says: what follows may confirm a claim.
     settings += [(SwitchValue(name, SUPPLIED, "invented"),) for name in optional[:_MOST]]
+    settings += [tuple(SwitchValue(name, SUPPLIED, "invented") for name in scalars)] if scalars else []
     for setting in settings if left else ():
         if not left or watch.seconds() > most:
             return

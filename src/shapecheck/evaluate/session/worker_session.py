@@ -3,61 +3,44 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import importlib
 import os
 import platform
 import sys
 import threading
-import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import ParamSpec
 
 import jax
 
-from shapecheck.evaluate.framework_protocol import is_abstract, loaded_frameworks
+from shapecheck.evaluate.framework_protocol import is_abstract
 from shapecheck.evaluate.global_state import GlobalState
-from shapecheck.evaluate.inputs import entries
-from shapecheck.evaluate.inputs.call_builder import CallBuilder
-from shapecheck.evaluate.inputs.construct_models import Models
 from shapecheck.evaluate.inputs.failure_reasons import describe_error, is_own, line_in
-from shapecheck.evaluate.inputs.own_signature import with_own_signature
-from shapecheck.evaluate.inputs.retry_keys import with_keys
-from shapecheck.evaluate.inputs.size_assignment import UnknownSizeError
-from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
-from shapecheck.evaluate.inputs.trial import CallSpec
-from shapecheck.evaluate.inputs.user_examples import ExampleError
 from shapecheck.evaluate.jax_internals import has_computed
 from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.probes import disable_typecheckers
+from shapecheck.evaluate.probes.monkeypatch import subclasses
 from shapecheck.evaluate.probes.probe_importer import CulpritImportError, PlanImporter
-from shapecheck.evaluate.probes.recorder import Recorder, Watch
+from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.unhashable_arguments import let_pass_unhashable
 from shapecheck.evaluate.process_damage import ProcessDamage
-from shapecheck.evaluate.search.branches import NO_STATICS, Statics, evaluate_others
-from shapecheck.evaluate.search.entry_search import EntrySearch
 from shapecheck.evaluate.session import standard_streams
 from shapecheck.evaluate.session.call_session import CallSession
 from shapecheck.evaluate.session.comparison_session import ComparisonSession
+from shapecheck.evaluate.session.entry_session import EntrySession
 from shapecheck.evaluate.session.parameter_specs import ParameterSpecs
-from shapecheck.evaluate.session.resolve_target import resolve_target
 from shapecheck.evaluate.session.sample_session import SampleSession
 from shapecheck.evaluate.session.target_context import TargetContext
 from shapecheck.evaluate.session.template_session import TemplateSession
 from shapecheck.evaluate.session.test_session import TestSession
-from shapecheck.evaluate.stages.observe_once import RepeatedCalls
 from shapecheck.evaluate.suites.generalise import Generaliser
 from shapecheck.evaluate.suites.jax_settings import changed_settings
 from shapecheck.evaluate.suites.jax_settings import settings as settings_now
-from shapecheck.evaluate.suites.run_script import run_script
-from shapecheck.model import PRINTING, Call, Evaluation, Failure
-from shapecheck.shapes import SpecError
+from shapecheck.model import Call, Evaluation
 from shapecheck.worker.messages.entry_messages import (
     AskImportEffects,
-    EntryList,
-    EntryResults,
     EvaluateEntry,
     ImportAhead,
     ImportedFiles,
@@ -67,7 +50,6 @@ from shapecheck.worker.messages.entry_messages import (
     ListEntries,
     ListFiles,
 )
-from shapecheck.worker.messages.plans import UNSAID, ConfiguredExample, EntryPlan
 from shapecheck.worker.messages.protocol import (
     Answer,
     Bug,
@@ -138,15 +120,25 @@ def _handler(
     return request, answer
 
 
-class WorkerSession:
-    """The state of one worker: the import hook, the recorder, and what can be evaluated."""
+def _target_handlers(context: TargetContext) -> dict[object, Callable[..., object]]:
+    """What answers requests about what the user named; a check has none."""
+    templates, comparisons = TemplateSession(context), ComparisonSession(context)
+    return dict(
+        (
+            _handler(EvaluateTemplate, templates.evaluate),
+            _handler(AskInventedIntegers, templates.invented_integers),
+            _handler(CollectModel, comparisons.collect),
+            _handler(CompareModels, comparisons.compare),
+            _handler(WriteCall, CallSession(context).write),
+            _handler(SampleInputs, SampleSession(context).sample),
+        )
+    )
 
-    def __init__(
-        self,
-        opening: Startup,
-        send: Send,
-        serve: Serve,
-    ) -> None:
+
+class WorkerSession:
+    """The state of one worker: the import hook, the recorder, and the parts that answer requests."""
+
+    def __init__(self, opening: Startup, send: Send, serve: Serve) -> None:
         plans = opening.plans
         if tuple(int(p) for p in jax.__version__.split(".")[:2]) < _OLDEST_JAX:
             raise TooOldError(f"its JAX is {jax.__version__}, and 0.5 or newer is needed")
@@ -190,48 +182,31 @@ class WorkerSession:
         """Make all that looks things up in the plans."""
         settings = opening.settings
         self.plans = {p.path: p for p in opening.plans}
-        self.settings = settings
-        self.entries: dict[str, EntryPlan] = {}
-        self.classes: dict[str, type] = {}
         self._described = ParameterSpecs(self.importer, self.recorder, self.plans)
         self._generaliser = Generaliser(
             self.importer, self.recorder, self._described, settings.sizes, self._described.claimed_names
         )
         self._suite = TestSession(self.importer, self.recorder, self._generaliser, self._note_bug)
-        models = Models(
-            self.recorder,
-            settings.sizes,
-            self._described,
-            self._subclasses,
-            claimed=self._described.claimed_names,
-            ranks=self._described.ranks,
-        )
-        self._builder = CallBuilder(self.recorder, models)
-        context = TargetContext(
+        self._context = context = TargetContext(
             importer=self.importer,
             recorder=self.recorder,
             settings=settings,
             described=self._described,
             subclasses=self._subclasses,
         )
-        templates, comparisons = TemplateSession(context), ComparisonSession(context)
-        self._repeats = RepeatedCalls(self.recorder)
+        entries = EntrySession(
+            context, self.plans, self._described, self._generaliser, self._suite.steps, self.global_state, self._say
+        )
         self._handlers = dict(
             (
                 _handler(ImportModule, self.import_module),
                 _handler(ImportAhead, self.import_ahead),
-                _handler(ListEntries, self.list_entries),
+                _handler(ListEntries, entries.list_entries),
                 _handler(AskImportEffects, self.import_effects),
                 _handler(ListFiles, self.files),
                 _handler(CollectTests, self.collect_tests),
                 _handler(RunTest, self._suite.run_test),
-                _handler(EvaluateEntry, self.evaluate),
-                _handler(EvaluateTemplate, templates.evaluate),
-                _handler(AskInventedIntegers, templates.invented_integers),
-                _handler(CollectModel, comparisons.collect),
-                _handler(CompareModels, comparisons.compare),
-                _handler(WriteCall, CallSession(context).write),
-                _handler(SampleInputs, SampleSession(context).sample),
+                _handler(EvaluateEntry, entries.evaluate),
             )
         )
 
@@ -241,6 +216,8 @@ class WorkerSession:
 
     def answer(self, request: object) -> object:
         """The reply to a request. Raises UnknownRequestError for what none is answered to."""
+        if type(request) not in self._handlers:
+            self._handlers = {**_target_handlers(self._context), **self._handlers}
         handler = self._handlers.get(type(request))
         if handler is None:
             raise UnknownRequestError(f"no worker answers {type(request).__name__}")
@@ -303,44 +280,6 @@ class WorkerSession:
     def _say(self, message: WorkerMessage) -> None:
         self._send(message)
 
-    def list_entries(self) -> EntryList:
-        """All entries of what was imported: examples, then models (wholes before parts), then functions."""
-        examples: list[EntryPlan] = []
-        models: list[tuple[EntryPlan, type]] = []
-        functions: list[EntryPlan] = []
-        for file, module in list(self.importer.loaded.items()):
-            plan = self.importer.plans.get(file)
-            if plan is None:  # a test
-                continue
-            self._send(ModuleStart(path=plan.path))  # looking at it may run the user's code
-            examples += entries.examples(plan, module)
-            models += entries.models(plan, module)
-            functions += entries.functions(plan, module)
-        self._send(ModuleStart(path=""))
-        ordered = [entry for entry, _ in entries.not_parts(models)]
-        self.classes = {entry.key: cls for entry, cls in models}
-        functions, printing = self._apart_from_printing(functions)
-        modelled = {(e.path, f"{e.target.partition(':')[2]}.__call__") for e in ordered}
-        functions = [f for f in functions if (f.path, f.target.partition(":")[2]) not in modelled]
-        result = tuple(map(self._with_body, (*self._example_entries(), *examples, *ordered, *functions, *printing)))
-        self.entries = {e.key: e for e in result}
-        return EntryList(entries=result)
-
-    def _apart_from_printing(self, functions: Sequence[EntryPlan]) -> tuple[list[EntryPlan], list[EntryPlan]]:
-        """The functions with claims, and those that are only evaluated for what they print.
-
-        Their arguments are anybody's guess, so that they show nothing of claims, of their own or of others.
-        """
-        unsaid = {
-            (plan.path, each.scope)
-            for plan in self.plans.values()
-            for each in plan.described
-            if each.spec == UNSAID and each.vague
-        }
-        printing = [each for each in functions if (each.path, each.scope) in unsaid]
-        rest = [each for each in functions if (each.path, each.scope) not in unsaid]
-        return rest, [replace(each, origin=PRINTING) for each in printing]
-
     def collect_tests(
         self, *, tests: tuple[str, ...], scratch: str, limits: TestLimits, part: TestFiles | None = None
     ) -> CollectedTests:
@@ -370,161 +309,12 @@ class WorkerSession:
         """The functions that ran while modules were imported, and the settings of JAX that this has changed."""
         return ImportEffects(ran=self._suite.import_functions(), settings=changed_settings(self._before))
 
-    def evaluate(self, *, key: str, seconds: float) -> EntryResults:
-        """Run one entry, in not many more than `seconds`: its evaluations, and which functions ran in any of them."""
-        self.recorder.touched = set()
-        with self.global_state.preserve():
-            runs = self._evaluate_entry(self.entries[key], seconds)
-        return EntryResults(runs=runs, touched=tuple(sorted(self.recorder.touched)))
-
     def _note_bug(self, error: BaseException) -> None:
         """Tell the parent of a bug of ours that pytest has caught."""
         self._send(Bug(text="".join(traceback.format_exception(error)), ends=False))
 
-    def _evaluate_entry(self, entry: EntryPlan, seconds: float) -> tuple[Evaluation, ...]:
-        plan = self.plans.get(entry.path)
-        if plan is not None:
-            self.importer.activate(plan.root)
-        started = time.monotonic()
-        try:
-            if entry.origin == "script":
-                return self._script(entry)
-            call_spec = self._call_spec(entry)
-            with self._repeats as self.recorder.watch:
-                search = functools.partial(EntrySearch, entry, call_spec, self.recorder)
-                with self._generaliser.coincidences(entry.body) as apart:
-                    found = with_keys(self._builder.models.keys, lambda left: search(left).evaluate(), seconds)
-                if entry.origin == PRINTING:
-                    return tuple(found)
-                others = self._by_other_paths(entry, call_spec, found, started + seconds - time.monotonic())
-            return (*found, *apart, *others)
-        except (CannotSynthesiseError, UnknownSizeError, SpecError) as error:  # jaxtyping takes more than we evaluate
-            return (self._failed_evaluation(entry, str(error)),)
-        except ExampleError as error:
-            return (self._failed_evaluation(entry, f"example: {error}"),)
-        finally:
-            self.recorder.watch = Watch()
-
-    def _by_other_paths(
-        self, entry: EntryPlan, call_spec: CallSpec, found: Sequence[Evaluation], seconds: float
-    ) -> tuple[Evaluation, ...]:
-        """What the function of an entry shows along the paths on which it was not `found`."""
-        if entry.body is None:
-            return ()
-        plan = self.plans[entry.body[0]]
-        module = self.importer.loaded[plan.file]
-        return tuple(
-            evaluate_others(
-                entry,
-                plan,
-                call_spec.signature.function,
-                entries.owner_class(module, plan.scopes, plan.scopes[entry.body[1]]),
-                found=found,
-                call_specs=functools.partial(self._call_spec, entry),
-                recorder=self.recorder,
-                seconds=seconds,
-            )
-        )
-
-    def _script(self, entry: EntryPlan) -> tuple[Evaluation, ...]:
-        example = self._example(entry)
-        limit = self.settings.script_limit
-        self._generaliser.renew()
-        self._generaliser.begin()
-        try:
-            ran = run_script(entry, example.script, example.argv, limit, self.importer, self._suite.steps)
-        finally:
-            self._generaliser.end()
-        return (ran, *(again for _, runs in self._generaliser.evaluate() for again in runs))
-
-    def _call_spec(self, entry: EntryPlan, init: Statics = NO_STATICS, given: Statics = NO_STATICS) -> CallSpec:
-        """How to run an entry, its constructor or its function with some arguments given."""
-        if entry.origin == "config":
-            example = self._example(entry)
-            try:
-                target = resolve_target(example.call, self.importer)
-            except ExampleError as error:
-                raise ExampleError(f"call = {example.call!r}: {error}") from None
-            return self._builder.of_example(example, target)
-        plan = self.plans[entry.path]
-        module = self.importer.loaded[plan.file]
-        if entry.origin == "example":
-            return self._builder.example(vars(module)[entry.target.partition(":")[2]])
-        if entry.origin == "model":
-            cls = self.classes[entry.key]
-            return self._builder.method(cls, with_own_signature(cls.__call__, "__call__"), init, given)
-        scope = plan.scopes[entry.scope or 0]
-        function = entries.resolve(module, plan.scopes, scope)
-        owner = entries.owner_class(module, plan.scopes, scope)
-        if isinstance(function, staticmethod):
-            return self._builder.function(function.__func__, given)
-        if isinstance(function, classmethod) and owner is not None:
-            return self._builder.function(function.__get__(None, owner), given)
-        if isinstance(function, property):
-            function = function.fget
-        if isinstance(function, functools.cached_property):
-            function = function.func
-        for framework in loaded_frameworks():
-            function = framework.unwrap_attribute(function, owner)
-        if not callable(function):
-            kind = type(function).__name__
-            function = entries.find_original(function, scope.qualname)
-            if function is None:
-                raise CannotSynthesiseError(f"{scope.qualname} is of type {kind}, not a function")
-        if owner is None:
-            return self._builder.function(function, given)
-        if scope.qualname.endswith(".__init__"):
-            return self._builder.construct(owner, given)
-        return self._builder.method(owner, function, init, given)
-
-    def _with_body(self, entry: EntryPlan) -> EntryPlan:
-        """The entry with the function that it runs."""
-        if entry.origin == "model":
-            return replace(entry, body=self._described.scope_of(self.classes[entry.key].__call__))
-        return replace(entry, body=(entry.path, entry.scope) if entry.scope is not None else None)
-
     def _subclasses(self, cls: type) -> list[type]:
         """Concrete subclasses, those of the checked files first."""
-        found: list[type] = []
-        todo: list[type] = list(type.__subclasses__(cls))
-        while todo:
-            item = todo.pop(0)
-            if item not in found:
-                found.append(item)
-                todo += type.__subclasses__(item)
         names = {m.__name__ for m in self.importer.loaded.values()}
-        return sorted((c for c in found if not is_abstract(c)), key=lambda c: c.__module__ not in names)
-
-    def _example_entries(self) -> list[EntryPlan]:
-        examples, file = self.settings.examples, self.settings.config_file
-        return [
-            EntryPlan(
-                key=f"config:{index}",
-                target=f"example {index + 1} ({e.call or e.script})",
-                origin=origin,
-                path=file,
-                line=1,
-                scope=None,
-            )
-            for index, e in enumerate(examples)
-            for origin in ["script" if e.script else "config"]
-        ]
-
-    def _example(self, entry: EntryPlan) -> ConfiguredExample:
-        return self.settings.examples[int(entry.key.partition(":")[2])]
-
-    @staticmethod
-    def _failed_evaluation(entry: EntryPlan, reason: str) -> Evaluation:
-        failure = Failure(kind="other", message=reason, frame=None)
-        return Evaluation(
-            target=entry.target,
-            origin=entry.origin,
-            path=entry.path,
-            line=entry.line,
-            mode="symbolic",
-            status="failed",
-            reason=reason,
-            calls=(),
-            failure=failure,
-            tried=0,
-        )
+        concrete = (each for each in subclasses(cls) if each is not cls and not is_abstract(each))
+        return sorted(concrete, key=lambda each: each.__module__ not in names)
