@@ -24,7 +24,7 @@ from shapecheck.evaluate.inputs.trial import CallSpec, SearchResult, Trial, Tria
 from shapecheck.evaluate.search import loosen_ties
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.nested_sizes import NestedSizes
-from shapecheck.evaluate.search.suggest_ties import fails_elsewhere, proposals, unfit_axes
+from shapecheck.evaluate.search.suggest_ties import as_number, fails_elsewhere, proposals, unfit_axes
 from shapecheck.model import Assumption
 from shapecheck.shapes.expressions import divisors
 
@@ -121,6 +121,11 @@ class SizeSearch:
                 if self._attempts.is_exhausted():
                     return outcome
                 if found.ok:  # by a number that happened to be twice another
+                    number = as_number(tie, outcome)
+                    if number is not None and admits(number, outcome):
+                        alone = self.with_tie(outcome.trial, number)
+                        if self._ends(alone):
+                            return alone
                     continue
                 if self._is_further(found, outcome):
                     outcome = found

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from shapecheck.evaluate.inputs.namesakes import are_namesakes
 from shapecheck.evaluate.inputs.size_assignment import UNNAMED, Size, UnknownSizeError, evaluate
 from shapecheck.evaluate.inputs.trial import TrialOutcome
-from shapecheck.shapes import SymbolicDim
+from shapecheck.shapes import SymbolicDim, parse_spec
 from shapecheck.shapes.expressions import names
 
 _WORD = re.compile(r"\d+\*[^\W\d]\w*|[^\W\d]\w*|(?<![/.])\d+")
@@ -46,9 +46,17 @@ def proposals(outcome: TrialOutcome) -> list[tuple[str, str]]:
     numbers = {name: text for text, name in free.items()}
     # First the two sizes that stand in one place of the two shapes: a long message has too many pairs.
     pairs.sort(key=lambda tie: frozenset((numbers.get(tie[0], ""), numbers.get(tie[1], tie[1]))) not in opposite)
-    pairs = list(dict.fromkeys(pairs))[:_MOST]
-    by_chance = [(free[name], size) for size in fixed for name in named if frozenset((name, size)) in opposite]
-    return [*pairs, *(tie for tie in by_chance if tie not in pairs)]
+    return list(dict.fromkeys(pairs))[:_MOST]
+
+
+def as_number(tie: tuple[str, str], outcome: TrialOutcome) -> tuple[str, str] | None:
+    """The tie to the number that a relation to another name comes to in a run: 136 of `2*s`, where `s` is 68."""
+    chosen = outcome.bound_call.chosen if outcome.bound_call is not None else ()
+    sizes = {name: int(text) for name, text in chosen if text.isdigit()}
+    try:
+        return tie[0], str(evaluate(parse_spec(f"({tie[1]})").dims[0], lambda name: sizes[name]))
+    except (UnknownSizeError, KeyError):
+        return None
 
 
 def _solutions(outcome: TrialOutcome, numbers: Sequence[int]) -> Iterator[tuple[str, str]]:
