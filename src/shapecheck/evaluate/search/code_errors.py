@@ -72,11 +72,16 @@ class CodeErrors:
             return None
         if self._call_spec.open_ranks and (not self.persists or any(o.has_made_values() for o in failed)):
             return None
-        if any(o.failure is not None and _HOLDS_NOTHING.search(o.failure.message) for o in failed):
+        if any(map(self._is_of_nothing, failed)):
             return None
         if len({o.place for o in failed}) > 1 or not failed[0].place[0] or meets_product(failed):
             return None
         return failed[0] if self._fails_alike(failed[0]) and self._fails_complete(failed[0]) else None
+
+    def _is_of_nothing(self, outcome: TrialOutcome) -> bool:
+        """Whether an empty array of an instance does not fit."""
+        has_instance = not self._call_spec.relations or outcome.has_made_values()
+        return has_instance and outcome.failure is not None and bool(_HOLDS_NOTHING.search(outcome.failure.message))
 
     def _fails_alike(self, error: TrialOutcome) -> bool:
         """Whether the other shapes that arguments may have end in shape errors too."""
