@@ -24,6 +24,36 @@ class Embed(eqx.Module):
 def paired(x: Float[Array, "... d"], w: Float[Array, "n d"]) -> Float[Array, "..."]:
     return x[:, None] * w[None]  ~SC305
 """,
+    # so it is with docstrings, and where the dims stand in an order that only lets arrays without them fit
+    "docstring.py": """
+def divergence(p: Array, q: Array):
+    '''How far they are apart.
+
+    Args:
+        p: one distribution, of shape `[..., dim]`.
+        q: another, of shape `[..., dim]`.
+    '''
+    gap = jnp.sum(p - q, axis=-1, keepdims=True)
+    return gap + jnp.sum(p * q, axis=-1)  ~SC305
+
+def right(p: Array, q: Array):
+    '''How far they are apart.
+
+    Args:
+        p: one distribution, of shape `[..., dim]`.
+        q: another, of shape `[..., dim]`.
+    '''
+    return jnp.sum(p - q, axis=-1) + jnp.sum(p * q, axis=-1)
+
+def turned(p: Array, q: Array):
+    '''How far they are apart.
+
+    Args:
+        p: one distribution, of shape `[..., dim]`.
+        q: another, of shape `[dim, ...]`.
+    '''
+    return p * q  ~SC305
+""",
     "right.py": """
 class Embed(eqx.Module):
     linear: eqx.nn.Linear
@@ -77,7 +107,7 @@ class Poisson:
     def __init__(self, num_spatial_dims: int, num_points: int):
         self.inverse = jnp.ones((1, *[num_points] * (num_spatial_dims - 1), num_points // 2 + 1))
 
-    def step(self, f_hat: Float[Array, "C ... N//2+1"]):
+    def step(self, f_hat: Float[Array, "C ... N//2+1"]):  ~SC101
         return -self.inverse * f_hat
 
     def moved(self, f_hat: Float[Array, "C ... N//2+1"]):

@@ -26,6 +26,8 @@ from shapecheck.model import Module, Report
 
 if TYPE_CHECKING:
     from shapecheck.worker.imported_forks import StartFor
+    from shapecheck.worker.messages.plans import ModulePlan
+    from shapecheck.worker.result_cache import ResultCache
     from shapecheck.worker.supervisor import RunResult
 
 
@@ -39,6 +41,33 @@ class CheckedProject:
     judgement: Judgement
 
 
+@dataclass(frozen=True, kw_only=True)
+class PlannedProject:
+    """What the files claim and what is to be observed of it, by shown path; and what earlier runs showed."""
+
+    modules: Mapping[str, Module]
+    plans: Mapping[str, ModulePlan]
+    memory: ResultCache | None
+
+
+def plan_inputs(
+    inputs: CheckInputs,
+    config: Config,
+    rerun: Rerun | None,
+    prepare: Callable[[Module, bytes], Module] = lambda module, text: module,
+) -> PlannedProject:
+    """Read all files, as far as `rerun` does not remember what they claim. `prepare` adds to what is observed."""
+    texts = inputs.texts
+    reader = ModuleReader(config, dict(texts.values()), rerun.store if rerun is not None else None)
+    modules = {shown: prepare(reader.read_file(file, text, shown), text) for shown, (file, text) in texts.items()}
+    plans = {
+        shown: plan(file, modules[shown], config, text if shown in inputs.unsaved else None)
+        for shown, (file, text) in texts.items()
+    }
+    memory = rerun.memory(list(plans.values())) if rerun is not None else None
+    return PlannedProject(modules=modules, plans=plans, memory=memory)
+
+
 def check_inputs(
     inputs: CheckInputs,
     config: Config,
@@ -49,22 +78,15 @@ def check_inputs(
     start_for: StartFor | None = None,
     cwd: str = "",
     started: float | None = None,
-    prepare: Callable[[Module, bytes], Module] | None = None,
+    prepare: Callable[[Module, bytes], Module] = lambda module, text: module,
 ) -> CheckedProject:
     """Evaluate what `rerun` does not remember, and judge all claims.
 
     `prepare` adds to what is observed of a file. `start_for` says how worker processes are started, in `cwd`,
     if not by themselves in the working directory. The budget counts from when the run `started`.
     """
-    reader = ModuleReader(config, dict(inputs.texts.values()), rerun.store if rerun is not None else None)
-    modules = {shown: reader.read_file(file, text, shown) for shown, (file, text) in inputs.texts.items()}
-    if prepare is not None:
-        modules = {shown: prepare(module, inputs.texts[shown][1]) for shown, module in modules.items()}
-    plans = [
-        plan(file, modules[shown], config, text if shown in inputs.unsaved else None)
-        for shown, (file, text) in inputs.texts.items()
-    ]
-    memory = rerun.memory(plans) if rerun is not None else None
+    planned = plan_inputs(inputs, config, rerun, prepare)
+    modules, plans, memory = planned.modules, list(planned.plans.values()), planned.memory
     files = [file for file, _ in inputs.texts.values()]
     around = EvaluationContext(files, inputs.tests, memory, progress, echo, start_for, cwd, started)
     evaluated = evaluate(plans, modules, config, around)

@@ -12,9 +12,8 @@ from pathlib import Path
 from shapecheck import __version__
 from shapecheck.commands.blob import Blob, Origin, configuration, shared_path
 from shapecheck.commands.check_inputs import CheckInputs, read_inputs
+from shapecheck.commands.checked_project import plan_inputs
 from shapecheck.commands.evaluation import EvaluationContext, check_locks, evaluate_shard, judge_run, report
-from shapecheck.commands.module_plans import plan
-from shapecheck.commands.module_reader import ModuleReader
 from shapecheck.commands.notebook_places import with_cells
 from shapecheck.config import Config
 from shapecheck.incremental.content_hash import content
@@ -38,19 +37,11 @@ def check_shard(
     """What a shard has to hand on, and what can be said of it alone. Raises ConfigError as a whole check does."""
     started = time.monotonic()
     sources = read_inputs(paths, config)
-    texts = sources.texts
-    rerun = sources.rerun(config) if config.cache else None
-    reader = ModuleReader(config, dict(texts.values()), rerun.store if rerun is not None else None)
-    modules = {shown: reader.read_file(file, text, shown) for shown, (file, text) in texts.items()}
-    plans = {
-        shown: plan(file, modules[shown], config, text if shown in sources.unsaved else None)
-        for shown, (file, text) in texts.items()
-    }
-    memory = rerun.memory(list(plans.values())) if rerun is not None else None
-    around = EvaluationContext(
-        [file for file, _ in texts.values()], sources.tests, memory, progress, echo, started=started
-    )
-    outcome = evaluate_shard(list(plans.values()), modules, config, around, shard)
+    planned = plan_inputs(sources, config, sources.rerun(config) if config.cache else None)
+    modules, plans = planned.modules, list(planned.plans.values())
+    files = [file for file, _ in sources.texts.values()]
+    around = EvaluationContext(files, sources.tests, planned.memory, progress, echo, started=started)
+    outcome = evaluate_shard(plans, modules, config, around, shard)
     is_last = shard.number == shard.total  # which the rounding up of counts leaves least to do
     lock = check_locks(sources.lock, paths, config, progress) if is_last else None
     own = list(modules)[shard.number - 1 :: shard.total]
@@ -60,13 +51,13 @@ def check_shard(
         origin=_origin(paths, config, sources, outcome),
         config=config,
         modules={path: modules[path] for path in own},
-        plans={path: plans[path] for path in own},
+        plans={path: planned.plans[path] for path in own},
         outcome=outcome,
         notebooks=sources.notebooks,
         unread=unread,
         lock=lock,
     )
-    evaluated = replay(list(plans.values()), outcome)
+    evaluated = replay(plans, outcome)
     share = share_of(shard, outcome)
     judgement = judge_run(modules, evaluated, config, is_shard=True)
     alone = report(modules, evaluated, judgement, lock, config, unread, share)

@@ -11,7 +11,7 @@ from typing import Any
 import jax
 
 from shapecheck.evaluate.framework_protocol import Classes, Framework, is_state, module_name
-from shapecheck.evaluate.probes.monkeypatch import patch_attribute, subclasses
+from shapecheck.evaluate.probes.monkeypatch import patch_attribute, patch_classes
 from shapecheck.evaluate.stages.field_functions import watched_functions
 from shapecheck.evaluate.stages.jax_transforms import fresh_traces
 from shapecheck.evaluate.stages.stage_recorder import StageRecorder
@@ -99,22 +99,11 @@ FRAMEWORK = EquinoxFramework("equinox")
 def _record_stages(framework: EquinoxFramework, watch: StageRecorder) -> Iterator[None]:
     base = framework.module_class()
     watch.wrap(lambda function: _wrap_call(watch, function))
-    with contextlib.ExitStack() as stack:
-        seen: set[type] = set()
-
-        def change(cls: type) -> None:
-            """The monkeypatch of a class and those that it inherits from: a program defines some while it runs."""
-            for each in cls.__mro__:
-                if each not in seen and issubclass(each, base or ()):
-                    seen.add(each)
-                    for name, value in _changes(watch, each):
-                        stack.enter_context(patch_attribute(each, name, value))
-
+    # monkeypatch: a class has no hook for its calls
+    with patch_classes(base, lambda cls: _changes(watch, cls)) as change, contextlib.ExitStack() as stack:
         if base is not None and "__call__" in vars(type(base)):
             made = _wrap_constructor(watch, vars(type(base))["__call__"], change)
             stack.enter_context(patch_attribute(type(base), "__call__", made))
-        for cls in subclasses(base) if base is not None else ():
-            change(cls)
         yield
 
 

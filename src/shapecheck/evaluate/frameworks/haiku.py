@@ -15,7 +15,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import FrameType, ModuleType
 from typing import Any, Protocol
 
@@ -30,10 +30,8 @@ from shapecheck.evaluate.stages.stage_recorder import StageRecorder
 from shapecheck.evaluate.stages.stage_records import (
     OpenStage,
     StageStep,
-    arguments,
     describe_unmapped,
     function_name,
-    short,
 )
 
 # The functions that `haiku.transform` and its kin make. One inside of another has parameters that are lifted out of it.
@@ -156,17 +154,10 @@ def _record_stages(haiku: ModuleType, watch: StageRecorder) -> Iterator[None]:
             return run(*args, **kwargs)
         cls, around = type(module), [each for each in lifted if each.depth < len(transforms)]
         own = getattr(cls, method)
-        taken = tuple((n, describe_unmapped(v)) for n, v in list(arguments(own, (module, *args), kwargs))[1:])
-        name, held = short(cls), (0, 0)
-        step = StageStep(
-            type=name,
-            callable=f"{name}.{method}",
-            part=module,
-            source=watch.origin(own, cls.__qualname__),
+        held = (0, 0)
+        step = replace(
+            watch.step_of(module, method, own, args, kwargs),
             path=_path([*(each.prefix for each in around), module.module_name]),
-            label=None,
-            input=taken,
-            state=(),
             count=lambda: held,
             first=_INITIALISING in transforms,
         )

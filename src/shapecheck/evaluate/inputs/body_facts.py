@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import ast
 import inspect
-import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import CodeType
 
+from shapecheck.evaluate.inputs.defining_source import defining_source
 from shapecheck.evaluate.inputs.known_calls import KnownCalls
 from shapecheck.evaluate.inputs.parameter_facts import (
     Axis,
@@ -60,13 +60,10 @@ _kept: dict[CodeType, BodyFacts] = {}
 
 
 def _read_function(inner: Callable[..., object]) -> BodyFacts:
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(inner))).body[0]
-    except (OSError, TypeError, SyntaxError, ValueError, IndexError, AttributeError):  # of what stands for its module
+    source = defining_source(inner)
+    if source is None or not isinstance(source.tree, ast.FunctionDef):
         return NO_FACTS
-    if not isinstance(tree, ast.FunctionDef):
-        return NO_FACTS
-    return _Reader(tree, getattr(inner, "__globals__", {})).read_body()
+    return _Reader(source.tree, getattr(inner, "__globals__", {})).read_body()
 
 
 class _Reader:

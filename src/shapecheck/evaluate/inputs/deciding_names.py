@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import inspect
-import textwrap
 from collections.abc import Callable, Iterator
+
+from shapecheck.evaluate.inputs.defining_source import defining_source
 
 
 def names_of_check(function: Callable[..., object], line: int) -> frozenset[str] | None:
@@ -14,16 +15,14 @@ def names_of_check(function: Callable[..., object], line: int) -> frozenset[str]
     """
     inner = inspect.unwrap(function)
     inner = getattr(inner, "__func__", inner)
-    try:
-        lines, first = inspect.getsourcelines(inner)
-        tree: ast.AST = ast.parse(textwrap.dedent("".join(lines))).body[0]
-    except (OSError, TypeError, SyntaxError, ValueError, IndexError, AttributeError):  # of what stands for its module
+    source = defining_source(inner)
+    if source is None:
         return None
     found: set[str] = set()
-    node: ast.AST | None = tree
+    node: ast.AST | None = source.tree
     statement = None
     while node is not None:
-        own = line - first + 1
+        own = line - source.first_line + 1
         inside = [each for each in _statements(node) if each.lineno <= own <= (each.end_lineno or each.lineno)]
         node = inside[0] if inside else None
         if isinstance(node, (ast.If, ast.While, ast.For)):

@@ -8,11 +8,12 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from shapecheck.evaluate.inputs.body_shapes import compared_texts
+from shapecheck.evaluate.inputs.defining_source import defining_source
+from shapecheck.evaluate.inputs.parameter_facts import literal_text
 
 _ENTRY = re.compile(r"^[ \t]*(?:[-*][ \t]*)?[`*:]*(?:param )?{name}[`*]*[ \t]*(?=[:(,-]|$)", re.MULTILINE)
 _NEXT = r"^[ \t]*(?:[-*][ \t]*)?[`*:]*(?:param )?\w+[`*]*[ \t]*(?:\([^)\n]*\))?[ \t]*:|^[ \t]*$"
@@ -44,16 +45,15 @@ def _body(function: Callable[..., object]) -> Any:
 def _texts_of_tables(function: Callable[..., object], parameter: str) -> Iterator[str]:
     """The cases of a `match` of the parameter, and the keys of tables that it is looked up in."""
     own = _body(function)
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(own)))
-    except (OSError, TypeError, SyntaxError, ValueError):
+    source = defining_source(own)
+    if source is None:
         return
     module = getattr(own, "__globals__", {})
     found: dict[str, None] = {}
-    for node in ast.walk(tree):
+    for node in ast.walk(source.tree):
         if isinstance(node, ast.Match) and _is_named(node.subject, parameter):
             cases = (each for case in node.cases for each in ast.walk(case.pattern) if isinstance(each, ast.MatchValue))
-            found.update((text, None) for each in cases if (text := _text(each.value)))
+            found.update((text, None) for each in cases if (text := literal_text(each.value)))
         elif isinstance(node, ast.Subscript) and _is_named(node.slice, parameter):
             found.update(dict.fromkeys(_keys(node.value, module)))
     yield from found
@@ -63,13 +63,9 @@ def _is_named(node: ast.expr, name: str) -> bool:
     return isinstance(node, ast.Name) and node.id == name
 
 
-def _text(node: ast.expr | None) -> str:
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
-
-
 def _keys(table: ast.expr, module: Mapping[str, object]) -> Iterator[str]:
     if isinstance(table, ast.Dict):
-        yield from filter(None, map(_text, table.keys))
+        yield from filter(None, map(literal_text, table.keys))
     elif isinstance(table, ast.Name) and isinstance(value := module.get(table.id), dict):
         yield from (key for key in value if isinstance(key, str))
 

@@ -129,7 +129,7 @@ def literal_integer(node: ast.expr | None) -> int | None:
     return node.value if isinstance(node, ast.Constant) and type(node.value) is int else None
 
 
-def literal_text(node: ast.expr) -> str:
+def literal_text(node: ast.expr | None) -> str:
     """The text that an expression is, written out; "" if it is none."""
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 

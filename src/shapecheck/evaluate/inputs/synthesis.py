@@ -25,6 +25,7 @@ from shapecheck.evaluate.inputs.runtime_annotations import (
     admits_integer,
     annotation_of,
     array_type,
+    holds_plain_array,
     is_array_type,
     is_config,
     signature_of,
@@ -250,7 +251,7 @@ class Synthesis:
         if isinstance(described, BodyShape):
             return self.values.as_taken(name, described)
         if described is not None and (not is_array_type(annotation) or _is_open(annotation)):
-            if not described.leaves:
+            if not described.leaves or holds_plain_array(annotation):
                 return self._from_description(annotation, name, described)
             if annotation in (MISSING, Any, tuple):
                 parts = unpacked_parts(function, name) or 2

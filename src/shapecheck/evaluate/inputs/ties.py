@@ -9,16 +9,15 @@ array has already, are distinguished by the claims: a tie of these is one that n
 from __future__ import annotations
 
 import ast
-import inspect
 import re
-import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from shapecheck.evaluate.inputs.defining_source import defining_source
 from shapecheck.evaluate.inputs.namesakes import are_namesakes, is_extent, is_of_models, words
 from shapecheck.evaluate.inputs.size_assignment import UNNAMED
 from shapecheck.model import Assumption
-from shapecheck.shapes import FixedDim, NamedDim, is_variadic, parse_spec
+from shapecheck.shapes import AnyDims, FixedDim, NamedDim, is_variadic, parse_spec
 
 Tie = tuple[str, str]
 """A free name, and what it is made equal to: a size, another name, or an expression over names."""
@@ -69,6 +68,14 @@ class CallSignature:
         """Whether a name stands for an axis of which nobody says anything, so that its size may be any other's."""
         return (name in self.made_names or name in UNNAMED) and not self.uses(name)
 
+    def stand_together(self, first: str, second: str) -> bool:
+        """Whether one is an axis of `...` and the other a dim of the same array: then nothing makes them equal."""
+        unnamed, named = (first, second) if first in UNNAMED else (second, first)
+        if unnamed not in UNNAMED:
+            return False
+        specs = (parse_spec(array.spec) for array in self.arrays)
+        return any(named in spec.names() and any(isinstance(d, AnyDims) for d in spec.dims) for spec in specs)
+
     def names_both(self, first: str, second: str) -> bool:
         """Whether the claims of this scope use both names, or names that go for them."""
         used = {name for names in self._all() for name in names}
@@ -106,6 +113,8 @@ class Sizes:
 def explain_tie(tie: Tie, signature: CallSignature, sizes: Sizes) -> Assumption:
     """The tie as an assumption, with what explains it; it is `invented` if nothing does."""
     name, text = tie
+    if signature.stand_together(name, text):
+        return Assumption("tie", name, text, "invented")
     if signature.is_nobodys(name) or signature.is_nobodys(text):
         return Assumption("tie", name, text, "alias")
     if text.isdigit():
@@ -175,12 +184,9 @@ def _says_relation(name: str) -> bool:
 
 def _computed_variables(function: Callable[..., object] | None) -> frozenset[str]:
     """The variables of a function that are computed of others: `half = d // 2`."""
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function))) if function is not None else None
-    except (OSError, TypeError, SyntaxError, ValueError):
-        return frozenset()
+    source = defining_source(function)
     found: set[str] = set()
-    for node in ast.walk(tree) if tree is not None else ():
+    for node in ast.walk(source.tree) if source is not None else ():
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp):
             found.update(target.id for target in node.targets if isinstance(target, ast.Name))
     return frozenset(found)

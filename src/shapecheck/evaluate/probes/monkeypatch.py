@@ -40,15 +40,15 @@ In a program that runs under checks (`shapecheck run`), until they end:
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import ModuleType
 
 
 def subclasses(base: type) -> Iterator[type]:
-    """A class and all that inherit from it, each once."""
+    """A class and all that inherit from it, each once, the nearest first."""
     todo, seen = [base], set()
     while todo:
-        cls = todo.pop()
+        cls = todo.pop(0)
         if cls not in seen:
             seen.add(cls)
             todo += type.__subclasses__(cls)
@@ -64,6 +64,29 @@ def patch_attribute(cls: type, name: str, value: object) -> Iterator[None]:
         yield
     finally:
         type.__setattr__(cls, name, before)
+
+
+@contextlib.contextmanager
+def patch_classes(
+    base: type | None, changes: Callable[[type], Iterable[tuple[str, object]]]
+) -> Iterator[Callable[[type], None]]:
+    """Meanwhile a class and those that inherit from it have what `changes` gives in place of attributes of their own.
+
+    A program defines some while it runs: those are changed once they are handed to what is given here.
+    """
+    seen: set[type] = set()
+    with contextlib.ExitStack() as stack:
+
+        def change(cls: type) -> None:
+            for each in cls.__mro__:
+                if each not in seen and issubclass(each, base or ()):
+                    seen.add(each)
+                    for name, value in changes(each):
+                        stack.enter_context(patch_attribute(each, name, value))
+
+        for cls in subclasses(base) if base is not None else ():
+            change(cls)
+        yield change
 
 
 @contextlib.contextmanager

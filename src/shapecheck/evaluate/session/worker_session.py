@@ -21,6 +21,7 @@ from shapecheck.evaluate.inputs.failure_reasons import describe_error, is_own, l
 from shapecheck.evaluate.jax_internals import has_computed
 from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.probes import disable_typecheckers
+from shapecheck.evaluate.probes.monkeypatch import subclasses
 from shapecheck.evaluate.probes.probe_importer import CulpritImportError, PlanImporter
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.unhashable_arguments import let_pass_unhashable
@@ -314,12 +315,6 @@ class WorkerSession:
 
     def _subclasses(self, cls: type) -> list[type]:
         """Concrete subclasses, those of the checked files first."""
-        found: list[type] = []
-        todo: list[type] = list(type.__subclasses__(cls))
-        while todo:
-            item = todo.pop(0)
-            if item not in found:
-                found.append(item)
-                todo += type.__subclasses__(item)
         names = {m.__name__ for m in self.importer.loaded.values()}
-        return sorted((c for c in found if not is_abstract(c)), key=lambda c: c.__module__ not in names)
+        concrete = (each for each in subclasses(cls) if each is not cls and not is_abstract(each))
+        return sorted(concrete, key=lambda each: each.__module__ not in names)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-import inspect
-import textwrap
 from collections.abc import Iterator
 from functools import cache
 
 from shapecheck.evaluate.framework_protocol import loaded_frameworks, module_name
+from shapecheck.evaluate.inputs.defining_source import defining_source
 
 # Functions that call what they are given, or pass it on as it is.
 _TRANSFORMING = frozenset(["vmap", "checkpoint", "remat", "jit", "grad", "value_and_grad"])
@@ -28,10 +27,10 @@ def only_called(cls: type) -> frozenset[str]:
     for base in cls.__mro__:
         if module_name(base).split(".")[0] in ("builtins", "collections", "abc", "typing") or _is_base(base):
             continue
-        try:
-            tree = ast.parse(textwrap.dedent(inspect.getsource(base)))
-        except (OSError, TypeError, SyntaxError):
+        source = defining_source(base)
+        if source is None:
             return frozenset()
+        tree = source.tree
         parents: Parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
         for function in ast.walk(tree):
             if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) and function.args.args:

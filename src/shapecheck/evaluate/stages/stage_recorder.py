@@ -180,6 +180,26 @@ class StageRecorder(Watch):
             stage_records.shown_path(frame.f_code.co_filename, self._show), frame.f_lineno, frame.f_code.co_name
         )
 
+    def step_of(
+        self,
+        part: object,
+        method: str,
+        function: Callable[..., object],
+        args: Sequence[object],
+        kwargs: Mapping[str, object],
+    ) -> StageStep:
+        """The call of a method, which is `function`, of a part of a model: its framework adds what it knows besides."""
+        cls = type(part)
+        name = stage_records.short(cls)
+        given = list(stage_records.arguments(function, (part, *args), kwargs))[1:]
+        return StageStep(
+            type=name,
+            callable=f"{name}.{method}",
+            part=part,
+            source=self.origin(function, cls.__qualname__),
+            input=tuple((n, stage_records.describe_unmapped(value)) for n, value in given),
+        )
+
     def run_stage(
         self,
         step: StageStep,

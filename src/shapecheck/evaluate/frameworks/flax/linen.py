@@ -10,6 +10,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -21,7 +22,6 @@ from shapecheck.evaluate.probes.monkeypatch import patch_attribute
 from shapecheck.evaluate.stages.jax_transforms import callers
 from shapecheck.evaluate.stages.model_paths import numbers
 from shapecheck.evaluate.stages.stage_recorder import StageRecorder
-from shapecheck.evaluate.stages.stage_records import StageStep, arguments, describe_unmapped, short
 
 _SCANNING = ("flax/core/axes_scan.py", "control_flow/loops.py")
 _NO_STATE = {"params", "intermediates", "perturbations"}  # among the variables
@@ -99,33 +99,24 @@ def _record_stages(linen: ModuleType, watch: StageRecorder) -> Iterator[None]:
         run: Callable[..., object], args: tuple[object, ...], kwargs: dict[str, object], context: Any
     ) -> object:
         module, method = context.module, context.method_name
-        top, cls = watch.top(), type(module)
-        own = getattr(cls, method, None)  # Flax has methods of its own that stand in no class
+        top = watch.top()
+        own = getattr(type(module), method, None)  # Flax has methods of its own that stand in no class
         if own is None or method == "setup" or method.startswith("_") != (method == "__call__"):
             return run(*args, **kwargs)
         if top is not None and top.part is module:  # a method that calls another
             return run(*args, **kwargs)
-        taken = tuple((n, describe_unmapped(v)) for n, v in list(arguments(own, (module, *args), kwargs))[1:])
-        name, path = short(cls), ".".join(module.path)
-        source = watch.origin(own, cls.__qualname__)
-        first = bool(module.is_initializing())
+        step = replace(
+            watch.step_of(module, method, own, args, kwargs),
+            path=".".join(module.path),
+            first=bool(module.is_initializing()),
+            trial=_is_trial(sys._getframe(1)),
+        )
         if not module.path:
             outermost.extend([] if wholes else [{}])
             wholes.append({} if wholes else outermost[-1])
         whole = wholes[-1] if wholes else dict(module.variables)
         steps = module.path if wholes else ()
-        step = StageStep(
-            type=name,
-            callable=f"{name}.{method}",
-            part=module,
-            source=source,
-            path=path,
-            label=None,
-            input=taken,
-            count=lambda: _parameter_count(whole, steps),
-            first=first,
-            trial=_is_trial(sys._getframe(1)),
-        )
+        step = replace(step, count=lambda: _parameter_count(whole, steps))
         try:
             return watch.run_stage(step, run, args, kwargs)
         finally:

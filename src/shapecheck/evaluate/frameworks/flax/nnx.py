@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 from shapecheck.evaluate.framework_protocol import Classes, module_name
 from shapecheck.evaluate.frameworks.flax import FlaxFramework
-from shapecheck.evaluate.probes.monkeypatch import patch_attribute, subclasses
+from shapecheck.evaluate.probes.monkeypatch import patch_attribute, patch_classes
 from shapecheck.evaluate.stages.field_functions import watching_functions
 from shapecheck.evaluate.stages.stage_recorder import StageRecorder
-from shapecheck.evaluate.stages.stage_records import StageStep, arguments, describe_unmapped, short
 
 
 class NnxFramework(FlaxFramework):
@@ -77,20 +76,14 @@ def _join_path(path: str, steps: tuple[object, ...]) -> str:
 @contextlib.contextmanager
 def _record_stages(framework: NnxFramework, watch: StageRecorder) -> Iterator[None]:
     base = framework.module_class()
-    with contextlib.ExitStack() as stack:
-        seen: set[type] = set()
 
-        def change(cls: type) -> None:
-            """The monkeypatch of a class and those that it inherits from: a program defines some while it runs."""
-            for each in cls.__mro__:
-                if each not in seen and issubclass(each, base or ()):
-                    seen.add(each)
-                    call = vars(each).get("__call__")
-                    if call is not None:
-                        stack.enter_context(patch_attribute(each, "__call__", _wrap_call(watch, call)))
+    def changes(cls: type) -> Iterator[tuple[str, object]]:
+        call = vars(cls).get("__call__")
+        if call is not None:
+            yield "__call__", _wrap_call(watch, call)
 
-        for cls in subclasses(base) if base is not None else ():
-            change(cls)
+    # monkeypatch: a class has no hook for its calls
+    with patch_classes(base, changes) as change, contextlib.ExitStack() as stack:
         meta = next((each for each in type.mro(type(base)) if "__call__" in vars(each)), type)
         if meta is not type:
             stack.enter_context(patch_attribute(meta, "__call__", _wrap_constructor(vars(meta)["__call__"], change)))
@@ -135,13 +128,7 @@ def _wrap_call(watch: StageRecorder, call: Callable[..., object]) -> Callable[..
         top = watch.top()
         if top is not None and top.part is self:  # super().__call__(...)
             return call(self, *args, **kwargs)
-        cls = type(self)
-        given = list(arguments(call, (self, *args), kwargs))[1:]
-        taken = tuple((name, describe_unmapped(value)) for name, value in given)
-        name = short(cls)
-        step = StageStep(
-            type=name, callable=f"{name}.__call__", part=self, source=watch.origin(call, cls.__qualname__), input=taken
-        )
+        cls, step = type(self), watch.step_of(self, "__call__", call, args, kwargs)
         # Other layers of Flax's hold functions that are none of the model's.
         own = not module_name(cls).startswith("flax.") or _is_sequential(cls)
         return watch.run_stage(step, call_with_functions if own else call, (self, *args), kwargs)
