@@ -6,7 +6,8 @@
 CHECKOUTS holds a folder OWNER+NAME for each package. forms.tsv beside this script has a row for each line that
 form_candidates.py drew: where it stands, the hash of its text, and what a person said who read it in its place, before
 any of it was run: `shape` (it states the shape of a value that this code has; `value` is what it is called there),
-`none`, or `unclear`, which counts for nothing. Half of the rows are for development, half are held out.
+`none`, or `unclear`, which counts for nothing. Half of the first rows were for development, half held out until what
+they miss was looked at; `second` are further lines, held out after that.
 
 Told is a line on which a claim begins, of the notation that the line is a candidate of. Right is one that states a
 shape; "of the value" counts those whose claim is also of the value that the label names.
@@ -127,7 +128,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("checkouts", type=Path)
     parser.add_argument("--download", action="store_true", help="clone the packages that are not there")
-    parser.add_argument("--half", choices=("development", "held-out"), help="only this half of the rows")
+    parser.add_argument("--half", choices=("development", "held-out", "second"), help="only this half of the rows")
     parser.add_argument("--verbose", action="store_true", help="print each line that is told wrongly")
     options = parser.parse_args()
     labels = [each for each in read_labels() if options.half in (None, each.half)]

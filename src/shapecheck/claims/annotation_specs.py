@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -10,7 +11,7 @@ from dataclasses import dataclass, replace
 from shapecheck.claims.annotation_names import ArrayClass, Names
 from shapecheck.claims.axis_words import words
 from shapecheck.model import Problem, Selector
-from shapecheck.shapes import SpecError, UnsupportedSpec, jaxtyping_text, parse_spec, print_spec
+from shapecheck.shapes import Spec, SpecError, UnsupportedSpec, jaxtyping_texts, parse_spec, print_spec
 from shapecheck.syntax.source_text import SourceText
 
 # The words of typing, by what they say about the value.
@@ -21,6 +22,9 @@ _MAPPINGS = words("dict Dict Mapping MutableMapping OrderedDict defaultdict Defa
 # A member of a union that can be no array and no tree of arrays, so that it leaves an array to the other members.
 _PLAIN = words("None int float bool complex str bytes Callable Literal type Type slice")
 _MAX_DEPTH = 32
+# The array types that pyrefly lets carry a list of dims, and its text of one: `Shaped[Array, "[B, D]"]`.
+_LISTED = words("Array ndarray")
+_LIST = re.compile(r"\s*\[([^\[\]]*)\]\s*")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +93,8 @@ class AnnotationReader:
         if array is not None:
             return self._array(node, array, place)
         arguments = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if isinstance(arguments[0] if arguments else None, ast.List) and (listed := self._listed_shape(node, place)):
+            return listed
         return self._generic(self.names.original(node.value), arguments, place)
 
     def _read_string(self, node: ast.Constant, place: _Place) -> list[AnnotationSpec]:
@@ -211,7 +217,7 @@ class AnnotationReader:
         if inner is not None:
             text = f"{text} {inner.spec}".strip()
         try:
-            spec = parse_spec(jaxtyping_text(text) if array.kauldron else text, strict=True)
+            specs = [parse_spec(each, strict=True) for each in _readings(text, array)]
         except UnsupportedSpec as error:
             return [self._unread(node, array, place, f"the shape of the annotation is not evaluated: {error}")]
         except SpecError as error:
@@ -222,18 +228,35 @@ class AnnotationReader:
                 self.problems.append(Problem("SC101", self.source.span(shown), message))
             return []
         dtype = inner.dtype if inner is not None and array.dtype == "Shaped" else array.dtype
-        written = self._annotation_text(node, place)
+        return self._specs(node, specs, dtype, place)
+
+    def _specs(self, node: ast.Subscript, specs: Sequence[Spec], dtype: str, place: _Place) -> list[AnnotationSpec]:
+        """A shape, or several of which one will do."""
+        group = self.new_group() if len(specs) > 1 else None
         return [
             AnnotationSpec(
-                node=shown,
-                text=written,
+                node=place.shown or node,
+                text=self._annotation_text(node, place),
                 spec=print_spec(spec),
                 dtype=dtype,
                 names=spec.names(),
                 select=place.select,
+                group=group,
                 structure=place.structure,
             )
+            for spec in specs
         ]
+
+    def _listed_shape(self, node: ast.Subscript, place: _Place) -> list[AnnotationSpec]:
+        """`Array[[B, 3]]`, as pyrefly has it: the dims in a list."""
+        first = node.slice.elts[0] if isinstance(node.slice, ast.Tuple) else node.slice
+        if not isinstance(first, ast.List) or self.names.original(node.value) not in _LISTED:
+            return []
+        text = " ".join(ast.unparse(each).replace(" ", "") for each in first.elts)
+        try:
+            return self._specs(node, [parse_spec(text, strict=True)], "Shaped", place)
+        except SpecError:
+            return []
 
     def _inner(self, node: ast.expr, place: _Place) -> AnnotationSpec | None:
         """The spec of an array type whose own array type has one: `Float[Image, "batch"]` is `batch h w`."""
@@ -263,6 +286,17 @@ class AnnotationReader:
         return AnnotationSpec(
             node=place.shown or node, text=text, spec="...", dtype=array.dtype, names=(), select=("?",), unread=reason
         )
+
+
+def _readings(text: str, array: ArrayClass) -> Sequence[str]:
+    """A shape as jaxtyping has it, where another package has a notation of its own."""
+    if array.kauldron:
+        return jaxtyping_texts(text)
+    listed = _LIST.fullmatch(text)
+    if listed is None or array.certain:
+        return (text,)
+    dims = (dim.replace(" ", "") for dim in listed.group(1).split(","))
+    return (" ".join(dim for dim in dims if dim),)
 
 
 def _are_names(text: str) -> bool:

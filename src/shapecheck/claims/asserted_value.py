@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from shapecheck.syntax.scopes import dotted_name
 
+_TYPES = frozenset({"Tuple", "tuple", "List", "list", "Dict", "dict", "Union", "Optional", "Callable", "Sequence"})
 _NOTHING_LEFT = (ast.Raise, ast.Return, ast.Continue, ast.Break, ast.Pass)
 
 
@@ -56,7 +57,9 @@ def subject(node: ast.expr) -> ast.expr | None:
 
 
 def is_no_array(value: ast.expr) -> bool:
-    """Whether an expression is a plain number or text, or one whose value a probe cannot pass on."""
+    """Whether an expression is a plain number or text, a type, or one whose value a probe cannot pass on."""
+    if isinstance(value, ast.Subscript) and (dotted_name(value.value) or "").rpartition(".")[2] in _TYPES:
+        return True
     return isinstance(value, ast.Constant | ast.JoinedStr | ast.Starred)
 
 

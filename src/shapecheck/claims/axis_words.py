@@ -29,9 +29,11 @@ _DIM_WORDS = words(
     species horizon bond bonds ray rays view views camera cameras joint joints vertex vertices face faces memory
     slot slots order degree data dataset examples example instances instance objects object box boxes anchors
     keypoints landmarks sites variables vars outputs inputs targets sources spatial temporal grid voxels cells
-    cell
+    cell nnz
     """
 )
+# What ends a name that is a place among others, and no number of them.
+_PLACES = words("idx index id ids offset ptr pos loc start end flag name key value")
 _COUNTING = words("n num nb max total number nof")
 
 # Units as physicists write them. One letter alone is rather a dim, so it counts only beside another unit.
@@ -60,6 +62,8 @@ def looks_like_dim(name: str) -> bool:
     if len(bare) <= 2 or (bare.isupper() and len(bare) <= 4):
         return True
     parts = [part.lower() for part in re.split(r"[_.()\[\]]+|(?<=[a-z])(?=[A-Z])", bare) if part]
+    if len(parts) > 2 and parts[-1] in _PLACES:
+        return False  # `bo_seq_idx`
     if len(parts) > 1 and (parts[0] in _COUNTING or (bare[0] in _AXIS_LETTERS and bare[1] == "_")):
         return True  # `num_x`, `d_model`
     return any(_is_word_of_axes(part.rstrip("0123456789")) for part in parts)

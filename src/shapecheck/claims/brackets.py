@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from shapecheck.claims.axis_words import is_dim_word
@@ -14,6 +15,7 @@ from shapecheck.shapes import (
     SpecReading,
     SymbolicDim,
     comment_dtype,
+    parse_comment_dims,
     parse_spec,
     read_comment_dims,
 )
@@ -29,6 +31,9 @@ _ENUMERATED = re.compile(r"\b([A-Za-z]+_?)[01],\s*(?:\1[12],\s*)?\.\.\.,\s*\1[A-
 
 # A set of shapes, or what maps one to another; but not a dict, whose entries have names.
 _BRACES = re.compile(r"\{(?!\s*+['\"\w]++\s*+:)[^{}]*+\}")
+_BARE_SIGNS = (" x ", " × ", "-by-")
+_SIZE = r"(?:\d+[A-Za-z]\w*|[A-Za-z]\w*(?:\s?[*/+]\s?\w+)?|\d+)"
+_BARE = re.compile(rf"(?<![\w.\-/(\[*+^]){_SIZE}(?:(?:-by-{_SIZE})+|(?: [x×] {_SIZE})+)(?![\w\-(\[^*/])")
 # What comes before or behind a bracket that is an operand: `10000 ** (2i / dim)`.
 _OPERATOR_BEFORE = re.compile(r"[\w)\]]\s*+(\*\*|\^|//?|[*×·⋅+−-])\s*+$")
 _OPERATOR_BEHIND = re.compile(r"\s*+(?:\*\*|\^|//?|[*·⋅+])\s*+[\w(\[]")
@@ -51,6 +56,7 @@ class Bracket:
     negative: bool = False  # has a `-1`, as in an interval or an argument of `reshape`
     readings: tuple[Spec, ...] = ()  # what else it may mean
     ambiguous: bool = False  # it may also be no list of dims at all
+    bare: bool = False  # no bracket at all: `n x d`, `n-by-2`
 
 
 @dataclass
@@ -78,7 +84,20 @@ def find_brackets(text: str) -> list[Bracket]:
             result.append(found)
         elif found and depth < _DEPTH:
             pending += [(inner, depth + 1) for inner in reversed(group.inner)]
+    if any(sign in text for sign in _BARE_SIGNS):
+        result = sorted([*result, *_bare_lists(text, outside)], key=lambda each: each.start)
     return result
+
+
+def _bare_lists(text: str, outside: Sequence[_BracketGroup]) -> Iterator[Bracket]:
+    """Sizes with a sign of multiplication or "by" between them, outside of brackets."""
+    for match in _BARE.finditer(text):
+        start, end = match.span()
+        spec = parse_comment_dims(match.group().replace("-by-", " x "))
+        free = not any(group.start < end and start < group.end for group in outside)
+        operands = {*re.split(r"-by-| [x×] ", match.group())}
+        if free and spec is not None and len(spec.dims) > 1 and operands.isdisjoint(PROSE | {"x"}):
+            yield Bracket(start=start, end=end, text=match.group(), spec=spec, bare=True)
 
 
 def find_unclosed(text: str) -> int | None:

@@ -23,6 +23,7 @@ from shapecheck.syntax.source_text import SourceText, position_of
 
 _SHORT = 4  # words in front of a shape: more than these are a sentence, which may speak of anything
 _PARAGRAPH = 6  # statements below a comment that heads them
+_ARROW = re.compile(r"[-=]>|[→⇒⟶↦]")
 _VARIABLE_HEADING = re.compile(r"#+\s*+`?[a-z_]\w*+`?\s*+:")
 
 
@@ -128,10 +129,20 @@ class CommentClaimReader:
             alone = not (segment.prose or segment.labels)
             if (direct and segment.prose and not segment.marked) or (line.spoiled and alone and not segment.marked):
                 continue
+            if line.comment.own_line and self._is_narrative(line, segment):
+                continue
             if line.continued and alone and segment.tail.strip(" .,;:"):
                 segment = replace(segment, prose=_SHORT + 1)
             direct = direct or not (segment.prose or segment.labels)
             yield from self._of_segment(line, PlacedSegment(stated.offset, segment), placed, targets)
+
+    def _is_narrative(self, line: CommentLine, segment: Segment) -> bool:
+        """Whether a text above code tells what something does, or how it is, and not what the next value is."""
+        if segment.arrow and segment.prose:
+            in_words = not _ARROW.search(line.comment.text)  # "reshape what has shape () to (1,)"
+            return line.continued or (segment.numeric and in_words)  # "will map an array of shape (n, b) -> (b,)"
+        far = self._is_far(line) and not self._neighbours(line)[1]
+        return far and bool(segment.prose) and (segment.generic or not segment.labels)
 
     def _in_signature(self, line: CommentLine, placed: PlacedStatement) -> tuple[CommentTarget, ...]:
         """What several comments behind a `def` line may describe: `# shape (n, 3)  # shape (n,)`."""
@@ -235,7 +246,11 @@ class CommentClaimReader:
         """Whether a segment without the name of a variable may speak of the value at its place at all."""
         if segment.inputs and not segment.marked:
             return False
-        return not segment.prose or segment.explicit or (segment.prose <= _SHORT and not segment.tail.strip(" .`"))
+        return (
+            not segment.prose
+            or segment.explicit
+            or (segment.prose <= _SHORT and not _first_sentence(segment.tail).strip(" .`"))
+        )
 
     def _may_be_certain(self, line: CommentLine, segment: Segment, target: CommentTarget) -> bool:
         """Whether a segment without the name of a variable surely speaks of the value at its place."""
@@ -326,7 +341,8 @@ class CommentClaimReader:
         """The claims that the shapes of a segment make of a value: one, alternatives, or one for each element."""
         segment, target, shapes = draft.segment, draft.target, draft.segment.shapes
         if not segment.explicit:
-            if any(repeats_values(shape.spec, target.code) for shape in shapes):
+            named = segment.colon and target.name in segment.labels
+            if not named and any(repeats_values(shape.spec, target.code) for shape in shapes):
                 return
             if len(shapes) == 1 and is_listed(target.code, len(shapes[0].spec.dims)):
                 draft = replace(draft, sure=False)  # `size = (h, w)  # (rows, cols)` names the elements
@@ -387,6 +403,10 @@ class CommentClaimReader:
             loose=not sure,
             each=each,
         )
+
+
+def _first_sentence(text: str) -> str:
+    return re.split(r"\.\s", text, maxsplit=1)[0]
 
 
 def _any_of(targets: Sequence[CommentTarget]) -> CommentTarget:

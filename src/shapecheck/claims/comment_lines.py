@@ -97,7 +97,7 @@ def _read_line(block: Sequence[Comment], index: int, known: Container[str]) -> C
 
 def _may_state_shape(text: str) -> bool:
     """A quick look, since most comments are prose."""
-    return "(" in text or "[" in text or "," in text or "shape" in text
+    return any(sign in text for sign in ("(", "[", ",", "shape", " x ", "×", "-by-"))
 
 
 def _code(block: Sequence[Comment]) -> list[bool]:

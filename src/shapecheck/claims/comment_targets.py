@@ -256,7 +256,7 @@ class CommentTargets:
         while isinstance(node, ast.Lambda):
             loop = (*loop, node.lineno)
             node = node.body
-        if is_no_array(node):
+        if is_no_array(node) or shape_of(node) is not None:
             return None
         scope = self.tables.function_scope(placed.scope)
         name = self._describe_expression(node)

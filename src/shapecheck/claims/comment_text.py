@@ -9,7 +9,7 @@ import re
 from collections.abc import Container
 from dataclasses import dataclass, replace
 
-from shapecheck.claims.axis_words import is_dim_word, is_unit, strength
+from shapecheck.claims.axis_words import is_dim_word, is_unit, looks_like_dim, strength
 from shapecheck.claims.brackets import Bracket, find_brackets
 from shapecheck.claims.lead_words import (
     Lead,
@@ -20,7 +20,18 @@ from shapecheck.claims.lead_words import (
     leads_on,
     read_lead,
 )
-from shapecheck.shapes import FixedDim, Spec, SymbolicDim, comment_dtype, is_variadic, parse_comment_dims
+from shapecheck.shapes import (
+    AnyDim,
+    AnyDims,
+    Dim,
+    FixedDim,
+    RepeatedDim,
+    Spec,
+    SymbolicDim,
+    comment_dtype,
+    is_variadic,
+    parse_comment_dims,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,10 +71,13 @@ class Segment:
         return not self.names and any(shape.spec.dims for shape in self.shapes)
 
 
-def read_comment(text: str, known: Container[str] = frozenset()) -> list[Segment]:
-    """The shapes that a comment states, segment by segment; `known` are names of dims in this file."""
+def read_comment(text: str, known: Container[str] = frozenset(), *, described: bool = False) -> list[Segment]:
+    """The shapes that a comment states, segment by segment; `known` are names of dims in this file.
+
+    With `described` the text tells of one value, whose name stands before it: also `(4, 4) transform` may be its shape.
+    """
     brackets = [bracket for bracket in find_brackets(text) if not is_hedge(bracket.text)]
-    segments = _segments(text, brackets, known)
+    segments = _segments(text, brackets, known, described=described)
     if segments:
         return segments
     bare = _read_bare_dims(text, known)
@@ -73,22 +87,22 @@ def read_comment(text: str, known: Container[str] = frozenset()) -> list[Segment
 _SENTENCE_END = re.compile(r"[.;](?:\s|$)")
 
 
-def _segments(text: str, brackets: list[Bracket], known: Container[str]) -> list[Segment]:
+def _segments(text: str, brackets: list[Bracket], known: Container[str], *, described: bool) -> list[Segment]:
     result: list[Segment] = []
     current: _Open | None = None
     end, hedged = 0, False
     for index, bracket in enumerate(brackets):
-        lead = read_lead(text[end : bracket.start], first=index == 0)
+        lead = read_lead(text[end : bracket.start], first=index == 0, described=described)
         hedged = lead.hedged or (hedged and not _SENTENCE_END.search(text, end, bracket.start))
         lead = replace(lead, hedged=hedged)
         following = brackets[index + 1].start if index + 1 < len(brackets) else len(text)
         item = _BracketItem(bracket, lead, text[bracket.end : following])
         if current is None or not current.take(item):
             if current is not None:
-                result += current.close(known)
+                result += current.close(known, described=described)
             current = _Open(item)
         end = bracket.end
-    return [*result, *current.close(known)] if current is not None else result
+    return [*result, *current.close(known, described=described)] if current is not None else result
 
 
 @dataclass(frozen=True)
@@ -129,7 +143,7 @@ class _Open:
         self.alternatives = self.alternatives or joint == "or"
         return True
 
-    def close(self, known: Container[str]) -> list[Segment]:
+    def close(self, known: Container[str], *, described: bool) -> list[Segment]:
         """The finished segment, if it states shapes."""
         if self.operation or self.broken:
             return []
@@ -155,23 +169,26 @@ class _Open:
             alternatives=self.alternatives,
             tail=tail,
         )
-        spoiled = self.lead.spoiled and not self.arrow
-        return [segment] if not spoiled and all(_is_shape(item, segment, known) for item in self.items) else []
+        if self.lead.spoiled and not self.arrow:
+            return []
+        return [segment] if all(_is_shape(item, segment, known, described) for item in self.items) else []
 
 
-def _is_shape(item: _BracketItem, segment: Segment, known: Container[str]) -> bool:
+def _is_shape(item: _BracketItem, segment: Segment, known: Container[str], described: bool) -> bool:
     """Whether a bracket of dims is meant as a shape."""
     bracket, spec = item.bracket, item.bracket.spec
-    share = strength(spec.names(), known)
+    share = strength(_names_of_axes(spec), known)
     alone = not segment.prose and not segment.labels
     # Without a sign that ties it to the bracket, a word in front of it is no label if the sentence goes on.
     prose = segment.prose or (bool(segment.labels) and not segment.colon and _goes_on(segment.tail))
     if leads_on(item.tail):
         return False
+    if bracket.bare and not (share == 1.0 and _is_bare_shape(item, segment, known)):
+        return False
     if bracket.dtype or bracket.tree:
         return True
     if segment.marked:
-        return not _is_lone_word(bracket) or share == 1.0
+        return not _is_lone_word(bracket) or (share == 1.0 and not any(map(_has_label, spec.dims)))
     if bracket.negative or any(isinstance(dim, FixedDim) and dim.size == 0 for dim in spec.dims):
         return False
     if follows_badly(segment.tail):
@@ -184,17 +201,32 @@ def _is_shape(item: _BracketItem, segment: Segment, known: Container[str]) -> bo
         return alone and (segment.arrow or len(segment.shapes) > 1 or not segment.tail.strip(" .,;"))
     if not spec.names():
         if any(not isinstance(dim, FixedDim) for dim in spec.dims):
-            return alone or segment.arrow
-        return (alone and _is_list(bracket) and not segment.tail.strip(" .,;")) or segment.arrow
+            return alone or segment.arrow or spec.dims[0] == AnyDims()
+        return (_is_list(bracket) and (described or (alone and not segment.tail.strip(" .,;")))) or segment.arrow
     if _is_lone_word(bracket):
-        if not all(name in known or is_dim_word(name) for name in spec.names()):
+        if not all(name in known or is_dim_word(name) or (described and _is_long_dim(name)) for name in spec.names()):
             return False
+        letter = len(bracket.text.strip("()[] ")) == 1 and not any(name in known for name in spec.names())
+        if letter and not described and not segment.colon and (segment.prose or segment.labels):
+            return False  # `atomic mass [u]`
         ends = not segment.tail.strip(" .,;:`") or bracket.text[0] == "["
         tied = alone or segment.arrow or bracket.text[0] == "[" or all(name in known for name in spec.names())
         return share == 1.0 and ends and tied
     if not prose or segment.arrow:
         return share >= 0.5
-    return share >= 2 / 3 and not _is_pair(bracket, known)
+    return share >= 2 / 3 and (described or not _is_pair(bracket, known))
+
+
+_MATRIX = re.compile(r"[\s`]*+(?:[\w.-]+\s+)?(?:matrix|matrices|arrays?|tensors?|ndarrays?|dimensional)\b")
+
+
+def _is_bare_shape(item: _BracketItem, segment: Segment, known: Container[str]) -> bool:
+    """Whether `n x d` is no product: a word says so, or it is all of the text, with a known name or a third axis."""
+    if segment.marked or _MATRIX.match(item.tail) is not None:
+        return True
+    alone = not segment.prose and not segment.tail.strip(" .,;`")
+    spec = item.bracket.spec
+    return alone and ("-by-" in item.bracket.text or len(spec.dims) > 2 or any(name in known for name in spec.names()))
 
 
 _DTYPE = re.compile(r"[\s`,;]*+(?:dtype\s*+[=:]\s*+)?+((?:jnp\.|np\.)?+[a-z]++\d*+_?+)\s*+(?=$|[.,;)])")
@@ -206,12 +238,29 @@ def _dtype_behind(tail: str) -> str:
     return (comment_dtype(match.group(1)) or "") if match is not None else ""
 
 
+_WHOLE = re.compile(r"(?:^|_)(?:shapes?|dims|batch\w*|sizes?|lead\w*)$")
 _NEXT_LABEL = re.compile(r"\s*+[,;]\s*+(?:and\s++)?+`?[\w.]++`?\s*+:?\s*+$")
 
 
 def _goes_on(tail: str) -> bool:
     """Whether more than the label of the next bracket follows."""
     return bool(tail.strip(" .,;:`")) and not _NEXT_LABEL.match(tail)
+
+
+def _is_long_dim(name: str) -> bool:
+    """Whether a name of several words is one that axes have: `N_stream`."""
+    return "_" in name and looks_like_dim(name)
+
+
+def _has_label(dim: Dim) -> bool:
+    """Whether a dim is written `name=size`: a lone one is rather a setting."""
+    return not isinstance(dim, AnyDims | AnyDim | RepeatedDim) and dim.label is not None
+
+
+def _names_of_axes(spec: Spec) -> tuple[str, ...]:
+    """The names that have to look like those of axes: not `*shape`, which stands for all the axes of something."""
+    whole = {name for name in spec.variadic_names() if _WHOLE.search(name)}
+    return tuple(name for name in spec.names() if name not in whole)
 
 
 def _is_list(bracket: Bracket) -> bool:
@@ -241,12 +290,12 @@ def _read_bare_dims(text: str, known: Container[str]) -> Segment | None:
         return None
     start = match.start(1) if match is not None else 0
     stripped = inside.strip().rstrip(".")
-    if match is None and ("," not in stripped or _LEGEND.search(stripped)):
-        return None  # `B x T` needs a marker
+    if match is None and _LEGEND.search(stripped):
+        return None
     spec = parse_comment_dims(stripped)
     if spec is None or len(spec.dims) < 2 or not spec.names() or strength(spec.names(), known) < 1.0:
         return None
-    if match is None and not _are_plain(spec, known):
+    if match is None and not _are_plain(spec, known, stripped):
         return None
     start += len(inside) - len(inside.lstrip())
     bracket = Bracket(start=start, end=start + len(stripped), text=stripped, spec=spec)
@@ -264,8 +313,13 @@ def _read_bare_dims(text: str, known: Container[str]) -> Segment | None:
     )
 
 
-def _are_plain(spec: Spec, known: Container[str]) -> bool:
-    """Whether a list of words without any bracket can only be dims: short names, or names known as dims."""
+def _are_plain(spec: Spec, known: Container[str], text: str) -> bool:
+    """Whether a list of words without any bracket can only be dims: short names, or names known as dims.
+
+    `B x T` may be a product: it needs a name that is known, or a third axis.
+    """
+    if "," not in text:
+        return (len(spec.dims) > 2 or any(name in known for name in spec.names())) and "x" not in spec.names()
     if any(isinstance(dim, SymbolicDim) for dim in spec.dims):
         return False  # `n x m, C-order`
     return all(name in known or is_dim_word(name) for name in spec.names())

@@ -6,7 +6,7 @@ Google's, NumPy's and Sphinx's style, and Markdown as equinox writes it (`**Argu
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -59,22 +59,27 @@ class Item:
     style: str = ""
 
 
-def read_items(lines: Sequence[Line]) -> list[Item]:
-    """Take a docstring apart."""
-    return _SectionReader(lines).read_items()
+def read_items(lines: Sequence[Line], names: Container[str] = ()) -> list[Item]:
+    """Take a docstring apart. Of these parameters or fields lines may also tell that stand in no section.
+
+    All other lines of no section are the last item, without a kind.
+    """
+    return _SectionReader(lines, names).read_items()
 
 
 class _SectionReader:
     """One pass over the lines. An instance reads one docstring."""
 
-    def __init__(self, lines: Sequence[Line]) -> None:
+    def __init__(self, lines: Sequence[Line], names: Container[str]) -> None:
         self.lines = lines
+        self.names = names
         self.items: list[Item] = []
         self.kind: Kind = ""
         self.style = ""
         self.header_indent = 0
         self.item_indent: int | None = None
         self.current: Item | None = None
+        self.prose: list[Line] = []
 
     def read_items(self) -> list[Item]:
         skip = fenced = False
@@ -95,7 +100,24 @@ class _SectionReader:
                 skip = self.style == "numpy"
             elif self.kind or self.style == "sphinx":
                 self._body(line, after_blank=index > 0 and not self.lines[index - 1].text.strip())
-        return self.items
+            if not self.kind and not self.style:
+                self._outside(line)
+        return [*self.items, Item("", (), self.prose)]
+
+    def _outside(self, line: Line) -> None:
+        """A line of no section: it may tell of a parameter or field, or go on with that of the line before."""
+        match = _ITEM.match(line.text)
+        names = tuple(_NAME.findall(match["names"])) if match is not None else ()
+        if match is not None and names and all(name in self.names for name in names):
+            self.item_indent = line.indent
+            self.current = Item("param", names, style="list")
+            self.current.lines.append(Line(line.number, line.column + match.end(), line.text[match.end() :]))
+            self.items.append(self.current)
+        elif self.current is not None and line.text.strip() and line.indent > (self.item_indent or 0):
+            self.current.lines.append(line)
+        else:
+            self.current = None
+            self.prose.append(line)
 
     def _sphinx(self, line: Line) -> bool:
         match = _SPHINX.match(line.text) or _SPHINX_RETURN.match(line.text)
@@ -116,6 +138,8 @@ class _SectionReader:
         if match is None:
             return None
         kind = _SECTIONS.get(match["name"].strip().lower(), "")
+        if self.kind and match["name"] in self.names and line.indent > self.header_indent:
+            return None  # a parameter called `inputs`
         if following is not None and _UNDERLINE.match(following.text) and not match["colon"]:
             return kind, "numpy"
         if match["bold"]:

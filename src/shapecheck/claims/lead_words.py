@@ -17,6 +17,14 @@ _GENERIC = words(
 # A label that speaks of something else than the value of the statement.
 _INPUTS = words("input inputs in before args arguments expects expected takes accepts needs from originally was old")
 
+_ARRAYS = frozenset({"array", "tensor", "matrix"})
+_ABBREVIATIONS = words("e.g i.e eg ie etc cf vs e i g")
+# `slice of x: (b, t)` tells what x is.
+_PARTS = words("slice slices part parts piece pieces row rows column columns subset")
+# `the last two dimensions (h, w)` are not all of them.
+_PLACES = re.compile(
+    r"\b(?:last|first|leading|trailing|remaining|inner|outer)\b[\w ]{0,12}\b(?:dim|ax[ei]s|dimension)s?$"
+)
 _MARKERS = words("shape shapes shaped shp")
 _JOINING = words(
     "is are was were be becomes now of with has have having the a an its then like should must will expected to in"
@@ -34,6 +42,12 @@ _HEDGING = re.compile(
     r"\b(?:for (?:example|instance)|in (?:general|most cases)|(?:in|for|handles?) the (?:\w+ )?case|by default"
     r"|we(?: ll| will|(?: are| re) going to))\b"  # what is announced comes later
 )
+# A comment that begins with one of these and ends in "to", "into" or "form" says what becomes of the value.
+_CHANGES = re.compile(
+    r"(?:re-?)?(?:shap|transpos|permut|expand|broadcast|squeez|flatten|collaps|concat|stack|pad|split|convert|bring|mov"
+    r"|swap|merg|unpack|fold|unfold|tile|repeat|reduc|project|pool|resiz|slic|crop|unflatten|chang|turn|map|embed)\w*",
+    re.IGNORECASE,
+)
 # Behind one of these words a bracket without marker is an interval, a set of axes, a factor, a tuple, ...
 _NOT_BEFORE = words(
     """
@@ -41,13 +55,16 @@ _NOT_BEFORE = words(
     section algorithm ref refs see over along across axis axes reduce indices index coordinates coordinate point
     list returns return values value e.g i.e eg ie dict keys key args on contains containing sum mean max min
     norm product permutation of permute transpose stride strides kernel pad padding from except todo fixme note
-    noqa using via
+    noqa using via represent represents represented denote denotes denoting
     """
 )
+# What may well end the description of an array: "the gathered indices [n]".
+_DESCRIBED = words("indices index values sum mean max min norm coordinates")
 _NOT_AFTER = words(
     """
     pair pairs tuple tuples coordinates coords coordinate range interval intervals order ordering axes axis
-    quaternion quaternions triple triples index indices kwargs arguments args keys convention
+    quaternion quaternions triple triples index indices kwargs arguments args keys convention represent represents
+    denote denotes
     """
 )
 
@@ -81,32 +98,46 @@ class Lead:
     spoiled: bool = False  # the word before says that this is no shape
 
 
-def read_lead(text: str, first: bool) -> Lead:
-    """Read what stands between the bracket before (or the start of the text) and a bracket."""
+def read_lead(text: str, first: bool, *, described: bool = False) -> Lead:
+    """Read what stands between the bracket before (or the start of the text) and a bracket.
+
+    A text in which one value is `described` may well say that it is an array "of (n, d)".
+    """
     tokens = _TOKEN.findall(text[-_LOOK_BACK:].replace("--->", "->").replace("-->", "->").replace("==>", "->"))
     if first or text.strip(" `") != "*":  # `[e, k]*[e, 1]` is a product; other stars are Markdown
         tokens = [token for token in tokens if token not in {"`", "*", '"', "'", "“", "”", "{"}]
-    return _LeadReader(tokens, first).read_lead()
+    return _LeadReader(tokens, first, described).read_lead()
 
 
 class _LeadReader:
     """Takes a lead apart from its end. An instance reads one lead."""
 
-    def __init__(self, tokens: list[str], first: bool) -> None:
+    def __init__(self, tokens: list[str], first: bool, described: bool) -> None:
         self.tokens = tokens
         self.first = first
+        self.described = described
 
     def read_lead(self) -> Lead:
         words = [token.lower() for token in self.tokens]
         if not self.first and words in (["to"], ["into"]):
             return Lead(joint="arrow", arrow=True)
+        if self.first and len(words) > 1 and words[-1] in {";", "."} and words[-2] not in _ABBREVIATIONS:
+            self.tokens, words = [], []  # a sentence, and then the shape by itself
+        if self.first and len(words) > 3 and words[-2] == ":" and words[-1] in {"each", "every", "all"}:
+            self.tokens, words = self.tokens[-1:], words[-1:]
         if words in (["optional"], ["(", "optional", ")"]):
             self.tokens, words = [], []  # it may also be None
-        spoiled = bool(words) and words[-1] in _NOT_BEFORE
+        of_array = words[-1:] == ["of"] and (self.described or not _ARRAYS.isdisjoint(words[-2:-1]))
+        of_values = self.described and bool(words) and words[-1] in _DESCRIBED
+        spoiled = bool(words) and words[-1] in _NOT_BEFORE and not (of_array or of_values)
+        changes = words[-1:] in (["to"], ["into"], ["form"]) and self.first and _CHANGES.fullmatch(words[0]) is not None
         marked, colon, arrow = self._take_marker()
+        arrow = arrow or (changes and not marked)
         if marked and self.tokens[-1:] == ["("] and len(self.tokens) > 1:
             self.tokens.pop()  # `x (shape [b, t])`
+        spoiled = spoiled or _PLACES.search(" ".join(words)) is not None
         labels = self._take_labels()
+        is_part = self.tokens[-1:] == ["of"] and not _PARTS.isdisjoint(word.lower() for word in self.tokens[-2:-1])
         if labels and colon and self.tokens[-1:] == ["where"]:
             words.remove(self.tokens.pop())  # `where x has shape` hedges nothing
         if len(self.tokens) > 1 and self.tokens[-1].lower() in {"of", "for"} and self.tokens[-2].lower() in _MARKERS:
@@ -125,12 +156,12 @@ class _LeadReader:
             marked=marked,
             colon=colon,
             prose=sum(word not in _ARTICLES for word in rest),
-            arrow=arrow,
+            arrow=arrow and not is_part,
             inputs=not _INPUTS.isdisjoint((*lowered, *rest)),
             generic=bool(labels) and lowered <= _GENERIC,
             each=not {"each", "every", "all"}.isdisjoint(words),
             hedged=not _HEDGES.isdisjoint(words) or _HEDGING.search(" ".join(words)) is not None,
-            spoiled=(spoiled or assigned) and not (marked or arrow),
+            spoiled=is_part or ((spoiled or assigned) and not (marked or arrow)),
         )
 
     def _take_marker(self) -> tuple[bool, bool, bool]:
@@ -237,4 +268,4 @@ def is_hedge(text: str) -> bool:
 
 def is_marked_behind(text: str) -> bool:
     """Whether the marker stands behind the bracket: `[B, T]-shaped`."""
-    return re.match(r"`*+[-\s]*+shaped\b", text) is not None
+    return re.match(r"`*+[-\s]*+shaped?\b(?!\s+of\b)", text) is not None

@@ -77,7 +77,7 @@ def _read_tree(source: SourceText, around: NotebookContext, neighbours: Neighbou
     known = known_dims(tables, sites.names()) | around.dims
     comments = CommentClaimReader(source, tables, sites, known, annotations.new_group)
     claims += comments.claims()
-    docstrings = DocstringReader(source, tables, sites, annotations.new_group)
+    docstrings = DocstringReader(source, tables, sites, known, annotations.new_group)
     claims += docstrings.claims()
     claims += CodeClaimReader(source, tables, sites, known).claims()
     debug_calls = tuple(DebugCalls(source, tables, sites, names).calls())

@@ -38,6 +38,8 @@ _KEYWORD_CODE = re.compile(
 _ASSIGNMENT = re.compile(
     r"(?P<target>[\w.]++(?:\[[^\]]*+\])?+(?:\s*+,\s*+[\w.*]++)*+)\s*+(?:[-+*/@|&]|//|\*\*)?=(?![=>])"
 )
+# An element of a list, behind which others come: `[2, 0],`.
+_ELEMENT = re.compile(r"[(\[][^()\[\]]*[)\]],")
 _CALL = re.compile(r"[\w.]++\(.*\)[\s,:]*+$|[\w.]++\($")
 
 
@@ -46,7 +48,7 @@ def looks_like_code(text: str) -> bool:
     text = text.strip()
     if not text or len(text) > 1000:
         return False
-    if text[-1] in "([{\\" or text[0] in ")]}" or _KEYWORD_CODE.match(text):
+    if text[-1] in "([{\\" or _ELEMENT.fullmatch(text) or text[0] in ")]}" or _KEYWORD_CODE.match(text):
         return True
     assignment = _ASSIGNMENT.match(text)
     if assignment is not None:

@@ -10,7 +10,7 @@ from shapecheck.shapes.dialects import SpecError, UnsupportedSpec
 from shapecheck.shapes.dtypes import DTYPES, comment_dtype, dtype_matches, short_dtype
 from shapecheck.shapes.expressions import EvaluationError, Expression, Size, UnboundName, UndefinedSizeError, evaluate
 from shapecheck.shapes.grammar import parse_dim
-from shapecheck.shapes.kauldron import is_kauldron, jaxtyping_class, jaxtyping_text
+from shapecheck.shapes.kauldron import is_kauldron, jaxtyping_class, jaxtyping_texts
 from shapecheck.shapes.matching import Bindings, Match, leaf_name, match
 from shapecheck.shapes.sample_sizes import sample_sizes
 from shapecheck.shapes.spec import (
@@ -56,7 +56,7 @@ __all__ = [
     "is_kauldron",
     "is_variadic",
     "jaxtyping_class",
-    "jaxtyping_text",
+    "jaxtyping_texts",
     "leaf_name",
     "match",
     "parse_comment_dims",

@@ -28,8 +28,13 @@ from shapecheck.shapes.split_dims import PROSE, Tokens, split_at
 _SIZES = ("shape", "shapes", "size", "sizes", "dim", "dims")
 
 
-def dims_of(piece: Tokens) -> tuple[Dim, ...]:
-    """What stands between two commas: one dim, or a dim and an ellipsis (`T ...`). Raises `SpecError`."""
+def dims_of(piece: Tokens, *, beside_ellipsis: bool = False) -> tuple[Dim, ...]:
+    """What stands between two commas: one dim, or a dim and an ellipsis (`T ...`). Raises `SpecError`.
+
+    Beside an ellipsis an element of a list, as in `(..., features[-1])`, is one axis of any size.
+    """
+    if beside_ellipsis and _is_element(piece):
+        return (AnyDim(),)
     if len(piece) > 1 and piece[-1].text == "...":
         if not piece[-1].spaced and len(piece) == 2 and _is_word(piece[0]):
             return (_variadic(piece[0].text),)  # `others...`
@@ -38,6 +43,16 @@ def dims_of(piece: Tokens) -> tuple[Dim, ...]:
     if len(piece) > 1 and piece[0].text == "..." and piece[1].spaced:
         return (AnyDims(), _dim(piece[1:]))
     return (_dim(piece),)
+
+
+def _is_element(piece: Tokens) -> bool:
+    """Whether a piece is a name, or a chain of them, with an index behind it: `features[-1]`."""
+    texts = [token.text for token in piece]
+    start = texts.index("[") if "[" in texts else 0
+    index = "".join(texts[start + 1 : -1]).removeprefix("-")
+    return (
+        start > 0 and texts[-1] == "]" and index.isdigit() and all(t.isidentifier() or t == "." for t in texts[:start])
+    )
 
 
 def _dim(piece: Tokens) -> Dim:

@@ -80,7 +80,8 @@ def _read_spec(text: str, *, spaces: bool, options: bool) -> SpecReading | None:
 
 def _specs(choice: Sequence[Tokens]) -> Iterator[Spec]:
     """What the pieces between the separators say; nothing if they are a list of values. Raises `SpecError`."""
-    dims = _without_series(tuple(dim for piece in choice for dim in dims_of(piece)))
+    leads = len(choice) > 1 and [token.text for token in choice[0]] == ["..."]
+    dims = _without_series(tuple(dim for piece in choice for dim in dims_of(piece, beside_ellipsis=leads)))
     if _is_enumeration(dims) or _is_progression(dims):
         return
     readings = [*_with_repeats(dims)]

@@ -6,8 +6,9 @@ jaxtyping's of them.
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from shapecheck.shapes.dialects import UnsupportedSpec
 from shapecheck.shapes.dtypes import DTYPES
@@ -17,8 +18,8 @@ _OTHERS: Mapping[str, Mapping[str, str]] = {
     "typing": {"Array": "Shaped"},
     "ktyping": {"Array": "Shaped", "Int": "Integer", "SInt": "Int", "Fry": "Key"},
 }
-# At least one axis (`+b`), perhaps an axis (`b?`), one of several (`3|4`), and what is made of several axes.
-_OWN = re.compile(r"(?:^|\s)\+|\?(?:\s|$)|\||\b(?:sum|prod)\(")
+_COMPUTED = re.compile(r"\b(?:sum|prod)\(")  # what is made of several axes
+_MOST = 8  # alternatives
 
 
 def is_kauldron(module: str) -> bool:
@@ -35,8 +36,27 @@ def jaxtyping_class(module: str, name: str) -> str | None:
     return found if found in DTYPES else None
 
 
-def jaxtyping_text(text: str) -> str:
-    """A shape as jaxtyping has it. Raises `UnsupportedSpec` where only kauldron can say it."""
-    if _OWN.search(text):
+def jaxtyping_texts(text: str) -> tuple[str, ...]:
+    """A shape as jaxtyping has it; several where any of them will do. Raises `UnsupportedSpec` where it cannot say it.
+
+    `3|4` is one size or the other, `t?` an axis or none, and `+b` one axis or more: its first one and the rest, under
+    names of their own, since `*b` beside it may be none at all.
+    """
+    if _COMPUTED.search(text):
         raise UnsupportedSpec(f"{text!r} is written as only kauldron has it")
-    return text
+    choices = [list(_choices(axis)) for axis in text.split()]
+    found = tuple(" ".join(axis for axis in axes if axis) for axes in itertools.product(*choices))
+    if len(found) > _MOST:
+        raise UnsupportedSpec(f"{text!r} has more than {_MOST} alternatives")
+    return found
+
+
+def _choices(axis: str) -> Iterator[str]:
+    if "|" in axis and "(" not in axis and "{" not in axis:
+        yield from axis.split("|")
+    elif axis.endswith("?"):
+        yield from (axis[:-1], "")
+    elif axis[0] == "+" and axis[1:].isidentifier():
+        yield f"{axis[1:]}__0 *{axis[1:]}__rest"
+    else:
+        yield axis

@@ -14,7 +14,7 @@ import jax
 import numpy as np
 
 from shapecheck.evaluate.inputs.typing_imports import typing_names
-from shapecheck.shapes import SpecError, is_kauldron, jaxtyping_class, jaxtyping_text
+from shapecheck.shapes import SpecError, is_kauldron, jaxtyping_class, jaxtyping_texts
 
 MISSING = inspect.Parameter.empty
 """There is no annotation, or none that can be resolved; there is no default."""
@@ -165,7 +165,7 @@ def array_type(annotation: object) -> ArrayType | None:
         return None
     dtype = jaxtyping_class(origin, annotation.__name__.partition("[")[0])
     try:
-        return ArrayType(jaxtyping_text(text), dtype) if dtype is not None else None
+        return ArrayType(jaxtyping_texts(text)[0], dtype) if dtype is not None else None
     except SpecError:
         return None
 

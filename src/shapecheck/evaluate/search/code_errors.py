@@ -161,7 +161,9 @@ class CodeErrors:
         more = [outcome for outcome in ranks if outcome.trial.rank > first.trial.rank]
         if not self._accuses or self._entry.origin == "seen" or not more or not self._call_spec.certain:
             return ()
-        if first.trial.substitution.ties or first.has_invented() or any(not each.bound_call for each in more):
+        if first.trial.substitution.ties or first.has_invented() or any(each.bound_call is None for each in more):
+            return ()
+        if any(each.bound_call.shared for each in more if each.bound_call is not None):  # the model's arrays decide
             return ()
         varied = dataclasses.replace(more[0].trial, variant=1, invention=int(self._further.has_other_integers(more[0])))
         failed = [*more, self._attempts.run_if_possible(varied)]

@@ -1,0 +1,290 @@
+"""The shapes that a description states: of the value itself, or of a part of it that it names.
+
+Prose hedges more than a comment does, so that only a shape which is plainly said of the value itself counts.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from shapecheck.claims.brackets import Bracket
+from shapecheck.claims.comment_text import Segment, read_comment
+from shapecheck.claims.unmarked_shapes import is_unmarked_shape
+
+_SENTENCE = re.compile(r"(?<=[.;])\s+(?=[A-Z(`])|\n\s*[-*]\s")
+# Words that make the shape that of something else, or hold only at times.
+_SPOILERS = re.compile(
+    r"\b(?:broadcast\w*|e\.g|for example|for instance|such as|same shape|like|callable|functions?(?!\w*,)|callback|maps"
+    r"|mapping from|takes|taking|accepts|returns?|returning|index(?:es|ing)?|indices into|into|compatible|suffix|prefix"
+    r"|leading|trailing|at least|excluding|except|reshaped?|transform\w*|flatten\w*|depend\w*|either|vmap\w*|batched"
+    r"|before|after|initiali[sz]\w*)\b",
+    re.IGNORECASE,
+)
+_SELDOM = re.compile(
+    r"\b(?:usually|typically|normally|often|generally|commonly|mostly|sometimes|probably|presumably|perhaps)\b",
+    re.IGNORECASE,
+)
+_CONDITIONS = re.compile(r"\b(?:if|when|unless|otherwise|whenever|depending|or)\b", re.IGNORECASE)
+_CONTAINER = re.compile(
+    r"\b(?:lists?|tuples?|dict\w*|pytrees?|pairs?|(?:sequences?|trees?|iterables?|collections?|mappings?|sets?)\s+of)\b",
+    re.IGNORECASE,
+)
+_OR_BEFORE = re.compile(r"(?:^|[\s(,.;])or\s+(?:\w+\s+){0,4}$", re.IGNORECASE)
+# What the text calls a part, if it says of it more than its shape: `- mean: array of shape (b,)`.
+_ENTRY = re.compile(r"(?:^|[\n,;{(]|[-*+]\s)\s*[`'\"]*([A-Za-z_]\w*)[`'\"]*\s*:\s[^:\n]*$")
+_ELEMENTS = re.compile(r"\(\s*`*[A-Za-z_]\w*`*\s*(?:,\s*`*[A-Za-z_]\w*`*\s*)+\)")
+_AND = re.compile(r"\band\b", re.IGNORECASE)
+# A shape in a bracket behind the name of something, in the middle of a sentence.
+_ASIDE = re.compile(r"\w\S*\s+[`'\"]+(\w+)[`'\"]+\s*\(\s*(?:of\s+)?shapes?\W*$")
+_LIST_ITEM = re.compile(r"(?:^|\n)\s*(?:[-*+]|\d+[.)])\s")
+_NAME = re.compile(r"\w+")
+_ENTRY_LINE = re.compile(
+    r"^(?P<indent>[ \t]*)(?:[-*+]\s+|\d+[.)]\s+)?[`*'\"]*(?P<name>[A-Za-z_]\w*)[`*'\"]*\s*(?:\([^()\n]*\)\s*)?:",
+    re.MULTILINE,
+)
+_SUBJECT = re.compile(
+    r"(?:^|[\s(`'\"*])(?P<name>[A-Za-z_]\w*)[`'\"*]*\s+(?:is|has|have|must\s+have|must\s+be)\s+(?:[\w-]+\s+){0,5}$"
+)
+_BULLET = re.compile(r"^[ \t]*[-*+]\s", re.MULTILINE)
+# "Tuple of key and value tensors of shape ..." is about each of them.
+_OF_EACH = re.compile(
+    r"\b(?:tuple|pair|list|sequence)s?\s+of\s+(?:[\w-]+\s+){0,4}(?:tensors|arrays|matrices|vectors),?\s+(?:each\s+)?"
+    r"(?:of|with|having)\s+(?:the\s+)?$",
+    re.IGNORECASE,
+)
+_RESPECTIVELY = re.compile(r"\brespectively\b")
+_OR_NONE = re.compile(r"^[\s`]*(?:\(?optional\)?|or\s+`*None`*)", re.IGNORECASE)
+_LONG_WAY = 12  # words between the start of the sentence and the shape
+
+
+@dataclass(frozen=True)
+class DescribedShape:
+    """A shape that a description states; `leaves`: of each array in a container.
+
+    `part` is what the description calls the part of the value that it means, `result` its place among several results;
+    `apart`: others are of other parts; `unmarked`: nothing calls it a shape but its place.
+    """
+
+    bracket: Bracket
+    sure: bool
+    leaves: bool
+    part: str = ""
+    apart: bool = False
+    result: int | None = None
+    unmarked: bool = False
+
+
+def read_shapes(
+    text: str, elements: Sequence[str], *, is_return: bool, known: Container[str] = frozenset(), count: int = 0
+) -> list[DescribedShape]:
+    """The shapes that are plainly said of the described value: one, alternatives, or one for each part of it.
+
+    `elements` are the names of those of a tuple, `count` is how many results a function returns. Where nothing is
+    called a shape, brackets count that stand where authors put one.
+    """
+    segments = read_comment(text, known, described=True)
+    marked = [segment for segment in segments if _is_marked(segment)]
+    if marked:
+        if is_return and (in_order := _of_bullets(text, marked, count)):
+            return in_order
+        found = list(_of_segments(text, marked, elements, is_return=is_return))
+        return found or (list(_results(text, marked, count)) if is_return else [])
+    plain = [*_unmarked_segments(text, segments, is_return=is_return, known=known)]
+    if is_return and count > 1 and (in_order := _in_order(text, plain, segments, elements, count)):
+        return in_order
+    if not is_return:
+        plain = _with_alternatives(text, plain)
+    return [replace(each, unmarked=True) for each in _of_segments(text, plain, elements, is_return=is_return)]
+
+
+def named_shapes(text: str, names: Container[str]) -> Iterator[tuple[str, DescribedShape]]:
+    """What a text says in passing of values that it names: "where x is a matrix of shape (n, d)"."""
+    segments = [segment for segment in read_comment(text) if _is_marked(segment)]
+    for segment in segments:
+        subject = _SUBJECT.search(text[: _marker_start(text, segment)])
+        if subject is not None and subject["name"] in names and len(segment.shapes) == 1:
+            found = list(_of_value(text, [segment], "", (), is_return=False))
+            yield from ((subject["name"], each) for each in found if not each.leaves)
+
+
+def _unmarked_segments(
+    text: str, segments: Sequence[Segment], *, is_return: bool, known: Container[str]
+) -> Iterator[Segment]:
+    """The segments that are shapes by their place."""
+    begin = 0
+    for segment in segments:
+        if is_unmarked_shape(text, segment, begin, is_return=is_return, known=known):
+            yield segment
+        begin = segment.shapes[-1].end
+
+
+def _with_alternatives(text: str, plain: Sequence[Segment]) -> list[Segment]:
+    """The first shape of a parameter, and those that it may have besides."""
+    kept = list(plain[:1])
+    for segment in plain[1:]:
+        if not _OR_BEFORE.search(text[: segment.shapes[0].start]):
+            break
+        kept.append(segment)
+    return kept
+
+
+def _in_order(
+    text: str, plain: Sequence[Segment], segments: Sequence[Segment], elements: Sequence[str], count: int
+) -> list[DescribedShape]:
+    """The shapes of several results by their order: `([B, A], [B]), respectively`, or one entry for each of them."""
+    together = [each for each in segments if len(each.shapes) == count and not each.alternatives]
+    if len(together) == 1 and _RESPECTIVELY.search(text, together[0].shapes[-1].end):
+        return [
+            DescribedShape(bracket, sure=True, leaves=False, apart=True, result=index, unmarked=True)
+            for index, bracket in enumerate(together[0].shapes)
+        ]
+    entries = _entry_starts(text, elements)
+    if len(entries) != count:
+        return []
+    found: list[DescribedShape] = []
+    for index, (start, end) in enumerate(itertools.pairwise([*entries, len(text)])):
+        inside = [each for each in plain if start <= each.shapes[0].start < end]
+        if len(inside) == 1 and len(inside[0].shapes) == 1 and not _SPOILERS.search(text, start, end):
+            bracket = inside[0].shapes[0]
+            found.append(DescribedShape(bracket, sure=True, leaves=False, apart=True, result=index, unmarked=True))
+    return found
+
+
+def _of_bullets(text: str, marked: Sequence[Segment], count: int) -> list[DescribedShape]:
+    """The shapes of several results, of which a list without names has one item each."""
+    items = [each.start() for each in _BULLET.finditer(text)]
+    if count < 2 or len(items) != count or any(_ENTRY_LINE.match(text, start) for start in items):
+        return []
+    found: list[DescribedShape] = []
+    for index, (start, end) in enumerate(itertools.pairwise([*items, len(text)])):
+        inside = [each for each in marked if start <= each.shapes[0].start < end]
+        plain = len(inside) == 1 and len(inside[0].shapes) == 1 and not inside[0].arrow
+        if plain and not _SPOILERS.search(text, start, end) and not _CONDITIONS.search(text, start, end):
+            found.append(DescribedShape(inside[0].shapes[0], sure=True, leaves=False, apart=True, result=index))
+    return found
+
+
+def _entry_starts(text: str, elements: Sequence[str]) -> list[int]:
+    """Where the entries of a list of results begin, unless they have the names of what is returned."""
+    found = [*_ENTRY_LINE.finditer(text)]
+    if any(each["name"] in elements for each in found):
+        return []
+    return [each.start() for each in found if len(each["indent"]) == len(found[0]["indent"])]
+
+
+def _of_segments(
+    text: str, segments: Sequence[Segment], elements: Sequence[str], *, is_return: bool
+) -> Iterator[DescribedShape]:
+    ends = [0, *(segment.shapes[-1].end for segment in segments)]
+    parts = [_part(text[end:], segment, end, elements) for segment, end in zip(segments, ends, strict=False)]
+    if len(segments) > 1 and all(parts) and len({*parts}) == len(parts):
+        for segment, part in zip(segments, parts, strict=True):
+            for stated in _of_value(text, [segment], part, elements, is_return=is_return):
+                yield replace(stated, apart=True)
+    elif len(segments) > 1 and any(_is_entry(text, part) for part in parts if part):
+        for segment, part in zip(segments, parts, strict=True):
+            if part and parts.count(part) == 1 and _is_entry(text, part):
+                for stated in _of_value(text, [segment], part, elements, is_return=is_return):
+                    yield replace(stated, apart=True)
+    elif segments:
+        yield from _of_value(text, segments, parts[0] if len(segments) == 1 else "", elements, is_return=is_return)
+
+
+def _results(text: str, segments: Sequence[Segment], count: int) -> Iterator[DescribedShape]:
+    """One shape for each of several results, in their order: "... of shape (n, d), and the means, of shape (d,)"."""
+    if count < 2 or len(segments) != count or any(len(segment.shapes) != 1 for segment in segments):
+        return
+    brackets = [segment.shapes[0] for segment in segments]
+    between = [text[one.end : other.start] for one, other in itertools.pairwise(brackets)]
+    if not _AND.search(between[-1]) or any(_SENTENCE.search(words) for words in between):
+        return
+    begins = [0, *(bracket.end for bracket in brackets)]
+    stated = [
+        each
+        for result, (segment, begin) in enumerate(zip(segments, begins, strict=False))
+        for each in _of_value(" " * begin + text[begin:], [segment], "", (), is_return=False)
+        if each.sure and not each.leaves
+        for each in [replace(each, apart=True, result=result)]
+    ]
+    yield from stated if len(stated) == count else ()
+
+
+def _part(text: str, segment: Segment, offset: int, elements: Sequence[str]) -> str:
+    """What the text since the shape before calls the part of a value that a segment speaks of."""
+    before = text[: segment.shapes[0].start - offset]
+    label = segment.labels[-1] if segment.labels else ""
+    if label and not segment.generic and (segment.colon or label in elements or _is_quoted(before, label)):
+        return label
+    entry = _ENTRY.search(before)
+    return entry.group(1) if entry is not None else ""
+
+
+def _is_entry(text: str, name: str) -> bool:
+    """Whether a line of the text begins with the name, as those of a list of results do."""
+    return any(name == each["name"] for each in _ENTRY_LINE.finditer(text))
+
+
+def _is_quoted(text: str, name: str) -> bool:
+    return any(f"{quote}{name}{quote}" in text for quote in "`'\"")
+
+
+def list_elements(text: str) -> list[str]:
+    """The elements of a tuple that the description itself lists: `(log_probs, cache), where ...`."""
+    shapes = {bracket.start for segment in read_comment(text) if _is_marked(segment) for bracket in segment.shapes}
+    match = next((match for match in _ELEMENTS.finditer(text) if match.start() not in shapes), None)
+    return _NAME.findall(match.group()) if match is not None else []
+
+
+def _of_value(
+    text: str, segments: Sequence[Segment], part: str, elements: Sequence[str], *, is_return: bool
+) -> Iterator[DescribedShape]:
+    if any(segment.arrow or (len(segment.shapes) > 1 and not segment.alternatives) for segment in segments):
+        return
+    for later in segments[1:]:
+        if not _OR_BEFORE.search(text[: _marker_start(text, later)]):
+            return
+    sentence_start, sentence_end = _sentence(text, segments[0].shapes[0].start)
+    before = text[sentence_start : segments[0].shapes[0].start]
+    after = text[segments[-1].shapes[-1].end : max(sentence_end, segments[-1].shapes[-1].end)]
+    after = _OR_NONE.sub("", after)  # it may be left out
+    alternatives = len(segments) > 1 or segments[0].alternatives
+    if _SPOILERS.search(before) or _CONDITIONS.search(before):
+        return
+    if not alternatives and _CONDITIONS.search(after.partition(",")[0]):
+        return
+    container = _CONTAINER.search(text[: segments[0].shapes[0].start]) is not None
+    known = part in elements or (bool(part) and (_is_quoted(text, part) or _is_entry(text, part)))
+    of_each = _OF_EACH.search(text[: _marker_start(text, segments[0])]) is not None
+    if is_return and not known and not of_each and (container or _LIST_ITEM.search(text)):
+        return
+    aside = _ASIDE.search(before)
+    if is_return and aside is not None and elements and all(elements) and aside.group(1) not in elements:
+        return  # "For the caller's `x` (shape (b, t)), ..." is not about what is returned
+    plainly = len(before.split()) <= _LONG_WAY and not _SELDOM.search(before) and not _SELDOM.search(after)
+    for segment in segments:
+        for bracket in segment.shapes:
+            yield DescribedShape(bracket, plainly and not _SPOILERS.search(after), container and not part, part)
+
+
+def _is_marked(segment: Segment) -> bool:
+    return segment.marked or any(bracket.dtype for bracket in segment.shapes)
+
+
+def _marker_start(text: str, segment: Segment) -> int:
+    """Where the word `shape` in front of a segment begins."""
+    start = segment.shapes[0].start
+    found = text.lower().rfind("shape", 0, start)
+    return found if found >= 0 else start
+
+
+def _sentence(text: str, offset: int) -> tuple[int, int]:
+    """The start and end of the sentence around an offset."""
+    start = 0
+    for match in _SENTENCE.finditer(text):
+        if match.start() >= offset:
+            return start, match.start()
+        start = match.end()
+    return start, len(text)

@@ -1,0 +1,164 @@
+"""Shapes in a description that does not call them so: `x: [B, T, D] tokens`, `w: weight matrix (n, m)`.
+
+Much that is in brackets is none: units, intervals, tuples of results, what a name is short for. So only a bracket in a
+place where authors put shapes counts, and only if all its names are such as axes have.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Container
+
+from shapecheck.claims.axis_words import is_dim_word, strength, words
+from shapecheck.claims.brackets import Bracket
+from shapecheck.claims.comment_text import Segment
+from shapecheck.shapes import AnyDims, FixedDim, SymbolicDim, comment_dtype
+
+_ARRAYS = words(
+    """
+    array arrays tensor tensors matrix matrices ndarray ndarrays vector vectors array_like arraylike arr mask masks
+    logits embeddings image images tokens indices
+    """
+)
+# What may stand between the name of a parameter and its shape; of a dotted word the last part counts.
+_ARTICLES = words("a an the of optional numpy jax jnp np torch dense real binary boolean batched like type dtype nd")
+_WORD = re.compile(r"[A-Za-z_][\w.]*|\d-?[dD]\b")
+_NOUN_BEHIND = re.compile(
+    r"[\s`'\"]*+(?:[\w./-]+\s+){0,2}?(?:(?:[\w.]+\.)?(?:nd|Named)?[Aa]rrays?|[Tt]ensors?|matrix|matrices|vectors?|dimensional|masks?)\b"
+)
+_WORD_BEHIND = re.compile(r"[\s`'\"]*+(?:in\s+)?([A-Za-z]\w*)")
+# Between the name and the colon: `(complex64)`, `(array, optional)`, `(Tuple[int, int])`.
+_SLOT = re.compile(r"\s*\((?:[^()\n]|\([^()\n]*\))*\)\s*(?=:)")
+_ENTRY = re.compile(
+    r"(?:^|\n)[ \t]*(?:[-*+]\s+|\d+[.)]\s+)?[`*'\"]*([A-Za-z_]\w*)[`*'\"]*\s*(?:\([^()\n]*\)\s*)?:([^:\n]*)$"
+)
+_SENTENCE = re.compile(r"[.;](?=\s|$)|\n\s*\n")
+_NO_ARRAY = re.compile(
+    r"\b(?:int|float|str|bool|tuple|Tuple|list|List|Sequence|Callable|callable|dict|Dict|Mapping|type)\b"
+)
+_SOME_ARRAY = re.compile(r"[Aa]rray|[Tt]ensor|PyTree|Float|Int\b|matrix|jnp|np\.|Any\b")
+# Parameters that are shapes or places themselves.
+_TUPLE_NAMES = re.compile(
+    r"(?:^|_)(?:sizes?|shapes?|strides?|padding|pad|resolution|dims|dimensions|axes|axis|ranges?|bounds?|limits?|lims?"
+    r"|dilations?|interval|figsize|args|kwargs|fn|spec|specs|order|layout|pspec|hw)$"
+)
+_COORDINATES = words("x y z u v w i j")
+_UNIT_BEFORE = re.compile(r"\b(?:in|units?|(?<!array )(?<!tensor )(?<!matrix )of|from|to|between|by)\s+[`'\"]*$")
+_FLOAT = re.compile(r"b?fp?\d+")
+_OF_ARRAY = re.compile(r"\b(?:array|tensor|matrix) of\s+[`'\"]*$")
+_OR_NONE = re.compile(r"^[\s`,]*(?:\(?optional\)?|or\s+`*None`*)", re.IGNORECASE)
+_VALUES = words(
+    "range interval default defaults values value pairs pair tuple tuples e.g eg i.e ie or between unit units"
+)
+
+
+def is_unmarked_shape(text: str, segment: Segment, begin: int, *, is_return: bool, known: Container[str]) -> bool:
+    """Whether a segment of a description is a shape by its place; behind `begin` begins the text since the last one."""
+    bracket = segment.shapes[0]
+    lead = text[begin : bracket.start] if begin else _SLOT.sub(_blank, text[: bracket.start], count=1)
+    if segment.arrow or not all(_may_be_shape(each, known) for each in segment.shapes):
+        return False
+    entry = _ENTRY.search(text[: bracket.start]) if is_return else None
+    if entry is not None:
+        return _is_article(entry.group(2)) or _ends_in_noun(entry.group(2)) or _is_last(text, bracket)
+    at_start = not begin and _is_article(lead)
+    if _UNIT_BEFORE.search(lead) or (begin and is_return):
+        return False
+    behind = _NOUN_BEHIND.match(segment.tail) is not None or _is_dtype_behind(segment.tail)
+    if at_start:
+        return behind or not is_return or _is_last(text, bracket) or bool(_words(lead))
+    if not _is_list(bracket) and all(len(name) == 1 and name not in known for name in bracket.spec.names()):
+        return False  # `length [m]` has a unit
+    sentence = _SENTENCE.split(lead)[-1]
+    if _VALUES.intersection(each.lower() for each in _words(sentence)):
+        return False
+    if _ends_in_noun(sentence) or _OF_ARRAY.search(sentence):
+        return True
+    strong = bool(bracket.spec.names()) or any(isinstance(dim, AnyDims) for dim in bracket.spec.dims)
+    placed = behind or _is_last(text, bracket) or (not is_return and _is_unmistakable(bracket))
+    return strong and placed and _is_first_sentence(text, bracket)
+
+
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match.group())
+
+
+def takes_no_array(name: str, description: str, annotation: ast.expr | None) -> bool:
+    """Whether a parameter is a size, a tuple or a function, by its name, its type or the type in its description."""
+    if _TUPLE_NAMES.search(name.lower()):
+        return True
+    slot = _SLOT.match(description)
+    types = [slot.group()] if slot is not None else []
+    types += [ast.unparse(annotation)] if annotation is not None else []
+    return any(_NO_ARRAY.search(each) and not _SOME_ARRAY.search(each) for each in types)
+
+
+def _may_be_shape(bracket: Bracket, known: Container[str]) -> bool:
+    """Whether all that is in a bracket may be axes: names such as axes have, and sizes that are no interval."""
+    names = bracket.spec.names()
+    if bracket.negative or bracket.ambiguous:
+        return False
+    if not names:
+        fixed = [dim.size for dim in bracket.spec.dims if isinstance(dim, FixedDim)]
+        others = [dim for dim in bracket.spec.dims if not isinstance(dim, FixedDim)]
+        plain = all(isinstance(dim, AnyDims) for dim in others) and all(size > 1 for size in fixed)
+        return bool(fixed) and plain and _is_list(bracket)
+    if strength(names, known) < 1.0:
+        return False
+    if all(name in _COORDINATES and name not in known for name in names):
+        return False
+    if len(bracket.spec.dims) == 1 and not bracket.trailing_comma:
+        dim = bracket.spec.dims[0]
+        word = not isinstance(dim, SymbolicDim) or all(name in known or "_" in name for name in names)
+        return (
+            word
+            and bracket.text.startswith("[")
+            and all("_" in name or name in known or is_dim_word(name) for name in names)
+        )
+    return True
+
+
+def _is_list(bracket: Bracket) -> bool:
+    return len(bracket.spec.dims) > 1 or bracket.trailing_comma
+
+
+def _is_unmistakable(bracket: Bracket) -> bool:
+    """Whether a bracket lists several axes by long names: `[batch_size, num_frames, 2]`."""
+    long = [name for name in bracket.spec.names() if "_" in name]
+    return bracket.text.startswith("[") and len(bracket.spec.dims) > 1 and len(long) == len(bracket.spec.names()) > 0
+
+
+def _words(text: str) -> list[str]:
+    return [word.rstrip(".").rpartition(".")[2] for word in _WORD.findall(text)]
+
+
+def _is_article(lead: str) -> bool:
+    """Whether nothing but articles and types of arrays stands in front of a bracket."""
+    return all(
+        word.lower() in _ARTICLES | _ARRAYS or word[0].isdigit() or comment_dtype(word) is not None
+        for word in _words(lead)
+    )
+
+
+def _ends_in_noun(lead: str) -> bool:
+    """Whether the last word in front of a bracket is one for arrays."""
+    found = re.search(r"([A-Za-z_][\w.]*)[\s`'\",:]*$", lead)
+    if found is not None and (comment_dtype(found.group(1)) is not None or _FLOAT.fullmatch(found.group(1))):
+        return True
+    return found is not None and found.group(1).rpartition(".")[2].lower() in _ARRAYS - {"indices", "tokens", "images"}
+
+
+def _is_dtype_behind(tail: str) -> bool:
+    found = _WORD_BEHIND.match(tail)
+    return found is not None and comment_dtype(found.group(1)) is not None
+
+
+def _is_last(text: str, bracket: Bracket) -> bool:
+    """Whether a bracket ends its line, or its sentence."""
+    rest = re.split(r"\n|\.(?:\s|$)", text[bracket.end :], maxsplit=1)[0]
+    return not _OR_NONE.sub("", rest).strip(" .,;`'\"*)")
+
+
+def _is_first_sentence(text: str, bracket: Bracket) -> bool:
+    return not _SENTENCE.search(text.strip()[: max(bracket.start - (len(text) - len(text.lstrip())), 0)])

@@ -1,0 +1,166 @@
+"""Shapes in docstrings that nothing calls so: read where authors put them, tentative unless the file has such a dim."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from shapecheck.model import Module
+
+Describe = Callable[..., list[str]]
+
+PARAMETERS = {
+    "x: (B, T, D) tokens": "[B T D]: param x",
+    "x: [B, T]": "[B T]: param x",
+    "x: `(B, T)` tokens": "[B T]: param x",
+    "x: ``(T, D)`` tokens": "[T D]: param x",
+    "x: rotations :math:`(..., 3)`": "[... 3]: param x",
+    "x: with shape :math:`(\\text{num\\_states}, \\text{dim})`": "[num_states dim]: param x",
+    "x: array of :math:`(N \\times 3)` points": "[N 3]: param x",
+    "x: [num_points, num_frames], bool, what is seen": "Bool[num_points num_frames]: param x",
+    "x: [B, 4] or None": "[B 4]: param x",
+    "x: Optional (batch, seq)": "[batch seq]: param x",
+    "x (state_dim,): the mean": "[state_dim]: param x",
+    "x (jax.Array): [B, T] tokens": "[B T]: param x",
+    "x (array, (num_steps, obs_dim)): the data": "[num_steps obs_dim]: param x",
+    "x (complex64): diagonal of the state      (P,)": "[P]: param x",
+    "x: weight matrix (n, m)": "[n m]: param x",
+    "x: cost of each edge [n_rows x n_cols]": "[n_rows n_cols]: param x",
+    "x: the (N, D) array of points": "[N D]: param x",
+    "x: A [q, k] dimensional array": "[q k]: param x",
+    "x: N x D matrix": "[N D]: param x",
+    "x: n-by-2 array of points": "[n 2]: param x",
+    "x: batch x num_tokens x hidden_dim": "[batch num_tokens hidden_dim]: param x",
+    "x: array in shape B x 4": "[B 4]: param x",
+    "x: (4, 4) the transform as a matrix": "[4 4]: param x",
+    "x: float tensor, usually of shape [N, M]": "[N M]: param x",
+}
+NO_SHAPES = [
+    "x: rate in [0, 1]",
+    "x: in the interval (a, b)",
+    "x: one of (min, max)",
+    "x: pressure in [bar]",
+    "x: length [m]",
+    "x: width [cm-1]",
+    "x: (x, y) position",
+    "x: pair (b, t)",
+    "x: size as a tuple (height, width)",
+    "x (int): (n, m) grid",
+    "x (Callable): (n, d) to (n,)",
+    "x: function from (n, d) arrays to numbers",
+    "x: (optional)",
+    "x: the value. Defaults to (1, 1)",
+    "x: (source, target) names",
+    "x: whether (b, t) if it is causal",
+    "image_size: (height, width) of the image",
+    "strides: (h, w)",
+]
+
+
+@pytest.mark.parametrize(("line", "expected"), PARAMETERS.items())
+def test_a_bracket_where_shapes_stand_is_one(line: str, expected: str, described: Describe) -> None:
+    source = f'def f(x, image_size, strides):\n    r"""Do it.\n\n    Args:\n        {line}\n    """\n'
+    assert described(source) == [expected]
+
+
+@pytest.mark.parametrize("line", NO_SHAPES)
+def test_other_brackets_are_none(line: str, described: Describe) -> None:
+    source = f'def f(x, image_size, strides):\n    r"""Do it.\n\n    Args:\n        {line}\n    """\n'
+    assert described(source) == []
+
+
+def test_what_has_another_type_is_no_array(described: Describe) -> None:
+    source = '''
+        def f(x: tuple[int, int], y: jax.Array):
+            """Do it.
+
+            Args:
+                x: (height, width) of it
+                y: (height, width) of it
+            """
+    '''
+    assert described(source) == ["[height width]: param y"]
+
+
+def test_one_is_sure_where_the_file_has_such_a_dim(read: Callable[[str], Module]) -> None:
+    source = '''
+        def f(x, y):
+            """Do it.
+
+            Args:
+                x: [B, T] tokens
+                y: [N, M] weights
+            """
+            B, T = x.shape
+    '''
+    assert {claim.target: claim.sure for claim in read(source).claims} == {"x": True, "y": False}
+
+
+RESULTS = {
+    "alone": ("(M, N) float32 scores.", "return a", ["[M N]: return"]),
+    "named": ("scores: (M, N) the scores", "return a", ["[M N]: return"]),
+    "several, in their order": (
+        "loss: a number\n        logits: [B, N, C] logits\n        boxes: [B, N, 4] boxes",
+        "return a, b, c",
+        ["[B N C] .1: return", "[B N 4] .2: return"],
+    ),
+    "several, by the names that are returned": (
+        "b: [B, N] logits\n        a: [B] sums",
+        "return a, b",
+        ["[B N] .1: return", "[B] .0: return"],
+    ),
+    "respectively": (
+        "The sums, the means and the rest, of\n        `([B, A], [B], [B, ...])`, respectively.",
+        "return a, b, c",
+        ["[B A] .0: return", "[B] .1: return", "[B ...] .2: return"],
+    ),
+    "at the end of the next line": ("xs (float32): the states\n            (L, P)", "return a", ["[L P]: return"]),
+    "names of results": ("(loss, aux)", "return a, b", []),
+    "names of results in a sentence": ("A tuple (params, state) of them.", "return a, b", []),
+}
+
+
+@pytest.mark.parametrize(("text", "code", "expected"), RESULTS.values(), ids=RESULTS.keys())
+def test_results(text: str, code: str, expected: list[str], described: Describe) -> None:
+    assert described(f'def f():\n    """Do it.\n\n    Returns:\n        {text}\n    """\n    {code}\n') == expected
+
+
+def test_a_class_lists_its_fields_without_a_heading(described: Describe) -> None:
+    source = '''
+        class Board(NamedTuple):
+            """The board. ``goal`` is an array of shape (2,).
+
+            - cells: jax array (int32) of shape (n, m): what is
+                on each of them.
+            - name: `[B, N]` the text
+            - other: array of shape (n,), which is no field
+            Note: it has shape (n, n)
+            """
+            cells: jax.Array
+            name: jax.Array
+            goal: jax.Array
+    '''
+    assert described(source) == ["[2]: field goal", "[n m]: field cells", "[B N]: field name"]
+
+
+PASSING = {
+    "a parameter": ("Sort, where x is a matrix of shape (n, d).", "", ["[n d]: param x"]),
+    "several of them": ("x is an array of shape (n,), y has shape (m,).", "", ["[n]: param x", "[m]: param y"]),
+    "no parameter": ("Sort, where z is a matrix of shape (n, d).", "", []),
+    "the result": ("Returns the [n, d] array of them.", "", ["[n d]: return"]),
+    "a property": ("The mean, of shape ``(d,)``.", "@property", ["[d]: return"]),
+    "no property": ("The mean, of shape ``(d,)``.", "@jit", []),
+}
+
+
+@pytest.mark.parametrize(("text", "decorator", "expected"), PASSING.values(), ids=PASSING.keys())
+def test_what_a_text_says_in_passing(text: str, decorator: str, expected: list[str], described: Describe) -> None:
+    assert described(f'{decorator}\ndef f(x, y):\n    """{text}"""\n    return g(x)\n') == expected
+
+
+def test_a_claim_stands_where_its_text_was_written(read: Callable[[str], Module]) -> None:
+    source = 'def f(x):\n    r"""Do it.\n\n    Args:\n        x: of shape :math:`(\\text{n\\_a}, 2)` here\n    """\n'
+    (claim,) = read(source).claims
+    line = source.splitlines()[claim.span.line - 1]
+    assert line[claim.span.column - 1 : claim.span.end_column - 1] == r"(\text{n\_a}, 2)"
