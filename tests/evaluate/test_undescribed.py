@@ -60,6 +60,18 @@ def widened(x: Float[Array, "n d"], scale: Array):
     y = x[:, :, None] * scale  # (n, d, 1)  ~unreached
     return y
 """,
+    # Sizes are nobody's, but the claims give them names: the code runs with two sizes for two names.
+    "named.py": """
+def embed(features: Array, action: Array, actions: int) -> Array:
+    assert features.ndim == 2 and action.ndim == 1
+    action = jax.nn.one_hot(action, actions)  # [B, A]
+    return jnp.concatenate([features, action], axis=-1)  # [A, D+A]  ~SC201
+
+def embed_well(features: Array, action: Array, actions: int) -> Array:
+    assert features.ndim == 2 and action.ndim == 1
+    action = jax.nn.one_hot(action, actions)  # [B, A]
+    return jnp.concatenate([features, action], axis=-1)  # [B, D+A]
+""",
     "operations.py": """
 def scores(q: Array, k: Array):
     s = jnp.einsum("bqd,bkd->bqk", q, k)  # shape: (b, q, k)

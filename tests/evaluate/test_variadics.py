@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 HEAD = """
+from collections.abc import Callable
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -115,6 +116,15 @@ class Poisson:
 
 def rows(x: Float[Array, "... a"], y: Float[Array, "... b"]):
     return x * y  ~SC305
+""",
+    # the model's own arrays have the axes of `*batch` already
+    "fields.py": """
+class Paths(eqx.Module):
+    vertices: Float[Array, "*batch n 3"]
+    mask: Float[Array, "*batch"]
+
+    def reduce(self, fun: Callable[[Float[Array, "*batch n 3"]], Float[Array, "*batch"]]):
+        return jnp.sum(fun(self.vertices) * self.mask)
 """,
     "invented.py": """
 def scaled(x: Float[Array, "*batch d"], w: Array) -> Float[Array, "..."]:

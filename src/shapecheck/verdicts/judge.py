@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from shapecheck.model import ArrayValue, Assumption, Claim, Evaluation, Module, Point, proves, weakest
-from shapecheck.shapes import parse_spec
+from shapecheck.shapes import NamedDim, parse_spec
 from shapecheck.verdicts.call_bindings import CallReader
 from shapecheck.verdicts.claim_outcome import Mismatch
 from shapecheck.verdicts.evaluation_results import MADE_UP, ClaimKey, Result, evaluate
@@ -214,7 +214,7 @@ def _verdict(
         pairs = [each for each in shown if _are_alike(each[1], mismatch)]
         alike = [each for each, _ in pairs]
         about: Literal["shape", "dim", "dtype"] = "shape"
-        is_written = _is_written_size(modules[key[0]], pairs)
+        is_written = _is_written_size(module, pairs) or _has_another_name(modules, key, pairs)
         about = (
             "dim" if mismatch.reason == "dim" and not is_written else "dtype" if mismatch.reason == "dtype" else about
         )
@@ -271,6 +271,30 @@ def _is_written_size(module: Module, shown: Sequence[tuple[EvaluationView, Misma
             near.append({(name, step): other for name, step, other in steps if abs(step) <= _LARGEST_STEP})
     always = set.intersection(*map(set, near)) if near else set()
     return any(len({each[key] for each in near}) > 1 for key in always)
+
+
+def _has_another_name(
+    modules: Mapping[str, Module], key: ClaimKey, shown: Sequence[tuple[EvaluationView, Mismatch]]
+) -> bool:
+    """Whether the axis that does not fit always has the size of another name than its claim's, by a claim that holds.
+
+    The code ran with two sizes for the two names, whatever arrays were invented.
+    """
+    dims = parse_spec(modules[key[0]].claims[key[1]].spec).dims
+    for each, mismatch in shown:
+        shape = mismatch.value.shape if isinstance(mismatch.value, ArrayValue) else ()
+        if mismatch.axis is None or len(dims) != len(shape):
+            return False
+        dim, size = dims[mismatch.axis], shape[mismatch.axis]
+        others = (
+            bound
+            for other, result in each.results.items()
+            if other != key and result.good and result.reader is not None
+            for bound in result.reader.bound_sizes(parse_spec(modules[other[0]].claims[other[1]].spec), ())
+        )
+        if not isinstance(dim, NamedDim) or not any(b.size == size and b.name != dim.name for b in others):
+            return False
+    return bool(shown)
 
 
 def _some_sizes(holds: Sequence[EvaluationView], fails: Sequence[EvaluationView]) -> str:
