@@ -182,7 +182,7 @@ def test_where_annotations_stand(described):
     ("annotation", "reason"),
     [
         ('Float[A, "*a *b"]', "variadic"),
-        ('Float[A, "#2*n"]', None),
+        ('Float[A, "n #2*n"]', None),
         ('Float[A, "a, b"]', "comma"),
         ('Float[A, "a ...b"]', "ellipsis"),
         ('Float[A, "2*"]', "malformed"),

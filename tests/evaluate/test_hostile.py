@@ -62,6 +62,9 @@ HARMLESS = {
     "forks": "import os\nif os.fork() == 0: pass\n",
     "says_its_class": "class Odd:\n    @property\n    def __class__(self): raise SystemExit(7)\nodd = [Odd()]\n",
     "no_arguments": "import sys\nsys.argv = None\n",
+    # As torch does: its own function passes on what it does not know.
+    "library_looks": "exec(compile('import inspect\\nbefore = inspect.getfile\\ndef find(o): return before(o)\\n"
+    "inspect.getfile = find\\n', '/lib/site-packages/library.py', 'exec'))\n",
     "no_name": "del __name__, __file__\n",
     "more_recursion": "import sys\nsys.setrecursionlimit(5000)\n",
 }

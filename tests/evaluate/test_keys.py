@@ -132,6 +132,13 @@ def attend(queries: jax.Array, keys: jax.Array, values: jax.Array) -> jax.Array:
     return scores @ values  # (b, s, d)
 
 
+def attend_alike(queries, keys, values):
+    assert queries.shape == keys.shape == values.shape
+    b, s, d = queries.shape
+    scores = jnp.einsum("bsd,btd->bst", queries, keys)  # (b, s, s)
+    return scores @ values  # (b, s, d)
+
+
 def attend_wrongly(query: jax.Array, key: jax.Array, value: jax.Array) -> jax.Array:
     b, s, d = query.shape
     b, t, d = key.shape

@@ -90,13 +90,13 @@ def test_where_symbols_stop_is_not_told_if_numbers_go_further(several: Report) -
 
 
 def test_the_remedy_of_a_failed_import_is_the_import(run) -> None:
-    report = run({"model.py": "import no_such_package\n\n" + GENERATOR})
+    report = run({"model.py": "raise ImportError\n\n" + GENERATOR})
     assert report.remedy == f"First make the import work, under {sys.executable} or another interpreter (--python)."
 
 
 def test_the_remedy_is_for_what_was_imported(run) -> None:
     model = "class MLPMixer:\n    def mix(self, x):\n        return x  # (n, d)\n"
-    report = run({"broken.py": "import no_such_package\n\n" + GENERATOR, "whole.py": model})
+    report = run({"broken.py": "raise ImportError\n\n" + GENERATOR, "whole.py": model})
     assert "# in whole.py" in report.remedy
     assert "def mlp_mixer_example():" in report.remedy
 

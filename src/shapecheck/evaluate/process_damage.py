@@ -83,7 +83,7 @@ class ProcessDamage:
         self._modules = [(name, sys.modules[name]) for name in modules if name in sys.modules]
         self._loaded, self._sys = sys.modules, vars(sys)
         self._limits = _resource_limits()
-        self._exit, self._fstat, self._zip = os._exit, os.fstat, zip
+        self._exit, self._fstat, self._zip, self._getattr = os._exit, os.fstat, zip, getattr
         self._recursion_limit, self._set_recursion_limit = sys.getrecursionlimit, sys.setrecursionlimit
 
     def values(self) -> list[Any]:
@@ -103,8 +103,10 @@ class ProcessDamage:
         """What was broken, in words; nothing if nothing was."""
         reason = ""
         for each, value in self._zip(self._names, before):
-            if each.namespace.get(each.name) is not value:
+            if (other := each.namespace.get(each.name)) is not value:
                 each.namespace[each.name] = value
+                if each.written.startswith("inspect.") and self._is_of_library(other):
+                    continue
                 reason = reason or f"replaced {each.written} for the whole process, which the checker needs as well"
         for member in self._members:
             if self._members_of(member.owner).get(member.name) is not member.value:
@@ -125,6 +127,14 @@ class ProcessDamage:
             if soft >= 0 and (limit.soft < 0 or soft < limit.soft):  # below 0 there is no limit
                 reason = reason or f"lowered the limit {limit.name} of the process"
         return reason or self._closed_stream()
+
+    def _is_of_library(self, function: object) -> bool:
+        """Whether an installed package has put its own function there: torch has an `inspect.getfile` for its archives.
+
+        Who looks at functions, as `inspect` does, is as well off with the original again.
+        """
+        file = self._getattr(self._getattr(function, "__code__", None), "co_filename", "")
+        return "site-packages" in file or "dist-packages" in file
 
     def _closed_stream(self) -> str:
         for descriptor in _STREAMS:

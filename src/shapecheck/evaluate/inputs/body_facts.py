@@ -190,8 +190,9 @@ class _Reader:
                 self._condition(each)
         elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
             self._refusal(test.operand)
-        elif isinstance(test, ast.Compare) and len(test.ops) == 1:
-            self._comparison(test.left, test.ops[0], test.comparators[0])
+        elif isinstance(test, ast.Compare):  # also of a chain: `q.shape == k.shape == v.shape`
+            for left, how, right in zip([test.left, *test.comparators], test.ops, test.comparators, strict=False):
+                self._comparison(left, how, right)
 
     def _refusal(self, test: ast.expr) -> None:
         """What does not hold from here on: `if x.ndim != 2: raise ...`."""

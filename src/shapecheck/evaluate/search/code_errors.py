@@ -15,7 +15,7 @@ from shapecheck.evaluate.inputs.trial import CallSpec, SearchResult, TrialOutcom
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.further_runs import FurtherRuns
 from shapecheck.evaluate.search.size_search import MOST_TIES, SizeSearch, says_division
-from shapecheck.evaluate.search.suggest_ties import compared_integers, meets_product
+from shapecheck.evaluate.search.suggest_ties import compared_integers, meets_itself, meets_product
 from shapecheck.worker.messages.plans import EntryPlan
 
 _EMPTY = re.compile(r"(?<![\w.])0(?![\w.])")
@@ -71,11 +71,18 @@ class CodeErrors:
             return None
         if self._call_spec.open_ranks and (not self.persists or any(o.has_made_values() for o in failed)):
             return None
-        if all(o.failure is not None and _HOLDS_NOTHING.search(o.failure.message) for o in failed):
+        if any(map(self._is_of_nothing, failed)):
             return None
-        if len({o.place for o in failed}) > 1 or not failed[0].place[0] or meets_product(failed):
+        if len({o.place for o in failed}) > 1 or not failed[0].place[0]:
+            return None
+        if meets_product(failed) or meets_itself(failed[0]):
             return None
         return failed[0] if self._fails_alike(failed[0]) and self._fails_complete(failed[0]) else None
+
+    def _is_of_nothing(self, outcome: TrialOutcome) -> bool:
+        """Whether an empty array of an instance does not fit."""
+        has_instance = not self._call_spec.relations or outcome.has_made_values()
+        return has_instance and outcome.failure is not None and bool(_HOLDS_NOTHING.search(outcome.failure.message))
 
     def _fails_alike(self, error: TrialOutcome) -> bool:
         """Whether the other shapes that arguments may have end in shape errors too."""
