@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from shapecheck.evaluate.inputs.size_assignment import (
@@ -106,7 +106,8 @@ class SizeSearch:
         first = outcome
         for _ in range(MOST_TIES):
             for tie in proposals(outcome):
-                if tie[0] in dict(outcome.trial.substitution.ties) or not admits(tie, outcome):
+                ties = dict(outcome.trial.substitution.ties)
+                if tie[0] in ties or _closes_circle(tie, ties) or not admits(tie, outcome):
                     continue
                 found = self.with_tie(outcome.trial, tie)
                 if found.ok or found.needs_values:
@@ -231,3 +232,15 @@ def _may_divide(outcome: TrialOutcome) -> bool:
 def says_division(message: str) -> bool:
     """Whether a failure speaks of what other sizes may mend: such as divide evenly, or have a root."""
     return _DIVIDING.search(message) is not None
+
+
+def _closes_circle(tie: Tie, ties: Mapping[str, str]) -> bool:
+    """Whether a name would be tied to itself, by way of others."""
+    todo, seen = [tie[1]], set[str]()
+    while todo:
+        names = set(re.findall(r"[^\W\d]\w*", todo.pop()))
+        if tie[0] in names:
+            return True
+        todo += [ties[name] for name in names & ties.keys() - seen]
+        seen |= names
+    return False

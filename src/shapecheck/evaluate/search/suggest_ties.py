@@ -94,6 +94,8 @@ def meets_product(failed: Sequence[TrialOutcome]) -> bool:
         return False
     messages = [each.failure.message if each.failure is not None else "" for each in failed[:2]]
     for before, after in zip(*map(_opposite_sizes, messages), strict=False):
+        if min(len(before), len(after)) < 2:
+            continue
         for varies, stays in itertools.permutations((0, 1)):
             if before[stays] == after[stays] and before[varies] != after[varies]:
                 return _may_have_product(failed[0], int(before[varies]), int(before[stays]))
