@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Final
 
 from shapecheck.evaluate.inputs.size_assignment import (
@@ -24,7 +24,7 @@ from shapecheck.evaluate.inputs.trial import CallSpec, SearchResult, Trial, Tria
 from shapecheck.evaluate.search import loosen_ties
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.nested_sizes import NestedSizes
-from shapecheck.evaluate.search.suggest_ties import fails_elsewhere, proposals
+from shapecheck.evaluate.search.suggest_ties import closes_circle, fails_elsewhere, proposals
 from shapecheck.model import Assumption
 
 MOST_TIES: Final = 6
@@ -107,7 +107,7 @@ class SizeSearch:
         for _ in range(MOST_TIES):
             for tie in proposals(outcome):
                 ties = dict(outcome.trial.substitution.ties)
-                if tie[0] in ties or _closes_circle(tie, ties) or not admits(tie, outcome):
+                if tie[0] in ties or closes_circle(tie, ties) or not admits(tie, outcome):
                     continue
                 found = self.with_tie(outcome.trial, tie)
                 if found.ok or found.needs_values:
@@ -232,15 +232,3 @@ def _may_divide(outcome: TrialOutcome) -> bool:
 def says_division(message: str) -> bool:
     """Whether a failure speaks of what other sizes may mend: such as divide evenly, or have a root."""
     return _DIVIDING.search(message) is not None
-
-
-def _closes_circle(tie: Tie, ties: Mapping[str, str]) -> bool:
-    """Whether a name would be tied to itself, by way of others."""
-    todo, seen = [tie[1]], set[str]()
-    while todo:
-        names = set(re.findall(r"[^\W\d]\w*", todo.pop()))
-        if tie[0] in names:
-            return True
-        todo += [ties[name] for name in names & ties.keys() - seen]
-        seen |= names
-    return False
