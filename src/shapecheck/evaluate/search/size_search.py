@@ -24,7 +24,7 @@ from shapecheck.evaluate.inputs.trial import CallSpec, SearchResult, Trial, Tria
 from shapecheck.evaluate.search import loosen_ties
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.nested_sizes import NestedSizes
-from shapecheck.evaluate.search.suggest_ties import fails_elsewhere, proposals
+from shapecheck.evaluate.search.suggest_ties import closes_circle, fails_elsewhere, proposals
 from shapecheck.model import Assumption
 
 MOST_TIES: Final = 6
@@ -106,7 +106,8 @@ class SizeSearch:
         first = outcome
         for _ in range(MOST_TIES):
             for tie in proposals(outcome):
-                if tie[0] in dict(outcome.trial.substitution.ties) or not admits(tie, outcome):
+                ties = dict(outcome.trial.substitution.ties)
+                if tie[0] in ties or closes_circle(tie, ties) or not admits(tie, outcome):
                     continue
                 found = self.with_tie(outcome.trial, tie)
                 if found.ok or found.needs_values:
