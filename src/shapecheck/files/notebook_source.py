@@ -78,7 +78,8 @@ def split_cell_path(path: str) -> tuple[str, int]:
 def cell_python(text: str) -> str:
     """The text of a cell, with something that Python reads in the place of each line that only IPython does."""
     lines = text.split("\n")
-    first = next((number for number, line in enumerate(lines) if line.strip()), 0)
+    # Colab's titles are comments, which may stand ahead of a magic.
+    first = next((number for number, line in enumerate(lines) if line.strip() and not line.startswith("#")), 0)
     if lines[first].startswith("%%"):
         magic = lines[first][2:].split(maxsplit=1)[:1]
         if magic[:1] and magic[0] not in _PYTHON_MAGICS:

@@ -93,7 +93,8 @@ class CommentJudge:
     def _claim(self, index: int, claim: Claim) -> None:
         primary = natural_site(self.reader, claim)
         others = [each for site in claim.sites if site != primary for each in self._by_turn(site)]
-        for turn, observation in self._by_turn(primary):
+        turns = list(self._by_turn(primary))
+        for turn, observation in turns:
             outcome = self._judge_readings(claim, observation, turn)
             elsewhere = (_with_names(o, observation.names) for t, o in others if _may_be_one(t, turn))
             if outcome is not None and any(self._judge_readings(claim, o, turn) is None for o in elsewhere):
@@ -102,12 +103,17 @@ class CommentJudge:
                 self.outcomes.good.add(index)
             elif isinstance(outcome, Mismatch):
                 doubt = self._doubt(claim, observation, outcome, turn)
+                if turn is not None and observation is not turns[-1][1] and self._holds(claim, *turns[-1]):
+                    doubt = doubt or "it holds after the last turn of its loop, and not in all turns"
                 if doubt:
                     self.outcomes.unknown[index] = doubt
                 else:
                     self.outcomes.bad.setdefault(index, outcome)
             else:
                 self.outcomes.unknown[index] = outcome
+
+    def _holds(self, claim: Claim, turn: Turn | None, observation: Observation) -> bool:
+        return self._judge_readings(claim, observation, turn) is None
 
     def _by_turn(self, site: int) -> Iterator[tuple[Turn | None, Observation]]:
         """What a site showed, turn by turn; what stands outside of a loop does not take part in its turns."""

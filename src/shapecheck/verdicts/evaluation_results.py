@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from shapecheck.model import ArrayValue, Call, Claim, Evaluation, Module, Point
-from shapecheck.shapes import Bindings, Spec, match, parse_spec
+from shapecheck.shapes import (
+    Bindings,
+    EvaluationError,
+    Spec,
+    SymbolicDim,
+    UndefinedSizeError,
+    is_variadic,
+    match,
+    parse_spec,
+)
+from shapecheck.shapes import evaluate as evaluate_expression
 from shapecheck.verdicts.call_bindings import CallReader
 from shapecheck.verdicts.claim_outcome import ClaimOutcomes, Mismatch
 from shapecheck.verdicts.comment_verdicts import read_call
@@ -27,6 +38,7 @@ SOME_INSTANCES = "it holds for some instances of its class, and others have anot
 _SMALLEST_OWED = 15  # multiples of smaller sizes mean nothing
 _FACTORS = range(1, 9)
 _LARGEST_DIVISOR = 1000
+_DIVISION = re.compile(r"(?<!/)/(?!/)")
 
 
 @dataclass
@@ -244,17 +256,47 @@ def _collect(reader: CallReader, outcomes: ClaimOutcomes, results: dict[ClaimKey
 def _comes_out_uneven(claim: Claim, mismatch: Mismatch) -> bool:
     """Whether the axis that does not fit is claimed by a division that does not come out even: rounded, it fits."""
     spec, value, axis = parse_spec(claim.spec), mismatch.value, mismatch.axis
-    if mismatch.reason != "dim" or axis is None or not isinstance(value, ArrayValue) or spec.rank() is None:
+    if mismatch.reason != "dim" or axis is None or not isinstance(value, ArrayValue):
         return False
-    dim = Spec((spec.dims[axis],)) if axis < len(spec.dims) else spec
+    place = _place(spec, axis, len(value.shape))
+    if place is None:
+        return False
+    dim = Spec((spec.dims[place],))
     sizes = {bound.name: int(bound.size) for bound in mismatch.bound if bound.size.isdigit()}
     known = [sizes[name] for name in dim.names() if name in sizes]
-    if not any(size % divisor for divisor in dim.divisors() for size in known):
-        return False
     bindings = Bindings({name: (size,) for name, size in sizes.items()})
+    if not any(size % divisor for divisor in dim.divisors() for size in known):
+        if not _is_fraction(dim, sizes):
+            return False
+        dim = parse_spec(_DIVISION.sub("//", str(dim)))
     observed = int(value.shape[axis]) if value.shape[axis].isdigit() else -1
-    rounded = (match(dim, ((observed - up,),), bindings, defer=True) for up in (0, 1))
+    env = {name: (size,) for name, size in sizes.items()}
+    rounded = (match(dim, ((observed - up,),), bindings, env=env, defer=True) for up in (0, 1))
     return any(each.ok or each.reason == "unbound" for each in rounded)
+
+
+def _place(spec: Spec, axis: int, axes: int) -> int | None:
+    """Which dim of a spec an axis is: counted from its end, behind a dim that stands for several."""
+    variadic = [index for index, dim in enumerate(spec.dims) if is_variadic(dim)]
+    if not variadic or (axis < variadic[0] and axis < len(spec.dims)):
+        return min(axis, len(spec.dims) - 1)
+    place = axis - axes + len(spec.dims)
+    return place if place > variadic[-1] else None
+
+
+def _is_fraction(dim: Spec, sizes: Mapping[str, int]) -> bool:
+    """Whether a dim is a quotient which is no whole number: `n/{by}`, of sizes that were made up."""
+    (only,) = dim.dims
+    if not isinstance(only, SymbolicDim) or not _DIVISION.search(str(dim)):
+        return False
+    known = {name: (size,) for name, size in sizes.items()}
+    try:
+        evaluate_expression(only.expression, known, 1, arguments=known)
+    except UndefinedSizeError:
+        return True
+    except EvaluationError:
+        return False
+    return False
 
 
 def _divisors(claim: Claim) -> set[int]:

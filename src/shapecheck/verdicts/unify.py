@@ -45,13 +45,19 @@ def vote(reader: CallReader, claims: Mapping[int, Claim], dropped: int) -> dict[
     once = [
         (claim, {n: s for n, s in names.items() if not (in_turn and n in afresh)}) for claim, in_turn, names in ballots
     ]
-    for claim, names in _drop_conflicts([(claim, names) for claim, names in once if names]):
+    for claim, names in _drop_conflicts([(claim, names) for claim, names in _without_ones(once) if names]):
         for name, size in names.items():
             if name not in reader.fresh:
                 source = f"{claim.notation} {claim.text}"
                 reader.fresh[name] = size
                 reader.fresh_origins[name] = BoundSize(name, reader.samples.text(size), source, claim.span.line)
     return {k: v.most_common(1)[0][0] for k, v in votes.items() if k[0] in afresh or k[0] not in reader.fresh}
+
+
+def _without_ones(ballots: list[tuple[Claim, dict[str, Size]]]) -> list[tuple[Claim, dict[str, Size]]]:
+    """Leave out what axes of one say of a name that other axes say more of: they may be there to broadcast."""
+    larger = {name for _, names in ballots for name, size in names.items() if set(size) != {1}}
+    return [(c, {n: size for n, size in names.items() if n not in larger or set(size) != {1}}) for c, names in ballots]
 
 
 def _vague_names(reader: CallReader, claims: Mapping[int, Claim]) -> frozenset[str]:

@@ -349,6 +349,7 @@ class CallBuilder:
                 options=sum((each.choices.options for each in inventors), start=Options()),
                 inner_specs=tuple(dict.fromkeys(assignment.inner_specs)),
                 computed=assignment.computed,
+                built=construction.assignment.used_sizes() if construction is not None else (),
             )
 
         written = [ArgumentSpec(d.parameter, s, formal=False) for d in described.values() for s in (d.spec, *d.others)]

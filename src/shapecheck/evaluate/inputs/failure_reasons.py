@@ -45,6 +45,7 @@ _PLACEMENT = re.compile(
 )
 # An axis whose size was left out: a choice of ours, where an integer may be None.
 _NO_SIZE = re.compile(r"sequences of concrete values of integer type, got .*\bNone\b")
+_TRACED_SIZE = re.compile(r"sequences of concrete values of integer type, got .*Tracer\b")
 _TRACER = re.compile(r"\b\w*Tracer\b")
 _TRACED = re.compile(r"traced array with shape (\S+?)\.?(?:\s|$)")
 _ARRAY_LIBRARIES = ("jax", "jaxlib", "numpy")
@@ -152,6 +153,8 @@ def _kind(error: BaseException, frames: list[tuple[FrameType, int]], paths: Mapp
     if isinstance(error, (jax.errors.TracerArrayConversionError, jax.errors.NonConcreteBooleanIndexError)):
         return "value"
     message = message_of(error)
+    if _TRACED_SIZE.search(message):  # an array in the place of a size
+        return "value"
     if isinstance(error, NotImplementedError) and "non-constant" in message:  # an operation without symbolic sizes
         return "value"
     if "PRNG key" in message_of(error):  # what is no key has no shape that could be wrong

@@ -192,6 +192,10 @@ class SizeAssignment:
         used = ((n, constructor.used.get(n)) for n in (*self.free, *self.ties, *unnamed) if n not in self.known)
         return tuple((n, str(size)) for n, size in used if type(size) is int)
 
+    def used_sizes(self) -> tuple[tuple[str, str], ...]:
+        """The names that arrays have, with their numbers."""
+        return tuple((name, str(size)) for name, size in self.used.items() if type(size) is int)
+
     def tied_sizes(self) -> set[int]:
         """The numbers that dims were tied to."""
         return {int(text) for text in self.ties.values() if text.isdigit()} | self._given_sizes
@@ -233,7 +237,7 @@ class SizeAssignment:
                 dims.append(evaluate(dim, self.size))
                 if isinstance(dim, SymbolicDim) and type(dims[-1]) is int:
                     self.computed[dims[-1]] = dim
-        if any(name in self._inner for name in parsed.names()):
+        if any(name in self._inner or f"{name}0" in self._inner for name in parsed.names()):
             self.inner_specs.append(spec)
         if dtype in ("Key", "PRNGKeyArray"):
             return jax.ShapeDtypeStruct(tuple(dims), self.key(typed=True).dtype)

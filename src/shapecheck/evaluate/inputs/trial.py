@@ -11,7 +11,7 @@ from shapecheck.evaluate.inputs.mesh_sizes import Multiples
 from shapecheck.evaluate.inputs.size_assignment import Substitution
 from shapecheck.evaluate.inputs.ties import CallSignature, Sizes
 from shapecheck.model import Assumption, Call, Failure, Mode, Stage
-from shapecheck.shapes import SymbolicDim
+from shapecheck.shapes import SymbolicDim, is_variadic, parse_spec
 
 INDEPENDENT = Substitution()
 """No free name is tied to anything."""
@@ -55,7 +55,8 @@ class BoundCall:
     names of the latter. `own` are the sizes of arrays that are given and stay. `assumptions` are what was made up;
     `shared` are ties of free names to the sizes that they had in the constructor, `options` what could be chosen
     otherwise. `inner_specs` are those of arrays inside of its arguments that name dims of their own. `computed` are
-    the dims that follow from others, such as `n//2+1`, by the sizes that they have.
+    the dims that follow from others, such as `n//2+1`, by the sizes that they have. `built` are the names that arrays
+    given to the constructor have, with their sizes.
     """
 
     call: Callable[[], None]
@@ -69,6 +70,7 @@ class BoundCall:
     options: Options = NO_OPTIONS
     inner_specs: tuple[str, ...] = ()
     computed: Mapping[int, SymbolicDim] = field(default_factory=dict)
+    built: ChosenSizes = ()
 
     def sizes(self) -> Sizes:
         """All sizes of the trial."""
@@ -158,6 +160,11 @@ class TrialOutcome:
     def has_invented(self) -> bool:
         """Whether something that no one describes was made up, so that another invention may show something else."""
         return not {"dtype", "sizes", "follows"}.issuperset(self._invented_kinds())
+
+    def has_variadics_inside(self) -> bool:
+        """Whether arrays inside of its arguments leave their number of axes open, by names of their own."""
+        inner = self.bound_call.inner_specs if self.bound_call is not None else ()
+        return any(is_variadic(dim) for spec in inner for dim in parse_spec(spec).dims)
 
     def has_made_values(self) -> bool:
         """Whether a callable, a flag or an instance was made up."""

@@ -15,7 +15,7 @@ from shapecheck.evaluate.inputs.trial import CallSpec, SearchResult, TrialOutcom
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.further_runs import FurtherRuns
 from shapecheck.evaluate.search.size_search import MOST_TIES, SizeSearch, says_division
-from shapecheck.evaluate.search.suggest_ties import compared_integers, meets_product
+from shapecheck.evaluate.search.suggest_ties import compared_integers, meets_itself, meets_product
 from shapecheck.worker.messages.plans import EntryPlan
 
 _EMPTY = re.compile(r"(?<![\w.])0(?![\w.])")
@@ -73,7 +73,9 @@ class CodeErrors:
             return None
         if any(map(self._is_of_nothing, failed)):
             return None
-        if len({o.place for o in failed}) > 1 or not failed[0].place[0] or meets_product(failed):
+        if len({o.place for o in failed}) > 1 or not failed[0].place[0]:
+            return None
+        if meets_product(failed) or meets_itself(failed[0]):
             return None
         return failed[0] if self._fails_alike(failed[0]) and self._fails_complete(failed[0]) else None
 

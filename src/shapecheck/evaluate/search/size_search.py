@@ -24,8 +24,15 @@ from shapecheck.evaluate.inputs.trial import CallSpec, SearchResult, Trial, Tria
 from shapecheck.evaluate.search import loosen_ties
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.nested_sizes import NestedSizes
-from shapecheck.evaluate.search.suggest_ties import closes_circle, fails_elsewhere, proposals
+from shapecheck.evaluate.search.suggest_ties import (
+    as_number,
+    closes_circle,
+    fails_elsewhere,
+    proposals,
+    unfit_axes,
+)
 from shapecheck.model import Assumption
+from shapecheck.shapes.expressions import divisors
 
 MOST_TIES: Final = 6
 _SPECIAL = (DIVISIBLE, DIVISIBLE_TOO, SQUARES)
@@ -47,7 +54,7 @@ class SizeSearch:
         It has any of the numbers of axes for variadic dims, or that `of_rank` of the start.
         """
         failed: list[TrialOutcome] = []
-        ranks = (start.rank,) if of_rank else self._call_spec.ranks
+        ranks = [start.rank] if of_rank else list(self._call_spec.ranks)
         for rank in ranks:
             if failed and self._attempts.is_exhausted():
                 break
@@ -55,6 +62,12 @@ class SizeSearch:
                 if variant in _SPECIAL and not any(map(_may_divide, failed)):
                     break
                 outcome = self._attempts.run(dataclasses.replace(start, rank=rank, variant=variant))
+                if len(ranks) == 1 and not of_rank and outcome.has_variadics_inside():
+                    # A class may leave open how many axes its arrays have in front; who takes one mostly means none.
+                    alone = self._attempts.run(dataclasses.replace(start, rank=0, variant=variant))
+                    if alone.ok:
+                        return SearchResult(ok=self._loosen(alone))
+                    ranks += [each for each in (0, 2) if each not in ranks]
                 if outcome.ok:
                     return SearchResult(ok=self._loosen(outcome))
                 if outcome.needs_values:  # other sizes do not help
@@ -62,10 +75,10 @@ class SizeSearch:
                 failed.append(outcome)
                 if not outcome.has_free_names() or self._attempts.is_exhausted():
                     break
-        deepest = max(failed, key=lambda outcome: outcome.depth)
+        deepest = max(failed, key=lambda each: (each.depth, each.trial.rank == ranks[0], -unfit_axes(each)))
         if not deepest.has_free_names():
             return SearchResult(failed=tuple(failed))
-        deepest = self._with_fields(deepest)
+        untied, deepest = deepest, self._with_fields(deepest)
         tied = deepest if deepest.ok else self._with_ties(deepest, self.is_explained)
         if tied.ok:
             return SearchResult(ok=self._loosen(tied))
@@ -76,7 +89,7 @@ class SizeSearch:
             ok = nested.outcome.ok
             return SearchResult(ok=(nested.outcome,)) if ok else SearchResult(failed=(nested.outcome,))
         self.nested_open |= nested.open
-        if tied.trial.substitution == deepest.trial.substitution:
+        if tied.trial.substitution == untied.trial.substitution:
             return SearchResult(failed=tuple(failed))
         # Explained ties have led further: what fails there is what fails.
         again = (self._attempts.run(dataclasses.replace(tied.trial, variant=variant)) for variant in (0, 1, 2))
@@ -110,10 +123,17 @@ class SizeSearch:
                 if tie[0] in ties or closes_circle(tie, ties) or not admits(tie, outcome):
                     continue
                 found = self.with_tie(outcome.trial, tie)
-                if found.ok or found.needs_values:
+                if self._ends(found):
                     return found
                 if self._attempts.is_exhausted():
                     return outcome
+                if found.ok:  # by a number that happened to be twice another
+                    number = as_number(tie, outcome)
+                    if number is not None and admits(number, outcome):
+                        alone = self.with_tie(outcome.trial, number)
+                        if self._ends(alone):
+                            return alone
+                    continue
                 if self._is_further(found, outcome):
                     outcome = found
                     break
@@ -146,9 +166,15 @@ class SizeSearch:
                 ties = Substitution((*before, *substitution.ties))
                 found = self._attempts.run(dataclasses.replace(start.trial, substitution=ties))
                 # Two that are explained each for itself may together make equal what claims tell apart.
-                if (found.ok or found.needs_values) and all(admits(tie, found) for tie in substitution.ties):
+                if self._ends(found) and all(admits(tie, found) for tie in substitution.ties):
                     return found
         return None
+
+    def _ends(self, found: TrialOutcome) -> bool:
+        """Whether a run goes to its end, or to where it needs values: for other sizes too, where they follow others."""
+        if not found.ok or all(text.isdigit() or text.isidentifier() for _, text in found.trial.substitution.ties):
+            return found.ok or found.needs_values
+        return self._attempts.run(dataclasses.replace(found.trial, variant=1 if found.trial.variant != 1 else 2)).ok
 
     @staticmethod
     def _is_further(found: TrialOutcome, before: TrialOutcome) -> bool:
@@ -226,7 +252,11 @@ def _may_divide(outcome: TrialOutcome) -> bool:
     failure = outcome.failure
     if failure is None or outcome.has_guessed_rank():
         return False
-    return failure.kind == "other" or says_division(failure.message)
+    if failure.kind == "other" or says_division(failure.message):
+        return True
+    computed = outcome.bound_call.computed if outcome.bound_call is not None else {}
+    written = set(re.findall(r"\d+", failure.message))
+    return any(str(size) in written and any(divisors(dim.expression)) for size, dim in computed.items())
 
 
 def says_division(message: str) -> bool:

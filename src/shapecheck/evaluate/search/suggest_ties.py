@@ -7,9 +7,10 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from shapecheck.evaluate.inputs.size_assignment import Size, UnknownSizeError, evaluate
+from shapecheck.evaluate.inputs.namesakes import are_namesakes
+from shapecheck.evaluate.inputs.size_assignment import UNNAMED, Size, UnknownSizeError, evaluate
 from shapecheck.evaluate.inputs.trial import TrialOutcome
-from shapecheck.shapes import SymbolicDim
+from shapecheck.shapes import SymbolicDim, parse_spec
 from shapecheck.shapes.expressions import names
 
 _WORD = re.compile(r"\d+\*[^\W\d]\w*|[^\W\d]\w*|(?<![/.])\d+")
@@ -48,6 +49,16 @@ def proposals(outcome: TrialOutcome) -> list[tuple[str, str]]:
     return list(dict.fromkeys(pairs))[:_MOST]
 
 
+def as_number(tie: tuple[str, str], outcome: TrialOutcome) -> tuple[str, str] | None:
+    """The tie to the number that a relation to another name comes to in a run: 136 of `2*s`, where `s` is 68."""
+    chosen = outcome.bound_call.chosen if outcome.bound_call is not None else ()
+    sizes = {name: int(text) for name, text in chosen if text.isdigit()}
+    try:
+        return tie[0], str(evaluate(parse_spec(f"({tie[1]})").dims[0], lambda name: sizes[name]))
+    except (UnknownSizeError, KeyError):
+        return None
+
+
 def _solutions(outcome: TrialOutcome, numbers: Sequence[int]) -> Iterator[tuple[str, str]]:
     """Sizes of the model with which an axis that follows from a name fits another: of 39 and 25, `n//2+1` is 25."""
     bound_call = outcome.bound_call
@@ -81,8 +92,41 @@ def fails_elsewhere(outcome: TrialOutcome, before: TrialOutcome) -> bool:
         return True
     if len(_opposite_sizes(texts[0])) < len(_opposite_sizes(texts[1])):
         return True
+    if not _models_shapes(outcome) <= set(_SHAPE.findall(texts[1])):  # another array of the model takes part
+        return True
     named, earlier = _free_names(outcome), _free_names(before)
     return bool(named and earlier) and not named & earlier
+
+
+def _models_shapes(outcome: TrialOutcome) -> set[str]:
+    """The shapes in the message of a failure that have none of the sizes which were chosen for names."""
+    if outcome.bound_call is None or outcome.failure is None:
+        return set()
+    chosen = {text for _, text in outcome.bound_call.chosen} | {str(size) for size in outcome.bound_call.computed}
+    chosen |= {text for _, text in outcome.trial.substitution.ties}
+    return {text for text in _SHAPE.findall(outcome.failure.message) if not chosen & set(_NUMBER.findall(text))}
+
+
+def unfit_axes(outcome: TrialOutcome) -> int:
+    """How many axes of the shapes in the message of a failure do not fit."""
+    return len(_opposite_sizes(outcome.failure.message)) if outcome.failure is not None else 0
+
+
+def meets_itself(outcome: TrialOutcome) -> bool:
+    """Whether what does not fit is an integer of the constructor and an axis of an array that it was given.
+
+    Where the two go by one name, or nobody names the axis, whoever makes such an instance gives it what fits.
+    """
+    bound_call = outcome.bound_call
+    if bound_call is None or outcome.failure is None:
+        return False
+    for one, other in _opposite_sizes(outcome.failure.message):
+        for axis, size in ((one, other), (other, one)):
+            named = [name for name, text in bound_call.built if text == axis]
+            integers = [name for name, value in bound_call.integers.items() if str(value) == size]
+            if any(name in UNNAMED or are_namesakes(name, each) for name in named for each in integers):
+                return True
+    return False
 
 
 def meets_product(failed: Sequence[TrialOutcome]) -> bool:
@@ -184,7 +228,7 @@ def _pairs(
                 yield free[name], f"{number}*{free[inner]}"
     for name, size in itertools.product(names, fixed):
         yield from ((free[name], relation) for relation in _relations(int(size), free) if free[name] not in relation)
-    for name in names:  # what follows from the size of another name is no number of its own
+    for name in names:  # what follows from the size of another name is mostly no number of its own
         yield from ((free[name], size) for size in fixed if not any(_relations(int(size), free)))
 
 
