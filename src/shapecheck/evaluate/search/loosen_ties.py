@@ -43,7 +43,7 @@ def try_as_limits(tied: TrialOutcome, attempt: Callable[[Trial], TrialOutcome]) 
     ties = dict(tied.trial.substitution.ties)
     if bound_call is None or not ties or not all(text.isdigit() for text in ties.values()):
         return None
-    taken = {*bound_call.integers.values(), *bound_call.own, *(int(text) for text in ties.values())}
+    taken = {*bound_call.integers.values(), *bound_call.own, *bound_call.apart.own, *(int(t) for t in ties.values())}
     smaller: dict[str, str] = {}
     for name, text in ties.items():
         size = next(_others(int(text), taken), None)
