@@ -1,6 +1,6 @@
 """Draw lines that may state a shape from checkouts of public packages, for a person to label.
 
-    python tests/bench/form_candidates.py CHECKOUTS --seed 7 --texts 480 --codes 160 > candidates.tsv
+    python tests/bench/form_candidates.py CHECKOUTS --seed 7 --comments 250 --docstrings 280 > candidates.tsv
 
 A candidate is a line of a comment or docstring with something in it that may be a shape (a bracket of words, `n x m`,
 `n-by-m`, the word `shape`), or a piece of code that may say one (`assert x.shape == ...`, `assert_shape`, a pattern of
@@ -30,7 +30,6 @@ _BY = re.compile(r"\b(?:\w{1,12}|\d+)-by-(?:\w{1,12}|\d+)\b|\b\w{1,12} [x×] \w{
 _SHAPE = re.compile(r"shape\w*\W{1,4}(?:of\s)?\W?[\d(\[`]", re.IGNORECASE)
 _SUFFIX = re.compile(r"[A-Za-z]\w*_([A-Z][A-Z\d]+)$")
 _EINOPS = frozenset({"rearrange", "reduce", "repeat"})
-_CONTEXT = frozenset({"test", "tests", "docs"})
 
 
 @dataclass(frozen=True)

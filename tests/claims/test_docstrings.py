@@ -135,7 +135,7 @@ STYLES = {
             """
             return values, scale
         ''',
-        ["[n m] .1: return", "[n k]: return", "[n m]: return"],
+        ["[n m] .1: return", "[n k] .0: return", "[n m] .1: return"],
     ),
     "a class describes its constructor and its fields": (
         '''

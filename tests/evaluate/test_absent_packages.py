@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+from pathlib import Path
+
 import pytest
+
+from shapecheck.commands.check import check
+from shapecheck.config import load
 
 CASES = {
     "absent.py": """
@@ -115,3 +121,17 @@ def test_each_absent_name_is_told_once_a_file(checked) -> None:
             "note",
         ),
     ]
+
+
+def test_a_file_is_checked_alone_in_a_package_that_imports_what_is_absent(tmp_path: Path) -> None:
+    (tmp_path / "pack").mkdir()
+    (tmp_path / "pack" / "__init__.py").write_text("import nowhere\nfrom .helper import double\n")
+    (tmp_path / "pack" / "helper.py").write_text("import nowhere\n\ndef double(x):\n    return 2 * x\n")
+    model = tmp_path / "pack" / "model.py"
+    model.write_text(
+        "from jaxtyping import Array, Float\nfrom .helper import double\n\n"
+        'def f(x: Float[Array, "n"]) -> Float[Array, "n"]:\n    return double(x)\n'
+    )
+    with contextlib.chdir(tmp_path):
+        report = check([model], load([model]))
+    assert (report.summary.verified, report.summary.unreached) == (2, 0), report

@@ -6,6 +6,7 @@ import pytest
 
 from shapecheck.evaluate.inputs.namesakes import are_namesakes
 from shapecheck.evaluate.inputs.ties import ArgumentSpec, CallSignature, Sizes, explain_tie
+from shapecheck.evaluate.search.suggest_ties import closes_circle
 
 HEAD = """
 import equinox as eqx
@@ -190,3 +191,8 @@ def test_a_tie_is_explained_by_a_relation_a_namesake_or_as_an_alias(tie, provena
 def test_a_size_that_the_same_array_has_already_is_no_alias() -> None:
     signature = CallSignature((ArgumentSpec("x", "rows embed"),))
     assert explain_tie(("embed", "48"), signature, Sizes({"rows": "48"}, {"d_model": 48})).provenance == "invented"
+
+
+def test_no_name_is_tied_to_itself_by_way_of_others() -> None:
+    assert closes_circle(("heads", "2*width"), {"width": "depth", "depth": "heads+1"})
+    assert not closes_circle(("heads", "2*width"), {"width": "depth", "depth": "48"})

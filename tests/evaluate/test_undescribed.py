@@ -89,7 +89,7 @@ def outer(x: Array, y: Array):
 def affine(x: Float[Array, "b d"], w: Array, bias: Array):
     assert w.ndim == 2 and bias.ndim == 1
     y = x @ w + bias  # (b, k)
-    z = y.sum(0)  # (b,)  ~unreached
+    z = y.sum(0)  # (b,)  ~SC201
     return y.sum(1)  # shape: (b, k)  ~SC201
 
 def alike(x: Array, y: Array) -> Float[Array, ""]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from shapecheck.syntax.scopes import dotted_name
 
 _TYPES = frozenset({"Tuple", "tuple", "List", "list", "Dict", "dict", "Union", "Optional", "Callable", "Sequence"})
+_PLAIN = frozenset({"int", "str", "bool", "Callable"})
 _NOTHING_LEFT = (ast.Raise, ast.Return, ast.Continue, ast.Break, ast.Pass)
 
 
@@ -54,6 +55,14 @@ def subject(node: ast.expr) -> ast.expr | None:
         if isinstance(part, ast.Attribute) and part.attr in {"shape", "ndim"}:
             found.setdefault(dotted_name(part.value) or f"expression {len(found)}", part.value)
     return next(iter(found.values())) if len(found) == 1 else None
+
+
+def is_plain_type(annotation: ast.expr) -> bool:
+    """Whether a type is one of whole numbers, texts or functions, and of nothing that may be an array."""
+    nodes = (node for node in ast.walk(annotation) if isinstance(node, ast.expr))
+    names = [part for node in nodes if (part := dotted_name(node)) is not None]
+    lasts = {name.rpartition(".")[2] for name in names}
+    return not lasts.isdisjoint(_PLAIN) and lasts <= _PLAIN | _TYPES
 
 
 def is_no_array(value: ast.expr) -> bool:

@@ -96,7 +96,8 @@ def _bare_lists(text: str, outside: Sequence[_BracketGroup]) -> Iterator[Bracket
         spec = parse_comment_dims(match.group().replace("-by-", " x "))
         free = not any(group.start < end and start < group.end for group in outside)
         operands = {*re.split(r"-by-| [x×] ", match.group())}
-        if free and spec is not None and len(spec.dims) > 1 and operands.isdisjoint(PROSE | {"x"}):
+        twice = len(operands) == 1 and all(len(each) > 1 for each in operands)  # "step-by-step"
+        if free and spec is not None and len(spec.dims) > 1 and not twice and operands.isdisjoint(PROSE | {"x"}):
             yield Bracket(start=start, end=end, text=match.group(), spec=spec, bare=True)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from shapecheck.claims.asserted_value import is_no_array, left_by, speaks, subject
+from shapecheck.claims.asserted_value import is_no_array, is_plain_type, left_by, speaks, subject
 from shapecheck.claims.claim_sites import SiteKey, name_place, value_place
 from shapecheck.claims.known_dims import shape_of
 from shapecheck.syntax.comment_tokens import Comment
@@ -241,6 +241,9 @@ class CommentTargets:
         scope = self.tables.scope_of[node.lineno, node.col_offset]
         if not name:
             return None
+        annotation = next((each.annotation for each in arguments(node) if each.arg == name), None)
+        if annotation is not None and is_plain_type(annotation):
+            return None  # `sizes: Sequence[int],  # (b, t)` tells what these are
         place = SiteKey(kind="param", scope=scope, name=name)
         return CommentTarget(scope=scope, name=name, places=(place,), statement=placed)
 

@@ -88,8 +88,8 @@ def read_shapes(
     segments = read_comment(text, known, described=True)
     marked = [segment for segment in segments if _is_marked(segment)]
     if marked:
-        if is_return and (in_order := _of_bullets(text, marked, count)):
-            return in_order
+        if is_return and (in_order := _of_bullets(text, marked, count) or _in_order(text, marked, (), elements, count)):
+            return [replace(each, unmarked=False) for each in in_order]
         found = list(_of_segments(text, marked, elements, is_return=is_return))
         return found or (list(_results(text, marked, count)) if is_return else [])
     plain = [*_unmarked_segments(text, segments, is_return=is_return, known=known)]
@@ -142,7 +142,7 @@ def _in_order(
             for index, bracket in enumerate(together[0].shapes)
         ]
     entries = _entry_starts(text, elements)
-    if len(entries) != count:
+    if count < 2 or len(entries) != count:
         return []
     found: list[DescribedShape] = []
     for index, (start, end) in enumerate(itertools.pairwise([*entries, len(text)])):

@@ -46,7 +46,7 @@ _TUPLE_NAMES = re.compile(
 _COORDINATES = words("x y z u v w i j")
 _UNIT_BEFORE = re.compile(r"\b(?:in|units?|(?<!array )(?<!tensor )(?<!matrix )of|from|to|between|by)\s+[`'\"]*$")
 _FLOAT = re.compile(r"b?fp?\d+")
-_OF_ARRAY = re.compile(r"\b(?:array|tensor|matrix) of\s+[`'\"]*$")
+_OF_ARRAY = re.compile(r"\b(?:(?:array|tensor|matrix) of|of size|of dimensions?)\s+[`'\"]*$")
 _OR_NONE = re.compile(r"^[\s`,]*(?:\(?optional\)?|or\s+`*None`*)", re.IGNORECASE)
 _VALUES = words(
     "range interval default defaults values value pairs pair tuple tuples e.g eg i.e ie or between unit units"
@@ -75,6 +75,8 @@ def is_unmarked_shape(text: str, segment: Segment, begin: int, *, is_return: boo
         return False
     if _ends_in_noun(sentence) or _OF_ARRAY.search(sentence):
         return True
+    if not _words(sentence) and _is_last(text, bracket):
+        return True  # "The masked values. [batch, n]"
     strong = bool(bracket.spec.names()) or any(isinstance(dim, AnyDims) for dim in bracket.spec.dims)
     placed = behind or _is_last(text, bracket) or (not is_return and _is_unmistakable(bracket))
     return strong and placed and _is_first_sentence(text, bracket)

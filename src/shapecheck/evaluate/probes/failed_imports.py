@@ -37,10 +37,14 @@ class FailedImports:
         self._found: dict[str, dict[tuple[int, str], AbsentImport]] = {}
         self._uninstalled: set[str] = set()
 
-    def admit(self, error: Exception, checked: Mapping[str, object]) -> bool:
-        """Whether another import can do without what a statement of a `checked` file did not find."""
+    def concern(self, file: str) -> bool:
+        """Whether some statements of a file (resolved) are replaced."""
+        return file in self._lines
+
+    def admit(self, error: Exception, is_own: Callable[[str], bool]) -> bool:
+        """Whether another import can do without what a statement of one of the project's own files did not find."""
         frames = [(os.path.realpath(f.f_code.co_filename), line) for f, line in traceback.walk_tb(error.__traceback__)]
-        own = [(file, line) for file, line in frames if file in checked]
+        own = [(file, line) for file, line in frames if is_own(file)]
         if not own or isinstance(error, MemoryError) or _OWN_CAUSE in str(error):
             return False
         file, line = own[-1]

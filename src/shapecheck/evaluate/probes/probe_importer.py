@@ -81,7 +81,7 @@ class PlanImporter(importlib.abc.MetaPathFinder):
             return None
         file = os.path.realpath(spec.origin)
         plan = self.plans.get(file)
-        if plan is None and not self.is_test(file):
+        if plan is None and not (self.is_test(file) or self.failed_imports.concern(file)):
             return None
         spec.loader = PlanLoader(fullname, spec.origin, plan or self.plan_without_claims(file, fullname), self)
         return spec
@@ -125,8 +125,13 @@ class PlanImporter(importlib.abc.MetaPathFinder):
             try:
                 return self._load(plan)
             except Exception as error:
-                if isinstance(error, CulpritImportError) or not self.failed_imports.admit(error, self.plans):
+                if isinstance(error, CulpritImportError) or not self.failed_imports.admit(error, self._is_own):
                     raise
+
+    def _is_own(self, file: str) -> bool:
+        """Whether a file (resolved) is checked, or stands beside files that are."""
+        beside = any(file.startswith(root + os.sep) for root in self.tops)
+        return file in self.plans or (beside and "site-packages" not in file and "dist-packages" not in file)
 
     def absent_from(self, plan: ModulePlan) -> tuple[AbsentImport, ...]:
         """What was imported without by the module of `plan`."""

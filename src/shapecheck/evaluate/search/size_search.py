@@ -24,7 +24,13 @@ from shapecheck.evaluate.inputs.trial import CallSpec, SearchResult, Trial, Tria
 from shapecheck.evaluate.search import loosen_ties
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.nested_sizes import NestedSizes
-from shapecheck.evaluate.search.suggest_ties import as_number, fails_elsewhere, proposals, unfit_axes
+from shapecheck.evaluate.search.suggest_ties import (
+    as_number,
+    closes_circle,
+    fails_elsewhere,
+    proposals,
+    unfit_axes,
+)
 from shapecheck.model import Assumption
 from shapecheck.shapes.expressions import divisors
 
@@ -113,7 +119,8 @@ class SizeSearch:
         first = outcome
         for _ in range(MOST_TIES):
             for tie in proposals(outcome):
-                if tie[0] in dict(outcome.trial.substitution.ties) or not admits(tie, outcome):
+                ties = dict(outcome.trial.substitution.ties)
+                if tie[0] in ties or closes_circle(tie, ties) or not admits(tie, outcome):
                     continue
                 found = self.with_tie(outcome.trial, tie)
                 if self._ends(found):

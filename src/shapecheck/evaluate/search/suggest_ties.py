@@ -138,9 +138,23 @@ def meets_product(failed: Sequence[TrialOutcome]) -> bool:
         return False
     messages = [each.failure.message if each.failure is not None else "" for each in failed[:2]]
     for before, after in zip(*map(_opposite_sizes, messages), strict=False):
+        if min(len(before), len(after)) < 2:
+            continue
         for varies, stays in itertools.permutations((0, 1)):
             if before[stays] == after[stays] and before[varies] != after[varies]:
                 return _may_have_product(failed[0], int(before[varies]), int(before[stays]))
+    return False
+
+
+def closes_circle(tie: tuple[str, str], ties: Mapping[str, str]) -> bool:
+    """Whether a name would be tied to itself, by way of others."""
+    todo, seen = [tie[1]], set[str]()
+    while todo:
+        names = set(re.findall(r"[^\W\d]\w*", todo.pop()))
+        if tie[0] in names:
+            return True
+        todo += [ties[name] for name in names & ties.keys() - seen]
+        seen |= names
     return False
 
 

@@ -1,0 +1,68 @@
+"""Forms of comments that look alike: one tells a shape, its neighbour tells something else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+Describe = Callable[..., list[str]]
+
+BEHIND = {
+    "x = f(y)  # (*shape, 2)": ["[*shape 2]: value f(y)"],
+    "x = f(y)  # (*args, 2)": [],
+    "x = f(y)  # (..., features[-1])": ["[... _]: value f(y)"],
+    "x = f(y)  # (times[0], times[-1])": [],
+    "x = f(y)  # n-by-2": ["[n 2]: value f(y)"],
+    "x = f(y)  # an n-by-2 array": ["[n 2]: value f(y)"],
+    "x = f(y)  # step-by-step": [],
+    "x = f(y)  # N x D matrix": ["[N D]: value f(y)"],
+    "x = f(y)  # batch x height x width": ["[batch height width]: value f(y)"],
+    "x = f(y)  # a x b": [],
+    "x = f(y)  # 2 x faster": [],
+    "x = f(y)  # number of tokens [n_tokens]": ["[n_tokens]: value f(y)"],
+    "x = f(y)  # atomic mass [u]": [],
+    "x = f(y)  # into [num_samples, n_dims] shape": ["[num_samples n_dims]: value f(y)"],
+    "x = f(y)  # in its new shape (n = 1)": [],
+    "x = f(y)  # (n, m) or None": ["[n m]: value f(y)"],
+    "x = f(y)  # slice of weights: (n, m)": [],
+    "Mesh = Tuple[int, int]  # (n, m)": [],
+    "x = f(a.shape[1:],  # (n, m)\n      b)": [],
+    "x = jnp.full((2,), 1)  # (block_seq_idx, block_dim_idx)": [],
+}
+ABOVE = {
+    "# Reshape to (n_tokens, 1, d) for the head": ["[n_tokens 1 d]: value f(y)"],
+    "# Concatenate both to form (n_tokens, d)": ["[n_tokens d]: value f(y)"],
+    "# One for each sample; [n_tokens, d].": ["[n_tokens d]: value f(y)"],
+    "# Every other chunk: each [n_tokens, d]": ["[n_tokens d]: value f(y)"],
+    "# Merge the last dimensions (n_tokens, d)": [],
+    "# The sum over devices\n# will map an array of shape [n_devices, b] -> [b]": [],
+    "# (1, 1, n) represent (head, query, key)": [],
+    "# [n_tokens - 1, d],": [],
+    "# x: [n, d]": ["[n d]: value f(y)"],
+}
+
+
+@pytest.mark.parametrize(("source", "expected"), BEHIND.items())
+def test_behind_code(source: str, expected: list[str], described: Describe) -> None:
+    assert [claim.replace(" each", "") for claim in described(source + "\n")] == expected
+
+
+@pytest.mark.parametrize(("comment", "expected"), ABOVE.items())
+def test_above_code(comment: str, expected: list[str], described: Describe) -> None:
+    assert [claim.replace(" each", "") for claim in described(f"{comment}\nx = f(y)\n")] == expected
+
+
+def test_a_label_says_that_a_literal_is_a_shape(described: Describe) -> None:
+    assert described("# q: [n, d]\nq = draw(key, (n, d))\n") == ["[n d]: value draw(key, (n, d))"]
+    assert described("q = draw(key, (n, d))  # (n, d)\n") == []
+
+
+def test_what_is_no_array_by_its_type_is_described_by_values(described: Describe) -> None:
+    source = """
+        def f(
+            sizes: Sequence[int],  # (batch, seq)
+            x: Array,  # (batch, seq)
+        ): ...
+    """
+    assert described(source) == ["[batch seq]: param x"]
