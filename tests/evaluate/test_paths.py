@@ -246,7 +246,7 @@ def f(x: Float[Array, "a b"], n: float):
     "raising.py": """
 def f(x: Float[Array, "a b"], fast: bool = False) -> Float[Array, "a b"]:  ~unreached
     if fast:
-        assert x.shape == (3, 3)
+        assert x.shape == (3, 3)  ~unreached
         return x
     return -x
 """,

@@ -196,3 +196,11 @@ def test_a_size_that_the_same_array_has_already_is_no_alias() -> None:
 def test_no_name_is_tied_to_itself_by_way_of_others() -> None:
     assert closes_circle(("heads", "2*width"), {"width": "depth", "depth": "heads+1"})
     assert not closes_circle(("heads", "2*width"), {"width": "depth", "depth": "48"})
+
+
+def test_an_axis_of_dots_is_any_size_but_that_of_a_dim_beside_it() -> None:
+    signature = CallSignature((ArgumentSpec("x", "dim ..."), ArgumentSpec("y", "... other")))
+    sizes = Sizes({"dim": "68", "other": "76", "dim0": "92"})
+    assert explain_tie(("dim0", "dim"), signature, sizes).provenance == "invented"
+    assert explain_tie(("other", "dim0"), signature, sizes).provenance == "invented"
+    assert explain_tie(("dim0", "48"), signature, sizes).provenance == "alias"

@@ -45,15 +45,6 @@ def right(p: Array, q: Array):
         q: another, of shape `[..., dim]`.
     '''
     return jnp.sum(p - q, axis=-1) + jnp.sum(p * q, axis=-1)
-
-def turned(p: Array, q: Array):
-    '''How far they are apart.
-
-    Args:
-        p: one distribution, of shape `[..., dim]`.
-        q: another, of shape `[dim, ...]`.
-    '''
-    return p * q  ~SC305
 """,
     "right.py": """
 class Embed(eqx.Module):

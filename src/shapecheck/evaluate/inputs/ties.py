@@ -17,7 +17,7 @@ from shapecheck.evaluate.inputs.defining_source import defining_source
 from shapecheck.evaluate.inputs.namesakes import are_namesakes, is_extent, is_of_models, words
 from shapecheck.evaluate.inputs.size_assignment import UNNAMED
 from shapecheck.model import Assumption
-from shapecheck.shapes import AnyDims, FixedDim, NamedDim, is_variadic, parse_spec
+from shapecheck.shapes import AnyDims, FixedDim, NamedDim, VariadicDim, is_variadic, parse_spec
 
 Tie = tuple[str, str]
 """A free name, and what it is made equal to: a size, another name, or an expression over names."""
@@ -52,9 +52,10 @@ class CallSignature:
         return frozenset(name for array in self.arrays for name in _feature_axes(parse_spec(array.spec).dims))
 
     def variadics(self) -> tuple[str, ...]:
-        """The variadic dims of its arrays, as written: `*batch`, `...`."""
-        dims = (dim for array in self.arrays for dim in parse_spec(array.spec).dims)
-        return tuple(dict.fromkeys(str(dim) for dim in dims if is_variadic(dim)))
+        """The variadic dims of its arrays, as claims write them: `*batch`, `...`."""
+        dims = (dim for array in self.arrays for dim in parse_spec(array.spec).dims if is_variadic(dim))
+        written = (d for d in dims if not isinstance(d, VariadicDim) or any(d.name in names for names in self.claims))
+        return tuple(dict.fromkeys(map(str, written)))
 
     def distinguishes(self, first: str, second: str) -> bool:
         """Whether one claim names both."""

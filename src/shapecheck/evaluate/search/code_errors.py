@@ -21,6 +21,7 @@ from shapecheck.worker.messages.plans import EntryPlan
 _EMPTY = re.compile(r"(?<![\w.])0(?![\w.])")
 # No size that is made up is 0: something was left at a default that holds nothing yet, such as a scene without objects.
 _HOLDS_NOTHING = re.compile(r"\bempty (?:axis|array|sequence)|zero-size array|\((?:\d+, ?)*0[,)]", re.IGNORECASE)
+_SEVERAL = 2  # axes of a variadic dim, which then are more than one
 _LEAST_FAILURES = 2  # assignments of different sizes that must fail alike
 
 
@@ -155,25 +156,24 @@ class CodeErrors:
         return tuple(each.with_requirement(requires) for each in (error, found.failed[-1]))
 
     def narrow(self, first: TrialOutcome, ranks: Sequence[TrialOutcome]) -> tuple[TrialOutcome, ...]:
-        """The runs that show that a variadic dim has to be one axis, or none, though the claims leave that open.
+        """The runs that show that a variadic dim has to be one axis, though the claims leave that open.
 
-        Of more axes than `first` has, and for two assignments of sizes: that there are none is nothing that callers
-        are likely to try.
+        Of two axes, and for two assignments of sizes: that there are none is nothing that callers are likely to try.
+        What runs with none alone may need sizes of its axes that nobody says.
         """
-        more = [outcome for outcome in ranks if outcome.trial.rank > first.trial.rank]
-        if not self._accuses or self._entry.origin == "seen" or not more or not self._call_spec.certain:
+        two = next((outcome for outcome in ranks if outcome.trial.rank == _SEVERAL), None)
+        if not self._accuses or self._entry.origin == "seen" or two is None or not self._call_spec.certain:
             return ()
-        if first.trial.substitution.ties or first.has_invented() or any(each.bound_call is None for each in more):
+        if first.trial.rank != 1 or first.trial.substitution.ties or first.has_invented() or two.bound_call is None:
             return ()
-        if any(each.bound_call.shared for each in more if each.bound_call is not None):  # the model's arrays decide
+        if two.bound_call.shared:  # the model's arrays decide
             return ()
-        varied = dataclasses.replace(more[0].trial, variant=1, invention=int(self._further.has_other_integers(more[0])))
-        failed = [*more, self._attempts.run_if_possible(varied)]
+        varied = dataclasses.replace(two.trial, variant=1, invention=int(self._further.has_other_integers(two)))
+        failed = [two, self._attempts.run_if_possible(varied)]
         shown = [each for each in failed if each is not None and each.failure is not None]
         if len(shown) < len(failed) or {each.failure.kind for each in shown if each.failure} != {"shape"}:
             return ()
-        if len({each.place for each in shown}) > 1 or not shown[0].place[0] or any(e.has_invented() for e in shown):
+        if len({each.place for each in shown}) > 1 or not two.place[0] or any(each.has_invented() for each in shown):
             return ()
-        count = "one axis" if first.trial.rank else "no axis"
-        requires = f"{' and '.join(self._call_spec.signature.variadics())} is {count}"
+        requires = f"{' and '.join(self._call_spec.signature.variadics())} is one axis"
         return tuple(each.with_requirement(requires) for each in shown)
