@@ -51,6 +51,12 @@ def test_jaxtyping_does_raise(name: str) -> None:
         checked(jnp.ones((4, 2) if name == "a later axis" else 4))
 
 
+@pytest.mark.parametrize(("line", "is_note"), [("", True), ("from beartype import beartype\n", False)])
+def test_it_is_a_note_where_nothing_in_the_file_checks_annotations(line: str, is_note: bool) -> None:
+    module = claims.read_module("m.py", (line + HEAD + REFUSED["nothing"]).encode())
+    assert [each.may_matter for each in module.problems] == [is_note]
+
+
 def test_a_file_has_one_finding_that_counts_the_others() -> None:
     text = "\n".join(f'def f{i}(x: Float[Array, "n//2+1"]) -> Float[Array, "n//2+1"]: ...' for i in range(3))
     (found,) = problems(text)

@@ -7,6 +7,7 @@ of the result. Of code that is checked at run time no call gets past one that it
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -17,6 +18,8 @@ from shapecheck.shapes.expressions import unbraced_names
 from shapecheck.syntax.scopes import Function, dotted_name
 from shapecheck.syntax.source_text import SourceText
 
+# Where none of these stands in a file, only an import hook may check its annotations: most projects have none.
+_CHECKERS = re.compile(r"\b(?:jaxtyped|beartype|typeguard|typechecked|install_import_hook)\b")
 _NEVER_CALLED = frozenset({"abstractmethod", "overload", "no_type_check"})
 
 
@@ -61,7 +64,8 @@ class UnboundExpressions:
         if others:
             more = "another annotation" if len(others) == 1 else f"{len(others)} more annotations"
             message += f"; so it is with {more} of this file"
-        yield Problem("SC101", self._source.span(first.spec.node), message)
+        is_checked = any(_CHECKERS.search(line) for line in self._source.lines)
+        yield Problem("SC101", self._source.span(first.spec.node), message, may_matter=not is_checked)
 
 
 def _binds_inside(node: Function) -> bool:

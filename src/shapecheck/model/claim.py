@@ -128,11 +128,15 @@ class Suppression:
 
 @dataclass(frozen=True)
 class Problem:
-    """A claim or file that could not be read: `code` is SC101, SC102, or "" for a note about the file."""
+    """A claim or file that could not be read: `code` is SC101, SC102, or "" for a note about the file.
+
+    One that `may_matter` is a note whatever its rule's severity is: it depends on what the file does not say.
+    """
 
     code: str
     span: Span
     message: str
+    may_matter: bool = False
 
 
 @dataclass(frozen=True)

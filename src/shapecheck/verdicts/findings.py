@@ -14,7 +14,7 @@ from shapecheck.model import (
     Finding,
     How,
     Module,
-    Span,
+    Problem,
     Summary,
     UnreachedClaim,
     VerifiedClaim,
@@ -72,7 +72,7 @@ def findings(
             finding = mismatch_finding(modules[path], claim, false)
             found.append(_with_repair(finding, repairs.get((path, index), Repair())))
     for module in modules.values():
-        found += [_problem(module, p.code, p.span, p.message) for p in module.problems if p.code]
+        found += [_problem(module, problem) for problem in module.problems if problem.code]
         found += near_misses(module)
     found += _shape_errors(modules, runs_for_claims(runs), verdicts, sure)
     found += debug_findings(modules, runs)
@@ -100,8 +100,9 @@ def _is_first_of_union(claim: Claim, groups: set[tuple[str, int]]) -> bool:
     return reported
 
 
-def _problem(module: Module, code: str, span: Span, text: str) -> Finding:
-    return Finding(code=code, severity=RULES[code].severity, path=module.path, span=span, message=text)
+def _problem(module: Module, problem: Problem) -> Finding:
+    severity = "note" if problem.may_matter else RULES[problem.code].severity
+    return Finding(code=problem.code, severity=severity, path=module.path, span=problem.span, message=problem.message)
 
 
 def _shape_errors(

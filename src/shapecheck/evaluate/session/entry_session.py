@@ -140,7 +140,9 @@ class EntrySession:
         if entry.body is None:
             return ()
         plan = self._plans[entry.body[0]]
-        module = self._importer.loaded[plan.file]
+        module = self._importer.loaded.get(plan.file)
+        if module is None:  # another copy of the file is what was imported
+            return ()
         return tuple(
             evaluate_others(
                 entry,
