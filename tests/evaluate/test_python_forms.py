@@ -486,7 +486,7 @@ def pixels(image: UInt8["h w 3"], kind: SInt[""]) -> Int["h w"]:
 def flipped(x: Float["n d"]) -> Float["n d"]: ~SC203
     return x.T
 
-def either(x: Float["+b n"]) -> Float["n|1"]: ~unreached
+def either(x: Float["+b n"]) -> Float["n|1"]: ~SC203
     return x
 """,
     "wraps_base.py": """
