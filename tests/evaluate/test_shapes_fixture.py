@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib import metadata
 from pathlib import Path
 
 import jax
@@ -16,7 +17,9 @@ from shapecheck.evaluate.live.shapes_fixture import ShapesFixture
 from shapecheck.evaluate.live.signature_check import SignatureError
 
 shapes = ShapesFixture()
-PLUGIN = "shapecheck.evaluate.live.shapes_fixture"
+# Where the package is installed pytest finds the fixture by itself; from a checkout it has to be told.
+INSTALLED = any(point.name == "shapecheck-fixture" for point in metadata.entry_points(group="pytest11"))
+PLUGIN = [] if INSTALLED else ["-p", "shapecheck.evaluate.live.shapes_fixture"]
 
 
 def project(x: jax.Array, w: jax.Array) -> jax.Array:
@@ -117,7 +120,7 @@ def test_outer(shapes):
 def test_pytest_finds_it_and_a_failure_shows_the_line_of_the_test(tmp_path: Path) -> None:
     tmp_path.joinpath("test_outer.py").write_text(TEST)
     run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", PLUGIN, "-p", "no:cacheprovider", "-n", "0", str(tmp_path)],
+        [sys.executable, "-m", "pytest", "-q", *PLUGIN, "-p", "no:cacheprovider", "-n", "0", str(tmp_path)],
         capture_output=True,
         text=True,
         check=False,
