@@ -37,6 +37,8 @@ PARAMETERS = {
     "x: float tensor, usually of shape [N, M]": "[N M]: param x",
 }
 NO_SHAPES = [
+    "x: rewards at times [1, ..., T].",
+    "x: values from time [0, ..., T-1] on",
     "x: rate in [0, 1]",
     "x: in the interval (a, b)",
     "x: one of (min, max)",

@@ -99,7 +99,7 @@ def takes_no_array(name: str, description: str, annotation: ast.expr | None) -> 
 def _may_be_shape(bracket: Bracket, known: Container[str]) -> bool:
     """Whether all that is in a bracket may be axes: names such as axes have, and sizes that are no interval."""
     names = bracket.spec.names()
-    if bracket.negative or bracket.ambiguous:
+    if bracket.negative or bracket.ambiguous or _is_enumeration(bracket):
         return False
     if not names:
         fixed = [dim.size for dim in bracket.spec.dims if isinstance(dim, FixedDim)]
@@ -119,6 +119,12 @@ def _may_be_shape(bracket: Bracket, known: Container[str]) -> bool:
             and all("_" in name or name in known or is_dim_word(name) for name in names)
         )
     return True
+
+
+def _is_enumeration(bracket: Bracket) -> bool:
+    """Whether a bracket counts from 0 or 1 on: `at times [1, ..., T]`."""
+    first, *others = bracket.spec.dims or (AnyDims(),)
+    return isinstance(first, FixedDim) and first.size <= 1 and any(isinstance(dim, AnyDims) for dim in others[:-1])
 
 
 def _is_list(bracket: Bracket) -> bool:
