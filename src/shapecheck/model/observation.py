@@ -30,6 +30,7 @@ class TreeValue:
     """An observed "tuple", "list", "dict" or "node" (dataclass, namedtuple); `keys` name its parts.
 
     Of nodes, an "operator" stands for an array of other axes than its parts have, and a "function" is called (a layer).
+    A "call" of a function has its positional arguments as parts, and last what it gave.
     """
 
     kind: str

@@ -181,6 +181,8 @@ def _largest_prime(number: int) -> int:
 def _opposite_sizes(message: str) -> list[tuple[str, ...]]:
     """The pairs of sizes that do not fit each other, of the first two shapes in a message, from their ends on."""
     shapes = [_NUMBER.findall(text)[::-1] for text in _SHAPE.findall(message)[:2]]
+    if len(shapes) < 2:  # such a message speaks of one array alone
+        return []
     return [axes for axes in zip(*shapes, strict=False) if len({"1", *axes}) > len(shapes)]
 
 
