@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     )
     from shapecheck.model.location import FunctionKey, Point, Position, Span, is_test_file
     from shapecheck.model.observation import (
+        NUMBERS,
         PRINTING,
         ArrayValue,
         Call,
@@ -74,10 +75,12 @@ if TYPE_CHECKING:
         TreeValue,
         Value,
         arrays_in,
+        is_left_out,
     )
 
 __all__ = [
     "INSERTED",
+    "NUMBERS",
     "PRINTING",
     "ROUNDING",
     "ArrayMismatch",
@@ -137,6 +140,7 @@ __all__ = [
     "Verdict",
     "VerifiedClaim",
     "arrays_in",
+    "is_left_out",
     "is_test_file",
     "proves",
     "weakest",
@@ -201,11 +205,13 @@ _FILES = {
         "NamedSize",
         "Observation",
         "OtherValue",
+        "NUMBERS",
         "PRINTING",
         "Stage",
         "TreeValue",
         "Value",
         "arrays_in",
+        "is_left_out",
     ),
 }
 _FILE_OF = {name: file for file, names in _FILES.items() for name in names}

@@ -108,6 +108,15 @@ def arrays_in(value: Value) -> Iterator[ArrayValue]:
             yield from arrays_in(child)
 
 
+NUMBERS = frozenset({"float", "int", "complex"})
+"""The types of Python's numbers."""
+
+
+def is_left_out(value: Value) -> bool:
+    """Whether an argument is no array though it could be one: `None`, or a number of Python, as defaults are."""
+    return isinstance(value, OtherValue) and value.type in ("NoneType", *NUMBERS)
+
+
 FailureKind = Literal["shape", "value", "other"]
 
 
