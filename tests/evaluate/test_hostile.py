@@ -33,6 +33,8 @@ for name in list(vars(os)):
     "inspect": ("import inspect\ninspect.signature = lambda *a, **k: 3\n", "replaced inspect.signature"),
     "jax": ("import jax\njax.eval_shape = lambda *a, **k: 3\n", "replaced jax.eval_shape"),
     "tracers": ("import jax\njax.core.Tracer.__getattr__ = None\n", "replaced Tracer.__getattr__"),
+    "typing": ("import typing\ntyping.get_args = None\n", "replaced typing.get_args"),
+    "methods": ("import queue\nqueue.Queue.get = None\n", "replaced queue.Queue.get"),
     "then_raises": ("import json\njson.dumps = None\nraise ValueError\n", "replaced json.dumps"),
     "streams": ("import os\nfor number in range(3): os.close(number)\n", "closed the file descriptor 0"),
     "all_descriptors": ("import os\nos.closerange(0, 200)\n", "ended the process with exit status"),
@@ -65,6 +67,7 @@ HARMLESS = {
     # As torch does: its own function passes on what it does not know.
     "library_looks": "exec(compile('import inspect\\nbefore = inspect.getfile\\ndef find(o): return before(o)\\n"
     "inspect.getfile = find\\n', '/lib/site-packages/library.py', 'exec'))\n",
+    "hooks": "import threading, warnings\nthreading.excepthook = warnings.showwarning = print\n",
     "no_name": "del __name__, __file__\n",
     "more_recursion": "import sys\nsys.setrecursionlimit(5000)\n",
 }
