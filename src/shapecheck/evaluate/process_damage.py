@@ -32,6 +32,8 @@ _OWN = ("builtins.", "os.", "jax", "numpy.", "json.")
 """What not even an installed package may replace."""
 _OTHERS_TO_REPLACE = frozenset({"builtins", "os", "posixpath", "ntpath", "sys", "warnings"})
 """Modules of the standard library that are dealt with apart, or whose functions are there to be replaced."""
+_CLASSES_TO_CHANGE = frozenset({"json"})
+"""Modules whose classes people change: `json.JSONEncoder.default` is a common place for it."""
 _STREAMS = (0, 1, 2)
 _LIMITS = ("RLIMIT_AS", "RLIMIT_CPU", "RLIMIT_DATA", "RLIMIT_FSIZE", "RLIMIT_NOFILE")
 _LOWEST_RECURSION = 500  # frames: JAX and the worker need that many
@@ -206,7 +208,8 @@ def _needed_classes() -> Iterator[tuple[type, str]]:
     yield from ((cls, cls.__name__) for cls in _CLASSES)
     for module in _standard_modules():
         for value in list(vars(module).values()):
-            if isinstance(value, type) and value.__module__ == module.__name__ and value.__flags__ & _HEAP_TYPE:
+            own = isinstance(value, type) and value.__module__ == module.__name__
+            if own and value.__flags__ & _HEAP_TYPE and module.__name__ not in _CLASSES_TO_CHANGE:
                 yield value, f"{module.__name__}.{value.__name__}"
 
 
@@ -243,7 +246,7 @@ def _functions(module: ModuleType, name: str) -> list[_NeededName]:
         _NeededName(vars(module), key, f"{name}.{key}")
         for key, value in vars(module).items()
         if callable(value)
-        and (module is builtins or not isinstance(value, type))
+        and (not isinstance(value, type) or value.__module__ == module.__name__)
         and key not in _FREE
         and not key.startswith(("_", *_PROCESSES))
         and not key.endswith("hook")
