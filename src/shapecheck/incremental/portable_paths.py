@@ -30,10 +30,10 @@ class ProjectPlace:
     def __init__(self, root: Path, python: Path | None = None) -> None:
         here = Path.cwd()
         self.folder = os.path.realpath(here if root.is_relative_to(here) else root)
-        self._places = {_MARK: _written(self.folder)}
+        self._places = {_MARK: _as_json(self.folder)}
         outside = environment_folder(interpreter.candidates(str(python) if python else None, [root])[0])
         if outside is not None and not outside.is_relative_to(self.folder):
-            self._places[_ENVIRONMENT] = _written(str(outside))
+            self._places[_ENVIRONMENT] = _as_json(str(outside))
         self._patterns = {mark: re.compile(re.escape(place) + _END) for mark, place in self._places.items()}
 
     def to_mark(self, text: str) -> str | None:
@@ -57,7 +57,7 @@ def environment_folder(python: str) -> Path | None:
     return folder if (folder / "pyvenv.cfg").is_file() or (folder / "conda-meta").is_dir() else None
 
 
-def _written(path: str) -> str:
+def _as_json(path: str) -> str:
     return json.dumps(path)[1:-1]
 
 
