@@ -53,7 +53,7 @@ class RemoteStore:
         near = None if newest else self._near.get(slot)
         if near is not None or (slot in self._absent and not newest):
             return near
-        text = self._take_over(slot, self._ask(lambda: self._read(slot), _LIMIT))
+        text = self._take_over(slot, self._ask(lambda: self._download(slot), _LIMIT))
         return self._near.get(slot) if text is None and newest else text
 
     def fetch(self, slots: Sequence[str]) -> None:
@@ -61,7 +61,7 @@ class RemoteStore:
         missing = [slot for slot in dict.fromkeys(slots) if slot not in self._absent and self._near.get(slot) is None]
         if not missing:
             return
-        found = self._ask(lambda: self._read_all(missing), _LIMIT_ALL) or {}
+        found = self._ask(lambda: self._download_all(missing), _LIMIT_ALL) or {}
         for slot in missing:
             if self._take_over(slot, found.get(slot)) is None:
                 self._absent.add(slot)
@@ -89,7 +89,7 @@ class RemoteStore:
         """Write what is new to the URL."""
         new, self._new = self._new, {}
         if new:
-            self._ask(lambda: self._write_all(new), _LIMIT_ALL)
+            self._ask(lambda: self._upload_all(new), _LIMIT_ALL)
         trouble, self._trouble = self._trouble, ""
         return (f"The cache at {self._url} is of no use to this run, which keeps to the one here: {trouble}",)[
             : bool(trouble)
@@ -104,13 +104,13 @@ class RemoteStore:
     def _path(self, slot: str) -> str:
         return f"{self._root.rstrip('/')}/{file_name(slot)}"
 
-    def _read(self, slot: str) -> bytes | None:
+    def _download(self, slot: str) -> bytes | None:
         try:
             return bytes(self._system.cat_file(self._path(slot)))
         except FileNotFoundError:
             return None
 
-    def _read_all(self, slots: Sequence[str]) -> dict[str, bytes]:
+    def _download_all(self, slots: Sequence[str]) -> dict[str, bytes]:
         found = self._system.cat([self._path(slot) for slot in slots], on_error="return")
         for each in found.values():
             if isinstance(each, Exception) and not isinstance(each, FileNotFoundError):
@@ -118,7 +118,7 @@ class RemoteStore:
         read = {slot: found.get(self._path(slot)) for slot in slots}
         return {slot: each for slot, each in read.items() if isinstance(each, bytes)}
 
-    def _write_all(self, new: dict[str, bytes]) -> None:
+    def _upload_all(self, new: dict[str, bytes]) -> None:
         self._prepare()
         self._system.pipe({self._path(slot): data for slot, data in new.items()})
 
