@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from shapecheck.model.observation import (
         NUMBERS,
         PRINTING,
+        SHORT_DTYPES,
         ArrayValue,
         Call,
         Evaluation,
@@ -83,6 +84,7 @@ __all__ = [
     "NUMBERS",
     "PRINTING",
     "ROUNDING",
+    "SHORT_DTYPES",
     "ArrayMismatch",
     "ArrayValue",
     "AssumedClaim",
@@ -207,6 +209,7 @@ _FILES = {
         "OtherValue",
         "NUMBERS",
         "PRINTING",
+        "SHORT_DTYPES",
         "Stage",
         "TreeValue",
         "Value",
