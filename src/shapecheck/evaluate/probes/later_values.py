@@ -71,7 +71,7 @@ class _WatchedFunction:
             self.note(args, result)
             return result
 
-        setattr(call, _PLACES, {place, *getattr(function, _PLACES, ())})
+        vars(call)[_PLACES] = {place, *getattr(function, _PLACES, ())}
         self.call = call
 
 
