@@ -19,7 +19,15 @@ from shapecheck.evaluate.framework_protocol import key_maker
 from shapecheck.evaluate.inputs import name_hints
 from shapecheck.evaluate.inputs.body_shapes import BodyShape, axis_names
 from shapecheck.evaluate.inputs.choices import NO_OPTIONS, ArgumentChoices, Options, axes_text
-from shapecheck.evaluate.inputs.lazy_call import LazyCall, activation, embed_numbers, initialise, promise, reduction
+from shapecheck.evaluate.inputs.lazy_call import (
+    LazyCall,
+    activation,
+    embed_numbers,
+    initialise,
+    promise,
+    reduction,
+    total,
+)
 from shapecheck.evaluate.inputs.made_integers import IntegerChoices
 from shapecheck.evaluate.inputs.random_keys import Keys, key_types
 from shapecheck.evaluate.inputs.runtime_annotations import (
@@ -31,11 +39,16 @@ from shapecheck.evaluate.inputs.runtime_annotations import (
     preference,
 )
 from shapecheck.evaluate.inputs.size_assignment import SizeAssignment
-from shapecheck.model.assumption import AssumptionKind
+from shapecheck.model.assumption import KEEPS_NO_AXIS, MADE_FUNCTION, AssumptionKind
 from shapecheck.shapes import parse_spec
 from shapecheck.worker.messages.plans import ParameterSpec
 
-_STAND_INS = (("keeps shapes", activation), ("reduces an axis", reduction), ("adds an axis", embed_numbers))
+_STAND_INS = (
+    ("keeps shapes", activation),
+    ("reduces an axis", reduction),
+    ("adds an axis", embed_numbers),
+    (KEEPS_NO_AXIS, total),
+)
 INVENTIONS = len(_STAND_INS)
 """How often what nothing describes can be made up otherwise; from the second time on arrays and integers are alike."""
 
@@ -140,7 +153,7 @@ class ValueSynthesis:
             return initialise
         # What it does to shapes is made up: what follows from it proves nothing against a claim.
         what, function = _STAND_INS[self.integers.invention]
-        self.invent("value", name, f"a function that {what}")
+        self.invent("value", name, f"{MADE_FUNCTION} {what}")
         return function
 
     def _plain(self, annotation: object, name: str) -> object:
