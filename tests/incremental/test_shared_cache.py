@@ -73,7 +73,7 @@ def test_a_project_at_another_place_takes_over_what_holds(tmp_path: Path, monkey
 
 
 def test_what_was_tampered_with_is_a_miss(tmp_path: Path) -> None:
-    store = SharedStore(tmp_path / "shared", ProjectPlace(tmp_path))
+    store = SharedStore(Store(tmp_path / "shared"), ProjectPlace(tmp_path))
     store.put("slot", f'"{tmp_path}/x"')
     (file,) = (tmp_path / "shared").glob("*.shapecheck")
     data = file.read_bytes()
@@ -87,7 +87,7 @@ def test_what_was_tampered_with_is_a_miss(tmp_path: Path) -> None:
 
 
 def test_a_text_that_holds_the_mark_itself_is_not_kept(tmp_path: Path) -> None:
-    store = SharedStore(tmp_path / "shared", ProjectPlace(tmp_path))
+    store = SharedStore(Store(tmp_path / "shared"), ProjectPlace(tmp_path))
     store.put("slot", "<the project of shapecheck>/x")
     assert store.get("slot") is None
     assert store.put_first("slot", "<the project of shapecheck>/x") == "<the project of shapecheck>/x"

@@ -134,7 +134,7 @@ def test_every_flipped_bit_is_noticed(folder: Path, text: str) -> None:
             assert Store(folder).get("slot") is None
 
 
-PACKED = {module._pack("slot", text): text for text in ("text", "other", "x" * 9999)}
+PACKED = {module.pack("slot", text): text for text in ("text", "other", "x" * 9999)}
 PIECE = st.builds(lambda whole, i, j: whole[i:j], st.sampled_from([*PACKED]), st.integers(0, 120), st.integers(0, 200))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from shapecheck.config import Config
 from shapecheck.model import Report
 
 if TYPE_CHECKING:
+    from shapecheck.incremental.rerun import Rerun
     from shapecheck.worker.imported_forks import StartFor
     from shapecheck.worker.spawn import Start
 
@@ -38,12 +40,18 @@ def check(
     inputs = read_inputs(paths, config, stdin)
     rerun = inputs.rerun(config) if config.cache and stdin is None else None
     known = rerun.report() if rerun is not None and not inputs.unread else None
-    if known is not None:
-        return known
+    if rerun is not None and known is not None:
+        return with_notes(known, rerun)
     # What most runs of a day do not need: they find nothing changed.
     from shapecheck.commands.checked_project import check_inputs  # noqa: PLC0415
 
     start_for: StartFor | None = (lambda *about: start) if start is not None else None
-    return check_inputs(
+    found = check_inputs(
         inputs, config, rerun, progress=progress, echo=echo, start_for=start_for, started=started
     ).report
+    return found if rerun is None else with_notes(found, rerun)
+
+
+def with_notes(report: Report, rerun: Rerun) -> Report:
+    """Hand on what the run has learnt, and note what became of that."""
+    return replace(report, notes=rerun.store.finish())

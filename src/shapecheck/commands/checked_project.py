@@ -59,6 +59,8 @@ def plan_inputs(
     """Read all files, as far as `rerun` does not remember what they claim. `prepare` adds to what is observed."""
     texts = inputs.texts
     reader = ModuleReader(config, dict(texts.values()), rerun.store if rerun is not None else None)
+    if rerun is not None and rerun.store.is_shared:
+        reader.fetch(texts)
     modules = {shown: prepare(reader.read_file(file, text, shown), text) for shown, (file, text) in texts.items()}
     plans = {
         shown: plan(file, modules[shown], config, text if shown in inputs.unsaved else None)

@@ -35,7 +35,7 @@ class ModuleReader:
     def read_file(self, file: Path, data: bytes, shown: str = "") -> Module:
         """All that a file claims; aliases of types may stand in other files."""
         path, shown = os.path.abspath(file), shown or files.shown_path(file)
-        slot = f"module {json.dumps([ourselves(), path, shown, self._src, content(data)])}"
+        slot = self._slot(path, shown, data)
         module = self._load_kept_module(slot)
         if module is not None:
             return module
@@ -46,6 +46,15 @@ class ModuleReader:
             value = {"requested": sorted(neighbours.requested), "roots": sorted(neighbours.roots), "state": state}
             self._store.put(slot, dump({**value, "module": module}))
         return module
+
+    def fetch(self, texts: Mapping[str, tuple[Path, bytes]]) -> None:
+        """Bring near what is known of these files, by their shown paths."""
+        if self._store is not None:
+            slots = [self._slot(os.path.abspath(file), shown, data) for shown, (file, data) in texts.items()]
+            self._store.fetch(slots)
+
+    def _slot(self, path: str, shown: str, data: bytes) -> str:
+        return f"module {json.dumps([ourselves(), path, shown, self._src, content(data)])}"
 
     def _load_kept_module(self, slot: str) -> Module | None:
         """What an earlier run has read."""

@@ -53,6 +53,7 @@ def join_reports(reports: Sequence[Report]) -> Report:
         resting=tuple(claim for each in reports for claim in each.resting),
         loose=tuple(claim for each in reports for claim in each.loose),
         lock=_sum_locks(locks) if locks else None,
+        notes=tuple(dict.fromkeys(note for each in reports for note in each.notes)),
         verified=tuple(
             sorted((claim for each in reports for claim in each.verified), key=lambda at: (at.path, at.line, at.column))
         ),

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from shapecheck import __version__
 from shapecheck.commands.blob import Blob, Origin, configuration, shared_path
+from shapecheck.commands.check import with_notes
 from shapecheck.commands.check_inputs import CheckInputs, read_inputs
 from shapecheck.commands.checked_project import plan_inputs
 from shapecheck.commands.evaluation import EvaluationContext, check_locks, evaluate_shard, judge_run, report
@@ -37,7 +38,8 @@ def check_shard(
     """What a shard has to hand on, and what can be said of it alone. Raises ConfigError as a whole check does."""
     started = time.monotonic()
     sources = read_inputs(paths, config)
-    planned = plan_inputs(sources, config, sources.rerun(config) if config.cache else None)
+    rerun = sources.rerun(config) if config.cache else None
+    planned = plan_inputs(sources, config, rerun)
     modules, plans = planned.modules, list(planned.plans.values())
     files = [file for file, _ in sources.texts.values()]
     around = EvaluationContext(files, sources.tests, planned.memory, progress, echo, started=started)
@@ -61,7 +63,8 @@ def check_shard(
     share = share_of(shard, outcome)
     judgement = judge_run(modules, evaluated, config, is_shard=True)
     alone = report(modules, evaluated, judgement, lock, config, unread, share)
-    return blob, with_cells(alone, sources.notebooks)
+    shown = with_cells(alone, sources.notebooks)
+    return blob, shown if rerun is None else with_notes(shown, rerun)
 
 
 def share_of(shard: Shard, outcome: ShardOutcome) -> ShardShare:

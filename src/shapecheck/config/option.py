@@ -12,6 +12,7 @@ Kind = Literal[
     "strings",
     "folders",
     "file",
+    "folder or URL",
     "interpreter",
     "existing paths",
     "amount",

@@ -104,12 +104,12 @@ class Config:
             presentation_only=True,
         ),
     )
-    cache_dir: Path | None = option(
+    cache_dir: Path | str | None = option(
         None,
         Option(
-            kind="file",
-            metavar="DIR",
-            help="Keep results here, for all machines that see this folder, not beside the configuration.",
+            kind="folder or URL",
+            metavar="DIR|URL",
+            help="Keep results here for all machines: in a folder that they see, or at a URL such as s3://bucket/name.",
             presentation_only=True,
         ),
     )
@@ -138,6 +138,14 @@ def interpreter(text: str, folder: Path, where: str) -> Path:
     if found is None:
         raise ConfigError(f"{where}: there is no Python interpreter {text!r}")
     return Path(found).absolute()
+
+
+def folder_or_url(text: str, folder: Path) -> Path | str:
+    """What `text` names: a path, relative to `folder`, or a URL that is not that of a file."""
+    scheme, separator, rest = text.partition("://")
+    if not separator or os.sep in scheme:
+        return folder / Path(text).expanduser()
+    return folder / Path(rest) if scheme.lower() in ("file", "local") else text
 
 
 def read_code(text: str, where: str) -> str:

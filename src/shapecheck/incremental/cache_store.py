@@ -12,6 +12,7 @@ import re
 import stat
 import time
 import zlib
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
@@ -49,8 +50,11 @@ class KeptTexts(Protocol):
     def portable(self, text: str) -> str:
         """The text with the project's own paths in a form that is the same on all of these."""
 
-    def get(self, slot: str) -> str | None:
-        """Return the text under this name, or None if there is none."""
+    def get(self, slot: str, *, newest: bool = False) -> str | None:
+        """Return the text under this name, or None if there is none; where copies may differ, perhaps the newest."""
+
+    def fetch(self, slots: Sequence[str]) -> None:
+        """Bring near what is going to be asked for, all at once."""
 
     def put(self, slot: str, text: str) -> None:
         """Keep the text under this name."""
@@ -60,6 +64,9 @@ class KeptTexts(Protocol):
 
     def prune(self, older_than: float) -> None:
         """Remove what was not used for so many seconds."""
+
+    def finish(self) -> tuple[str, ...]:
+        """Hand on what was put, at the end of a run; what there is to say of that."""
 
 
 class Store:
@@ -75,17 +82,20 @@ class Store:
         self._prepared = False
         self._stopped = False
 
-    def get(self, slot: str) -> str | None:
+    def get(self, slot: str, *, newest: bool = False) -> str | None:
         """Return the text that was stored last under this name, or None if it is not there or not intact."""
         path = self._path(slot)
         try:
             data = _read_regular(path, _MAGIC)
-            text = None if data is None else _unpack(slot, data)
+            text = None if data is None else unpack(slot, data)
         except MemoryError:
             return None
         if text is not None:
             _mark_used(path)
         return text
+
+    def fetch(self, slots: Sequence[str]) -> None:
+        """Nothing lies nearer than this."""
 
     def put(self, slot: str, text: str) -> None:
         """Store the text under this name, or do nothing; after a first failure, do nothing from then on."""
@@ -95,7 +105,7 @@ class Store:
             if not self._prepared:
                 _prepare(self._folder)
                 self._prepared = True
-            _write(self._path(slot), _pack(slot, text))
+            _write(self._path(slot), pack(slot, text))
         except OSError:
             self._stopped = True
 
@@ -110,7 +120,7 @@ class Store:
             if not self._prepared:
                 _prepare(self._folder)
                 self._prepared = True
-            _write(path, _pack(slot, text), replace=existed)  # damaged, if it existed
+            _write(path, pack(slot, text), replace=existed)  # damaged, if it existed
         except FileExistsError:
             pass
         except OSError:  # a file system without hard links has no way to tell who was first
@@ -136,8 +146,12 @@ class Store:
                 if _is_own_file(entry) and now - entry.stat(follow_symlinks=False).st_mtime >= limit:
                     Path(entry).unlink()
 
+    def finish(self) -> tuple[str, ...]:
+        """All is written, or nothing can be."""
+        return ()
+
     def _path(self, slot: str) -> Path:
-        return self._folder / f"{hashlib.sha256(_encode(slot)).hexdigest()}.shapecheck"
+        return self._folder / file_name(slot)
 
 
 def clean(folder: Path) -> bool:
@@ -252,7 +266,13 @@ def _write(path: Path, data: bytes, *, replace: bool = True) -> None:
         raise
 
 
-def _pack(slot: str, text: str) -> bytes:
+def file_name(slot: str) -> str:
+    """The name of the file that keeps what is stored under a name."""
+    return f"{hashlib.sha256(_encode(slot)).hexdigest()}.shapecheck"
+
+
+def pack(slot: str, text: str) -> bytes:
+    """The contents of that file."""
     body = _encode(text)
     if len(body) < _LONG:
         return _header(slot, _PLAIN, body) + body
@@ -260,14 +280,15 @@ def _pack(slot: str, text: str) -> bytes:
     return _header(slot, _PACKED, body) + body
 
 
-def _unpack(slot: str, data: bytes) -> str | None:
+def unpack(slot: str, data: bytes) -> str | None:
+    """The text that the file keeps, None for anything but what `pack` made for this name."""
     form = data[len(_MAGIC) : len(_MAGIC) + len(_PLAIN)]
     body = memoryview(data)[_HEADER:]
     if form not in (_PLAIN, _PACKED) or data[:_HEADER] != _header(slot, form, body):
         return None
     try:
         return str(zlib.decompress(body) if form == _PACKED else body, "utf-8", "surrogatepass")
-    except (zlib.error, UnicodeDecodeError):  # nothing that `_pack` made
+    except (zlib.error, UnicodeDecodeError):  # nothing that `pack` made
         return None
 
 

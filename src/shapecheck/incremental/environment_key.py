@@ -31,6 +31,13 @@ def portable_environment(python: str, sites: Sequence[str]) -> dict[str, str]:
     return {**found, "installed": "\n".join(installed), "sites": "\n".join(sites), "shapecheck": our_contents()}
 
 
+def installed_packages(python: str) -> list[str]:
+    """The names and versions of what is installed beside an interpreter, as far as that shows without starting it."""
+    pattern = "Lib/site-packages" if os.name == "nt" else "lib/python*/*-packages"
+    folders = Path(python).parent.parent.glob(pattern)
+    return sorted(name for folder in folders for name in _names(str(folder)) if name.endswith(".dist-info"))
+
+
 def _names(folder: str) -> list[str]:
     try:
         return os.listdir(folder)

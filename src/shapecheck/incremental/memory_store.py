@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from shapecheck.incremental.cache_store import KeptTexts
 
 _MOST = 64 * 2**20  # characters that are kept; the least recently used go first
@@ -24,13 +26,17 @@ class MemoryStore:
         """A text that is hashed, as the store behind has it."""
         return self._behind.portable(text)
 
-    def get(self, slot: str) -> str | None:
+    def get(self, slot: str, *, newest: bool = False) -> str | None:
         """Return the text that was stored last under this name, here or behind."""
         text = self._texts.pop(slot, None)
         if text is None:
-            return self._behind.get(slot)
+            return self._behind.get(slot, newest=newest)
         self._texts[slot] = text
         return text
+
+    def fetch(self, slots: Sequence[str]) -> None:
+        """Have what lies behind bring near what is not here."""
+        self._behind.fetch([slot for slot in slots if slot not in self._texts])
 
     def put(self, slot: str, text: str) -> None:
         """Keep the text under this name, in memory alone."""
@@ -49,3 +55,7 @@ class MemoryStore:
 
     def prune(self, older_than: float) -> None:
         """Leave what lies behind alone: it is others' too."""
+
+    def finish(self) -> tuple[str, ...]:
+        """Hand on nothing: nobody has saved the text that these results are of."""
+        return ()

@@ -1,66 +1,106 @@
 """A cache that machines share: what it keeps of a project holds wherever that project lies.
 
-In names, hashes and texts the place of the project is written as a mark, which each machine reads as its own place.
+In names, hashes and texts, the places of the project and of its environment are written as marks, which each machine
+reads as its own places.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
+from collections.abc import Sequence
 from pathlib import Path
 
-from shapecheck.incremental.cache_store import Store
+from shapecheck.files import interpreter
+from shapecheck.incremental.cache_store import KeptTexts
 from shapecheck.incremental.environment_key import our_contents, ourselves
 
 _MARK = "<the project of shapecheck>"  # nothing that JSON would write in another way
+_ENVIRONMENT = "<the environment of shapecheck>"
+_END = r"(?![\w.-])"  # a place ends with its name: /work/project is not in /work/project2
 
 
 class ProjectPlace:
-    """Where a project lies: `root` with its configuration, and the working directory, from which paths are shown."""
+    """Where a project lies: `root` with its configuration, and the working directory, from which paths are shown.
 
-    def __init__(self, root: Path) -> None:
+    Where its interpreter is that of an environment outside, that lies somewhere else on each machine, too.
+    """
+
+    def __init__(self, root: Path, python: Path | None = None) -> None:
         here = Path.cwd()
         self.folder = os.path.realpath(here if root.is_relative_to(here) else root)
-        self._written = json.dumps(self.folder)[1:-1]
+        self._places = {_MARK: _as_json(self.folder)}
+        outside = environment_folder(interpreter.candidates(str(python) if python else None, [root])[0])
+        if outside is not None and not outside.is_relative_to(self.folder):
+            self._places[_ENVIRONMENT] = _as_json(str(outside))
+        self._patterns = {mark: re.compile(re.escape(place) + _END) for mark, place in self._places.items()}
 
     def to_mark(self, text: str) -> str | None:
-        """A JSON text without the place; None for one that holds the mark itself."""
-        return None if _MARK in text else text.replace(self._written, _MARK)
+        """A JSON text without the places; None for one that holds a mark itself."""
+        if any(mark in text for mark in (_MARK, _ENVIRONMENT)):
+            return None
+        for mark, pattern in self._patterns.items():
+            text = pattern.sub(mark, text)
+        return text
 
     def to_place(self, text: str) -> str:
         """The inverse of `to_mark`."""
-        return text.replace(_MARK, self._written)
+        for mark, place in self._places.items():
+            text = text.replace(mark, place)
+        return text
 
 
-class SharedStore(Store):
-    """A store whose texts and their names hold on all machines."""
+def environment_folder(python: str) -> Path | None:
+    """The virtual or conda environment of an interpreter, if that is in one."""
+    folder = Path(python).parent.parent
+    return folder if (folder / "pyvenv.cfg").is_file() or (folder / "conda-meta").is_dir() else None
+
+
+def _as_json(path: str) -> str:
+    return json.dumps(path)[1:-1]
+
+
+class SharedStore:
+    """A store whose texts and their names hold on all machines, kept in `texts`."""
 
     is_shared = True
 
-    def __init__(self, folder: Path, place: ProjectPlace) -> None:
-        super().__init__(folder)
-        self._place = place
+    def __init__(self, texts: KeptTexts, place: ProjectPlace) -> None:
+        self._texts, self._place = texts, place
 
     def portable(self, text: str) -> str:
         """A text that is hashed, as it is on all machines."""
         marked = self._place.to_mark(text)
         return text if marked is None else marked
 
-    def get(self, slot: str) -> str | None:
+    def get(self, slot: str, *, newest: bool = False) -> str | None:
         """As of any store."""
-        text = super().get(self._name(slot))
+        text = self._texts.get(self._name(slot), newest=newest)
         return None if text is None else self._place.to_place(text)
+
+    def fetch(self, slots: Sequence[str]) -> None:
+        """As of any store."""
+        self._texts.fetch(list(map(self._name, slots)))
 
     def put(self, slot: str, text: str) -> None:
         """As of any store; what cannot be told from another place is not kept."""
         marked = self._place.to_mark(text)
         if marked is not None:
-            super().put(self._name(slot), marked)
+            self._texts.put(self._name(slot), marked)
 
     def put_first(self, slot: str, text: str) -> str:
         """As of any store."""
         marked = self._place.to_mark(text)
-        return text if marked is None else self._place.to_place(super().put_first(self._name(slot), marked))
+        return text if marked is None else self._place.to_place(self._texts.put_first(self._name(slot), marked))
+
+    def prune(self, older_than: float) -> None:
+        """As of any store."""
+        self._texts.prune(older_than)
+
+    def finish(self) -> tuple[str, ...]:
+        """As of any store."""
+        return self._texts.finish()
 
     def _name(self, slot: str) -> str:
         # An installation's own times mean nothing to another machine.

@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING
 from shapecheck.config import Config, options
 from shapecheck.incremental.cache_store import KeptTexts, Store
 from shapecheck.incremental.content_hash import content, file_content, modified_ns
-from shapecheck.incremental.environment_key import environment, our_contents, ourselves, portable_environment
+from shapecheck.incremental.environment_key import (
+    environment,
+    installed_packages,
+    our_contents,
+    ourselves,
+    portable_environment,
+)
 from shapecheck.model import assumption, finding, is_test_file, location
 from shapecheck.model.finding import Report
 from shapecheck.model.plain_facts import PlainFacts
@@ -45,13 +51,22 @@ CONFIGURE = ("pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cf
 """Names of files that configure tests, in the folders above them."""
 
 
-def store_of(config: Config) -> Store:
-    """Where the results of a project's runs are kept: in its own folder, or in one that machines share."""
+def store_of(config: Config) -> KeptTexts:
+    """Where the results of a project's runs are kept: in its own folder, or where machines share them."""
     if config.cache_dir is None:
         return Store(config.root / FOLDER)
     from shapecheck.incremental.portable_paths import ProjectPlace, SharedStore  # noqa: PLC0415  # few do share
 
-    return SharedStore(config.cache_dir, ProjectPlace(config.root))
+    return SharedStore(shared_texts(config.cache_dir, config.root), ProjectPlace(config.root, config.python))
+
+
+def shared_texts(place: Path | str, root: Path) -> KeptTexts:
+    """What machines share: a folder, or a URL with copies of what is there in the project's own cache."""
+    if isinstance(place, Path):
+        return Store(place)
+    from shapecheck.incremental.remote_store import RemoteStore  # noqa: PLC0415  # as above
+
+    return RemoteStore(place, Store(root / FOLDER))
 
 
 class Rerun:
@@ -86,7 +101,7 @@ class Rerun:
 
     def report(self) -> Report | None:
         """The report of the last such run, if nothing that it depends on has changed since."""
-        text = self.store.get(f"{self.name}:report")
+        text = self.store.get(self._report_slot)
         if text is None:
             return None
         try:
@@ -104,7 +119,9 @@ class Rerun:
 
         project = frozenset(plan.name.partition(".")[0] for plan in plans)
         hashing = HashedFiles(self._content, self._read_bytes, self._has_changed, project, self.store)
-        return ResultCache(self.store, self.name, hashing, plans, self._test_files, self._surroundings)
+        return ResultCache(
+            self.store, self.name, hashing, plans, self._test_files, self._surroundings, self._shared_state
+        )
 
     def keep(
         self, report: Report, memory: ResultCache, python: str, files: Iterable[str] = (), sites: Iterable[str] = ()
@@ -122,7 +139,7 @@ class Rerun:
         folders = sorted({*memory.files.sites, *sites})
         state = self._state(python, folders, sorted(loaded))
         value = {"python": python, "sites": folders, "files": sorted(loaded), "state": state, "report": slim}
-        self.store.put(f"{self.name}:report", _FACTS.dump(value))
+        self.store.put(self._report_slot, _FACTS.dump(value))
         self.store.prune(_UNUSED)
 
     def _has_changed(self, loaded: Iterable[str]) -> bool:
@@ -139,6 +156,27 @@ class Rerun:
             "baseline": self._content(str(self.config.baseline)) if self.config.baseline else "",
         }
         return hashlib.sha256(self.store.portable(json.dumps(parts, sort_keys=True)).encode()).hexdigest()
+
+    @property
+    def _report_slot(self) -> str:
+        return f"{self.name}:report" + (f":{self._shared_state}" if self.store.is_shared else "")
+
+    @cached_property
+    def _shared_state(self) -> str:
+        """What tells this run from those of other branches and environments that keep theirs beside it.
+
+        It need not tell everything: whether a result holds is asked of the result.
+        """
+        if not self.store.is_shared:
+            return ""
+        from shapecheck.files import interpreter  # noqa: PLC0415  # few do share
+
+        python = str(self.config.python) if self.config.python else None
+        installed = installed_packages(interpreter.candidates(python, [self.config.root])[0])
+        files = {file: self._content(file) for file in sorted(self._checked)}
+        aside = [self._content(str(file)) for file in (self.lock, self.config.baseline) if file is not None]
+        parts = [installed, files, self._test_files, self._surroundings, aside]
+        return hashlib.sha256(self.store.portable(json.dumps(parts)).encode()).hexdigest()
 
     @cached_property
     def _test_files(self) -> dict[str, str]:

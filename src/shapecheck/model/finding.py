@@ -224,3 +224,4 @@ class Report:
     lock: LockCounts | None = None  # None: there is none for what was checked
     verified: tuple[VerifiedClaim, ...] = ()  # by path, line and column
     shard: ShardShare | None = None  # None: it is of everything
+    notes: tuple[str, ...] = ()  # what else there is to say of the run, which its results do not depend on

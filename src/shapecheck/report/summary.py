@@ -156,6 +156,8 @@ def _warning_lines(report: Report) -> Iterator[tuple[Part, ...]]:
         left = f"{shard.left} left to other shards" if shard.total > 1 else "and none left to others"
         final = "findings are final once `shapecheck merge` has joined all blobs"
         yield ((f"Shard {shard.number}/{shard.total}: {done}, {left}; {final}.", ""),)
+    for note in report.notes:
+        yield ((visible(note), "warning"),)
     if report.unparsed:
         them = "it" if report.unparsed == 1 else "them"
         text = f"{_count(report.unparsed, 'file')} could not be parsed"

@@ -105,6 +105,8 @@ class EntryPhase:
             keys = [f"entry:{entry.key}" for entry in entries]
             own = split_keys(keys, self.conduct.known_durations, self.shard.total)[self.shard.number - 1]
             self.left = frozenset(entry.key for entry in entries if f"entry:{entry.key}" not in own)
+        if self.conduct.memory is not None:
+            self.conduct.memory.fetch(entry for entry in entries if entry.key not in self.left)
 
     def prepare(self, worker: Worker) -> bool:
         """Import all modules, and list what can be evaluated."""

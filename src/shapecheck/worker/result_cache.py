@@ -4,6 +4,9 @@ A result holds as long as the files are the same whose functions ran for it (the
 that it belongs to, all names of the project that the code of these files may reach, and what all of a project's
 results depend on: the environment, the settings, and what modules do on import besides binding names. Files whose
 functions run on import count with their whole content.
+
+Where machines share the results, each is kept under a name that says all of this: what one branch or environment writes
+does not displace what another one has, and no copy is older than what it is a copy of.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from shapecheck.worker.run_state import Trouble
 __all__ = ["CachedCollection", "EntryRecord", "FileHashes", "Files", "ResultCache"]
 
 _DURATIONS = "durations"
+_FILES = "files"  # those that each result depends on, by its slot
 
 EntryRecord = tuple[tuple[Evaluation, ...], tuple[FunctionKey, ...], str]
 """What an entry showed, the functions that ran for it, and what ended its worker or took too long, if anything did."""
@@ -31,8 +35,15 @@ EntryRecord = tuple[tuple[Evaluation, ...], tuple[FunctionKey, ...], str]
 class TextStore(Protocol):
     """Where texts are kept between runs, or were not."""
 
-    def get(self, slot: str) -> str | None:
-        """The text under a name."""
+    @property
+    def is_shared(self) -> bool:
+        """Whether other machines keep theirs there too."""
+
+    def get(self, slot: str, *, newest: bool = False) -> str | None:
+        """The text under a name; where copies may differ, perhaps the newest."""
+
+    def fetch(self, slots: Sequence[str]) -> None:
+        """Bring near what is going to be asked for."""
 
     def put(self, slot: str, text: str) -> None:
         """Keep a text under a name."""
@@ -76,7 +87,10 @@ class _FreshResults:
 
 
 class ResultCache:
-    """The results of one way to call the checker: `name` stands for its paths and settings."""
+    """The results of one way to call the checker: `name` stands for its paths and settings.
+
+    `state` tells apart what machines that share the results may have: files, and what is installed.
+    """
 
     def __init__(
         self,
@@ -86,8 +100,9 @@ class ResultCache:
         plans: Sequence[ModulePlan],
         listing: Mapping[str, str],
         surroundings: Mapping[str, str],
+        state: str = "",
     ) -> None:
-        self._texts, self._name, self._hashing = texts, name, hashing
+        self._texts, self._name, self._hashing, self._state = texts, name, hashing, state
         self._plans = {plan.path: plan for plan in plans}
         self._cache_keys = CacheKeys(hashing, self._plans, listing, surroundings)
         self._listing = dict(listing)
@@ -105,9 +120,12 @@ class ResultCache:
         self._bases: dict[str, str] = {}
         self._imports: dict[str, _ImportRecord] = {}  # by kind, as the results that are remembered had them
         self._new_imports: dict[str, _ImportRecord] = {}  # as those of this run have them
-        index = self._load("index")
+        self._found_at: dict[str, str] = {}
+        self._known_files: Mapping[str, Sequence[str]] = {}
+        index = (self._load(f"index:{state}") if texts.is_shared else None) or self._load("index")
         if index is not None:
             self._open(index)
+            self._known_files = self._load_files()
 
     def _open(self, index: Mapping[str, Any]) -> None:
         self.files = files = Files(set(index["loaded"]), set(index["ran"]), tuple(index["sites"]))
@@ -151,14 +169,23 @@ class ResultCache:
         else:
             self._imports[kind] = self._new_imports[kind] = new
 
+    def fetch(self, plans: Iterable[TestPlan | EntryPlan]) -> None:
+        """Bring near what is known of these."""
+        found = []
+        for plan in plans:
+            kind, slot = _place_of(plan)
+            if kind in self._bases and slot in self._known_files:
+                found.append(self._address(kind, slot, self._known_files[slot], self._also(plan, self._imports)))
+        self._texts.fetch([f"{self._name}:{address}" for address in found])
+
     def test(self, plan: TestPlan) -> TestResult | None:
         """What a test showed, if that still holds."""
-        found = self._valid("tests", f"test:{plan.key}", self._also(plan, self._imports))
+        found = self._valid(plan)
         return found if isinstance(found, TestResult) else None
 
     def entry(self, plan: EntryPlan) -> EntryRecord | None:
         """What an entry showed, if that still holds."""
-        found = self._valid("entries", f"entry:{plan.key}", self._also(plan, self._imports))
+        found = self._valid(plan)
         return None if found is None else (found[0], found[1], found[2])
 
     def store_test(self, plan: TestPlan, result: TestResult, *, ended: bool = False) -> None:
@@ -219,24 +246,24 @@ class ResultCache:
             self._write(_DURATIONS, {**self._durations(), **durations})
         cache_keys = self._cache_keys
         cache_keys.settle(python, self.files)
-        for slot in dict.fromkeys(recalled):
-            kind: Kind = "tests" if slot.startswith("test:") else "entries"
+        recalled = [slot for slot in dict.fromkeys(recalled) if slot not in self._new]
+        for slot in recalled:
+            kind, _ = _place_of(plans[slot])
             base, also = cache_keys.base(kind), self._also(plans[slot], self._new_imports)
             unchanged = base == self._bases.get(kind) and also == self._also(plans[slot], self._imports)
-            if slot not in self._new and not unchanged:
-                found = self._load(slot)
-                if found is not None:
-                    self._write(slot, {**found, "base": base, "also": also})
+            found = None if unchanged else self._load(self._found_at.get(slot, slot))
+            if found is not None:
+                self._write(self._address(kind, slot, found["deps"], also), {**found, "base": base, "also": also})
         for slot, new in self._new.items():
             deps = {file: cache_keys.stamp(file) for file in new.files}
             dependencies = cache_keys.code_key(new.kind, new.files)
             value = {"base": cache_keys.base(new.kind), "deps": deps, "dependencies": dependencies, "also": new.also}
-            self._write(slot, {**value, "result": new.result})
+            self._write(self._address(new.kind, slot, new.files, new.also), {**value, "result": new.result})
+        self._write_files()
         self.complete = self.lasting and listed and collected.whole
         beside = {file for plan in collected.tests for file in plan.files} - self._listing.keys()
         lined = {*modules, *(t.path for t in troubles), *(e.path for e in entries or () if e.origin == "example")}
-        self._write(
-            "index",
+        self._write_index(
             {
                 "bases": {"tests": cache_keys.base("tests"), "entries": cache_keys.base("entries")},
                 "imports": cache_keys.imports,
@@ -266,22 +293,50 @@ class ResultCache:
     @staticmethod
     def _plans_by_slot(tests: Iterable[TestPlan], entries: Iterable[EntryPlan]) -> dict[str, TestPlan | EntryPlan]:
         """Where the result of each test and entry is kept."""
-        plans: dict[str, TestPlan | EntryPlan] = {f"test:{plan.key}": plan for plan in tests}
-        return plans | {f"entry:{plan.key}": plan for plan in entries}
+        plans: list[TestPlan | EntryPlan] = [*tests, *entries]
+        return {_place_of(plan)[1]: plan for plan in plans}
 
     def _is_kept(self, plan: TestPlan | EntryPlan) -> bool:
         """Whether what it showed is remembered, and still holds."""
         return (self.test(plan) if isinstance(plan, TestPlan) else self.entry(plan)) is not None
 
-    def _valid(self, kind: Kind, slot: str, also: str) -> Any:
-        if kind not in self._bases:
+    def _valid(self, plan: TestPlan | EntryPlan) -> Any:
+        kind, slot = _place_of(plan)
+        also = self._also(plan, self._imports)
+        if kind not in self._bases or (self._texts.is_shared and slot not in self._known_files):
             return None
-        found = self._load(slot)
+        address = self._address(kind, slot, self._known_files.get(slot, ()), also)
+        found = self._load(address)
         if found is None or found.get("base") != self._bases[kind] or found["also"] != also:
             return None
         if not self._is_same(found["deps"]) or found["dependencies"] != self._cache_keys.code_key(kind, found["deps"]):
             return None
+        self._found_at[slot] = address
         return found["result"]
+
+    def _address(self, kind: Kind, slot: str, files: Iterable[str], also: str) -> str:
+        """Where a result is kept that depends on these files, as they are now."""
+        if not self._texts.is_shared:
+            return slot
+        keys = self._cache_keys
+        stamps = {file: keys.stamp(file) for file in files}
+        return f"{slot}:{keys.digest([keys.base(kind), stamps, keys.code_key(kind, files), also])}"
+
+    def _load_files(self, *, newest: bool = False) -> dict[str, list[str]]:
+        found = self._load(_FILES, newest=newest) if self._texts.is_shared else None
+        return found if isinstance(found, dict) else {}
+
+    def _write_files(self) -> None:
+        """Add what this run has learnt: others may know results that it knows nothing of."""
+        new = {slot: list(result.files) for slot, result in self._new.items()}
+        known = self._load_files(newest=True) if new and self._texts.is_shared else {}
+        if self._texts.is_shared and {**known, **new} != known:
+            self._write(_FILES, {**known, **new})
+
+    def _write_index(self, index: Mapping[str, object]) -> None:
+        self._write("index", index)
+        if self._texts.is_shared:
+            self._write(f"index:{self._state}", index)
 
     def _is_same(self, stamps: Mapping[str, str]) -> bool:
         return all(self._cache_keys.stamp(file) == stamp for file, stamp in stamps.items())
@@ -312,8 +367,8 @@ class ResultCache:
         scope = self._plans[entry.path].scopes[entry.scope] if entry.scope is not None else None
         return entry if scope is None or scope.position is None else replace(entry, line=scope.position.line)
 
-    def _load(self, slot: str) -> Any:
-        text = self._texts.get(f"{self._name}:{slot}")
+    def _load(self, slot: str, *, newest: bool = False) -> Any:
+        text = self._texts.get(f"{self._name}:{slot}", newest=newest)
         if text is None:
             return None
         try:
@@ -323,3 +378,8 @@ class ResultCache:
 
     def _write(self, slot: str, value: Mapping[str, object]) -> None:
         self._texts.put(f"{self._name}:{slot}", dump(value))
+
+
+def _place_of(plan: TestPlan | EntryPlan) -> tuple[Kind, str]:
+    """The kind of its result, and the slot."""
+    return ("tests", f"test:{plan.key}") if isinstance(plan, TestPlan) else ("entries", f"entry:{plan.key}")

@@ -238,6 +238,8 @@ class TestPhase:
             slots = [f"test:{key}" for key in self.order]
             own = split_keys(slots, conduct.known_durations, self.shard.total)[self.shard.number - 1]
             self.left = frozenset(key for key in self.order if f"test:{key}" not in own)
+        if conduct.memory is not None:
+            conduct.memory.fetch(self.plans[key] for key in self.order if key not in self.left)
         for key in (key for key in self.order if key not in self.left):
             result = conduct.memory.test(self.plans[key]) if conduct.memory is not None else None
             if result is None:
