@@ -136,15 +136,16 @@ class CallReader:
         """What a name means in the calls around this one, unless it is a variable of this one's own."""
         return self.outer.lookup(name) if self.outer is not None and name not in self.own else None
 
-    def candidates(self, name: str, names: Sequence[NamedSize]) -> list[Size]:
+    def candidates(self, claim: Claim, name: str, names: Sequence[NamedSize]) -> list[Size]:
         """The annotation's binding, and the integers of that name that are visible at an observation.
 
         What a constructor did not save counts only where no annotation binds the name, nor another method for itself.
+        A docstring speaks to callers, who know an attribute rather than a local variable of the same name.
         """
         if name in self.meanings:
             return [self.meanings[name]]
         found = [self.memo.single[name]] if name in self.memo.single else []
-        for named in names:
+        for named in names if claim.notation == "docstring" else _without_shadowed(names):
             if named.source.endswith(".__init__") and (name in self.memo.single or name in self._bound_by_methods):
                 continue
             size = self.samples.size(named.size) if named.name == name else None
@@ -171,7 +172,8 @@ class CallReader:
         The size of the result's axis, then the attribute's.
         """
         found: dict[str, tuple[Size, Size]] = {}
-        for named in (named for observation in self.call.observations for named in observation.names):
+        seen = (_without_shadowed(observation.names) for observation in self.call.observations)
+        for named in itertools.chain.from_iterable(seen):
             size = self.samples.size(named.size)
             is_attribute = "." in named.source and not named.source.endswith(".__init__")
             if (
@@ -370,3 +372,9 @@ class CallReader:
             if size is not None:
                 env.setdefault(named.name, size)
         return env
+
+
+def _without_shadowed(names: Sequence[NamedSize]) -> list[NamedSize]:
+    """The integers without the attributes that a local variable of the same name hides."""
+    local = {named.name for named in names if named.source == named.name}
+    return [named for named in names if named.name not in local or named.source == named.name]

@@ -35,7 +35,7 @@ from shapecheck.evaluate.inputs.signature_facts import attribute_sizes, written_
 from shapecheck.evaluate.inputs.size_assignment import SizeAssignment
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError, ValueSynthesis
 from shapecheck.evaluate.inputs.user_examples import check_names
-from shapecheck.shapes import parse_spec
+from shapecheck.shapes import AnyDim, parse_spec
 from shapecheck.worker.messages.plans import ParameterSpec
 
 _DEPTH = 6
@@ -271,6 +271,8 @@ class Synthesis:
         spec = self.choices.spec(place, described.spec, described.others)
         dtype = described.dtype or (found.dtype if found is not None else "")
         dtype = dtype or self.values.usual_dtype(name)
+        if any(isinstance(dim, AnyDim) for dim in parse_spec(spec).dims):  # of `[n, j|k]` nobody says what j|k is
+            self.values.invent("sizes", name, "any")
         if found is not None:
             return self.choices.note(place, self.assignment.array(spec, dtype, name))
         for cls in classes_in(annotation):

@@ -20,7 +20,14 @@ from shapecheck.evaluate.framework_protocol import key_maker
 from shapecheck.evaluate.inputs import name_hints
 from shapecheck.evaluate.inputs.body_shapes import BodyShape, axis_names
 from shapecheck.evaluate.inputs.choices import NO_OPTIONS, ArgumentChoices, Options, axes_text
-from shapecheck.evaluate.inputs.lazy_call import LazyCall, activation, embed_numbers, initialise, reduction
+from shapecheck.evaluate.inputs.lazy_call import (
+    LazyCall,
+    activation,
+    embed_numbers,
+    initialise,
+    reduction,
+    total,
+)
 from shapecheck.evaluate.inputs.made_callables import MadeCallable
 from shapecheck.evaluate.inputs.made_integers import IntegerChoices
 from shapecheck.evaluate.inputs.random_keys import Keys, key_types
@@ -33,11 +40,16 @@ from shapecheck.evaluate.inputs.runtime_annotations import (
     preference,
 )
 from shapecheck.evaluate.inputs.size_assignment import SizeAssignment
-from shapecheck.model.assumption import AssumptionKind
+from shapecheck.model.assumption import KEEPS_NO_AXIS, MADE_FUNCTION, AssumptionKind
 from shapecheck.shapes import parse_spec
 from shapecheck.worker.messages.plans import ParameterSpec
 
-_STAND_INS = (("keeps shapes", activation), ("reduces an axis", reduction), ("adds an axis", embed_numbers))
+_STAND_INS = (
+    ("keeps shapes", activation),
+    ("reduces an axis", reduction),
+    ("adds an axis", embed_numbers),
+    (KEEPS_NO_AXIS, total),
+)
 _ITEMS = 3  # of an iterator that is made up
 INVENTIONS = len(_STAND_INS)
 """How often what nothing describes can be made up otherwise; from the second time on arrays and integers are alike."""
@@ -148,7 +160,7 @@ class ValueSynthesis:
             return initialise
         # What it does to shapes is made up: what follows from it proves nothing against a claim.
         what, function = _STAND_INS[self.integers.invention]
-        self.invent("value", name, f"a function that {what}")
+        self.invent("value", name, f"{MADE_FUNCTION} {what}")
         return function
 
     def made_callable(self, taken: Mapping[str, object], given: object, name: str) -> Callable[..., object]:
