@@ -268,13 +268,15 @@ def test_a_merge_makes_the_next_run_warm(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Each shard has a cache of its own, at another place."""
+    # Of two functions by one name, results are kept of the last.
+    files = {**FILES, "pkg/layers.py": FILES["pkg/layers.py"].replace("def pick(x", "def pick_first(x", 1)}
     for number in ("1", "2"):
         there = tmp_path / number / "checkout"
-        write(there, FILES)
+        write(there, files)
         monkeypatch.chdir(there)
         options = ["--shard", f"{number}/2", "--output-format", "blob", "--output-file", f"../../r{number}.blob"]
         assert main(["check", "pkg", "--cache-dir", "cache", *options, "-q"]) == 0
-    write(tmp_path / "next", FILES)
+    write(tmp_path / "next", files)
     monkeypatch.chdir(tmp_path / "next")
     blob_names = ["../r1.blob", "../r2.blob"]
     main(["merge", *blob_names, "--cache-dir", "joined", "--output-format", "json"])
