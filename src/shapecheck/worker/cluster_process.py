@@ -59,7 +59,7 @@ class RemoteProject:
 
 
 @dataclass(kw_only=True)
-class _Process:
+class _KeptProcess:
     worker: Worker
     marks: PathMarks
     scratch: str
@@ -79,8 +79,8 @@ class ProcessKeeper:
     def __init__(self, project: RemoteProject, parent: str, address: str) -> None:
         self._project, self._parent, self._address = project, parent, address
         self._lock = threading.Lock()
-        self._idle: list[_Process] = []
-        self._busy: list[_Process] = []
+        self._idle: list[_KeptProcess] = []
+        self._busy: list[_KeptProcess] = []
         self._histories: dict[str, tuple[str, ...]] = {}
         self._folder = ""
         self._closed = threading.Event()
@@ -102,10 +102,10 @@ class ProcessKeeper:
         except WorkerError as error:
             return json.dumps({"unusable": str(error)})
         except WorkerEndedError as error:
-            return json.dumps({"ended": _ended(error), "preparing": True})
+            return json.dumps({"ended": _describe_end(error), "preparing": True})
         outcome = self._outcome(process, wanted, request)
         beside = {"bugs": process.bugs, "complaint": process.worker.complaint(), "at": self._address}
-        text = _marked(process, json.dumps({**outcome, **beside}))
+        text = _with_marks(process, json.dumps({**outcome, **beside}))
         if "ended" in outcome:
             self._drop(process)
         else:
@@ -133,7 +133,7 @@ class ProcessKeeper:
         for process in processes:
             process.close()
 
-    def _outcome(self, process: _Process, history: Sequence[str], text: str) -> dict[str, Any]:
+    def _outcome(self, process: _KeptProcess, history: Sequence[str], text: str) -> dict[str, Any]:
         """What becomes of a request, once the process has the history."""
         preparing = True
         try:
@@ -142,14 +142,14 @@ class ProcessKeeper:
                     self._ask(process, missing)
             preparing = False
             reply = self._ask(process, text)
-            return {"answer": _marked(process, dump(Answer(reply=reply))), "files": self._new_files(process)}
+            return {"answer": _with_marks(process, dump(Answer(reply=reply))), "files": self._new_files(process)}
         except RequestTimeoutError as error:
             return {"timed_out": [error.reason, list(error.touched), error.executing]}
         except WorkerEndedError as error:
-            return {"ended": _ended(error), "preparing": preparing}
+            return {"ended": _describe_end(error), "preparing": preparing}
 
     @staticmethod
-    def _ask(process: _Process, text: str) -> object:
+    def _ask(process: _KeptProcess, text: str) -> object:
         timed = load(process.marks.to_folders(text))
         if not isinstance(timed, TimedRequest):
             raise TypeError(f"no request: {text}")
@@ -157,13 +157,13 @@ class ProcessKeeper:
         return process.worker.ask(request, timed.limit)
 
     @staticmethod
-    def _new_files(process: _Process) -> str:
+    def _new_files(process: _KeptProcess) -> str:
         """The files that it has imported, if these are others than were handed on before."""
         files = process.worker.ask(ListFiles(), _BRIEF)
         known, process.files = process.files, files
-        return "" if files == known else _marked(process, dump(files))
+        return "" if files == known else _with_marks(process, dump(files))
 
-    def _take(self, history: tuple[str, ...]) -> _Process:
+    def _take(self, history: tuple[str, ...]) -> _KeptProcess:
         """A process whose history is the longest beginning of this one."""
         with self._lock:
             fitting = [each for each in self._idle if each.history == history[: len(each.history)]]
@@ -180,7 +180,7 @@ class ProcessKeeper:
             self._busy.append(process)
         return process
 
-    def _start(self, opening: str) -> _Process:
+    def _start(self, opening: str) -> _KeptProcess:
         project = self._project
         with self._lock:
             self._folder = self._folder or self._find_project()
@@ -206,7 +206,7 @@ class ProcessKeeper:
         except BaseException:
             shutil.rmtree(scratch, ignore_errors=True)
             raise
-        return _Process(worker=worker, marks=marks, scratch=scratch, history=(opening,), bugs=bugs)
+        return _KeptProcess(worker=worker, marks=marks, scratch=scratch, history=(opening,), bugs=bugs)
 
     def _find_project(self) -> str:
         project = self._project
@@ -216,7 +216,7 @@ class ProcessKeeper:
             return unpack_project(project.archive, self._parent)
         raise WorkerError(f"a worker of the cluster has other files in {project.folder} than this machine")
 
-    def _put_back(self, process: _Process) -> None:
+    def _put_back(self, process: _KeptProcess) -> None:
         process.used = time.monotonic()
         with self._lock:
             if process in self._busy:
@@ -225,7 +225,7 @@ class ProcessKeeper:
                 return
         process.close()
 
-    def _drop(self, process: _Process) -> None:
+    def _drop(self, process: _KeptProcess) -> None:
         with self._lock:
             if process in self._busy:
                 self._busy.remove(process)
@@ -246,11 +246,11 @@ def state_of(history: Sequence[str]) -> str:
     return hashlib.sha256("\n".join(history).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _marked(process: _Process, text: str) -> str:
+def _with_marks(process: _KeptProcess, text: str) -> str:
     marked = process.marks.to_marks(text)
     # A text that is part of another one has its marks already.
     return text if marked is None else marked
 
 
-def _ended(error: WorkerEndedError) -> dict[str, Any]:
+def _describe_end(error: WorkerEndedError) -> dict[str, Any]:
     return {"reason": error.reason, "executing": error.executing, "tail": error.tail, "repeats": error.repeats}

@@ -13,6 +13,7 @@ import json
 import logging
 import os
 import shutil
+import signal
 import tempfile
 import threading
 import uuid
@@ -66,8 +67,8 @@ class DaskCluster:
                 marks=names,
                 folder=folder,
                 hashes=hashes,
-                startup=self.marked(dump(Startup(plans=tuple(run.plans), settings=run.settings, culprits={}))),
-                surroundings=self.marked(json.dumps([cwd, _variables()])),
+                startup=self.with_marks(dump(Startup(plans=tuple(run.plans), settings=run.settings, culprits={}))),
+                surroundings=self.with_marks(json.dumps([cwd, _variables()])),
                 archive=b"" if self._see(folder, hashes) else pack_project(folder),
             )
             self._register()
@@ -92,7 +93,7 @@ class DaskCluster:
 
     def open_worker(self, python: str, culprits: Mapping[str, str]) -> WorkerHandle:
         """Something to ask as if it were one worker. Raises WorkerError if there is no such interpreter."""
-        opening = self.marked(json.dumps({"python": python, "culprits": dict(culprits)}))
+        opening = self.with_marks(json.dumps({"python": python, "culprits": dict(culprits)}))
         handle = _RemoteWorker(self, (opening,))
         handle.ask(ListFiles(), self.conduct.timeout)
         return handle
@@ -147,7 +148,7 @@ class DaskCluster:
         inner = {name: self.marks.to_folders(outcome.pop(name, "")) for name in ("answer", "files")}
         return {**json.loads(self.marks.to_folders(json.dumps(outcome))), **inner}
 
-    def marked(self, text: str) -> str:
+    def with_marks(self, text: str) -> str:
         """A text without the places of this machine."""
         marked = self.marks.to_marks(text)
         return text if marked is None else marked
@@ -163,11 +164,14 @@ class DaskCluster:
         target: Any = f"tcp://{rest}" if host != "local" else self._start_local(int(number or 0))
         try:
             client = distributed.Client(target, timeout=_CONNECTING, set_as_default=False)
-            self._endings.callback(_quietly, client.close)
-            client.wait_for_workers(1, timeout=_NO_WORKERS)
         except (OSError, TimeoutError) as error:
-            why = "no worker has joined it" if self._endings else "nobody answers there"
-            raise WorkerError(f"--executor {address}: {why} ({error}). Is it the scheduler's address?") from error
+            remedy = "Is it the scheduler's address?"
+            raise WorkerError(f"--executor {address}: nobody answers there ({error}). {remedy}") from error
+        self._endings.callback(_quietly, client.close)
+        try:
+            client.wait_for_workers(1, timeout=_NO_WORKERS)
+        except TimeoutError as error:
+            raise WorkerError(f"--executor {address}: no worker has joined this scheduler. Start some") from error
         return client
 
     def _start_local(self, number: int) -> LocalCluster:
@@ -175,15 +179,18 @@ class DaskCluster:
 
         folder = tempfile.mkdtemp(prefix="shapecheck-dask-")
         self._endings.callback(shutil.rmtree, folder, ignore_errors=True)
-        cluster = distributed.LocalCluster(
-            n_workers=number or os.cpu_count(),
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=None,
-            memory_limit=0,  # it is the worker processes that need it, and they have a limit of their own
-            local_directory=folder,
-            silence_logs=logging.ERROR,
-        )
+        import dask  # noqa: PLC0415
+
+        with _without_interrupts(), dask.config.set({"temporary-directory": folder}):
+            cluster = distributed.LocalCluster(
+                n_workers=number or os.cpu_count(),
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=None,
+                memory_limit=0,  # it is the worker processes that need it, and they have a limit of their own
+                local_directory=folder,
+                silence_logs=logging.ERROR,
+            )
         self._endings.callback(_quietly, cluster.close)
         return cluster
 
@@ -228,7 +235,7 @@ class _RemoteWorker:
     def ask(self, request: RequestFor[Reply], limit: float) -> Reply:
         """The reply to one request; while the worker is prepared, it becomes part of the history."""
         cluster = self._cluster
-        text = cluster.marked(dump(TimedRequest(request=request, limit=limit)))
+        text = cluster.with_marks(dump(TimedRequest(request=request, limit=limit)))
         lasting = not self.prepared and not isinstance(request, ListFiles | AskImportEffects)
         outcome = self._outcome(text, lasting)
         for bug in outcome.get("bugs", ()):
@@ -295,6 +302,19 @@ class _SharedPreparation(Generic[_Task]):
 
     def finish(self, worker: WorkerHandle) -> None:
         """Nothing: the cluster ends the processes of a phase, wherever they are."""
+
+
+@contextlib.contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Let what is started in the body not hear of Ctrl-C, as the terminal tells all: who started it ends it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _python_files(paths: Sequence[Path]) -> Iterator[str]:
