@@ -38,6 +38,12 @@ def mix(a: Float[Array, "batch d"], b: Float[Array, "batch e"], *, labels: Int[A
     return a + b
 """
 
+BROKEN = """from jaxtyping import Array, Float
+raise ValueError("not today")
+
+def f(x: Float[Array, "b d"]) -> Float[Array, "b d"]:
+    return x.T
+"""
 HIDDEN = """\
 from jaxtyping import Array, Float
 
@@ -98,14 +104,16 @@ def test_an_error_of_jax_needs_no_shapecheck_and_has_the_smallest_sizes(capsys: 
     [
         (
             "attention.py:2",
-            "has no finding that a call can show. There are: attention.py:17:SC201, attention.py:22:SC305",
+            "has no finding that a call can show. Findings are at: attention.py:17:SC201, attention.py:22:SC305",
         ),
         ("attention.py:17:SC203", "has no finding that a call can show"),
         ("nothing.py:3", "There is no file 'nothing.py'. The form is PATH:LINE"),
+        ("broken.py:5", "No claim can be false there yet: the import failed: ValueError: not today"),
         ("attention.py", "attention.py is no report that `shapecheck --output-format json` wrote"),
     ],
 )
 def test_what_is_no_finding_is_an_error(where: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("broken.py").write_text(BROKEN)
     assert main(["reproduce", where]) == 2
     assert message in capsys.readouterr().err
 

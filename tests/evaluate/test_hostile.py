@@ -33,6 +33,10 @@ for name in list(vars(os)):
     "inspect": ("import inspect\ninspect.signature = lambda *a, **k: 3\n", "replaced inspect.signature"),
     "jax": ("import jax\njax.eval_shape = lambda *a, **k: 3\n", "replaced jax.eval_shape"),
     "tracers": ("import jax\njax.core.Tracer.__getattr__ = None\n", "replaced Tracer.__getattr__"),
+    "typing": ("import typing\ntyping.get_args = None\n", "replaced typing.get_args"),
+    "types_of_c": ("import itertools\nitertools.chain = None\n", "replaced itertools.chain"),
+    "data_classes": ("import dataclasses\ndataclasses.replace = None\n", "replaced dataclasses.replace"),
+    "methods": ("import queue\nqueue.Queue.get = None\n", "replaced queue.Queue.get"),
     "then_raises": ("import json\njson.dumps = None\nraise ValueError\n", "replaced json.dumps"),
     "streams": ("import os\nfor number in range(3): os.close(number)\n", "closed the file descriptor 0"),
     "all_descriptors": ("import os\nos.closerange(0, 200)\n", "ended the process with exit status"),
@@ -65,6 +69,8 @@ HARMLESS = {
     # As torch does: its own function passes on what it does not know.
     "library_looks": "exec(compile('import inspect\\nbefore = inspect.getfile\\ndef find(o): return before(o)\\n"
     "inspect.getfile = find\\n', '/lib/site-packages/library.py', 'exec'))\n",
+    "hooks": "import threading, warnings\nthreading.excepthook = warnings.showwarning = print\n",
+    "encodes": "import json\njson.JSONEncoder.default = lambda self, value: str(value)\n",
     "no_name": "del __name__, __file__\n",
     "more_recursion": "import sys\nsys.setrecursionlimit(5000)\n",
 }
@@ -128,6 +134,25 @@ def formatted(x: Float[Array, "{n!r:>{n}} d"], n: int) -> Float[Array, "d"]: ~un
 def bad(x: Float[Array, "b d"]) -> Float[Array, "b d"]: ~SC203
     return x.T
 """
+# What stands under a name, or is made for an argument, raises what code around it takes for something of its own.
+OBJECTS = """
+import weakref
+from jaxtyping import Array, Float
+
+@weakref.proxy
+def gone(x: Float[Array, "b d"]) -> Float[Array, "b d"]: ~unreached
+    return x.T
+
+class Stops:
+    def __init__(self, n: int):
+        raise StopIteration ~SC302
+
+def needs(net: Stops, x: Float[Array, "b d"]) -> Float[Array, "b d"]: ~unreached
+    return x.T
+
+def bad(x: Float[Array, "b d"]) -> Float[Array, "b d"]: ~SC203
+    return x.T
+"""
 MALFORMED = [f'def f{n}(x: Float[Array, "{text} d"]): return x\n' for n, text in enumerate(["{", "{}", "{1 +}", "}{"])]
 
 
@@ -144,6 +169,7 @@ def folder(check_folder):
             "braces.py": BRACES,
             "compiled.py": COMPILED,
             "messages.py": MESSAGES,
+            "objects.py": OBJECTS,
             "malformed.py": BRACES.split("class", maxsplit=1)[0] + "".join(MALFORMED),
         }
     )
@@ -190,6 +216,12 @@ def test_messages_that_cannot_be_read_are_cut_short(folder):
     checked = folder.cases["messages.py"]
     assert checked.actual == checked.expected, checked.details
     assert all(len(each.reason) < 2000 for each in folder.report.unreached)
+
+
+def test_objects_that_raise_are_their_own_entrys_reason(folder):
+    checked = folder.cases["objects.py"]
+    assert checked.actual == checked.expected, checked.details
+    assert not folder.report.bugs
 
 
 def test_malformed_braces_are_findings(folder):

@@ -55,15 +55,19 @@ def reproduce(
     if place is None and (saved := read_failure(path)) is not None:
         deliver(reproduce_failure(saved, config, output), output)
         return CLEAN
+    reason = ""
     if place is None:
         found = reproduction.findings_in_report(path)
         wanted = found
     else:
-        found = reproduction.findings_at(path, config)
-        wanted = tuple(f for f in found if f.line == int(place["line"]) and f.code == (place["code"] or f.code))
+        line, code = int(place["line"]), place["code"]
+        checked = reproduction.check_file(path, config)
+        found, reason = checked.findings, checked.reason(line)
+        wanted = tuple(each for each in found if each.line == line and each.code == (code or each.code))
     if not wanted:
-        known = ", ".join(each.place for each in found) or "none"
-        raise ConfigError(f"{where} has no finding that a call can show. There are: {known}")
+        known = ", ".join(each.place for each in found)
+        others = f"Findings are at: {known}" if known else reason and f"No claim can be false there yet: {reason}"
+        raise ConfigError(f"{where} has no finding that a call can show. {others or 'The check has no findings.'}")
     if len(wanted) > 1:
         say(f"Taken: {wanted[0].place}. There are besides: {', '.join(each.place for each in wanted[1:])}\n")
     deliver(reproduction.reproduce(wanted[0], config), output)

@@ -40,12 +40,24 @@ class ReportedFinding:
         return f"{self.path}:{self.line}:{self.code}"
 
 
-def findings_at(path: Path, config: Config) -> tuple[ReportedFinding, ...]:
-    """What a check of one file finds there that a call can show, by line."""
+@dataclass(frozen=True, kw_only=True)
+class CheckedFile:
+    """What a check of one file finds there that a call can show, by line; and why claims of it were not reached."""
+
+    findings: tuple[ReportedFinding, ...]
+    unreached: Mapping[int, str]
+
+    def reason(self, line: int) -> str:
+        """Why nothing is known of a line, or else of the file's first claim that was not reached; "" if all were."""
+        return self.unreached.get(line) or next(iter(self.unreached.values()), "")
+
+
+def check_file(path: Path, config: Config) -> CheckedFile:
+    """Check one file for findings that a call can show."""
     from shapecheck.commands.check import check  # noqa: PLC0415 - a report has it already
 
     found = check([path], replace(config, baseline=None))
-    return tuple(
+    findings = tuple(
         ReportedFinding(
             code=each.code,
             path=each.path,
@@ -56,6 +68,7 @@ def findings_at(path: Path, config: Config) -> tuple[ReportedFinding, ...]:
         for each in found.findings
         if is_reproducible(each.code)
     )
+    return CheckedFile(findings=findings, unreached={each.line: each.reason for each in found.unreached})
 
 
 def is_reproducible(code: str) -> bool:

@@ -9,11 +9,10 @@ from __future__ import annotations
 import builtins
 import functools
 import importlib
-import inspect
-import json
 import os
 import sys
 import time
+import types
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -29,6 +28,12 @@ DAMAGED = 78
 # Names that people replace for their own ends, and that the worker does without.
 _FREE = frozenset({"breakpoint", "copyright", "credits", "exit", "help", "input", "license", "print", "quit"})
 _PROCESSES = ("abort", "exec", "fork", "kill", "popen", "posix_spawn", "register_at_fork", "spawn", "system", "wait")
+_OWN = ("builtins.", "os.", "jax", "numpy.", "json.")
+"""What not even an installed package may replace."""
+_OTHERS_TO_REPLACE = frozenset({"builtins", "os", "posixpath", "ntpath", "sys", "warnings"})
+"""Modules of the standard library that are dealt with apart, or whose functions are there to be replaced."""
+_CLASSES_TO_CHANGE = frozenset({"json"})
+"""Modules whose classes people change: `json.JSONEncoder.default` is a common place for it."""
 _STREAMS = (0, 1, 2)
 _LIMITS = ("RLIMIT_AS", "RLIMIT_CPU", "RLIMIT_DATA", "RLIMIT_FSIZE", "RLIMIT_NOFILE")
 _LOWEST_RECURSION = 500  # frames: JAX and the worker need that many
@@ -43,11 +48,12 @@ class _NeededName(NamedTuple):
 
 
 class _NeededMember(NamedTuple):
-    """What a class of JAX does or has by itself, as it was when the worker began."""
+    """What a class does or has by itself, as it was when the worker began."""
 
     owner: type
     name: str
     value: object
+    written: str
 
 
 class _ResourceLimit(NamedTuple):
@@ -71,13 +77,16 @@ class ProcessDamage:
             *_functions(builtins, "builtins"),
             *_functions(os, "os"),
             *_functions(os.path, "os.path"),
-            *_functions(inspect, "inspect"),
-            *_functions(json, "json"),
+            *(each for module in _standard_modules() for each in _functions(module, module.__name__)),
             *(_NeededName(vars(module), name, f"{module.__name__}.{name}") for module, name in _SINGLE),
             *_array_types(),
             *(each for each in _functions(jax.tree_util, "jax.tree_util") if each.name.startswith("tree_")),
         ]
-        self._members = [_NeededMember(cls, name, value) for cls in _CLASSES for name, value in _behaviour(cls)]
+        self._members = [
+            _NeededMember(cls, name, value, f"{name_of_class}.{name}{' of JAX' if cls in _CLASSES else ''}")
+            for cls, name_of_class in _needed_classes()
+            for name, value in _behaviour(cls)
+        ]
         self._set_member, self._members_of = type.__setattr__, vars
         modules = ("builtins", "importlib", "inspect", "jax", "jax.numpy", "json", "numpy", "os", "shapecheck", "sys")
         self._modules = [(name, sys.modules[name]) for name in modules if name in sys.modules]
@@ -104,14 +113,18 @@ class ProcessDamage:
         reason = ""
         for each, value in self._zip(self._names, before):
             if (other := each.namespace.get(each.name)) is not value:
-                each.namespace[each.name] = value
-                if each.written.startswith("inspect.") and self._is_of_library(other):
+                if not each.written.startswith(_OWN) and self._is_of_package(other):
+                    if each.written.startswith("inspect."):  # who looks at functions is as well off with the original
+                        each.namespace[each.name] = value
                     continue
+                each.namespace[each.name] = value
                 reason = reason or f"replaced {each.written} for the whole process, which the checker needs as well"
         for member in self._members:
-            if self._members_of(member.owner).get(member.name) is not member.value:
+            if (other := self._members_of(member.owner).get(member.name)) is not member.value:
+                if member.owner not in _CLASSES and self._is_of_package(other):
+                    continue
                 self._set_member(member.owner, member.name, member.value)
-                reason = reason or f"replaced {member.owner.__name__}.{member.name} of JAX for the whole process"
+                reason = reason or f"replaced {member.written} for the whole process, which the checker needs as well"
         if self._sys.get("modules") is not self._loaded:
             self._sys["modules"] = self._loaded
             reason = reason or "replaced sys.modules"
@@ -128,10 +141,10 @@ class ProcessDamage:
                 reason = reason or f"lowered the limit {limit.name} of the process"
         return reason or self._closed_stream()
 
-    def _is_of_library(self, function: object) -> bool:
+    def _is_of_package(self, function: object) -> bool:
         """Whether an installed package has put its own function there: torch has an `inspect.getfile` for its archives.
 
-        Who looks at functions, as `inspect` does, is as well off with the original again.
+        What packages put there goes on doing what it is for, or their users would have told them.
         """
         file = self._getattr(self._getattr(function, "__code__", None), "co_filename", "")
         return "site-packages" in file or "dist-packages" in file
@@ -145,6 +158,7 @@ class ProcessDamage:
         return ""
 
 
+_HEAP_TYPE = 1 << 9  # of `type.__flags__`: a class that Python code can change
 _CLASSES = (jax.core.Tracer, jax.ShapeDtypeStruct)
 _SINGLE: tuple[tuple[ModuleType, str], ...] = (
     (builtins, "__build_class__"),
@@ -169,6 +183,34 @@ _SINGLE: tuple[tuple[ModuleType, str], ...] = (
     (time, "monotonic"),
     (time, "thread_time"),
 )
+
+
+def _own_values() -> Iterator[object]:
+    """What the modules of the worker have in their namespaces."""
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] == "shapecheck":
+            yield from list(vars(module).values())
+
+
+def _standard_modules() -> list[ModuleType]:
+    """The modules of the standard library that the worker's own modules import, or whose functions they do."""
+    found = {
+        value.__name__ if isinstance(value, ModuleType) else value.__module__
+        for value in _own_values()
+        if isinstance(value, ModuleType | types.FunctionType)
+    }
+    standard = sorted(name for name in found if name.partition(".")[0] in sys.stdlib_module_names)
+    return [sys.modules[name] for name in standard if name not in _OTHERS_TO_REPLACE and name in sys.modules]
+
+
+def _needed_classes() -> Iterator[tuple[type, str]]:
+    """Classes that the worker cannot do without, as people write them."""
+    yield from ((cls, cls.__name__) for cls in _CLASSES)
+    for module in _standard_modules():
+        for value in list(vars(module).values()):
+            own = isinstance(value, type) and value.__module__ == module.__name__
+            if own and value.__flags__ & _HEAP_TYPE and module.__name__ not in _CLASSES_TO_CHANGE:
+                yield value, f"{module.__name__}.{value.__name__}"
 
 
 def _behaviour(cls: type) -> Iterator[tuple[str, object]]:
@@ -204,7 +246,8 @@ def _functions(module: ModuleType, name: str) -> list[_NeededName]:
         _NeededName(vars(module), key, f"{name}.{key}")
         for key, value in vars(module).items()
         if callable(value)
-        and (module is builtins or not isinstance(value, type))
+        and (not isinstance(value, type) or value.__module__ == module.__name__)
         and key not in _FREE
         and not key.startswith(("_", *_PROCESSES))
+        and not key.endswith("hook")
     ]

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from shapecheck.model.location import FunctionKey, Point, Position, Span, is_test_file
     from shapecheck.model.observation import (
         PRINTING,
+        SHORT_DTYPES,
         ArrayValue,
         Call,
         Evaluation,
@@ -80,6 +81,7 @@ __all__ = [
     "INSERTED",
     "PRINTING",
     "ROUNDING",
+    "SHORT_DTYPES",
     "ArrayMismatch",
     "ArrayValue",
     "AssumedClaim",
@@ -202,6 +204,7 @@ _FILES = {
         "Observation",
         "OtherValue",
         "PRINTING",
+        "SHORT_DTYPES",
         "Stage",
         "TreeValue",
         "Value",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, Union
@@ -10,6 +11,11 @@ from shapecheck.model.assumption import Assumption
 from shapecheck.model.location import Point
 
 Mode = Literal["symbolic", "sized"]
+
+
+SHORT_DTYPES = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u", "complex": "c"}
+"""How jaxprs abbreviate the dtypes of numbers, before their bits."""
+_NUMBER_TYPE = re.compile(r"(float|bfloat|int|uint|complex)(\d\w*)\Z")
 
 
 @dataclass(frozen=True)
@@ -23,6 +29,12 @@ class ArrayValue:
     shape: tuple[str, ...]
     mapped: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """`f32[8]`, as jaxprs have it."""
+        found = _NUMBER_TYPE.match(self.dtype)
+        dtype = f"{SHORT_DTYPES[found.group(1)]}{found.group(2)}" if found else self.dtype
+        return f"{dtype}[{','.join(self.shape)}]"
 
 
 @dataclass(frozen=True)
@@ -161,7 +173,7 @@ class Stage:
     `state` are arguments by name. `params` counts the inexact numbers that the part holds, `param_bytes` their bytes.
     `owner` is the type of the model that has this as a step with a label of its own, `intervenors` are what acts on
     the state after it. `flops` estimates the arithmetic operations, all that the whole runs of this stage, as
-    text where free sizes enter.
+    text where free sizes enter. `called` is the callable with the fields of its part: `Linear(in_features=3)`.
     """
 
     path: str
@@ -180,3 +192,4 @@ class Stage:
     owner: str = ""
     intervenors: tuple[str, ...] = ()
     flops: int | str | None = None  # None: not asked for
+    called: str = ""

@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any
 
 import jax
 import numpy as np
 
-from shapecheck.evaluate.probes.describe_value import dtype_name
+from shapecheck.evaluate.probes.describe_value import array_text, dtype_name
 from shapecheck.evaluate.stages.value_taps import HostArray
-from shapecheck.model import ArrayValue
-from shapecheck.templates import format_value
 
 
 def summarize_array(array: object) -> str:
     """`f32[2,3]  -1.5 .. 2  4 not finite`; of a tracer, which has no values, the type alone."""
-    text = short(array)
+    text = array_text(array)
     with contextlib.suppress(Exception):  # donated, on other machines, or of a computation that has failed
         values = _values(array)
         if values is not None and values.size:
             return f"{text}  {_range(values)}"
     return text
-
-
-def short(array: Any) -> str:
-    """`f32[2,3]`."""
-    return format_value.array(ArrayValue(dtype_name(array), tuple(map(str, array.shape))))
 
 
 def count_not_finite(array: object) -> int:

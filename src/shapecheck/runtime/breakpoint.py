@@ -18,8 +18,8 @@ import jax
 import jax.numpy as jnp
 
 from shapecheck.evaluate.jax_internals import DebuggedFrame, is_alive, open_debugger, traces_under_way
+from shapecheck.evaluate.probes.describe_value import array_text
 from shapecheck.evaluate.stages.value_taps import Arrays, Stop
-from shapecheck.runtime.array_summary import short
 from shapecheck.runtime.excepthook import is_ours
 
 _NAMES = ("output", "gave")  # of a value without a name
@@ -124,7 +124,7 @@ def _stand_in(part: object, under_way: Sequence[object]) -> object:
     if not isinstance(part, jax.core.Tracer):
         return part
     if jnp.issubdtype(part.dtype, jax.dtypes.extended) or not is_alive(part, under_way):
-        return _Unknown(short(part))
+        return _Unknown(array_text(part))
     return _SentTracer(part)
 
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import jax
 import numpy as np
 
+from shapecheck.evaluate.probes.describe_value import array_text
 from shapecheck.evaluate.stages.value_taps import Arrays, HostArray, Sink
-from shapecheck.runtime.array_summary import short
 from shapecheck.runtime.numerics import between, bounds, reals
 from shapecheck.runtime.show_page import ArrayView, ShowPage
 
@@ -24,7 +24,7 @@ def show_sink(page: ShowPage, title: str, names: Sequence[str]) -> Sink:
     types: list[str] = []
 
     def parts(outs: Arrays, ins: Arrays) -> list[jax.Array]:
-        types[:] = [short(array).partition("[")[0] for array in outs]
+        types[:] = [array_text(array).partition("[")[0] for array in outs]
         return [part for array in outs for part in _parts(array)]
 
     def receive(shapes: list[tuple[int, ...]], sent: list[HostArray]) -> None:

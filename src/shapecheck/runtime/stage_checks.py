@@ -14,15 +14,14 @@ import jax
 
 from shapecheck.evaluate.framework_protocol import has_identity
 from shapecheck.evaluate.jax_internals import DebuggedFrame
+from shapecheck.evaluate.probes.describe_value import array_text
 from shapecheck.evaluate.probes.recorder import OpenCall
 from shapecheck.evaluate.stages import stage_records
 from shapecheck.evaluate.stages.stage_records import OpenStage
 from shapecheck.evaluate.stages.value_taps import Sink, Stop, arrays_in, tap, tap_gradient
 from shapecheck.model import Site, Stage
 from shapecheck.runtime import numerics, stage_log
-from shapecheck.runtime.array_summary import short
 from shapecheck.runtime.breakpoint import note_frame, stop_in
-from shapecheck.runtime.callable_text import callable_text
 from shapecheck.runtime.excepthook import OwnFiles
 from shapecheck.runtime.nonfinite_policy import LOGGER, HandleNonFinite, LogNonFinite, RaiseNonFinite, ValuePlace
 from shapecheck.runtime.print_arrays import print_sink
@@ -292,13 +291,12 @@ def _gave(title: str) -> str:
 
 
 def _dtype(array: object) -> str:
-    return short(array).partition("[")[0]
+    return array_text(array).partition("[")[0]
 
 
 def _logged_stage(stage: OpenStage, paths: Sequence[str], result: object) -> Stage:
     stage.output = stage_records.describe_unmapped(result)
     ended = next(stage_records.stages([stage], lambda _: (0, 0)))
-    ended = dataclasses.replace(ended, callable=callable_text(stage.part, ended.callable))
     return dataclasses.replace(ended, path=_either(paths), label=_either(paths)) if len(paths) > 1 else ended
 
 

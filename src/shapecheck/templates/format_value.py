@@ -6,27 +6,18 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from shapecheck.model import ArrayValue, OtherValue, TreeValue, Value
+from shapecheck.model import SHORT_DTYPES, ArrayValue, OtherValue, TreeValue, Value
 
-_SHORT = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u", "complex": "c"}
-_LONG = {short: full for full, short in _SHORT.items()}
-_PARTS = re.compile(r"(float|bfloat|int|uint|complex)(\d\w*)\Z")
+_LONG = {short: full for full, short in SHORT_DTYPES.items()}
 _ARRAY = re.compile(r"(?:(f|bf|i|u|c)(\d\w*)|(bool|key<\w+>))\[(.*)\]\Z", re.DOTALL)
 _INDENT = "  "
 _NONE = "NoneType"
 
 
-def array(value: ArrayValue) -> str:
-    """`f32[8]`, as jaxprs have it."""
-    found = _PARTS.match(value.dtype)
-    dtype = f"{_SHORT[found.group(1)]}{found.group(2)}" if found else value.dtype
-    return f"{dtype}[{','.join(value.shape)}]"
-
-
 def text(value: Value) -> str:
     """One line."""
     if not isinstance(value, TreeValue):
-        return array(value) if isinstance(value, ArrayValue) else value.number or kind(value)
+        return str(value) if isinstance(value, ArrayValue) else value.number or kind(value)
     opening, closing = _brackets(value)
     inner = ", ".join(f"{name}{text(part)}" for name, part in zip(_names(value), value.children, strict=True))
     return f"{opening}{inner}{',' if opening == '(' and len(value.children) == 1 else ''}{closing}"

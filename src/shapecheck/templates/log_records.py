@@ -38,7 +38,7 @@ def message(stage: Stage, model: str) -> str:
 def _lines(stage: Stage, model: str) -> Iterator[str]:
     yield f"Model type: {model}"
     yield f'Stage: "{stage.label or stage.type}"{format_stage.call(stage)}{_at(stage)}'
-    yield f"Callable: {' '.join([stage.callable, *_source(stage)])}"
+    yield f"Callable: {' '.join([stage.called or stage.callable, *_source(stage)])}"
     if stage.under:
         yield f"Under: {', '.join(stage.under)}"
     yield _values("Input", format_stage.arguments(stage))

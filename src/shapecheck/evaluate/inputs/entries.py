@@ -117,7 +117,10 @@ def resolve(module: ModuleType, scopes: Sequence[Scope], scope: Scope) -> Any:
         value = member(value, name)
         if value is None:
             return None
-    return with_own_signature(value, names[-1]) if scope.kind == "function" else value
+    try:
+        return with_own_signature(value, names[-1]) if scope.kind == "function" else value
+    except Exception:  # what stands there raises wherever it is looked at, as a dead `weakref.proxy` does
+        return None
 
 
 def member(holder: object, name: str) -> object:

@@ -56,11 +56,11 @@ class LazyCall:
 def force(value: object) -> Any:
     """Make every deferred call in `value`."""
     if isinstance(value, LazyCall):
-        return value.function(*(force(a) for a in value.args), **{k: force(v) for k, v in value.kwargs.items()})
+        return value.function(*[force(a) for a in value.args], **{k: force(v) for k, v in value.kwargs.items()})
     if type(value) is list:
         return [force(v) for v in value]
     if type(value) is tuple:
-        return tuple(force(v) for v in value)
+        return tuple([force(v) for v in value])  # a generator would make another error of the code's StopIteration
     if type(value) is dict:
         return {k: force(v) for k, v in value.items()}
     return value

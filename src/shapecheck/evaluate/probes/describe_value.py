@@ -116,6 +116,11 @@ def _children(value: object) -> tuple[str, Iterable[str], list[object]] | None:
     return "node", map(str, range(len(leaves))), leaves
 
 
+def array_text(array: Any) -> str:
+    """`f32[2,3]`."""
+    return str(ArrayValue(dtype_name(array), tuple(map(str, array.shape))))
+
+
 def dtype_name(value: HasDtype) -> str:
     """The dtype's full name as JAX prints it: "float32", "bfloat16", "key<fry>"."""
     dtype = value.dtype

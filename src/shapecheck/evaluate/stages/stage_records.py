@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shapecheck.evaluate.probes.describe_value import describe
+from shapecheck.evaluate.stages.callable_text import callable_text
 from shapecheck.evaluate.stages.jax_transforms import ActiveTransform
 from shapecheck.evaluate.stages.model_paths import ModelPaths, is_module
 from shapecheck.evaluate.stages.stage_cost import Cost
@@ -160,6 +161,7 @@ def stages(
             owner=step.label.owner if step.label is not None else "",
             intervenors=step.label.intervenors if step.label is not None else (),
             flops=own.flops if own is not None else None,
+            called=callable_text(step.part, step.callable),
         )
         calls[running.path] += 1
 

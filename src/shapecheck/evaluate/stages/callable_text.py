@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping
 from enum import Enum
 
 from shapecheck.evaluate.framework_protocol import has_identity, hidden_fields
-from shapecheck.evaluate.probes.describe_value import is_array
-from shapecheck.runtime.array_summary import short
+from shapecheck.evaluate.probes.describe_value import array_text, is_array
 
 _LONGEST = 600  # letters of all
 _LONGEST_FIELD = 80
@@ -50,9 +49,9 @@ def _fields(value: object) -> Iterator[tuple[str, object]]:
 
 def _field(value: object, depth: int) -> str:
     if is_array(value):
-        return short(value)
+        return array_text(value)
     if has_identity(value) and hasattr(value, "shape") and hasattr(value, "dtype"):  # a variable of a framework
-        return short(value)
+        return array_text(value)
     if _has_fields(value):
         return _module(value, type(value).__name__, depth)
     if isinstance(value, (list, tuple)):
