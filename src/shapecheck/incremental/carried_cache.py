@@ -76,9 +76,9 @@ def keep_joined(parts: Sequence[Mapping[str, str]], texts: KeptTexts) -> int:
 
 def _join(slot: str, one: str, other: str) -> str:
     if _is_table(slot):
-        return dump({**_mapping(one), **_mapping(other)})
+        return dump({**_load_table(one), **_load_table(other)})
     if _INDEX in slot.split(":"):
-        return max(one, other, key=lambda text: _completeness(_mapping(text)))
+        return max(one, other, key=lambda text: _completeness(_load_table(text)))
     return other  # the same, for its name says what it is of
 
 
@@ -86,7 +86,7 @@ def _is_table(slot: str) -> bool:
     return slot.rpartition(":")[2] in TABLES
 
 
-def _mapping(text: str) -> Mapping[str, Any]:
+def _load_table(text: str) -> Mapping[str, Any]:
     try:
         found = load(text)
     except (ValueError, KeyError, TypeError, RecursionError):  # not ours: it is as good as none
