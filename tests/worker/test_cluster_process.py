@@ -21,6 +21,7 @@ from shapecheck.worker.messages.entry_messages import EntryList, EvaluateEntry, 
 from shapecheck.worker.messages.plans import WorkerSettings
 from shapecheck.worker.messages.protocol import Answer, RequestFor, Startup, TimedRequest
 from shapecheck.worker.messages.wire import dump, load
+from shapecheck.worker.worker_client import Worker
 
 SOURCE = """\
 import os
@@ -112,3 +113,25 @@ def test_a_history_is_known_by_name_once_it_was_told(asker: Asker) -> None:
     assert asker.entry("scale", told=False) == {"unknown": True}
     assert "answer" in asker.entry("scale")
     assert "answer" in asker.entry("scale", told=False)
+
+
+def test_what_is_prepared_once_is_not_prepared_again(asker: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
+    asker.ask(ImportModule(path="pkg/a.py"), lasting=True)
+    asker.ask(ListEntries(), lasting=True)
+    assert "ended" in asker.entry("leave")  # so that the next one comes to a process without any history
+    asked: list[str] = []
+    ask = Worker.ask
+
+    def note(self: Worker, request: Any, limit: float) -> Any:
+        asked.append(type(request).__name__)
+        return ask(self, request, limit)
+
+    monkeypatch.setattr(Worker, "ask", note)
+    asker.entry("scale")
+    asker.entry("scale")
+    assert [name for name in asked if name != "ListFiles"] == [
+        "ImportModule",
+        "ListEntries",
+        "EvaluateEntry",
+        "EvaluateEntry",
+    ]

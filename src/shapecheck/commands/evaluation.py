@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from shapecheck import files
 from shapecheck.config import Config, ConfigError
 from shapecheck.files import interpreter
+from shapecheck.incremental.environment_key import portable_variables
 from shapecheck.model import (
     EntryResult,
     Evaluation,
@@ -133,7 +134,7 @@ def _cluster_for(config: Config) -> Callable[[ClusterRun], Cluster] | None:
         return None
     from shapecheck.worker.dask_cluster import DaskCluster  # noqa: PLC0415  # most runs are on one machine
 
-    return partial(DaskCluster, config.executor)
+    return partial(DaskCluster, config.executor, portable_variables())
 
 
 def _broken(evaluated: RunResult) -> Iterator[str]:

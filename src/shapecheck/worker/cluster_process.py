@@ -140,6 +140,7 @@ class ProcessKeeper:
             for missing in history[len(process.history) :]:
                 with contextlib.suppress(RequestTimeoutError):  # as it was the first time
                     self._ask(process, missing)
+                process.history = (*process.history, missing)
             preparing = False
             reply = self._ask(process, text)
             return {"answer": _with_marks(process, dump(Answer(reply=reply))), "files": self._new_files(process)}

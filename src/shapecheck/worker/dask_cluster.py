@@ -39,7 +39,6 @@ _CONNECTING = 20.0  # seconds
 _NO_WORKERS = 60.0  # seconds that a cluster may be without any worker
 _GLANCE = 1.0
 _BOUNCES = 5  # workers that may not know a history, one after the other
-_VARIABLES = ("JAX", "XLA", "PYTHONPATH", "PYTEST", "EQX")  # what results depend on must be the same everywhere
 
 _Task = TypeVar("_Task")
 
@@ -47,10 +46,10 @@ _Task = TypeVar("_Task")
 class DaskCluster:
     """The cluster at an address: `dask://host:8786`, or `dask://local:4` for one that lasts as long as this object.
 
-    Use as a context manager.
+    `variables` of the environment are those here that results depend on. Use as a context manager.
     """
 
-    def __init__(self, address: str, run: ClusterRun) -> None:
+    def __init__(self, address: str, variables: Mapping[str, str], run: ClusterRun) -> None:
         self.conduct = run.conduct
         self._name = f"shapecheck-{uuid.uuid4().hex}"
         self._numbers = itertools.count()
@@ -68,7 +67,7 @@ class DaskCluster:
                 folder=folder,
                 hashes=hashes,
                 startup=self.with_marks(dump(Startup(plans=tuple(run.plans), settings=run.settings, culprits={}))),
-                surroundings=self.with_marks(json.dumps([cwd, _variables()])),
+                surroundings=self.with_marks(json.dumps([cwd, dict(variables)])),
                 archive=b"" if self._see(folder, hashes) else pack_project(folder),
             )
             self._register()
@@ -321,10 +320,6 @@ def _python_files(paths: Sequence[Path]) -> Iterator[str]:
     for path in paths:
         found = [path] if path.is_file() else sorted(path.rglob("*.py"))
         yield from (os.path.realpath(file) for file in found)
-
-
-def _variables() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if name.startswith(_VARIABLES)}
 
 
 def _quietly(end: Callable[[], object]) -> None:
