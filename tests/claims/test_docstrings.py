@@ -180,6 +180,8 @@ DESCRIPTIONS = {
     "array of shape `(n,)`. (Or shape `()` if `n` is None.)": ["[n]", "[]"],
     "Optional array of shape (b,)": ["[b]"],
     "a list of arrays of shape (b,)": ["[b] .leaves each"],
+    "sequence of arrays of shape (b,)": ["[b] .leaves each"],
+    "input sequence of shape (b, t)": ["[b t]"],
     "array of shape (b, ...)": ["[b ...]"],
     "weights of shape [n, k] (bf16/f32)": ["[n k]"],
     "array of shape (b, t) where b is the batch": ["[b t]"],

@@ -44,6 +44,8 @@ def _certainty(module):
         # the comment hedges, or speaks of something that has no such name here
         ("y = f(x)  # shape (b, t) if causal", "loose"),
         ("b, t = x.shape\ny = f(x)  # (b, t) when training", "loose"),
+        ("b, t = x.shape\n# project x -> (b, t, t) split along the last axis\ny = f(x)", "loose"),
+        ("b, t = x.shape\n# project x -> (b, t, t), split later\ny = f(x)", "sure"),
         ("b, t = x.shape\ny = f(x)  # window weights (b, t)", "loose"),
         ("b, t = x.shape\n# output: (b, t)\ny = f(x)", "loose"),
         ("# We turn it into an array of shape (b, t)\ny = f(x)", "loose"),

@@ -135,3 +135,14 @@ def test_a_file_is_checked_alone_in_a_package_that_imports_what_is_absent(tmp_pa
     with contextlib.chdir(tmp_path):
         report = check([model], load([model]))
     assert (report.summary.verified, report.summary.unreached) == (2, 0), report
+
+
+def test_a_version_that_nobody_has_is_what_an_import_needs(tmp_path: Path) -> None:
+    (tmp_path / "new.py").write_text(
+        'import nowhere\n\nif nowhere.__version__ >= "2":\n    pass\n\ndef f(x):  # x: (n,)\n    return x\n'
+    )
+    with contextlib.chdir(tmp_path):
+        report = check([tmp_path / "new.py"], load([tmp_path]))
+    assert any("it needs nowhere.__version__, which is not installed" in each.message for each in report.findings), (
+        report
+    )

@@ -52,6 +52,10 @@ def rearranged(x):
     return rearrange(x, "b (h w) c -> b h w c")
 
 
+def spread(x):
+    return repeat(x, "() 1 (h w) c -> d h w c", d=3)
+
+
 def indexed(x, y, z, table):
     return x[:, None, 0], y[..., 1], z.shape[-2], table["a", 1]
 
@@ -97,6 +101,7 @@ def never_an_array(config, f):
         (equal, {"x": "x0 x1", "y": "x0 x1"}),
         (contracted, {"x": "x0 x1 x2", "y": "x2 y1"}),
         (rearranged, {"x": "b x1 c"}),
+        (spread, {"x": "1 1 x2 c"}),
         (indexed, {"x": "x0 x1+", "y": "y0+", "z": "z0 z1+"}),
         (permuted, {"x": "x0 x1 x2", "y": "y0 y1 y2 y3+"}),
         (reduced, {"x": "x0 x1 x2+"}),

@@ -25,10 +25,36 @@ def activated(x: Float[Array, "n d"], activation: Callable) -> Float[Array, "n"]
 
 def promised(
     x: Float[Array, "n d"],
-    score: Callable[[Float[Array, "d"]], Float[Array, ""]], ~unreached
+    score: Callable[[Float[Array, "d"]], Float[Array, ""]],
 ) -> Float[Array, "n"]:
     return jax.vmap(score)(x)
 """,
+    # the axis in front comes from `vmap`, whatever the function does; what it does alone may be what is meant
+    "outside.py": """
+def pooled(x: Float[Array, "n d"], reduce: Callable) -> Float[Array, "1 k"]: ~SC203
+    return jax.vmap(reduce)(x)
+
+def given(x: Float[Array, "n d"], reduce: Callable) -> Float[Array, "1 d"]: ~unreached
+    return reduce(x)
+""",
+    # `j|k` says of no two axes that they differ
+    "either.py": '''
+def core(
+    q: jnp.ndarray,  # [b, queries, d]
+    k: jnp.ndarray,  # [b, keys, d]
+    v: jnp.ndarray,  # [b, keys, d]
+    bias: jnp.ndarray,  # [b, queries, keys]
+):
+    return jnp.einsum("bqk,bkd->bqd", jnp.einsum("bqd,bkd->bqk", q, k) + bias, v) ~SC302
+
+def attend(q, k, v, bias):
+    """Attend.
+
+    q, k, v  : [b, j|k, d]  ~unreached
+    bias     : [b, N, N]  ~unreached
+    """
+    return core(q, k, v, bias)
+''',
     "leaves.py": """
 def product(field: PyTree[Float[Array, "?*field"], "T"], control: PyTree[Float[Array, "?*control"], "T"]): ~unreached
     return jax.tree.map(lambda a, b: a @ b, field, control) ~SC302

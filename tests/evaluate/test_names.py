@@ -65,6 +65,64 @@ class Heads(eqx.Module):
         z = x[:, :, 0].sum(axis=-1, keepdims=True) * jnp.ones(self.H)  # (B, T, H)  ~SC201
         return y, z
 """,
+    "docstrings_speak_of_attributes": '''
+class Narrow(eqx.Module):
+    up: eqx.nn.Linear
+    down: eqx.nn.Linear
+    features: int
+
+    def __init__(self, channels: int, features: int, *, key):
+        self.up = eqx.nn.Linear(channels, 4 * channels, key=key)
+        self.down = eqx.nn.Linear(4 * channels, features, key=key)
+        self.features = features
+
+    def __call__(self, x: Float[Array, "channels"]):
+        """Widen and narrow.
+
+        Returns:
+            An array of shape (features,).
+        """
+        features = 4 * x.shape[0]
+        y = self.up(x)  # (features,)
+        z = self.down(y)  # (features,)  ~SC201
+        return z
+
+    def wide(self, x: Float[Array, "channels"]):
+        """Widen alone.
+
+        Returns:
+            An array of shape (features,).  ~SC207
+        """
+        features = 2 * x.shape[0]
+        return self.up(x)
+''',
+    "one_layout_throughout": '''
+def doubled(x, factor=2):
+    """Double the pixels.
+
+    Args:
+        x: images of shape `[N, C, H, W]` or `[N, H, W, C]`.
+        factor: how often to repeat each.
+
+    Returns:
+        Images of shape `[N, C, H * factor, W * factor]` or `[N, H * factor, W * factor, C]`.
+    """
+    n, h, w, c = x.shape
+    return jnp.repeat(jnp.repeat(x, factor, axis=1), factor, axis=2)
+
+def doubled_elsewhere(x, factor=2):
+    """Double the pixels.
+
+    Args:
+        x: images of shape `[N, C, H, W]` or `[N, H, W, C]`.
+        factor: how often to repeat each.
+
+    Returns:
+        Images of shape `[N, C, H * factor, W * factor]` or `[N, H * factor, W * factor, C]`.  ~SC207
+    """
+    n, h, w, c = x.shape
+    return jnp.repeat(jnp.repeat(x, factor, axis=0), factor, axis=1)
+''',
     "an_unpacking_says_what_its_names_are": """
 def turn(x: Float[Array, "first second"]):
     T, B = x.shape  # (B, T)  ~SC201

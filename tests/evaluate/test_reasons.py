@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from shapecheck.evaluate.inputs.failure_reasons import describe_error
+
 HEAD = """
 import functools
 import jax
@@ -146,3 +148,17 @@ def test_the_reason_is_told(folder, name: str) -> None:
     reasons = [each.reason for each in report.unreached if each.path == f"{name}.py"]
     reasons += [each.reason for each in report.entries if each.target.startswith(f"{name}:")]
     assert any(CASES[name][1] in reason for reason in reasons), reasons
+
+
+class EinopsError(RuntimeError):
+    """The three lines that einops raises."""
+
+
+def test_what_does_not_fit_is_in_the_last_line_of_einops() -> None:
+    error = EinopsError(
+        ' Error while processing rearrange-reduction pattern "(a b) -> a b".\n Input tensor shape: (7,). '
+        "Additional info: {'a': 2}.\n Shape mismatch, can't divide axis of length 7 in chunks of 2"
+    )
+    assert describe_error(error).endswith(
+        'pattern "(a b) -> a b": Shape mismatch, can\'t divide axis of length 7 in chunks of 2'
+    )

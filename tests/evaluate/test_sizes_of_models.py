@@ -159,6 +159,27 @@ def sites(signal: Float[Array, "S T"], mask: Float[Array, "S G P"]) -> Float[Arr
     near = jnp.arange(MAX_SITES)[None] <= jnp.arange(MAX_SITES)[:, None]
     return jnp.einsum("gac,ka->kgc", jnp.einsum("pc,pga->gac", signal, mask), near).max(0)
 """,
+    # one size divides the other, of images with any axes behind
+    "cells.py": """
+class Cells(eqx.Module):
+    number: tuple[int, int] = eqx.field(static=True)
+
+    def __call__(self, image: Float[Array, "h w ..."]) -> Array:
+        rows, columns = self.number
+        cells = image.reshape(rows, image.shape[0] // rows, columns, image.shape[1] // columns, *image.shape[2:])
+        return cells.sum((1, 3))
+""",
+    # two names of a class and two of the function are the same two axes, which one operation compares
+    "both.py": """
+class Field(eqx.Module):
+    values: Float[Array, "y x 3"]
+
+def turned(matrix: Float[Array, "h w 3 3"], field: Field) -> Array:
+    return jnp.matmul(matrix, field.values[..., None]).squeeze(-1)
+
+def turned_back(matrix: Float[Array, "h w 3 3"], field: Field) -> Array:
+    return jnp.matmul(matrix, field.values)  ~SC305
+""",
     # who takes an instance mostly takes one
     "inside.py": """
 @jax.tree_util.register_dataclass

@@ -18,6 +18,7 @@ from shapecheck.claims.lead_words import (
     is_hedge,
     is_marked_behind,
     leads_on,
+    may_list_pieces,
     read_lead,
 )
 from shapecheck.shapes import (
@@ -165,6 +166,7 @@ class _Open:
             each=self.lead.each,
             hedged=self.lead.hedged
             or is_conditional(tail)
+            or (not marked and may_list_pieces(tail))
             or (not marked and any(each.ambiguous for each in brackets)),
             alternatives=self.alternatives,
             tail=tail,

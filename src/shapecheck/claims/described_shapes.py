@@ -29,7 +29,8 @@ _SELDOM = re.compile(
 )
 _CONDITIONS = re.compile(r"\b(?:if|when|unless|otherwise|whenever|depending|or)\b", re.IGNORECASE)
 _CONTAINER = re.compile(
-    r"\b(?:lists?|tuples?|dict\w*|pytrees?|pairs?|(?:sequences?|trees?|iterables?|collections?|mappings?|sets?)\s+of)\b",
+    r"\b(?:lists?|tuples?|dict\w*|pytrees?|pairs?|(?:sequences?|trees?|iterables?|collections?|mappings?|sets?)\s+of"
+    r"(?!\s+(?:the\s+)?(?:shape|size|length|dim|dimension|rank|type|dtype)s?\b))\b",
     re.IGNORECASE,
 )
 _OR_BEFORE = re.compile(r"(?:^|[\s(,.;])or\s+(?:\w+\s+){0,4}$", re.IGNORECASE)

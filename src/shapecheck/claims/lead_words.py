@@ -67,6 +67,12 @@ _NOT_AFTER = words(
     denote denotes
     """
 )
+# `(dt, state, state) split along the last axis` may be the sizes of the pieces.
+_IN_PIECES = re.compile(
+    r"[\s`,;]*+(?:\w+ )?(?:split|divided|chunked|concat\w*|joined|packed|fused)\b"
+    r"[^.;()\[\]]*\b(?:ax[ei]s|dim|dims|dimensions?)\b",
+    re.IGNORECASE,
+)
 
 _TOKEN = re.compile(r"[^\W\d]\w*+(?:\.[^\W\d]\w*+)*+(?:'s\b)?+|\d++|[-=]{1,2}>|→|⇒|⟶|↦|==|\S")
 _ARROWS = frozenset({"->", "-->", "=>", "==>", "→", "⇒", "⟶", "↦"})
@@ -259,6 +265,11 @@ def is_conditional(text: str) -> bool:
     text = text.lstrip(" `,(").lower()
     match = _FIRST_WORD.match(text)
     return match is not None and (match.group(1) in _HEDGES | {"or", "e"} or _HEDGING.match(text) is not None)
+
+
+def may_list_pieces(text: str) -> bool:
+    """Whether the text behind a bracket says that it may have the sizes of the pieces of one axis."""
+    return _IN_PIECES.match(text) is not None
 
 
 def is_hedge(text: str) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 from shapecheck import files
 from shapecheck.config import Config
 from shapecheck.model import Module
-from shapecheck.shapes import parse_spec
+from shapecheck.shapes import AnyDim, parse_spec
 from shapecheck.verdicts.suppress import may_show
 from shapecheck.worker.messages.plans import UNSAID, ModulePlan, ParameterSpec
 
@@ -30,7 +30,7 @@ def plan(file: Path, module: Module, config: Config, text: bytes | None = None) 
             parameter=module.sites[s].name,
             spec=claim.spec,
             dtype=claim.dtype,
-            vague=bool(claim.readings),
+            vague=bool(claim.readings) or AnyDim() in parse_spec(claim.spec).dims,
             prose=claim.notation == "docstring",
             alternative=claim.group is not None,
             leaves=bool(claim.select),

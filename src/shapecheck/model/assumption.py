@@ -14,6 +14,11 @@ from typing import Final, Literal
 AssumptionKind = Literal["tie", "size", "sizes", "rank", "dtype", "value", "follows"]
 Provenance = Literal["given", "written", "namesake", "alias", "invented"]
 
+MADE_FUNCTION: Final = "a function that"
+"""How the value of a callable begins that was made up."""
+KEEPS_NO_AXIS: Final = "gives a number"
+"""What one of these does, of whatever it is given: an axis of its result comes from elsewhere, as under `vmap`."""
+
 _FREE: Final = ("dtype", "sizes")
 _STRENGTH: dict[Provenance, int] = {"given": 0, "written": 1, "namesake": 2, "alias": 3, "invented": 4}
 

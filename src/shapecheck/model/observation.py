@@ -42,6 +42,7 @@ class TreeValue:
     """An observed "tuple", "list", "dict" or "node" (dataclass, namedtuple); `keys` name its parts.
 
     Of nodes, an "operator" stands for an array of other axes than its parts have, and a "function" is called (a layer).
+    A "call" of a function has its positional arguments as parts, and last what it gave.
     """
 
     kind: str
@@ -117,6 +118,15 @@ def arrays_in(value: Value) -> Iterator[ArrayValue]:
     elif isinstance(value, TreeValue):
         for child in value.children:
             yield from arrays_in(child)
+
+
+NUMBERS = frozenset({"float", "int", "complex"})
+"""The types of Python's numbers."""
+
+
+def is_left_out(value: Value) -> bool:
+    """Whether an argument is no array though it could be one: `None`, or a number of Python, as defaults are."""
+    return isinstance(value, OtherValue) and value.type in ("NoneType", *NUMBERS)
 
 
 FailureKind = Literal["shape", "value", "other"]

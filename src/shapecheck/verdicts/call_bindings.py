@@ -18,6 +18,8 @@ from shapecheck.verdicts.select_arrays import NoArrayError, WrongStructureError,
 # Parts of names for how much there is of something, which differs from call to call.
 _EXTENTS = frozenset({"batch", "bs", "time", "seq", "sequence", "seqlen", "len", "length", "steps", "frames", "tokens"})
 
+OTHER_SIZES = "it holds only if its names have other sizes than in the function around it"
+
 
 class CallReader:
     """The names of one call. `outer` is the reader of the enclosing function's call, whose names comments may use.
@@ -134,15 +136,16 @@ class CallReader:
         """What a name means in the calls around this one, unless it is a variable of this one's own."""
         return self.outer.lookup(name) if self.outer is not None and name not in self.own else None
 
-    def candidates(self, name: str, names: Sequence[NamedSize]) -> list[Size]:
+    def candidates(self, claim: Claim, name: str, names: Sequence[NamedSize]) -> list[Size]:
         """The annotation's binding, and the integers of that name that are visible at an observation.
 
         What a constructor did not save counts only where no annotation binds the name, nor another method for itself.
+        A docstring speaks to callers, who know an attribute rather than a local variable of the same name.
         """
         if name in self.meanings:
             return [self.meanings[name]]
         found = [self.memo.single[name]] if name in self.memo.single else []
-        for named in names:
+        for named in names if claim.notation == "docstring" else _without_shadowed(names):
             if named.source.endswith(".__init__") and (name in self.memo.single or name in self._bound_by_methods):
                 continue
             size = self.samples.size(named.size) if named.name == name else None
@@ -169,7 +172,8 @@ class CallReader:
         The size of the result's axis, then the attribute's.
         """
         found: dict[str, tuple[Size, Size]] = {}
-        for named in (named for observation in self.call.observations for named in observation.names):
+        seen = (_without_shadowed(observation.names) for observation in self.call.observations)
+        for named in itertools.chain.from_iterable(seen):
             size = self.samples.size(named.size)
             is_attribute = "." in named.source and not named.source.endswith(".__init__")
             if (
@@ -222,6 +226,9 @@ class CallReader:
             by_site[claim.sites[0]].append((index, claim))
         waiting: list[tuple[list[tuple[int, Claim]], Observation]] = []
         for observation in self.call.observations:
+            if self.module.sites[observation.site].kind in ("called", "yielded"):
+                self._read_later(by_site.get(observation.site, ()), observation)
+                continue
             together: dict[object, list[tuple[int, Claim]]] = defaultdict(list)
             for index, claim in by_site.get(observation.site, ()):
                 together[("alone", index) if claim.group is None else claim.group].append((index, claim))
@@ -234,6 +241,34 @@ class CallReader:
             self._alternatives(members, observation)
             for index, claim in members:
                 self._blame_result(index, claim)
+
+    def _read_later(self, claims: Sequence[tuple[int, Claim]], observation: Observation) -> None:
+        """Check one call of a callable, or one item of an iterator, against all that its annotation says of it.
+
+        Names may mean what they mean in the function around, or something else each time: a callable may be given
+        several things. jaxtyping checks none of these, so who wrote it may have meant either.
+        """
+        around = self.outcomes
+        readings: list[ClaimOutcomes] = []
+        for memo in (self.memo, Bindings()):
+            self.memo, self.outcomes = memo, ClaimOutcomes()
+            together: dict[object, list[tuple[int, Claim]]] = defaultdict(list)
+            for index, claim in claims:
+                together[("alone", index) if claim.group is None else claim.group].append((index, claim))
+            for members in together.values():
+                self._alternatives(members, observation)
+            readings.append(self.outcomes)
+        same, anew = readings
+        self.outcomes = around
+        around.unknown.update(same.unknown)
+        if not same.bad:
+            around.good |= same.good
+        elif anew.bad:
+            around.bad.update(anew.bad)
+            around.good |= same.good & anew.good
+            around.unknown.update(dict.fromkeys(anew.good - same.good, OTHER_SIZES))
+        else:
+            around.unknown.update(dict.fromkeys((*same.good, *same.bad), OTHER_SIZES))
 
     def _blame_result(self, index: int, claim: Claim) -> None:
         """Where an argument and a result do not go together, the result is wrong: a call gives what it takes."""
@@ -317,7 +352,8 @@ class CallReader:
             if memo.structures.get(structure, text) != text:
                 return Mismatch("structure", observation.value, self.call)
             memo = memo.with_structure(structure, text)
-        self._remember(memo, index, claim, parts[0].value if parts else None)
+        if claim.sure:  # another may be the sizes of what stands beside it in a union
+            self._remember(memo, index, claim, parts[0].value if parts else None)
         return None
 
     def _remember(self, memo: Bindings, index: int, claim: Claim, value: ArrayValue | None) -> None:
@@ -336,3 +372,9 @@ class CallReader:
             if size is not None:
                 env.setdefault(named.name, size)
         return env
+
+
+def _without_shadowed(names: Sequence[NamedSize]) -> list[NamedSize]:
+    """The integers without the attributes that a local variable of the same name hides."""
+    local = {named.name for named in names if named.source == named.name}
+    return [named for named in names if named.name not in local or named.source == named.name]

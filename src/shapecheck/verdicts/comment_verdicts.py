@@ -30,6 +30,8 @@ def read_call(reader: CallReader) -> ClaimOutcomes:
     if other:
         outcomes = CommentJudge(reader, other, 0).judge_claims()
         if outcomes.bad:
+            outcomes = _with_one_layout(reader, other, outcomes)
+        if outcomes.bad:
             dropped = _left_out(reader, other)
             if dropped:
                 again = CommentJudge(reader, other, dropped).judge_claims()
@@ -63,6 +65,30 @@ def _with_one_meaning(
             return outcomes
     reader.meanings = {}
     return charitable
+
+
+def _with_one_layout(reader: CallReader, claims: Mapping[int, Claim], first: ClaimOutcomes) -> ClaimOutcomes:
+    """The outcomes if all that say "this or that" mean the first throughout, or all the second: channels last.
+
+    What one of the two binds says nothing of the other. Where neither will do, they are as they were.
+    """
+    groups: dict[int, list[int]] = defaultdict(list)
+    for index, claim in claims.items():
+        if claim.group is not None:
+            groups[claim.group].append(index)
+    number = max(map(len, groups.values()), default=0)
+    if number < 2 or sum(len(members) == number for members in groups.values()) < 2:
+        return first
+    bound = reader.fresh, reader.fresh_origins
+    for chosen in range(number):
+        reader.fresh, reader.fresh_origins = {}, {}
+        left = {i for members in groups.values() if len(members) == number for i in members if i != members[chosen]}
+        outcomes = CommentJudge(reader, {i: c for i, c in claims.items() if i not in left}, 0).judge_claims()
+        if not outcomes.bad:
+            good = {i for members in groups.values() if not outcomes.good.isdisjoint(members) for i in members}
+            return replace(outcomes, good=outcomes.good | good)
+    reader.fresh, reader.fresh_origins = bound
+    return first
 
 
 class CommentJudge:
@@ -219,7 +245,7 @@ class CommentJudge:
         """What the names of a claim may mean: each combination of their sensible readings. `own` is only its own."""
         options: list[list[tuple[str, Size]]] = []
         for name in spec.names():
-            sizes = self.reader.candidates(name, names)
+            sizes = self.reader.candidates(claim, name, names)
             if sizes and self.reader.is_setting(claim, name, names):
                 among_themselves = self.reader.lookup(name)
                 if among_themselves is not None and among_themselves not in sizes:

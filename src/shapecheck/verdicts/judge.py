@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from shapecheck.model import ArrayValue, Assumption, Claim, Evaluation, Module, Point, proves, weakest
+from shapecheck.model.assumption import KEEPS_NO_AXIS
 from shapecheck.shapes import NamedDim, parse_spec
 from shapecheck.verdicts.call_bindings import CallReader
 from shapecheck.verdicts.claim_outcome import Mismatch
@@ -212,9 +213,11 @@ def _verdict(
     for _, mismatch in shown:
         # What an invention does not bring about is the same for all of them.
         pairs = [each for each in shown if _are_alike(each[1], mismatch)]
-        alike = [each for each, _ in pairs]
         about: Literal["shape", "dim", "dtype"] = "shape"
         is_written = _is_written_size(module, pairs) or _has_another_name(modules, key, pairs)
+        if mismatch.reason == "dim" and is_written and _is_outside_of_functions(mismatch, shown):
+            pairs = shown
+        alike = [each for each, _ in pairs]
         about = (
             "dim" if mismatch.reason == "dim" and not is_written else "dtype" if mismatch.reason == "dtype" else about
         )
@@ -243,6 +246,22 @@ def _are_alike(mismatch: Mismatch, other: Mismatch) -> bool:
     return len(axes) == 1
 
 
+def _is_outside_of_functions(mismatch: Mismatch, shown: Sequence[tuple[EvaluationView, Mismatch]]) -> bool:
+    """Whether the axis that does not fit is there whatever functions were made up, so that none of them brings it.
+
+    They may change how many axes there are behind it.
+    """
+    if not any(a.kind == "value" and a.value.endswith(KEEPS_NO_AXIS) for each, _ in shown for a in each.assumptions):
+        return False
+    names: list[set[str]] = []
+    for each, other in shown:
+        shape = other.value.shape if isinstance(other.value, ArrayValue) else ()
+        if mismatch.axis is None or mismatch.axis >= len(shape):
+            return False
+        names.append({name for name, size in each.evaluation.sizes if size == shape[mismatch.axis]})
+    return bool(set.intersection(*names))
+
+
 def _note_shown(key: ClaimKey, good: Sequence[EvaluationView], verdicts: Verdicts) -> None:
     """Keep where a claim was seen to hold: with symbols, if it ever was, else with sizes."""
     kept = verdicts.shown_by.get(key)
@@ -265,12 +284,20 @@ def _is_written_size(module: Module, shown: Sequence[tuple[EvaluationView, Misma
         size = shape[mismatch.axis] if mismatch.axis is not None and mismatch.axis < len(shape) else ""
         sizes = [(name, other) for name, other in each.evaluation.sizes if name in names]
         if any(other == size for _, other in sizes if size):
-            return True
+            return _is_known(each, mismatch)
         if size.isdigit():
             steps = ((name, int(size) - int(other), other) for name, other in sizes if other.isdigit())
             near.append({(name, step): other for name, step, other in steps if abs(step) <= _LARGEST_STEP})
     always = set.intersection(*map(set, near)) if near else set()
     return any(len({each[key] for each in near}) > 1 for key in always)
+
+
+def _is_known(each: EvaluationView, mismatch: Mismatch) -> bool:
+    """Whether what the claim asks for was not made up itself, as an axis is of which a comment only says `j|k`."""
+    if not any(a.kind == "sizes" and a.provenance == "invented" for a in each.assumptions):
+        return True
+    sizes = {size for _, size in each.evaluation.sizes}
+    return all(not bound.size.isdigit() or bound.size in sizes for bound in mismatch.bound)
 
 
 def _has_another_name(

@@ -99,7 +99,7 @@ def _ballot(reader: CallReader, claim: Claim, observation: Observation, dropped:
         return  # `[B, ...]` fits with the axes of vmap in front and without them: it cannot say which is meant
     known: dict[str, Size] = {}
     for name in spec.names():
-        sizes = reader.candidates(name, observation.names)
+        sizes = reader.candidates(claim, name, observation.names)
         outer = reader.outer_lookup(name)
         size = sizes[0] if sizes else outer
         if size is not None and not (sizes and reader.is_setting(claim, name, observation.names)):

@@ -205,6 +205,8 @@ def _converter(frames: list[tuple[FrameType, int]], paths: Mapping[str, str]) ->
 def _gist(error: BaseException) -> str:
     """The first line of the message; where that ends with a colon, what it announces too."""
     first, *rest = _lines(error)
+    if type(error).__name__ == "EinopsError" and rest:  # the pattern, the array, and then what does not fit
+        return steady(f"{first.removesuffix('.')}: {rest[-1]}")
     details = list(itertools.takewhile(bool, itertools.dropwhile(lambda line: not line, rest)))
     whole = first.endswith(":") and len(details) <= _ANNOUNCED
     gist = steady(" ".join([first, *(line.removeprefix("* ") for line in details)]) if whole else first)
@@ -330,6 +332,8 @@ def is_own(error: BaseException) -> bool:
     if isinstance(error, RecursionError):  # our probe may be what the user's recursion had no room for
         return not any(n >= _RECURSION and not _is_ours(frame) for frame, n in _turns(frames))
     if isinstance(error, (UnknownSizeError, ReadOnlyError, AbsentPackageError)):
+        return False
+    if isinstance(error, AttributeError) and frames[-1].f_code.co_name == "__getattr__":  # of what stands for a package
         return False
     # What a callable written in C raises has no frame of its own, but that of our function which called it.
     if isinstance(error, TypeError) and frames[-1].f_code.co_name in _CALLING and _TRACER.search(message_of(error)):

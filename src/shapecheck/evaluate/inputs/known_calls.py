@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping, Sequence
 
 from shapecheck.evaluate.inputs.parameter_facts import Axis, ParameterFacts, called_name, literal_integer, literal_text
@@ -115,9 +116,9 @@ class KnownCalls:
             self._known.facts[name].need(len(tokens) - 1)
             return
         self._known.facts[name].admit((len(tokens),))
-        for number, token in enumerate(tokens):
-            if token.isidentifier():
-                self._known.facts[name].names.setdefault(number, token)
+        for number, axis in enumerate(tokens):
+            if axis.isidentifier() or axis == "1":
+                self._known.facts[name].names.setdefault(number, axis)
 
     def _checker(self, what: str, node: ast.Call) -> None:
         """The assertions of chex, and of whoever calls theirs the same."""
@@ -173,10 +174,10 @@ def _holds_tuples(nodes: Sequence[ast.expr]) -> bool:
 
 
 def _tokens(pattern: str) -> list[str]:
-    """The axes on one side of an einops pattern: a group in parentheses is one."""
+    """The axes on one side of an einops pattern: a group in parentheses is one, and has size 1 if it is empty."""
     found: list[str] = []
     depth = 0
-    for part in pattern.replace("(", " ( ").replace(")", " ) ").split():
+    for part in re.sub(r"\(\s*\)", "1", pattern).replace("(", " ( ").replace(")", " ) ").split():
         if part == "(":
             found.append("()")
         elif part != ")" and not depth:

@@ -17,6 +17,7 @@ from shapecheck.evaluate.inputs.choices import ArgumentChoices
 from shapecheck.evaluate.inputs.factories import factories_of
 from shapecheck.evaluate.inputs.known_texts import known_texts, reaches_out
 from shapecheck.evaluate.inputs.lazy_call import LazyCall
+from shapecheck.evaluate.inputs.made_callables import protocol_call
 from shapecheck.evaluate.inputs.made_integers import DEFAULTS_KEPT, OVER_NONE, IntegerChoices
 from shapecheck.evaluate.inputs.nested_arguments import cannot, classes_in, default_with, heads, split_nested
 from shapecheck.evaluate.inputs.random_keys import Keys, admits_key
@@ -34,7 +35,7 @@ from shapecheck.evaluate.inputs.signature_facts import attribute_sizes, written_
 from shapecheck.evaluate.inputs.size_assignment import SizeAssignment
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError, ValueSynthesis
 from shapecheck.evaluate.inputs.user_examples import check_names
-from shapecheck.shapes import parse_spec
+from shapecheck.shapes import AnyDim, parse_spec
 from shapecheck.worker.messages.plans import ParameterSpec
 
 _DEPTH = 6
@@ -270,6 +271,8 @@ class Synthesis:
         spec = self.choices.spec(place, described.spec, described.others)
         dtype = described.dtype or (found.dtype if found is not None else "")
         dtype = dtype or self.values.usual_dtype(name)
+        if any(isinstance(dim, AnyDim) for dim in parse_spec(spec).dims):  # of `[n, j|k]` nobody says what j|k is
+            self.values.invent("sizes", name, "any")
         if found is not None:
             return self.choices.note(place, self.assignment.array(spec, dtype, name))
         for cls in classes_in(annotation):
@@ -324,6 +327,9 @@ class Synthesis:
     def _concrete(self, cls: type, name: str, given: Mapping[str, object]) -> object:
         """An instance of a class that derives from an abstract one: of several any will do, but each in its own way."""
         candidates = [each for each in self.subclasses(cls) if not is_abstract(each)]
+        call = protocol_call(cls)
+        if call is not None and is_array_type(call[1]):  # its subclasses take and give the same
+            return self.values.made_callable(*call, name)
         first = self.integers.invention % len(candidates) if candidates else 0
         for candidate in (*candidates[first:], *candidates[:first]):
             try:

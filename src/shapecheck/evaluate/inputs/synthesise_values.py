@@ -6,9 +6,10 @@ import collections.abc
 import contextlib
 import enum
 import functools
+import itertools
 import types
 import typing
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Union
 
 import jax
@@ -19,7 +20,15 @@ from shapecheck.evaluate.framework_protocol import key_maker
 from shapecheck.evaluate.inputs import name_hints
 from shapecheck.evaluate.inputs.body_shapes import BodyShape, axis_names
 from shapecheck.evaluate.inputs.choices import NO_OPTIONS, ArgumentChoices, Options, axes_text
-from shapecheck.evaluate.inputs.lazy_call import LazyCall, activation, embed_numbers, initialise, promise, reduction
+from shapecheck.evaluate.inputs.lazy_call import (
+    LazyCall,
+    activation,
+    embed_numbers,
+    initialise,
+    reduction,
+    total,
+)
+from shapecheck.evaluate.inputs.made_callables import MadeCallable
 from shapecheck.evaluate.inputs.made_integers import IntegerChoices
 from shapecheck.evaluate.inputs.random_keys import Keys, key_types
 from shapecheck.evaluate.inputs.runtime_annotations import (
@@ -31,11 +40,17 @@ from shapecheck.evaluate.inputs.runtime_annotations import (
     preference,
 )
 from shapecheck.evaluate.inputs.size_assignment import SizeAssignment
-from shapecheck.model.assumption import AssumptionKind
+from shapecheck.model.assumption import KEEPS_NO_AXIS, MADE_FUNCTION, AssumptionKind
 from shapecheck.shapes import parse_spec
 from shapecheck.worker.messages.plans import ParameterSpec
 
-_STAND_INS = (("keeps shapes", activation), ("reduces an axis", reduction), ("adds an axis", embed_numbers))
+_STAND_INS = (
+    ("keeps shapes", activation),
+    ("reduces an axis", reduction),
+    ("adds an axis", embed_numbers),
+    (KEEPS_NO_AXIS, total),
+)
+_ITEMS = 3  # of an iterator that is made up
 INVENTIONS = len(_STAND_INS)
 """How often what nothing describes can be made up otherwise; from the second time on arrays and integers are alike."""
 
@@ -112,6 +127,8 @@ class ValueSynthesis:
             return self.assignment.array(array.shape, array.dtype, name)
         if origin in (tuple, list, collections.abc.Sequence, collections.abc.Iterable, collections.abc.Collection):
             return self._sequence(origin, arguments, name)
+        if origin in (collections.abc.Iterator, collections.abc.Generator) and arguments:
+            return LazyCall(iter, [[self.value(arguments[0], name) for _ in range(_ITEMS)]], {})
         if origin in (dict, collections.abc.Mapping) and len(arguments) == 2 and arguments[0] is str:
             return {"a": self.value(arguments[1], name)}
         if annotation is dict or origin in (dict, collections.abc.Mapping):
@@ -130,8 +147,11 @@ class ValueSynthesis:
     def _callable(self, arguments: Sequence[object], name: str) -> Callable[..., object]:
         """A function that gives what its annotation promises, else one that keeps shapes."""
         if len(arguments) == 2 and is_array_type(arguments[1]):
+            taken = arguments[0] if isinstance(arguments[0], list) else ()
             try:
-                return functools.partial(promise, self.value(arguments[1], name))
+                return self.made_callable(
+                    dict(zip(map(str, itertools.count()), taken, strict=False)), arguments[1], name
+                )
             except CannotSynthesiseError:
                 pass
         if name_hints.is_activation(name):
@@ -140,8 +160,16 @@ class ValueSynthesis:
             return initialise
         # What it does to shapes is made up: what follows from it proves nothing against a claim.
         what, function = _STAND_INS[self.integers.invention]
-        self.invent("value", name, f"a function that {what}")
+        self.invent("value", name, f"{MADE_FUNCTION} {what}")
         return function
+
+    def made_callable(self, taken: Mapping[str, object], given: object, name: str) -> Callable[..., object]:
+        """A function that takes and gives what annotations say. Raises CannotSynthesiseError."""
+        usual = self.value(given, name)
+        if any(isinstance(leaf, LazyCall) for leaf in jax.tree_util.tree_leaves(usual)):
+            raise CannotSynthesiseError(f"nothing says what `{name}` gives")
+        # A function, and no object: it may be compared with others, or looked at for its parameters.
+        return functools.partial(MadeCallable(taken, given, usual))
 
     def _plain(self, annotation: object, name: str) -> object:
         label = getattr(annotation, "__name__", str(annotation))

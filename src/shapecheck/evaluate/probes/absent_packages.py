@@ -33,7 +33,7 @@ class StandIn:
 
     def __getattr__(self, name: str) -> object:
         if (name.startswith("__") and name.endswith("__")) or self._name.count(".") > _DEEPEST:
-            raise AttributeError(name)
+            raise AttributeError(f"it needs {self._name}.{name}, which {self._why}")
         if _EXCEPTION.search(name):  # which may stand behind `except`
             found: object = type(name, (Exception,), {})
         else:

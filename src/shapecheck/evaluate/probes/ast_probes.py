@@ -24,6 +24,7 @@ from shapecheck.model import INSERTED, Point, Scope, Site
 
 HANDLE = "__shapecheck__"
 OUTERMOST = "__sc_0__"  # holds the call of the module's own scope
+_WATCHES = {"called": "observe_calls", "yielded": "observe_items"}
 
 _Function = TypeVar("_Function", ast.FunctionDef, ast.AsyncFunctionDef)
 _Node = TypeVar("_Node", bound=ast.AST)
@@ -69,6 +70,7 @@ class _Transformer(ast.NodeTransformer):
         self.names: dict[Key, list[Site]] = {}
         self.returns: dict[int, Site] = {}
         self.fields: dict[int, list[Site]] = {}
+        self.later: dict[int, list[Site]] = {}  # of what parameters and results show when they are called, or yield
         self.formatted: dict[Key, list[Site]] = {}
         self.by_position = {start_of(s.position): s for s in scopes if s.position is not None}
         self.probed = _probed_scopes(scopes, sites)
@@ -87,6 +89,8 @@ class _Transformer(ast.NodeTransformer):
                 self.returns[site.scope] = site
             elif site.kind == "field":
                 self.fields.setdefault(site.scope, []).append(site)
+            elif site.kind in ("called", "yielded"):
+                self.later.setdefault(site.scope, []).append(site)
 
     def transform(self, tree: ast.Module) -> ast.Module:
         """Instrument the module body and open the module's own scope."""
@@ -180,7 +184,7 @@ class _Transformer(ast.NodeTransformer):
             start = body_start(node.body)
             if self.leaving and node.body[start:]:
                 node.body[start:] = [self._with_exit(scope.index, node.body[start:])]
-            node.body.insert(start, self._enter(scope.index, self._outer(scope), anchor(node.body, start)))
+            node.body[start:start] = self._open_call(scope, anchor(node.body, start))
         else:
             start = body_start(node.body)
             touch = self._call("touch", [_constant(scope.index)], anchor(node.body, start))
@@ -190,6 +194,12 @@ class _Transformer(ast.NodeTransformer):
             for place in (start, len(node.body) + 1):
                 node.body.insert(place, self._constructor_probe(scope, anchor(node.body, place)))
         return node
+
+    def _open_call(self, scope: Scope, anchor: ast.AST) -> list[ast.stmt]:
+        """What opens a call, and watches what it is given."""
+        watched = [site for site in self.later.get(scope.index, ()) if site.name]
+        opening = self._enter(scope.index, self._outer(scope), anchor)
+        return [opening, *(self._watch(site, anchor) for site in watched)]
 
     def _is_method(self, scope: Scope) -> bool:
         return scope.parent is not None and self.scopes[scope.parent].kind == "class"
@@ -208,7 +218,36 @@ class _Transformer(ast.NodeTransformer):
         self.generic_visit(node)
         if node.value is not None and self.stack[-1] in self.returns:
             node.value = self._call("observe_return", [self._scope(), node.value], node)
+        for site in self._own_later():
+            if node.value is not None:
+                node.value = self._call(_WATCHES[site.kind], [self._scope(), _constant(site.index), node.value], node)
         return node
+
+    def visit_Yield(self, node: ast.Yield) -> ast.Yield:
+        """Observe what a generator yields."""
+        self.generic_visit(node)
+        for site in self._own_later():
+            if node.value is not None and site.kind == "yielded":
+                node.value = self._call("observe_yield", [self._scope(), _constant(site.index), node.value], node)
+        return node
+
+    def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.YieldFrom:
+        """Observe what a generator yields of another."""
+        self.generic_visit(node)
+        for site in self._own_later():
+            if site.kind == "yielded":
+                node.value = self._call("observe_items", [self._scope(), _constant(site.index), node.value], node)
+        return node
+
+    def _own_later(self) -> list[Site]:
+        """The sites of what the function around a statement gives back, seen when that is called, or yields."""
+        return [site for site in self.later.get(self.stack[-1], ()) if not site.name]
+
+    def _watch(self, site: Site, anchor: ast.AST) -> ast.stmt:
+        """`f = __shapecheck__.observe_calls(__sc_7__, 3, f)`."""
+        variable = ast.copy_location(ast.Name(site.name, ast.Load()), anchor)
+        call = self._call(_WATCHES[site.kind], [self._scope_of(site.scope), _constant(site.index), variable], anchor)
+        return ast.copy_location(ast.Assign([target(site.name)], call), anchor)
 
     def _outer(self, scope: Scope) -> int | None:
         """The nearest probed function (not class) around `scope`."""
@@ -220,9 +259,10 @@ class _Transformer(ast.NodeTransformer):
         return None
 
     def _scope(self) -> ast.expr:
-        if self.stack[-1] in self.probed:
-            return ast.Name(_variable(self.stack[-1]), ast.Load())
-        return _constant(None)
+        return self._scope_of(self.stack[-1])
+
+    def _scope_of(self, scope: int) -> ast.expr:
+        return ast.Name(_variable(scope), ast.Load()) if scope in self.probed else _constant(None)
 
     def _enter(self, scope: int, outer: int | None, anchor: ast.AST) -> ast.stmt:
         call = self._call("enter", [_constant(scope), outer], anchor)

@@ -13,11 +13,12 @@ import jax
 from shapecheck.evaluate.framework_protocol import packages
 from shapecheck.evaluate.probes.constructor_arguments import Construction
 from shapecheck.evaluate.probes.describe_value import describe, is_array, is_size
+from shapecheck.evaluate.probes.later_values import watch_items
 from shapecheck.evaluate.probes.recorder import OpenCall, Recorder
 from shapecheck.evaluate.probes.tracer_origin import FormattedTracer, describe_type, traced_by
 from shapecheck.evaluate.probes.visible_sizes import sizes_among, visible
 from shapecheck.evaluate.probes.vmap_axes import VmapFrames
-from shapecheck.model import NamedSize, Observation, Scope, Site
+from shapecheck.model import NamedSize, Observation, Scope, Site, TreeValue
 
 _ITEM_LIMIT = 64
 _CALL_LIMIT = 20_000  # calls kept of one evaluation; beyond it a Python loop repeats itself
@@ -116,6 +117,51 @@ class ModuleProbe:
             self._note(opened, site, value, sys._getframe(1))
             return self.recorder.listener.on_observation(opened, site, value)
         return value
+
+    def observe_calls(self, opened: OpenCall | None, site: int, function: object) -> object:
+        """Pass a callable on, each call of which will be observed."""
+        if opened is None or not self._keeps_observations():
+            return function
+        names = self._visible_names(self.sites[site], sys._getframe(1))
+
+        def note(arguments: Sequence[object], result: object) -> None:
+            if self._keeps_observations():
+                frame = sys._getframe(2)  # behind it stands the function that was passed on
+                parts = tuple(describe(each, self._hidden_axes(opened, frame)) for each in (*arguments, result))
+                keys = (*map(str, range(len(arguments))), "result")
+                self._note_later(opened, Observation(site, TreeValue("call", "call", keys, parts), names), frame)
+
+        return self.recorder.watched.watch((self.path, site), function, note)
+
+    def observe_items(self, opened: OpenCall | None, site: int, items: object) -> object:
+        """Pass an iterator on, each item of which will be observed."""
+        if opened is None or not self._keeps_observations():
+            return items
+        names = self._visible_names(self.sites[site], sys._getframe(1))
+        return watch_items(items, lambda item: self._note_item(opened, site, item, names, sys._getframe(3)))
+
+    def observe_yield(self, opened: OpenCall | None, site: int, value: object) -> object:
+        """Observe what a generator yields, and pass it on."""
+        if opened is not None and self._keeps_observations():
+            frame = sys._getframe(1)
+            self._note_item(opened, site, value, self._visible_names(self.sites[site], frame), frame)
+        return value
+
+    def _keeps_observations(self) -> bool:
+        return self.recorder.active and self.recorder.keeps
+
+    def _note_item(
+        self, opened: OpenCall, site: int, item: object, names: tuple[NamedSize, ...], frame: FrameType
+    ) -> None:
+        if self._keeps_observations():
+            value = describe(item, self._hidden_axes(opened, frame))
+            self._note_later(opened, Observation(site, value, names), frame)
+
+    def _note_later(self, opened: OpenCall, observation: Observation, frame: FrameType) -> None:
+        """Note what a value of a call shows later on, as a call of its own: names may mean something else each time."""
+        call = self._open(opened.scope, opened)
+        call.within, call.caller, call.stage = opened, self.recorder.frame(frame), opened.stage
+        call.observations.append(observation)
 
     def reach(self, opened: OpenCall | None, line: int, column: int) -> None:
         """Note the path that a call has come to."""
@@ -226,11 +272,15 @@ class ModuleProbe:
     def _note(self, opened: OpenCall, site: Site, value: object, frame: FrameType) -> None:
         if not self.recorder.active:
             return
-        names: tuple[NamedSize, ...] = ()
-        if site.names:
-            parameters = self.scopes[site.scope].parameters
-            names = visible(site.names, *self._variables(frame), self.recorder.constructions, parameters)
+        names = self._visible_names(site, frame)
         opened.observations.append(Observation(site.index, describe(value, self._hidden_axes(opened, frame)), names))
+
+    def _visible_names(self, site: Site, frame: FrameType) -> tuple[NamedSize, ...]:
+        """The integers that a frame has under the names that claims at a site use."""
+        if not site.names:
+            return ()
+        parameters = self.scopes[site.scope].parameters
+        return visible(site.names, *self._variables(frame), self.recorder.constructions, parameters)
 
     def _hidden_axes(self, opened: OpenCall, frame: FrameType) -> Callable[[], tuple[str, ...]]:
         """What tells, if it is asked, which axes of vmap no value of a call shows."""

@@ -48,7 +48,7 @@ def visible(
 
     The nearest binding wins, but for local numbers so small that they may be counters or switches. A name that means
     nothing here may be a field of the one record among the `parameters` that has it, or a variable of the constructor
-    of `self`.
+    of `self`. What `self` has under the name of a local variable comes too, behind it: callers know only that.
     """
     result: list[NamedSize] = []
     for name in names:
@@ -57,6 +57,8 @@ def visible(
             found += _sizes(name, _attribute_values(name, variables))
             if _head(name) not in variables:
                 found += _sizes(name, _own(name, module))
+        elif name not in parameters:
+            found += _sizes(name, _attribute_values(name, {"self": variables.get("self")}))
         if not found:
             found = list(_sizes(name, _of_records(name, variables, parameters)))
         if not found and constructions is not None and "self" in variables:

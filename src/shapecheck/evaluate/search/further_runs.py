@@ -17,6 +17,7 @@ from shapecheck.evaluate.inputs.trial import INDEPENDENT, CallSpec, SearchResult
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.size_search import SizeSearch
 from shapecheck.model import arrays_in
+from shapecheck.model.assumption import MADE_FUNCTION
 
 _OTHER_RANKS, _OTHER_RANKS_SECONDS = 24, 1.0  # attempts and seconds for another guess
 _OTHER_DEFAULTS, _OTHER_DEFAULTS_SECONDS = 24, 1.0
@@ -87,7 +88,7 @@ class FurtherRuns:
     def _other_callables(self, second: TrialOutcome) -> tuple[TrialOutcome, ...]:
         """The runs where callables that were made up do something else again: their results are as made up."""
         found = second.bound_call.assumptions if second.bound_call is not None else ()
-        if second.trial.invention == 0 or not any(a.value.startswith("a function that") for a in found):
+        if second.trial.invention == 0 or not any(a.value.startswith(MADE_FUNCTION) for a in found):
             return ()
         more = (dataclasses.replace(second.trial, invention=each) for each in range(2, INVENTIONS))
         return tuple(each for trial in more if (each := self._attempts.run_if_possible(trial)) is not None and each.ok)

@@ -250,8 +250,10 @@ class SizeSearch:
 def _may_divide(outcome: TrialOutcome) -> bool:
     """Whether the code may take only sizes of a special kind: JAX says so, or a check of the user's own failed."""
     failure = outcome.failure
-    if failure is None or outcome.has_guessed_rank():
+    if failure is None:
         return False
+    if outcome.has_guessed_rank():  # then more may be wrong than a size
+        return "divide" in failure.message
     if failure.kind == "other" or says_division(failure.message):
         return True
     computed = outcome.bound_call.computed if outcome.bound_call is not None else {}

@@ -15,7 +15,7 @@ from shapecheck.shapes.expressions import names
 
 _WORD = re.compile(r"\d+\*[^\W\d]\w*|[^\W\d]\w*|(?<![/.])\d+")
 _NUMBER = re.compile(r"\d+")
-_SHAPE = re.compile(r"\((\d[\d, ]*)\)")
+_SHAPE = re.compile(r"(?:\(|(?<=\w)\[)(\d[\d, ]*)[)\]]")
 _MOST = 12
 _LARGEST_FIXED = 4096  # larger numbers of a message are no sizes of one axis: products, addresses, bugs' numbers
 
@@ -138,8 +138,6 @@ def meets_product(failed: Sequence[TrialOutcome]) -> bool:
         return False
     messages = [each.failure.message if each.failure is not None else "" for each in failed[:2]]
     for before, after in zip(*map(_opposite_sizes, messages), strict=False):
-        if min(len(before), len(after)) < 2:
-            continue
         for varies, stays in itertools.permutations((0, 1)):
             if before[stays] == after[stays] and before[varies] != after[varies]:
                 return _may_have_product(failed[0], int(before[varies]), int(before[stays]))
@@ -181,6 +179,8 @@ def _largest_prime(number: int) -> int:
 def _opposite_sizes(message: str) -> list[tuple[str, ...]]:
     """The pairs of sizes that do not fit each other, of the first two shapes in a message, from their ends on."""
     shapes = [_NUMBER.findall(text)[::-1] for text in _SHAPE.findall(message)[:2]]
+    if len(shapes) < 2:  # one shape alone, which is too much for something else
+        return []
     return [axes for axes in zip(*shapes, strict=False) if len({"1", *axes}) > len(shapes)]
 
 
