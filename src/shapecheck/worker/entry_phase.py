@@ -20,7 +20,7 @@ from shapecheck.worker.messages.plans import EntryPlan, ModulePlan
 from shapecheck.worker.result_cache import EntryRecord
 from shapecheck.worker.run_state import RunState, Trouble
 from shapecheck.worker.shard_split import Shard, split_keys
-from shapecheck.worker.worker_client import RequestTimeoutError, Worker, WorkerEndedError
+from shapecheck.worker.worker_client import RequestTimeoutError, WorkerEndedError, WorkerHandle
 
 _USERS = ("example", "config", "script")  # what the user asked for is never cut
 _SQUEEZED = 0.5  # the part of its time after which an entry may have left out something for want of more
@@ -108,7 +108,7 @@ class EntryPhase:
         if self.conduct.memory is not None:
             self.conduct.memory.fetch(entry for entry in entries if entry.key not in self.left)
 
-    def prepare(self, worker: Worker) -> bool:
+    def prepare(self, worker: WorkerHandle) -> bool:
         """Import all modules, and list what can be evaluated."""
         conduct = self.conduct
         to_import = [p for p in conduct.plans if p.path in conduct.to_import]
@@ -154,7 +154,7 @@ class EntryPhase:
                 self.conduct.result.cut += 1
                 self._accept(index, (_failed_evaluation(entry, reason),))
 
-    def _import(self, worker: Worker, plan: ModulePlan) -> bool:
+    def _import(self, worker: WorkerHandle, plan: ModulePlan) -> bool:
         """Import a module, if there is time for it; false if that ended the worker."""
         conduct, limit = self.conduct, self.conduct.timeout
         if anew := plan.path not in self.loaded:
@@ -230,7 +230,7 @@ class EntryPhase:
             self._recollections[entry.key] = memory.entry(entry) if memory is not None else None
         return self._recollections[entry.key]
 
-    def perform(self, worker: Worker, task: int) -> None:
+    def perform(self, worker: WorkerHandle, task: int) -> None:
         """Evaluate one entry."""
         entry = (self.entries or ())[task]
         left = self.conduct.timeout if entry.origin in _USERS else max(self.deadline - time.monotonic(), _LEAST)
@@ -262,7 +262,7 @@ class EntryPhase:
         else:
             self._note_stopped(task, error.reason, repeats=error.repeats)
 
-    def finish(self, worker: Worker) -> None:
+    def finish(self, worker: WorkerHandle) -> None:
         """Ask what it had loaded."""
         with contextlib.suppress(WorkerEndedError, RequestTimeoutError):
             files = worker.ask(ListFiles(), self.conduct.timeout)
