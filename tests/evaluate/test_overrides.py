@@ -79,6 +79,28 @@ class Total(Gain):
     def gain(self, x: Float[Array, "n d"]):
         return x.sum()
 """,
+    # Python calls these by itself, for whatever is done with a class or an instance
+    "special.py": """
+class Meta(type):
+    def __hash__(cls):
+        return hash(cls.__name__)
+
+    def __eq__(cls, other):
+        return cls is other
+
+class Base(metaclass=Meta):
+    pass
+
+class Wrapped(Base):
+    def __getattribute__(self, name):
+        return super().__getattribute__(name)
+
+    def __eq__(self, other):
+        return self.__class__ is other.__class__
+
+    def double(self, x: Float[Array, "n"]) -> Float[Array, "n"]:
+        return 2 * x
+""",
     "protocol.py": """
 class Scorer(Protocol):
     def score(self, x: Float[Array, "n d"]) -> Float[Array, ""]: ...

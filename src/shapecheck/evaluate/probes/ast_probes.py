@@ -215,7 +215,9 @@ class _Transformer(ast.NodeTransformer):
         """Whether a function is a method of a class with bases, which runs when it is called."""
         if self.leaving or scope.parent not in self.derived or scope.declares or not scope.parameters:
             return False
-        return isinstance(node, ast.FunctionDef) and node.name != "__init__" and not is_generator(node)
+        # What Python calls by itself, as `__getattr__` and `__eq__`, it may call for what the probe does as well.
+        is_special = node.name.startswith("__") and node.name.endswith("__") and node.name != "__call__"
+        return isinstance(node, ast.FunctionDef) and not is_special and not is_generator(node)
 
     def _is_method(self, scope: Scope) -> bool:
         return scope.parent is not None and self.scopes[scope.parent].kind == "class"

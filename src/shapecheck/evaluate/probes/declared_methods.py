@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from shapecheck.model import Scope, Site
 
@@ -36,7 +36,8 @@ class DeclaredMethods:
 
     def overridden_by(self, scope: int, owner: object) -> DeclaredMethod | None:
         """What a method overrides that is called with `owner` first: the nearest declaration, if it has claims."""
-        cls = owner if isinstance(owner, type) else type(owner)
+        kind = type(owner)  # its `__class__` may be code of the user's
+        cls = cast("type", owner) if issubclass(kind, type) else kind
         if (cls, scope) not in self._known:
             self._known[cls, scope] = self._find(self._scopes[scope], cls)
         return self._known[cls, scope]
