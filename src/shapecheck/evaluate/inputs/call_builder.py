@@ -20,11 +20,12 @@ from shapecheck.evaluate.framework_protocol import (
     pytree_classes,
 )
 from shapecheck.evaluate.inputs import abstract_call
-from shapecheck.evaluate.inputs.body_shapes import body_dtypes, body_shapes
+from shapecheck.evaluate.inputs.body_shapes import body_shapes
 from shapecheck.evaluate.inputs.choices import ArgumentChoices, Choices, Options, default_key, shape_key
 from shapecheck.evaluate.inputs.construct_models import Instance, Models
 from shapecheck.evaluate.inputs.data_arguments import NestedData, place_in, unpack_sequences, variadic_parts
 from shapecheck.evaluate.inputs.entries import is_model, nearest, unwrap
+from shapecheck.evaluate.inputs.handed_on import descriptions_of
 from shapecheck.evaluate.inputs.later_results import LaterResults
 from shapecheck.evaluate.inputs.lazy_call import LazyCall
 from shapecheck.evaluate.inputs.name_hints import is_key
@@ -310,7 +311,7 @@ class CallBuilder:
         *,
         statics: Mapping[str, object] = types.MappingProxyType({}),
     ) -> CallSpec:
-        described = body_dtypes(function, self.models.described(function))
+        described = descriptions_of(function, self.models.described)
         body = body_shapes(function, described, self.models.ranks(function))
         for name in (*statics, *list(inspect.signature(function).parameters)[: instance is not None]):
             body.pop(name, None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import inspect
+import operator
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
@@ -15,10 +16,12 @@ from shapecheck.evaluate.inputs import abstract_call, name_hints
 from shapecheck.evaluate.inputs.body_shapes import NO_SHAPES, BodyShape, body_shapes, unpacked_parts
 from shapecheck.evaluate.inputs.choices import ArgumentChoices
 from shapecheck.evaluate.inputs.factories import factories_of
+from shapecheck.evaluate.inputs.known_numbers import number_kind
 from shapecheck.evaluate.inputs.known_texts import known_texts, reaches_out
 from shapecheck.evaluate.inputs.lazy_call import LazyCall
 from shapecheck.evaluate.inputs.made_callables import protocol_call
 from shapecheck.evaluate.inputs.made_integers import DEFAULTS_KEPT, OVER_NONE, IntegerChoices
+from shapecheck.evaluate.inputs.maker_functions import Maker, looks_up_keys, makers_of
 from shapecheck.evaluate.inputs.nested_arguments import cannot, classes_in, default_with, heads, split_nested
 from shapecheck.evaluate.inputs.random_keys import Keys, admits_key
 from shapecheck.evaluate.inputs.runtime_annotations import (
@@ -59,7 +62,7 @@ class Synthesis:
         invention: int = 0,
         pinned: Mapping[str, int] = types.MappingProxyType({}),
         subclasses: Callable[[type], Sequence[type]] = lambda cls: (),
-        described: Callable[[type], Mapping[str, ParameterSpec]] = lambda cls: {},
+        described: Callable[[object], Mapping[str, ParameterSpec]] = lambda what: {},
         keys: Keys | None = None,
         choices: ArgumentChoices | None = None,
         ranks: Callable[[type], Mapping[str, int]] = lambda cls: {},
@@ -71,7 +74,7 @@ class Synthesis:
         self.integers = IntegerChoices(assignment.made, variant, pinned, invention, self.choices)
         self.values = ValueSynthesis(assignment, self.integers, self._instance, self.keys, self.choices)
         self.made_up: dict[str, int] = {}  # sizes inside of modules that nobody gave: `model.width`
-        self._building: list[type] = []
+        self._building: list[Callable[..., object]] = []  # classes, and functions that make what others take
 
     def arguments(
         self,
@@ -249,20 +252,68 @@ class Synthesis:
                 return self.choices.text(self.values.place(name), texts)
             if reaches_out(function):
                 raise CannotSynthesiseError(f"`{name}: str` has no default")
+        is_open = annotation in (MISSING, Any) or _holds_anything(annotation)
         if isinstance(described, BodyShape):
-            return self.values.as_taken(name, described)
+            if annotation in (MISSING, Any) and number_kind(function, name) == "integer":
+                return self.integers.choose(name)
+            if not looks_up_keys(function, name):
+                return self.values.as_taken(name, described)
+            described = None
         if described is not None and (not is_array_type(annotation) or _is_open(annotation)):
             if not described.leaves or holds_plain_array(annotation):
                 return self._from_description(annotation, name, described)
             if annotation in (MISSING, Any, tuple):
                 parts = unpacked_parts(function, name) or 2
                 return tuple(self._from_description(MISSING, name, described) for _ in range(parts))
+        makers = makers_of(function, name) if is_open and not name_hints.is_key(name, self.values.beside) else ()
+        if makers and (made := self._made_by_one(makers, name)) is not MISSING:
+            return made
         try:
             return self.values.value(annotation, name, constructing=constructing)
         except CannotSynthesiseError:
             if default is not MISSING:
                 return MISSING
+            kind = number_kind(function, name) if annotation in (MISSING, Any) else ""
+            if kind == "integer" or (kind and constructing):  # constructors mostly compute with sizes
+                return self.integers.choose(name)
+            if kind:
+                return self.values.number_or_array(name)
             raise
+
+    def _made_by_one(self, makers: Sequence[Maker], name: str) -> object:
+        """What one of the project's functions makes: of several any will do, but each in its own way."""
+        first = self.integers.invention % len(makers)
+        for maker in (*makers[first:], *makers[:first]):
+            try:
+                made = self._made_by(maker, name)
+            except CannotSynthesiseError:
+                continue
+            if not maker.sure or len(makers) > 1:
+                self.values.invent("value", name, f"what {maker.function.__name__}() makes")
+            return made
+        return MISSING
+
+    def _made_by(self, maker: Maker, name: str) -> object:
+        """What a function of the project makes of made-up arguments."""
+        function = maker.function
+        if isinstance(function, type):
+            made = self._instance(function, name)
+        elif function in self._building or len(self._building) >= _DEPTH:
+            raise CannotSynthesiseError(f"`{name}` is made of itself")
+        else:
+            self._building.append(function)
+            before = set(self.integers.chosen)
+            try:
+                with self.integers.within(name, is_config=False):
+                    descriptions = self.described(function)
+                    body = body_shapes(function, descriptions)
+                    positional, named = self.arguments(function, descriptions, {}, body, constructing=True)
+                sizes = sorted(each for each in self.integers.chosen.keys() - before if not name_hints.is_fixed(each))
+                self.made_up.update({f"{name}.{each}": self.integers.chosen[each] for each in sizes})
+                made = LazyCall(function, positional, named)
+            finally:
+                self._building.pop()
+        return made if maker.part is None else LazyCall(operator.itemgetter(maker.part), [made], {})
 
     def _from_description(self, annotation: object, name: str, described: ParameterSpec) -> object:
         """The array that a comment or docstring describes, or an instance of a class whose arrays all are like it."""
@@ -340,6 +391,14 @@ class Synthesis:
                 self.values.invent("value", name, f"one {candidate.__name__}")
             return instance
         raise CannotSynthesiseError(f"`{name}: {cls.__name__}` is abstract")
+
+
+def _holds_anything(annotation: object) -> bool:
+    """Whether a type says nothing of what is in it: a dict of texts, or any pytree."""
+    origin = typing.get_origin(annotation)
+    if annotation is dict or origin in (dict, Mapping):
+        return True
+    return any(each.__name__ == "PyTree" for each in getattr(annotation, "__mro__", ()))
 
 
 def _is_open(annotation: object) -> bool:

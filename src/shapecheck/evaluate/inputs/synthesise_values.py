@@ -264,9 +264,17 @@ class ValueSynthesis:
             return self.assignment.array(self._leaf.spec, self._leaf.dtype, name)
         chosen = self.choices.axes(self.place(name), self.assignment.variadic_rank)
         if (float in members or int in members) and not self.integers.invention and chosen is None:
-            self.invent("rank", name, "a number")
+            self.invent("rank", name, axes_text(0))  # as an array without axes
             return name_hints.number(name) if float in members else self.integers.choose(name)
         return self._of_rank(name, chosen, self.assignment.variadic_rank, "")
+
+    def number_or_array(self, name: str) -> object:
+        """What nothing describes but that it is computed with: a number, or an array of more axes that fits anywhere."""
+        if not self.integers.invention:
+            self.invent("rank", name, axes_text(0))
+            return name_hints.number(name)
+        self.invent("rank", name, axes_text(2))
+        return self.assignment.array("1 1", "Float", name)
 
     def _of_rank(self, name: str, chosen: int | None, usual: int, dtype: str) -> object:
         """An array of the number of axes that was chosen, or else of the usual one, of which nothing says so."""

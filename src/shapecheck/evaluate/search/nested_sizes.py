@@ -118,6 +118,19 @@ def _mending_trials(failed: TrialOutcome) -> Iterator[Trial]:
                     choices=(*failed.trial.choices, *choices),
                     substitution=_ties_with(failed, number),
                 )
+    if not places and any(integer_key(place) in chosen for place in _nested_sizes(failed)):
+        yield from _tying_trials(failed, numbers)
+
+
+def _tying_trials(failed: TrialOutcome, numbers: Mapping[int, None]) -> Iterator[Trial]:
+    """With a free dim of the error as another size there: what a nested size has hidden until it was mended."""
+    ties = failed.trial.substitution.ties
+    free = failed.bound_call.chosen if failed.bound_call is not None else ()
+    for name, size in free:
+        if name not in dict(ties) and size.isdigit() and int(size) in numbers:
+            for number in numbers:
+                if number != int(size) and _LEAST <= number <= _LARGEST:
+                    yield dataclasses.replace(failed.trial, substitution=Substitution((*ties, (name, str(number)))))
 
 
 def _ties_with(failed: TrialOutcome, number: int) -> Substitution:

@@ -1,0 +1,141 @@
+"""Arguments that nobody describes, but that other functions of the file make, take, or compute with."""
+
+from __future__ import annotations
+
+import pytest
+
+HEAD = """
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+"""
+
+CASES = {
+    # it returns a dict with the keys that are looked up here, and where it is handed on
+    "by_keys.py": """
+def init_cell(key, n_in, n_hidden):
+    return {"wx": jax.random.normal(key, (n_in, 3 * n_hidden)), "wh": jnp.zeros((n_hidden, 3 * n_hidden))}
+
+def init_model(key, vocab, d_emb=16, d_hid=24):
+    params = {"emb": jnp.zeros((vocab, d_emb)), "cell": init_cell(key, d_emb, d_hid)}
+    params["out"] = jnp.zeros((d_hid, vocab))
+    return params
+
+def cell(p, h, x):
+    # h: [batch, hidden], x: [batch, features]
+    gates = x @ p["wx"] + h @ p["wh"]  # [batch, 3*hidden]
+    wrong = x @ p["wx"]  # [batch, 2*hidden] ~SC201
+    return jax.nn.sigmoid(jnp.split(gates, 3, axis=-1)[0])  # [batch, hidden]
+
+def run(params, tokens):
+    # tokens: [batch, time]
+    xs = params["emb"][tokens]  # [batch, time, emb]
+    h = jnp.zeros((tokens.shape[0], params["cell"]["wh"].shape[0]))  # [batch, hidden]
+    h, hs = jax.lax.scan(lambda h, x: (cell(params["cell"], h, x),) * 2, h, xs.transpose(1, 0, 2))
+    return hs @ params["out"]  # [time, batch, vocab]
+
+def loss(params, tokens):
+    # tokens: [batch, time]
+    return run(params, tokens).mean(axis=(1, 2))  # [batch] ~SC201
+""",
+    # nothing makes a dict with these keys
+    "no_maker.py": """
+def init(n):
+    return {"w": jnp.zeros(n)}
+
+def scaled(p, x):
+    # x: [n] ~unreached
+    return x * p["weight"] + p["bias"]  # [n] ~unreached
+""",
+    # several do: with what one makes the code fails, and that proves nothing
+    "several.py": """
+def init_linear(key, n_in, n_out):
+    return {"w": jnp.zeros((n_in, n_out)), "b": jnp.zeros(n_out)}
+
+def init_conv(key, size, n_in, n_out):
+    return {"w": jnp.zeros((size, size, n_in, n_out)), "b": jnp.zeros(n_out)}
+
+def conv(p, x):
+    # x: [batch, height, width, channels] ~unreached
+    dims = ("NHWC", "HWIO", "NHWC")
+    y = jax.lax.conv_general_dilated(x, p["w"], (1, 1), "SAME", dimension_numbers=dims) + p["b"]
+    return y.sum(axis=-1)  # [batch, height, width] ~unreached
+""",
+    # what is assigned to the name, also as a part of a tuple; not what changes it
+    "assigned.py": """
+def layers(key, sizes=(3, 8, 2)):
+    return [(jnp.zeros((m, n)), jnp.zeros(n)) for m, n in zip(sizes[:-1], sizes[1:])], jnp.zeros(3)
+
+def step(net, x):
+    return net
+
+def forward(net, x):
+    # x: [batch, 3]
+    for w, b in net:
+        x = jnp.tanh(x @ w + b)
+    return x  # [batch, 2]
+
+def backward(net, x):
+    # x: [batch, 3]
+    return forward(net, x).T  # [batch, 2] ~SC201
+
+if __name__ == "__main__":
+    net, state = layers(jax.random.key(0))
+    net = step(net, jnp.zeros((1, 3)))
+""",
+    "called_after.py": """
+def init_state(n_units):
+    return jnp.zeros((n_units, 2)), jnp.zeros(n_units)
+
+def advance(state, x: Float[Array, "n_units"]) -> Float[Array, "n_units"]:
+    position, speed = state
+    return (position * x[:, None]).sum(axis=1) + speed
+
+def retreat(state, x: Float[Array, "n_units"]) -> Float[Array, "n_units"]: ~SC203
+    position, speed = state
+    return (position * x[:, None]) + speed[:, None]
+""",
+    # the shapes stand where it goes
+    "handed_on.py": """
+def weights(sigma, steps):
+    # sigma: [rays, samples], steps: [rays, samples]
+    return jax.nn.softmax(sigma * steps, axis=-1)  # [rays, samples]
+
+def composite(rgb, sigma, steps):
+    # rgb: [rays, samples, 3]
+    w = weights(sigma, steps=steps)  # [rays, samples]
+    depth = (w * steps).sum(axis=0)  # [rays] ~SC201
+    return (w[..., None] * rgb).sum(axis=1)  # [rays, 3]
+
+def mapped(rgb, sigma, steps):
+    # rgb: [rays, samples, 3] ~unreached
+    return jax.vmap(lambda sigma: weights(sigma, steps))(sigma) + rgb[..., 0]  # [rays, samples] ~unreached
+""",
+    "numbers.py": """
+def rollout(x, horizon):
+    # x: [batch, dim]
+    return jnp.broadcast_to(x, (horizon, *x.shape))  # [horizon, batch, dim]
+
+def encode(x, n_freqs, scale):
+    # x: [batch, dim]
+    freqs = 2.0 ** jnp.arange(n_freqs)  # [n_freqs]
+    angles = scale * x[..., None] * freqs  # [batch, dim, n_freqs]
+    summed = angles.sum(axis=1)  # [batch, dim] ~unreached
+    wrong = x.sum(axis=1)  # [dim] ~SC201
+    return angles, wrong * scale
+
+def reduced(x, scale):
+    # x: [batch, dim]
+    return x.sum(axis=0) * scale  # [batch, dim] ~unreached
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(check_folder):
+    return check_folder({name: HEAD + text for name, text in CASES.items()})
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_nobody_describes_is_as_the_file_has_it(folder, name):
+    assert folder.cases[name].as_marked()
