@@ -269,7 +269,7 @@ class ValueSynthesis:
         return self._of_rank(name, chosen, self.assignment.variadic_rank, "")
 
     def number_or_array(self, name: str) -> object:
-        """What nothing describes but that it is computed with: a number, or an array of more axes that fits anywhere."""
+        """What nothing describes but that it is computed with: a number, or an array of two axes that fits anywhere."""
         if not self.integers.invention:
             self.invent("rank", name, axes_text(0))
             return name_hints.number(name)
