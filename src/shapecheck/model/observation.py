@@ -97,7 +97,8 @@ class Frame:
 class Call:
     """One call of one scope: its observations in order. `parent` is the `number` of the enclosing function's call.
 
-    `paths` are those of its sites' paths that it came to.
+    `paths` are those of its sites' paths that it came to. The scope may be a declaration, held against what overrides
+    it: if that has claims `of_its_own`, what fails here is no news.
     """
 
     path: str
@@ -109,6 +110,7 @@ class Call:
     stage: str = ""
     complete: bool = True  # it went on to the end of the function: else its claims were only looked at half-way
     paths: tuple[Point, ...] = ()
+    of_its_own: bool = False
 
 
 def arrays_in(value: Value) -> Iterator[ArrayValue]:

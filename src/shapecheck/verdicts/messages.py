@@ -44,7 +44,7 @@ def mismatch_finding(module: Module, claim: Claim, false: Contradiction) -> Find
         path=module.path,
         span=claim.span,
         message=message,
-        details=tuple(_details(mismatch, evaluation)),
+        details=tuple(_details(module, mismatch, evaluation)),
         claimed=claim.text,
         observed=observed,
         bindings=tuple((b.name, b.size) for b in mismatch.bound),
@@ -173,7 +173,7 @@ def _structure(value: Value) -> str:
     return value.type
 
 
-def _details(mismatch: Mismatch, evaluation: Evaluation) -> list[str]:
+def _details(module: Module, mismatch: Mismatch, evaluation: Evaluation) -> list[str]:
     details = []
     bindings = "; ".join(_bindings(mismatch.bound, mismatch.call.path))
     if bindings:
@@ -187,7 +187,8 @@ def _details(mismatch: Mismatch, evaluation: Evaluation) -> list[str]:
     where = [f"in stage {mismatch.call.stage}"] if mismatch.call.stage else []
     caller: Frame | None = mismatch.call.caller
     if caller is not None:
-        where.append(f"called from {caller.function} ({caller.path}:{caller.line})")
+        how = "overridden by" if module.scopes[mismatch.call.scope].declares else "called from"
+        where.append(f"{how} {caller.function} ({caller.path}:{caller.line})")
     elif evaluation.origin == "example":
         where.append(f"in example {evaluation.target} ({evaluation.path}:{evaluation.line})")
     elif evaluation.origin in ("config", "script"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import types
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -30,6 +31,7 @@ from shapecheck.evaluate.inputs.name_hints import is_key
 from shapecheck.evaluate.inputs.nested_arguments import heads
 from shapecheck.evaluate.inputs.own_signature import without_cache
 from shapecheck.evaluate.inputs.reached_models import reached_models
+from shapecheck.evaluate.inputs.real_values import with_values
 from shapecheck.evaluate.inputs.signature_facts import (
     admits_several_ranks,
     annotated_original,
@@ -263,6 +265,11 @@ class CallBuilder:
                 raise
             abstract_call.run_by(inside, function, *args, **kwargs)
 
+    def _run_with_values(self, kind: int, function: Callable[..., object], /, *args: object, **kwargs: object) -> None:
+        """Call `function` for real, with arrays that have values of some kind."""
+        folders = {os.path.dirname(file) for file in self.recorder.paths}
+        abstract_call.run_by(with_values(kind, folders), function, *args, **kwargs)
+
     def _function(self, function: Callable[..., object]) -> Callable[..., object]:
         """A call of a function: models that it is given, or reaches, are known by the names that it has for them."""
 
@@ -337,7 +344,8 @@ class CallBuilder:
                 function, described, {**given, **replaced, **statics}, body, skip=len(first)
             )
             later = LaterResults(function, self.models, synthesis, self.recorder)
-            call = functools.partial(self._run_abstractly, _and_use(invoke, later), *first, *args, **kwargs)
+            run = functools.partial(self._run_with_values, trial.values) if trial.values else self._run_abstractly
+            call = functools.partial(run, _and_use(invoke, later), *first, *args, **kwargs)
             inventors = [synthesis, *filter(None, [construction])]
             chosen = synthesis.integers.chosen
             return BoundCall(
@@ -370,6 +378,7 @@ class CallBuilder:
             ranks=ranks_of(specs),
             defaults=defaults,
             varies=True,
+            takes_values=True,
             alternatives=_alternatives(described.values()),
         )
 

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from typing import TypeVar, cast
 
 from shapecheck.evaluate.probes.ast_positions import Key, anchor, body_start, key, node_key, start_of
-from shapecheck.evaluate.probes.bound_names import ScopedNode, assigned_names, bound_names, target
+from shapecheck.evaluate.probes.bound_names import ScopedNode, assigned_names, bound_names, is_generator, target
 from shapecheck.model import INSERTED, Point, Scope, Site
 
 HANDLE = "__shapecheck__"
@@ -76,6 +76,8 @@ class _Transformer(ast.NodeTransformer):
         self.probed = _probed_scopes(scopes, sites)
         # A running program has its sizes, and one path: which others there are is of no interest there.
         self.paths = {(s.scope, point) for s in sites for point in s.paths} if not leaving else set()
+        self.derived: set[int] = set()  # classes with bases
+        self.overriding: set[int] = set()  # methods that may override a declaration
         self.stack: list[int] = [0]
         self.own: list[frozenset[str]] = []  # names, of the functions and classes around
         for site in sites:
@@ -177,6 +179,8 @@ class _Transformer(ast.NodeTransformer):
         node.args = cast("ast.arguments", self.visit(node.args))
         self.stack.append(scope.index)
         self.own.append(bound_names(node) if self.leaving else frozenset())
+        if self._may_override(scope, node):
+            self.overriding.add(scope.index)
         node.body = self.visit_stmt_list(node.body)
         self.own.pop()
         self.stack.pop()
@@ -185,6 +189,12 @@ class _Transformer(ast.NodeTransformer):
             if self.leaving and node.body[start:]:
                 node.body[start:] = [self._with_exit(scope.index, node.body[start:])]
             node.body[start:start] = self._open_call(scope, anchor(node.body, start))
+        elif scope.index in self.overriding:
+            start = body_start(node.body)
+            first = anchor(node.body, start)
+            opened = self._call("enter_override", [_constant(scope.index)], first)
+            held = ast.Assign([ast.Name(_variable(scope.index), ast.Store())], opened)
+            node.body.insert(start, ast.copy_location(held, first))
         else:
             start = body_start(node.body)
             touch = self._call("touch", [_constant(scope.index)], anchor(node.body, start))
@@ -201,12 +211,22 @@ class _Transformer(ast.NodeTransformer):
         opening = self._enter(scope.index, self._outer(scope), anchor)
         return [opening, *(self._watch(site, anchor) for site in watched)]
 
+    def _may_override(self, scope: Scope, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+        """Whether a function is a method of a class with bases, which runs when it is called."""
+        if self.leaving or scope.parent not in self.derived or scope.declares or not scope.parameters:
+            return False
+        # What Python calls by itself, as `__getattr__` and `__eq__`, it may call for what the probe does as well.
+        is_special = node.name.startswith("__") and node.name.endswith("__") and node.name != "__call__"
+        return isinstance(node, ast.FunctionDef) and not is_special and not is_generator(node)
+
     def _is_method(self, scope: Scope) -> bool:
         return scope.parent is not None and self.scopes[scope.parent].kind == "class"
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
         """Observe the fields of what the class constructs, by the outermost decorator."""
         scope = self.by_position.get((node.lineno, node.col_offset))
+        if scope is not None and node.bases:
+            self.derived.add(scope.index)
         self._within(node)
         if scope is not None and scope.index in self.fields:
             decorator = self._call("fields", [_constant(scope.index), self._outer(scope)], node)
@@ -221,6 +241,8 @@ class _Transformer(ast.NodeTransformer):
         for site in self._own_later():
             if node.value is not None:
                 node.value = self._call(_WATCHES[site.kind], [self._scope(), _constant(site.index), node.value], node)
+        if self.stack[-1] in self.overriding and node.value is not None:
+            node.value = self._call("observe_override", [self.stack[-1], node.value], node)
         return node
 
     def visit_Yield(self, node: ast.Yield) -> ast.Yield:

@@ -11,7 +11,9 @@ from types import FrameType, GeneratorType
 import jax
 
 from shapecheck.evaluate.framework_protocol import packages
+from shapecheck.evaluate.probes.ast_probes import HANDLE
 from shapecheck.evaluate.probes.constructor_arguments import Construction
+from shapecheck.evaluate.probes.declared_methods import DeclaredMethods
 from shapecheck.evaluate.probes.describe_value import describe, is_array, is_size
 from shapecheck.evaluate.probes.later_values import watch_items
 from shapecheck.evaluate.probes.recorder import OpenCall, Recorder
@@ -45,6 +47,8 @@ class ModuleProbe:
         self.parameters: dict[int, list[Site]] = {}
         self.returns: dict[int, Site] = {}
         self.field_sites: dict[int, list[Site]] = {}
+        self._claimed = {site.scope for site in sites if site.kind in ("param", "return", "called", "yielded")}
+        self._declared = DeclaredMethods(scopes, _probe_of)
         for site in sites:
             if site.kind == "param":
                 self.parameters.setdefault(site.scope, []).append(site)
@@ -65,6 +69,7 @@ class ModuleProbe:
         for site in self.parameters.get(scope, ()):
             if site.name in variables:
                 self._note(opened, site, variables[site.name], frame)
+        opened.declared = self._open_declared(scope, frame, opened)
         if self.recorder.on_enter is not None and self.recorder.active:
             self.recorder.on_enter(self, scope, frame)
         self.recorder.listener.on_enter(opened)
@@ -117,6 +122,51 @@ class ModuleProbe:
             self._note(opened, site, value, sys._getframe(1))
             return self.recorder.listener.on_observation(opened, site, value)
         return value
+
+    def enter_override(self, scope: int) -> OpenCall | None:
+        """Note that a method without sites ran; what it overrides, if that has claims, is observed in its place."""
+        self.touch(scope)
+        return self._open_declared(scope, sys._getframe(1))
+
+    def overrides_claims(self, scope: int, cls: type) -> bool:
+        """Whether a method of a class overrides a declaration with claims."""
+        return bool(self.scopes[scope].parameters) and self._declared.overridden_by(scope, cls) is not None
+
+    def observe_override(self, opened: OpenCall | None, value: object) -> object:
+        """Observe what a method returns as that of the declaration that it overrides, and pass it on."""
+        declared = opened.declared or opened if opened is not None else None
+        if (
+            declared is not None
+            and isinstance(probe := declared.probe, ModuleProbe)
+            and probe.scopes[declared.scope].declares
+        ):
+            site = probe.returns.get(declared.scope)
+            if site is not None:
+                probe._note(declared, site, value, sys._getframe(1))
+        return value
+
+    def _open_declared(self, scope: int, frame: FrameType, opened: OpenCall | None = None) -> OpenCall | None:
+        """Open a call of the declaration that a method overrides, and observe its parameters.
+
+        `opened` is the method's own call, if it has sites.
+        """
+        owner = self.scopes[scope].parameters[:1]
+        if not self._keeps_observations() or not self._is_method(scope) or owner[0] not in frame.f_locals:
+            return None
+        found = self._declared.overridden_by(scope, frame.f_locals[owner[0]])
+        if found is None:
+            return None
+        declared = found.probe._open(found.scope, None)
+        declared.within, declared.of_its_own = opened, scope in self._claimed
+        declared.caller = self.recorder.frame(frame)
+        for site, name in found.parameters:
+            if name in frame.f_locals:
+                found.probe._note(declared, site, frame.f_locals[name], frame)
+        return declared
+
+    def _is_method(self, scope: int) -> bool:
+        parent = self.scopes[scope].parent
+        return parent is not None and self.scopes[parent].kind == "class" and bool(self.scopes[scope].parameters)
 
     def observe_calls(self, opened: OpenCall | None, site: int, function: object) -> object:
         """Pass a callable on, each call of which will be observed."""
@@ -298,6 +348,12 @@ class ModuleProbe:
             return frame.f_locals, frame.f_globals
         shared = {name: frame.f_globals[name] for name in self.mentioned if name in frame.f_globals}
         return shared if frame.f_locals is frame.f_globals else frame.f_locals, shared
+
+
+def _probe_of(variables: Mapping[str, object]) -> ModuleProbe | None:
+    """The probe of the module that has these variables."""
+    found = variables.get(HANDLE)
+    return found if isinstance(found, ModuleProbe) else None
 
 
 def _members(instance: object) -> dict[str, object]:

@@ -37,6 +37,8 @@ class OpenCall:
         self.stage = ""
         self.failed = False
         self.complete = True  # nothing has ended it half-way
+        self.declared: OpenCall | None = None  # of the declaration that it overrides
+        self.of_its_own = False  # as in `Call`
         self.within: OpenCall | None = None  # the call in which it was made of a callable, which ends with that
         self.hidden: tuple[str, ...] | None = None  # the axes of vmap that its values may have and do not show
         self.run = probe.recorder.run
@@ -184,7 +186,7 @@ class Recorder:
             observations = tuple(opened.observations)
             paths = tuple(sorted(opened.paths))
             complete = opened.complete and (opened.within is None or opened.within.complete)
-            key = (opened.probe.path, opened.scope, parent, observations, complete, paths)
+            key = (opened.probe.path, opened.scope, parent, observations, complete, paths, opened.of_its_own)
             if key in seen:
                 numbers[opened.number] = seen[key]
                 continue
@@ -200,6 +202,7 @@ class Recorder:
                     stage=opened.stage,
                     complete=complete,
                     paths=paths,
+                    of_its_own=opened.of_its_own,
                 )
             )
         return tuple(result)
