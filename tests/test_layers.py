@@ -31,6 +31,7 @@ ORDER = (
     "comparison",
     "worker.messages",
     "evaluate.limits",
+    "evaluate.read_only_disk",
     "evaluate.scratch_folders",
     "evaluate.leftover_processes",
     "evaluate.framework_protocol",

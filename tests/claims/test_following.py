@@ -15,6 +15,8 @@ Pair = tuple[Act, Out]
 Odd = Float[Array, "b"]
 Odd = Any
 class Config: ...
+class Score(Generic[T], Protocol):
+    def __call__(self, x: Act, n: int = 0, *, scale: Act) -> Out: ...
 def make(): ...
 """
 FILES = {
@@ -38,6 +40,7 @@ MEANINGS = {
     "inside of a type": ("from .types_ import Act", "list[Act]", ["Float[b d] .*"]),
     "below more axes": ("from jaxtyping import Float\nfrom .types_ import Act", "Float[Act, 't']", ["Float[t b d]"]),
     "unclear": ("from .types_ import Odd", "Odd", ["[...] .?"]),
+    "a class of callables": ("from .types_ import Score", "Score", ["Float[b d] .0", "Float[b k] .result"]),
     "a class": ("from .types_ import Config", "Config", []),
     "a function": ("from .types_ import make", "make", []),
     "nothing": ("from .types_ import Missing", "Missing", []),

@@ -18,6 +18,7 @@ from shapecheck.commands.shard import check_shard
 from shapecheck.config import load
 from shapecheck.incremental.rerun import Rerun
 from shapecheck.report import FORMATS
+from shapecheck.worker import supervisor
 from shapecheck.worker.shard_split import Shard
 
 FILES = {
@@ -89,6 +90,14 @@ def test_project_square():
     project(jnp.ones((3, 3)), jnp.ones((3, 3)))
 """,
 }
+
+
+class WorkerStartedError(Exception):
+    """A run that ought to find everything has begun to evaluate."""
+
+
+def no_worker(*_: object, **__: object) -> None:
+    raise WorkerStartedError
 
 
 def write(folder: Path, files: dict[str, str]) -> None:
@@ -253,6 +262,40 @@ def test_the_commit_is_that_of_the_repository(tmp_path: Path, monkeypatch: pytes
     subprocess.run(["git", "init", "-q"], check=True)
     subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "one"], check=True)
     assert len(check_shard([Path()], config, Shard(1, 1))[0].origin.commit) == 40
+
+
+def test_a_merge_makes_the_next_run_warm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each shard has a cache of its own, at another place."""
+    # Of two functions by one name, results are kept of the last.
+    files = {**FILES, "pkg/layers.py": FILES["pkg/layers.py"].replace("def pick(x", "def pick_first(x", 1)}
+    for number in ("1", "2"):
+        there = tmp_path / number / "checkout"
+        write(there, files)
+        monkeypatch.chdir(there)
+        options = ["--shard", f"{number}/2", "--output-format", "blob", "--output-file", f"../../r{number}.blob"]
+        assert main(["check", "pkg", "--cache-dir", "cache", *options, "-q"]) == 0
+    write(tmp_path / "next", files)
+    monkeypatch.chdir(tmp_path / "next")
+    blob_names = ["../r1.blob", "../r2.blob"]
+    main(["merge", *blob_names, "--cache-dir", "joined", "--output-format", "json"])
+    shown = capsys.readouterr()
+    assert "results of the shards in" in shown.err
+    with monkeypatch.context() as patch:
+        patch.setattr(supervisor, "Worker", no_worker)
+        main(["check", "pkg", "--cache-dir", "joined", "--output-format", "json"])
+        assert capsys.readouterr().out == shown.out
+        with pytest.raises(WorkerStartedError):
+            check([Path("pkg")], load([Path("pkg")], flags={"cache_dir": tmp_path / "1" / "checkout" / "cache"}))
+
+
+def test_a_merge_of_shards_without_a_cache_has_none_to_keep(
+    blob_files: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["merge", *map(str, blob_files), "--cache-dir", "joined"]) == 2
+    assert "carry no results" in capsys.readouterr().err
+    assert not Path("joined").exists()
 
 
 def test_shards_that_share_a_cache_agree_on_the_split_by_what_it_knew(

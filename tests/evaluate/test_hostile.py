@@ -40,6 +40,7 @@ for name in list(vars(os)):
     "then_raises": ("import json\njson.dumps = None\nraise ValueError\n", "replaced json.dumps"),
     "streams": ("import os\nfor number in range(3): os.close(number)\n", "closed the file descriptor 0"),
     "all_descriptors": ("import os\nos.closerange(0, 200)\n", "ended the process with exit status"),
+    "of_sys": ("import sys\nsys.getrecursionlimit = None\n", "replaced sys.getrecursionlimit"),
     "modules": ("import sys\nsys.modules.clear()\n", "took builtins out of sys.modules"),
     "recursion": ("import sys\nsys.setrecursionlimit(120)\n", "lowered Python's recursion limit"),
     "looked_at": (
@@ -69,7 +70,7 @@ HARMLESS = {
     # As torch does: its own function passes on what it does not know.
     "library_looks": "exec(compile('import inspect\\nbefore = inspect.getfile\\ndef find(o): return before(o)\\n"
     "inspect.getfile = find\\n', '/lib/site-packages/library.py', 'exec'))\n",
-    "hooks": "import threading, warnings\nthreading.excepthook = warnings.showwarning = print\n",
+    "hooks": "import sys, threading, warnings\nthreading.excepthook = warnings.showwarning = sys.excepthook = print\n",
     "encodes": "import json\njson.JSONEncoder.default = lambda self, value: str(value)\n",
     "no_name": "del __name__, __file__\n",
     "more_recursion": "import sys\nsys.setrecursionlimit(5000)\n",

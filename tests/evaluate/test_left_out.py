@@ -32,3 +32,31 @@ def wrong(
 def test_what_fits_only_where_an_argument_is_given_is_no_error(check_folder) -> None:
     marked = check_folder({"left_out.py": CASE}).cases["left_out.py"]
     assert [each for each in marked.actual if each[1] != "unreached"] == marked.expected, marked.details
+
+
+CONSTRUCTORS = """
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+from jaxtyping import ArrayLike
+
+class Filter(eqx.Module):
+    amplitude: Float[Array, ""]
+    widths: Float[Array, "k"]
+
+    def __init__(
+        self,
+        amplitude: float | Float[Array, ""] = 1.0,
+        widths: Float[ArrayLike, "k"] | None = None,
+    ):
+        self.amplitude = jnp.asarray(amplitude)
+        self.widths = jnp.ones(3) if widths is None else widths
+
+    def __call__(self, x: Float[Array, "n"]) -> Float[Array, "n"]:
+        return x * self.amplitude * self.widths.sum()
+"""
+
+
+def test_constructors_get_arrays_where_models_leave_defaults(check_folder) -> None:
+    marked = check_folder({"constructors.py": CONSTRUCTORS}).cases["constructors.py"]
+    assert marked.as_marked()

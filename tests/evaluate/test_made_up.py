@@ -25,7 +25,7 @@ def activated(x: Float[Array, "n d"], activation: Callable) -> Float[Array, "n"]
 
 def promised(
     x: Float[Array, "n d"],
-    score: Callable[[Float[Array, "d"]], Float[Array, ""]], ~unreached
+    score: Callable[[Float[Array, "d"]], Float[Array, ""]],
 ) -> Float[Array, "n"]:
     return jax.vmap(score)(x)
 """,

@@ -381,10 +381,10 @@ import abc
 
 class Distribution(eqx.Module):
     @abc.abstractmethod
-    def sample(self, n: int) -> Float[Array, "n d"]: ~unreached
+    def sample(self, n: int) -> Float[Array, "n d"]:
         ...
     @abc.abstractmethod
-    def log_prob(self, x: Float[Array, "n d"]) -> Float[Array, "n"]: ~unreached
+    def log_prob(self, x: Float[Array, "n d"]) -> Float[Array, "n"]:
         ...
     def entropy(self, x: Float[Array, "n d"]) -> Float[Array, ""]:
         p = self.log_prob(x)  # (n,)

@@ -43,7 +43,7 @@ def raises_other(x: Float[Array, "b d"]) -> Float[Array, "b"]: ~unreached
     "array_as_size": (
         """
 def padded(x: Float[Array, "n d"], extra: Float[Array, ""]) -> Float[Array, "m d"]: ~unreached
-    return jnp.zeros((extra.astype(int), x.shape[1]))
+    return jnp.zeros((extra.astype(int) - 2, x.shape[1]))
 
 def halved(x: Float[Array, "n d"]) -> Float[Array, "m d"]: ~unreached
     return jnp.zeros((x.shape[0] / 2, x.shape[1])) ~SC301
@@ -92,7 +92,7 @@ def looked_up(x: Float[Array, "b d"], loop=Loop()) -> Float[Array, "b"]: ~unreac
         """
 def converted(x: Float[Array, "b d"]) -> Float[Array, "b"]: ~unreached
     y = np.asarray(x)  # (b, d) ~unreached
-    return y.sum(-1)
+    return y.sum(-1) if y.max() > 9 else y.no_such_attribute
 
 def passed_on(x: Float[Array, "b d"]) -> Float[Array, "b"]:
     y = np.sum(x, axis=-1)  # (b,)
@@ -115,7 +115,7 @@ def given(x: Float[Array, "b d"]) -> Float[Array, "b"]: ~unreached
 import scipy.special
 
 def copied(x: Float[Array, "b d"]) -> Float[Array, "b"]: ~unreached
-    return scipy.special.logsumexp(x, axis=-1)
+    return scipy.special.logsumexp(x, axis=-1).no_such_attribute
 """,
         "scipy needs values, and was given a traced array, float32[",
     ),

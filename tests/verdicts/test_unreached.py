@@ -29,7 +29,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     return check_files
 
 
-GENERATOR = 'def rows(x: Float[Array, "n d"]):\n    yield x.T  # (d, n)\n'
+COROUTINE = 'async def rows(x: Float[Array, "n d"]):\n    return x.T  # (d, n)\n'
 OVERLOADED = """
 from typing import overload
 
@@ -55,7 +55,7 @@ def f(x: Float[Array, "n d"]):
 def several(tmp_path_factory: pytest.TempPathFactory) -> Report:
     """One run over files that have nothing to do with each other."""
     folder = tmp_path_factory.mktemp("several")
-    files = {"gen.py": GENERATOR, "__main__.py": GENERATOR, "first.py": OVERLOADED, "loop.py": LOOP}
+    files = {"gen.py": COROUTINE, "__main__.py": COROUTINE, "first.py": OVERLOADED, "loop.py": LOOP}
     for name, text in files.items():
         (folder / name).write_text(HEAD + text)
     (folder / "pyproject.toml").write_text("[tool.shapecheck]\n")
@@ -68,7 +68,7 @@ def of(report: Report, path: str) -> list[str]:
     return [each.reason for each in report.unreached if each.path == path]
 
 
-def test_a_generator_is_called_and_its_body_does_not_run(several: Report) -> None:
+def test_a_coroutine_is_called_and_its_body_does_not_run(several: Report) -> None:
     (reason,) = set(of(several, "gen.py"))
     assert reason.startswith("rows was called, but not its body: is it a generator")
 
@@ -90,13 +90,13 @@ def test_where_symbols_stop_is_not_told_if_numbers_go_further(several: Report) -
 
 
 def test_the_remedy_of_a_failed_import_is_the_import(run) -> None:
-    report = run({"model.py": "raise ImportError\n\n" + GENERATOR})
+    report = run({"model.py": "raise ImportError\n\n" + COROUTINE})
     assert report.remedy == f"First make the import work, under {sys.executable} or another interpreter (--python)."
 
 
 def test_the_remedy_is_for_what_was_imported(run) -> None:
     model = "class MLPMixer:\n    def mix(self, x):\n        return x  # (n, d)\n"
-    report = run({"broken.py": "raise ImportError\n\n" + GENERATOR, "whole.py": model})
+    report = run({"broken.py": "raise ImportError\n\n" + COROUTINE, "whole.py": model})
     assert "# in whole.py" in report.remedy
     assert "def mlp_mixer_example():" in report.remedy
 

@@ -46,8 +46,8 @@ class AnnotatedCode:
                 written, argument.arg, scope, [SiteKey(kind="param", scope=scope, position=None, name=argument.arg)]
             )
         written = self.reader.read_specs(node.returns)
-        if written and is_generator(node):
-            written = [replace(each, select=("?",)) for each in written]
+        if is_generator(node):
+            written = [_of_items(each) for each in written]
         self._unbound.read_function(node, parameters, written)
         yield from self._claims(written, "the returned value", scope, [SiteKey(kind="return", scope=scope)])
 
@@ -88,7 +88,12 @@ class AnnotatedCode:
     def _claims(
         self, written: Sequence[AnnotationSpec], target: str, scope: int, places: Sequence[SiteKey]
     ) -> Iterator[Claim]:
-        for each in written:
+        for found in written:
+            each, around = found, places
+            if each.arises and places and places[0].kind in ("param", "return"):
+                around = [replace(places[0], kind=each.arises)]
+            elif each.arises:
+                each = replace(each, select=("?",))
             yield Claim(
                 path=self.reader.source.path,
                 span=self.reader.source.span(each.node),
@@ -96,11 +101,32 @@ class AnnotatedCode:
                 text=each.text,
                 spec=each.spec,
                 dtype=each.dtype,
-                target=target,
+                target=_described_part(each, target),
                 scope=scope,
-                sites=tuple(self.sites.add(place, each.names) for place in places),
+                sites=tuple(self.sites.add(place, each.names) for place in around),
                 select=each.select,
                 group=each.group,
+                sure=each.sure,
+                loose=not each.sure,
                 structure=each.structure,
                 unread=each.unread,
             )
+
+
+def _of_items(spec: AnnotationSpec) -> AnnotationSpec:
+    """What the annotation of a generator function says of what it yields: `Iterable[X]` as much as `Iterator[X]`."""
+    if spec.arises == "yielded":
+        return spec
+    if spec.select[:1] == ("*",):
+        return replace(spec, select=spec.select[1:], arises="yielded")
+    return replace(spec, select=("?",), arises="")
+
+
+def _described_part(spec: AnnotationSpec, target: str) -> str:
+    """What a message calls the value: of a callable one of its arguments, or what it gives."""
+    if spec.arises == "yielded":
+        return f"an item of {target}"
+    if spec.arises != "called" or "?" in spec.select:
+        return target
+    first = spec.select[0]
+    return f"what {target} gives" if first == "result" else f"argument {int(first) + 1} of {target}"

@@ -193,8 +193,22 @@ def _note_alias(names: Names, node: ast.stmt, assigned: dict[str, list[ast.expr]
         target, value = node.target, node.value
     elif sys.version_info >= (3, 12) and isinstance(node, ast.TypeAlias):
         target, value = node.name, node.value
+    elif isinstance(node, ast.ClassDef):
+        target, value = ast.Name(node.name), _callable_of_protocol(node)
     if isinstance(target, ast.Name) and value is not None:
         _note_value(names, target.id, value, assigned)
+
+
+def _callable_of_protocol(node: ast.ClassDef) -> ast.expr | None:
+    """What a Protocol with a `__call__` says of functions, as `Callable[[X, Y], Z]`; None for any other class."""
+    bases = (base.value if isinstance(base, ast.Subscript) else base for base in node.bases)
+    calls = [each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__call__"]
+    if len(calls) != 1 or not any((dotted_name(base) or "").rpartition(".")[2] == "Protocol" for base in bases):
+        return None
+    arguments, anything = calls[0].args, ast.Constant(None)
+    taken = [each.annotation or anything for each in (*arguments.posonlyargs, *arguments.args)[1:]]
+    parts = [ast.List(taken), calls[0].returns or anything]
+    return ast.Subscript(ast.Name("Callable"), ast.Tuple(parts))
 
 
 def _note_value(names: Names, name: str, value: ast.expr, assigned: dict[str, list[ast.expr]]) -> None:

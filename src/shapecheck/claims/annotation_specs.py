@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from shapecheck.claims.annotation_names import ArrayClass, Names
 from shapecheck.claims.axis_words import words
@@ -21,15 +23,24 @@ _SEQUENCES = words("list List Sequence MutableSequence Collection Iterable set S
 _MAPPINGS = words("dict Dict Mapping MutableMapping OrderedDict defaultdict DefaultDict ChainMap MappingProxyType")
 # A member of a union that can be no array and no tree of arrays, so that it leaves an array to the other members.
 _PLAIN = words("None int float bool complex str bytes Callable Literal type Type slice")
+_ITERATORS = words("Iterator Generator")
+# One that any array fits, so that nothing is said of its shape.
+_ANY = words("Array ArrayLike ndarray Any object PyTree")
 _MAX_DEPTH = 32
 # The array types that pyrefly lets carry a list of dims, and its text of one: `Shaped[Array, "[B, D]"]`.
 _LISTED = words("Array ndarray")
 _LIST = re.compile(r"\s*\[([^\[\]]*)\]\s*")
 
 
+LaterUse = Literal["", "called", "yielded"]
+
+
 @dataclass(frozen=True, kw_only=True)
 class AnnotationSpec:
-    """One spec in an annotation: the node to show, its text, and what `model.Claim` needs."""
+    """One spec in an annotation: the node to show, its text, and what `model.Claim` needs.
+
+    If it `arises` later, it is about each call of the annotated value, or about each item that this yields.
+    """
 
     node: ast.expr
     text: str
@@ -40,17 +51,23 @@ class AnnotationSpec:
     group: int | None = None
     structure: str = ""
     unread: str = ""
+    arises: LaterUse = ""
+    sure: bool = True
 
 
 @dataclass(frozen=True)
 class _Place:
-    """Where the reader is: the way from the annotated value, the node to show, the aliases on the way to here."""
+    """Where the reader is: the way from the annotated value, the node to show, the aliases on the way to here.
+
+    The way may begin when the annotated value is called, or yields.
+    """
 
     select: tuple[Selector, ...] = ()
     shown: ast.expr | None = None
     structure: str = ""
     aliases: frozenset[ast.expr] = frozenset()
     depth: int = 0
+    arises: LaterUse = ""
 
     def into(self, *step: Selector) -> _Place:
         """One level deeper. Where evaluation cannot look, it cannot look any deeper."""
@@ -161,7 +178,18 @@ class AnnotationReader:
             return self._type(arguments[0], replace(place.into("leaves"), structure=structure or ""))
         if name == "Literal":
             return []
+        if name == "Callable" and len(arguments) == 2 and not (place.select or place.arises):
+            return self._callable(arguments[0], arguments[1], replace(place, arises="called"))
+        if name in _ITERATORS and not (place.select or place.arises):
+            items = self._type(arguments[0], replace(place.into(), arises="yielded"))
+            return [*items, *self._each(arguments[1:], place.into("?"))]
         return self._each(arguments, place.into("?"))
+
+    def _callable(self, taken: ast.expr, given: ast.expr, place: _Place) -> list[AnnotationSpec]:
+        """What a callable takes, by position, and what it gives."""
+        parameters = taken.elts if isinstance(taken, ast.List) else []
+        found = [each for index, node in enumerate(parameters) for each in self._type(node, place.into(index))]
+        return [*found, *self._type(given, place.into("result"))]
 
     def _each(self, arguments: Sequence[ast.expr], place: _Place) -> list[AnnotationSpec]:
         result: list[AnnotationSpec] = []
@@ -180,20 +208,27 @@ class AnnotationReader:
         return [found for index, node in enumerate(arguments) for found in self._type(node, place.into(index))]
 
     def _union(self, members: Sequence[ast.expr], place: _Place) -> list[AnnotationSpec]:
-        """Alternatives: claims of one place share a group. Where no group can say it, evaluation need not look."""
+        """Alternatives: claims of one place share a group. Where no group can say it, evaluation need not look.
+
+        A callable or an iterator leaves arrays to the other members, and these leave its calls or items to it.
+        """
         read = [self._type(member, place.into()) for member in members]
-        speaking = [found for found in read if found]
+        later = [found for found in read if found and all(each.arises for each in found)]
+        speaking = [found for found in read if found and found not in later]
         result = [claim for found in speaking for claim in found]
         same_place = all(claim.select == result[0].select for claim in result)
         if len(speaking) > 1:
             groups = {select: self.new_group() for select in dict.fromkeys(claim.select for claim in result)}
             result = [replace(claim, group=groups[claim.select]) for claim in result]
         if any(claim.unread for claim in result):  # perhaps it is the one that holds
-            return [replace(claim, select=("?",), group=None) for claim in result]
+            return [_out_of_sight(claim) for claim in (*result, *itertools.chain(*later))]
         silent = [member for member, found in zip(members, read, strict=True) if not found]
-        if (len(speaking) > 1 and not same_place) or not all(self._is_plain(member) for member in silent):
-            result = [replace(claim, select=("?",), group=None) for claim in result]
-        return result
+        are_plain = all(self._is_plain(member) for member in silent)
+        if (len(speaking) > 1 and not same_place) or any(self.names.original(member) in _ANY for member in silent):
+            result = [_out_of_sight(claim) for claim in result]
+        result += [each if len(later) == 1 else _out_of_sight(each) for each in itertools.chain(*later)]
+        # A name among the others may stand for arrays or callables of another kind: what fits none may be one of those.
+        return result if are_plain else [replace(claim, sure=False) for claim in result]
 
     def _is_plain(self, node: ast.expr) -> bool:
         if isinstance(node, ast.Constant):
@@ -243,6 +278,7 @@ class AnnotationReader:
                 select=place.select,
                 group=group,
                 structure=place.structure,
+                arises=place.arises,
             )
             for spec in specs
         ]
@@ -286,6 +322,10 @@ class AnnotationReader:
         return AnnotationSpec(
             node=place.shown or node, text=text, spec="...", dtype=array.dtype, names=(), select=("?",), unread=reason
         )
+
+
+def _out_of_sight(claim: AnnotationSpec) -> AnnotationSpec:
+    return replace(claim, select=("?",), group=None, arises="")
 
 
 def _readings(text: str, array: ArrayClass) -> Sequence[str]:

@@ -17,7 +17,10 @@ from shapecheck.syntax.source_text import read_source
 
 _FARTHEST = 12  # files on the way to an alias: more than these are a circle
 
-_DEFINITION = re.compile(rb"^[ \t]*(?:class|(?:async[ \t]+)?def)[ \t]+([^\W\d]\w*)", re.MULTILINE)
+# Of classes no Protocol: one of callables stands for a type that an alias could as well stand for.
+_DEFINITION = re.compile(
+    rb"^[ \t]*(?:class|(?:async[ \t]+)?def)[ \t]+([^\W\d]\w*)\b(?!\([^)\n]*\bProtocol\b)", re.MULTILINE
+)
 
 ReadFile = Callable[[str], bytes | None]
 

@@ -48,7 +48,7 @@ class UnboundExpressions:
         arguments = frozenset(each.arg for each in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs))
         for spec in (*parameters, *(() if _binds_inside(node) else result)):
             missing = tuple(dict.fromkeys(_missing_names(spec, bound)))
-            if missing and "?" not in spec.select and not spec.unread:
+            if missing and "?" not in spec.select and not (spec.unread or spec.arises):
                 self._found.append(_UnboundExpression(spec, missing, arguments))
             bound |= set(parse_spec(spec.spec).free_names())
 

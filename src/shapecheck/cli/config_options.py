@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from shapecheck.cli.shard_option import BLOB
-from shapecheck.config import Config, Option, folder_or_url, interpreter, key_of, options
+from shapecheck.config import Config, Option, executor_address, folder_or_url, interpreter, key_of, options
 from shapecheck.report import FORMATS
 
 _F = TypeVar("_F", bound=Callable[..., object])
@@ -81,6 +81,8 @@ def _flag(declared: Option, value: Any, key: str) -> object:
             return tuple(code.strip() for text in value for code in text.split(",") if code.strip()) or None
         case "file":
             return value and value.absolute()
+        case "address":
+            return value and executor_address(value, f"--{key}")
         case "folder or URL":
             return value and folder_or_url(value, Path.cwd())
         case "interpreter":

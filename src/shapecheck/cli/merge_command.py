@@ -9,7 +9,8 @@ from typing import Unpack
 import click
 
 from shapecheck.cli.report_output import ReportOptions, say_closing, say_outcome
-from shapecheck.cli.terminal import deliver, require_paths, use_color
+from shapecheck.cli.terminal import deliver, require_paths, say, use_color
+from shapecheck.config import folder_or_url
 from shapecheck.report import FORMATS
 
 
@@ -17,6 +18,7 @@ class _MergeOptions(ReportOptions):
     output_format: str | None
     baseline: Path | None
     fail_on_unreached: bool | None
+    cache_dir: str | None
 
 
 @click.command(short_help="Join what the shards of a check have left into one report.")
@@ -25,6 +27,9 @@ class _MergeOptions(ReportOptions):
 @click.option("--output-file", type=click.Path(path_type=Path), help="Write the findings to a file, not to stdout.")
 @click.option("--baseline", type=click.Path(path_type=Path), help="Do not report the findings recorded in this file.")
 @click.option("--fail-on-unreached/--no-fail-on-unreached", default=None, help="Exit with 1 if a claim is unreached.")
+@click.option(
+    "--cache-dir", metavar="DIR|URL", help="Join here what the shards have in their caches, for the next run."
+)
 @click.option("--show-unreached", is_flag=True, help="List each unreached claim with its reason.")
 @click.option("--show-assumptions", is_flag=True, help="List what each verified claim rests on that you did not give.")
 @click.option("--statistics", "show_statistics", is_flag=True, help="Count the findings of each rule.")
@@ -48,6 +53,9 @@ def merge(blobs: tuple[Path, ...], **options: Unpack[_MergeOptions]) -> int:
     It refuses, and says why, if a shard is missing, or if two are of another commit, other files, versions, settings or
     paths. Settings are those of the shards; --baseline is looked for where merge runs.
 
+    Shards without a file system or URL in common, each with a cache of its own (--cache-dir), carry in their blobs what
+    that has: with --cache-dir here too, merge joins it, and the next run with this cache evaluates what has changed.
+
     Exit code: 0 clean, 1 findings (notes do not count), 2 could not do its job.
     """
     from shapecheck.commands import merge as merging  # noqa: PLC0415  # --help shall not wait for it
@@ -61,6 +69,8 @@ def merge(blobs: tuple[Path, ...], **options: Unpack[_MergeOptions]) -> int:
         fail_on_unreached=options["fail_on_unreached"],
     )
     report = merging.merge(parts, config)
+    if options["cache_dir"] is not None:
+        say(merging.keep_cache(parts, folder_or_url(options["cache_dir"], Path.cwd()), config.root))
     file, choice = options["output_file"], options["color"]
     color = choice == "always" if file is not None else use_color(choice, sys.stdout)
     deliver(FORMATS[config.output_format](report, color=color), file)

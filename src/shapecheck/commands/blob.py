@@ -26,7 +26,7 @@ from shapecheck.worker.run_state import Trouble
 from shapecheck.worker.shard_outcome import ShardOutcome
 from shapecheck.worker.shard_split import Shard
 
-_FORMAT = 1
+_FORMAT = 2
 _FINDINGS = PlainFacts(Edit, EntryResult, Finding, LockCounts, Span)
 _JUDGING = ("select", "ignore", "strict_comments", "fail_on_unreached", "report_unused_ignores", "output_format")
 
@@ -52,7 +52,10 @@ class Origin:
 
 @dataclass(frozen=True, kw_only=True)
 class Blob:
-    """The results of one shard. `modules` and `plans` are its part of those, by path; one of all has the `lock`."""
+    """The results of one shard. `modules` and `plans` are its part of those, by path; one of all has the `lock`.
+
+    `cache` is what a shared cache has of all this by now, as far as the shard knows, for one elsewhere.
+    """
 
     shard: Shard
     origin: Origin
@@ -63,6 +66,7 @@ class Blob:
     notebooks: Mapping[str, Notebook] = field(default_factory=dict)
     unread: tuple[tuple[str, str], ...] = ()
     lock: LockCheck | None = None
+    cache: Mapping[str, str] = field(default_factory=dict)
 
 
 def dump(blob: Blob) -> str:
@@ -96,6 +100,7 @@ def dump(blob: Blob) -> str:
         "notebooks": {path: _plain_notebook(each) for path, each in blob.notebooks.items()},
         "unread": blob.unread,
         "lock": None if lock is None else _plain_lock(lock),
+        "cache": dict(blob.cache),
     }
     return json.dumps(document, separators=(",", ":")) + "\n"
 
@@ -149,6 +154,7 @@ def _blob(document: Mapping[str, Any]) -> Blob:
         },
         unread=tuple((path, reason) for path, reason in document["unread"]),
         lock=None if document["lock"] is None else _lock(document["lock"]),
+        cache={str(slot): str(text) for slot, text in document["cache"].items()},
     )
 
 

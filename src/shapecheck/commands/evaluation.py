@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shapecheck import files
 from shapecheck.config import Config, ConfigError
 from shapecheck.files import interpreter
+from shapecheck.incremental.environment_key import portable_variables
 from shapecheck.model import (
     EntryResult,
     Evaluation,
@@ -34,7 +36,7 @@ from shapecheck.worker.messages.plans import ConfiguredExample, ModulePlan, Work
 from shapecheck.worker.result_cache import ResultCache
 from shapecheck.worker.shard_outcome import ShardOutcome
 from shapecheck.worker.shard_split import Shard
-from shapecheck.worker.supervisor import Limits, RunResult, Supervisor, Trouble
+from shapecheck.worker.supervisor import Cluster, ClusterRun, Limits, RunResult, Supervisor, Trouble
 from shapecheck.worker.worker_client import WorkerError
 
 if TYPE_CHECKING:
@@ -123,7 +125,16 @@ def _supervisor(
         started=around.started,
         start=around.start_for(plans, to_import, settings) if around.start_for is not None else None,
         shard=shard,
+        cluster_for=_cluster_for(config),
     )
+
+
+def _cluster_for(config: Config) -> Callable[[ClusterRun], Cluster] | None:
+    if config.executor is None:
+        return None
+    from shapecheck.worker.dask_cluster import DaskCluster  # noqa: PLC0415  # most runs are on one machine
+
+    return partial(DaskCluster, config.executor, portable_variables())
 
 
 def _broken(evaluated: RunResult) -> Iterator[str]:

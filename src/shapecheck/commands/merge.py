@@ -12,6 +12,8 @@ from shapecheck.commands.blob import Blob, BlobError, Origin
 from shapecheck.commands.evaluation import judge_run, report
 from shapecheck.commands.notebook_places import with_cells
 from shapecheck.config import Config, ConfigError
+from shapecheck.incremental.carried_cache import keep_joined
+from shapecheck.incremental.rerun import shared_texts
 from shapecheck.model import Report
 from shapecheck.worker.shard_outcome import join, replay
 
@@ -60,6 +62,18 @@ def merge(blobs_of_run: Sequence[Blob], config: Config) -> Report:
     judgement = judge_run(in_order, evaluated, config)
     found = report(in_order, evaluated, judgement, lock, config, unread)
     return with_cells(found, first.notebooks)
+
+
+def keep_cache(blobs_of_run: Sequence[Blob], place: Path | str, root: Path) -> str:
+    """Join the caches of all shards in one place; what there is to say of that."""
+    parts = [each.cache for each in blobs_of_run]
+    if not any(parts):
+        raise MergeError(
+            "--cache-dir: these blobs carry no results to keep. A shard's blob does if the shard has --cache-dir too"
+        )
+    texts = shared_texts(place, root)
+    count = keep_joined(parts, texts)
+    return "".join(f"{line}\n" for line in texts.finish() or [f"Kept {count} results of the shards in {place}"])
 
 
 def merge_config(

@@ -17,7 +17,9 @@ from shapecheck.commands.checked_project import plan_inputs
 from shapecheck.commands.evaluation import EvaluationContext, check_locks, evaluate_shard, judge_run, report
 from shapecheck.commands.notebook_places import with_cells
 from shapecheck.config import Config
+from shapecheck.incremental.carried_cache import RecordedTexts
 from shapecheck.incremental.content_hash import content
+from shapecheck.incremental.rerun import shared_store, shared_texts
 from shapecheck.model import Report, ShardShare
 from shapecheck.worker.shard_outcome import ShardOutcome, replay
 from shapecheck.worker.shard_split import Shard
@@ -38,7 +40,11 @@ def check_shard(
     """What a shard has to hand on, and what can be said of it alone. Raises ConfigError as a whole check does."""
     started = time.monotonic()
     sources = read_inputs(paths, config)
-    rerun = sources.rerun(config) if config.cache else None
+    carried = None
+    if config.cache and config.cache_dir is not None:
+        carried = RecordedTexts(shared_texts(config.cache_dir, config.root))
+    store = shared_store(carried, config) if carried is not None else None
+    rerun = sources.rerun(config, store) if config.cache else None
     planned = plan_inputs(sources, config, rerun)
     modules, plans = planned.modules, list(planned.plans.values())
     files = [file for file, _ in sources.texts.values()]
@@ -58,6 +64,7 @@ def check_shard(
         notebooks=sources.notebooks,
         unread=unread,
         lock=lock,
+        cache=carried.seen if carried is not None else {},
     )
     evaluated = replay(plans, outcome)
     share = share_of(shard, outcome)

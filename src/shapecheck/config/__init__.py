@@ -2,6 +2,26 @@
 
 from shapecheck.config.load_config import load
 from shapecheck.config.option import Option
-from shapecheck.config.settings import Config, ConfigError, Example, folder_or_url, interpreter, key_of, options
+from shapecheck.config.settings import (
+    Config,
+    ConfigError,
+    Example,
+    executor_address,
+    folder_or_url,
+    interpreter,
+    key_of,
+    options,
+)
 
-__all__ = ["Config", "ConfigError", "Example", "Option", "folder_or_url", "interpreter", "key_of", "load", "options"]
+__all__ = [
+    "Config",
+    "ConfigError",
+    "Example",
+    "Option",
+    "executor_address",
+    "folder_or_url",
+    "interpreter",
+    "key_of",
+    "load",
+    "options",
+]

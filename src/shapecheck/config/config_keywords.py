@@ -40,6 +40,7 @@ class CheckOptions(TypedDict, total=False):
     cache: bool
     cache_dir: PathText
     jobs: int
+    executor: str
     memory: float
     sizes: Mapping[str, int]
     examples: Sequence[Mapping[str, object]]

@@ -13,6 +13,7 @@ from shapecheck.config.settings import (
     NO_LIMIT,
     ConfigError,
     Example,
+    executor_address,
     folder_or_url,
     interpreter,
     key_of,
@@ -53,6 +54,8 @@ class ConfigReader:
                 return tuple(self._path(text) for text in self._strings(key, value))
             case "file":
                 return self._path(self._check_type(key, value, str))
+            case "address":
+                return executor_address(self._check_type(key, value, str), f"{self._where or self.file}: {key}")
             case "folder or URL":
                 return folder_or_url(self._check_type(key, value, str), self.file.absolute().parent)
             case "interpreter":

@@ -11,6 +11,7 @@ Kind = Literal[
     "codes by glob",
     "strings",
     "folders",
+    "address",
     "file",
     "folder or URL",
     "interpreter",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -114,6 +115,15 @@ class Config:
         ),
     )
     jobs: int = option(0, Option(kind="count", metavar="N", help="Workers side by side.", presentation_only=True))
+    executor: str | None = option(
+        None,
+        Option(
+            kind="address",
+            metavar="DASK",
+            help="Evaluate on a Dask cluster: dask://host:8786, or dask://local:4 for four workers here.",
+            presentation_only=True,
+        ),
+    )
     memory: float = option(8.0, Option(kind="amount", unit="GiB", help="For the worker process."))
     sizes: Mapping[str, int] = option(dict, Option(kind="sizes"))
     examples: tuple[Example, ...] = option((), Option(kind="examples", key="example"))
@@ -138,6 +148,16 @@ def interpreter(text: str, folder: Path, where: str) -> Path:
     if found is None:
         raise ConfigError(f"{where}: there is no Python interpreter {text!r}")
     return Path(found).absolute()
+
+
+def executor_address(text: str, where: str) -> str:
+    """The address of a cluster; raise `ConfigError` for what is none."""
+    if re.fullmatch(r"dask://(local(:[1-9]\d*)?|(?!local\b)[^/\s]+:\d+)", text) is None:
+        raise ConfigError(
+            f"{where}: expected the scheduler of a Dask cluster, as in dask://host:8786, or dask://local:4 for a "
+            f"cluster of four workers on this machine, got {text!r}"
+        )
+    return text
 
 
 def folder_or_url(text: str, folder: Path) -> Path | str:

@@ -77,6 +77,7 @@ class ProcessDamage:
             *_functions(builtins, "builtins"),
             *_functions(os, "os"),
             *_functions(os.path, "os.path"),
+            *_functions(sys, "sys"),
             *(each for module in _standard_modules() for each in _functions(module, module.__name__)),
             *(_NeededName(vars(module), name, f"{module.__name__}.{name}") for module, name in _SINGLE),
             *_array_types(),

@@ -27,8 +27,13 @@ def environment(python: str, sites: Sequence[str]) -> dict[str, str]:
 def portable_environment(python: str, sites: Sequence[str]) -> dict[str, str]:
     """The same for machines that share a cache: which packages are installed in which version, whenever that was."""
     installed = sorted({name for site in sites for name in _names(site) if name.endswith((".dist-info", ".egg-info"))})
-    found = {name: value for name, value in os.environ.items() if name.startswith(_VARIABLES) and name not in _PLACES}
-    return {**found, "installed": "\n".join(installed), "sites": "\n".join(sites), "shapecheck": our_contents()}
+    packages = {"installed": "\n".join(installed), "sites": "\n".join(sites)}
+    return {**portable_variables(), **packages, "shapecheck": our_contents()}
+
+
+def portable_variables() -> dict[str, str]:
+    """The variables that results depend on, but for those that say where something lies."""
+    return {name: value for name, value in os.environ.items() if name.startswith(_VARIABLES) and name not in _PLACES}
 
 
 def installed_packages(python: str) -> list[str]:

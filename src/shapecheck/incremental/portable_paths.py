@@ -6,22 +6,20 @@ reads as its own places.
 
 from __future__ import annotations
 
-import json
 import os
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from shapecheck.files import interpreter
+from shapecheck.files.path_marks import PathMarks
 from shapecheck.incremental.cache_store import KeptTexts
 from shapecheck.incremental.environment_key import our_contents, ourselves
 
 _MARK = "<the project of shapecheck>"  # nothing that JSON would write in another way
 _ENVIRONMENT = "<the environment of shapecheck>"
-_END = r"(?![\w.-])"  # a place ends with its name: /work/project is not in /work/project2
 
 
-class ProjectPlace:
+class ProjectPlace(PathMarks):
     """Where a project lies: `root` with its configuration, and the working directory, from which paths are shown.
 
     Where its interpreter is that of an environment outside, that lies somewhere else on each machine, too.
@@ -30,35 +28,17 @@ class ProjectPlace:
     def __init__(self, root: Path, python: Path | None = None) -> None:
         here = Path.cwd()
         self.folder = os.path.realpath(here if root.is_relative_to(here) else root)
-        self._places = {_MARK: _as_json(self.folder)}
+        folders = {_MARK: self.folder}
         outside = environment_folder(interpreter.candidates(str(python) if python else None, [root])[0])
         if outside is not None and not outside.is_relative_to(self.folder):
-            self._places[_ENVIRONMENT] = _as_json(str(outside))
-        self._patterns = {mark: re.compile(re.escape(place) + _END) for mark, place in self._places.items()}
-
-    def to_mark(self, text: str) -> str | None:
-        """A JSON text without the places; None for one that holds a mark itself."""
-        if any(mark in text for mark in (_MARK, _ENVIRONMENT)):
-            return None
-        for mark, pattern in self._patterns.items():
-            text = pattern.sub(mark, text)
-        return text
-
-    def to_place(self, text: str) -> str:
-        """The inverse of `to_mark`."""
-        for mark, place in self._places.items():
-            text = text.replace(mark, place)
-        return text
+            folders[_ENVIRONMENT] = str(outside)
+        super().__init__(folders)
 
 
 def environment_folder(python: str) -> Path | None:
     """The virtual or conda environment of an interpreter, if that is in one."""
     folder = Path(python).parent.parent
     return folder if (folder / "pyvenv.cfg").is_file() or (folder / "conda-meta").is_dir() else None
-
-
-def _as_json(path: str) -> str:
-    return json.dumps(path)[1:-1]
 
 
 class SharedStore:
@@ -71,13 +51,13 @@ class SharedStore:
 
     def portable(self, text: str) -> str:
         """A text that is hashed, as it is on all machines."""
-        marked = self._place.to_mark(text)
+        marked = self._place.to_marks(text)
         return text if marked is None else marked
 
     def get(self, slot: str, *, newest: bool = False) -> str | None:
         """As of any store."""
         text = self._texts.get(self._name(slot), newest=newest)
-        return None if text is None else self._place.to_place(text)
+        return None if text is None else self._place.to_folders(text)
 
     def fetch(self, slots: Sequence[str]) -> None:
         """As of any store."""
@@ -85,14 +65,14 @@ class SharedStore:
 
     def put(self, slot: str, text: str) -> None:
         """As of any store; what cannot be told from another place is not kept."""
-        marked = self._place.to_mark(text)
+        marked = self._place.to_marks(text)
         if marked is not None:
             self._texts.put(self._name(slot), marked)
 
     def put_first(self, slot: str, text: str) -> str:
         """As of any store."""
-        marked = self._place.to_mark(text)
-        return text if marked is None else self._place.to_place(self._texts.put_first(self._name(slot), marked))
+        marked = self._place.to_marks(text)
+        return text if marked is None else self._place.to_folders(self._texts.put_first(self._name(slot), marked))
 
     def prune(self, older_than: float) -> None:
         """As of any store."""

@@ -55,9 +55,14 @@ def store_of(config: Config) -> KeptTexts:
     """Where the results of a project's runs are kept: in its own folder, or where machines share them."""
     if config.cache_dir is None:
         return Store(config.root / FOLDER)
+    return shared_store(shared_texts(config.cache_dir, config.root), config)
+
+
+def shared_store(texts: KeptTexts, config: Config) -> KeptTexts:
+    """A project's results among such texts, wherever that lies."""
     from shapecheck.incremental.portable_paths import ProjectPlace, SharedStore  # noqa: PLC0415  # few do share
 
-    return SharedStore(shared_texts(config.cache_dir, config.root), ProjectPlace(config.root, config.python))
+    return SharedStore(texts, ProjectPlace(config.root, config.python))
 
 
 def shared_texts(place: Path | str, root: Path) -> KeptTexts:

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     )
     from shapecheck.model.location import FunctionKey, Point, Position, Span, is_test_file
     from shapecheck.model.observation import (
+        NUMBERS,
         PRINTING,
         SHORT_DTYPES,
         ArrayValue,
@@ -75,10 +76,12 @@ if TYPE_CHECKING:
         TreeValue,
         Value,
         arrays_in,
+        is_left_out,
     )
 
 __all__ = [
     "INSERTED",
+    "NUMBERS",
     "PRINTING",
     "ROUNDING",
     "SHORT_DTYPES",
@@ -139,6 +142,7 @@ __all__ = [
     "Verdict",
     "VerifiedClaim",
     "arrays_in",
+    "is_left_out",
     "is_test_file",
     "proves",
     "weakest",
@@ -203,12 +207,14 @@ _FILES = {
         "NamedSize",
         "Observation",
         "OtherValue",
+        "NUMBERS",
         "PRINTING",
         "SHORT_DTYPES",
         "Stage",
         "TreeValue",
         "Value",
         "arrays_in",
+        "is_left_out",
     ),
 }
 _FILE_OF = {name: file for file, names in _FILES.items() for name in names}

@@ -10,7 +10,7 @@ from typing import Literal, Union
 from shapecheck.model.location import Point, Position, Span
 
 Notation = Literal["annotation", "comment", "docstring", "code"]
-SiteKind = Literal["param", "return", "value", "name", "field", "shown"]
+SiteKind = Literal["param", "return", "value", "name", "field", "shown", "called", "yielded"]
 ScopeKind = Literal["module", "class", "function"]
 Selector = Union[int, str]  # noqa: UP007 - evaluated on Python 3.10
 INSERTED = "# shapecheck: inserted"
@@ -62,6 +62,9 @@ class Site:
       at `position`, or at the start of its "body" (targets of `for` and `with`).
     - `field`: field `name` of each instance that the class `scope` constructs.
     - `shown`: what a print makes text of: the expression at `position`, or of the f-string there the field `part`.
+    - `called`: each call of the callable that is parameter `name` of the function `scope`: a TreeValue "call".
+    - `yielded`: each item of the iterator that is parameter `name` of the function `scope`; without a name, that it
+      yields or returns.
 
     `scope` is the index of the nearest function (or module; for fields the class). `names` are the identifiers and
     dotted names whose integer values the claims at this site may mean. If the value may come by several `paths`, these
@@ -88,12 +91,12 @@ class Claim:
     "Int32", ...) or "" for any. `text` is as written. `sites` lists the readings of where the value stands, the most
     natural first: the claim holds if it holds for any of them. `select` leads from the observed value to the part
     that is described: an int takes that element, "*" every element, "leaves" every array leaf of a pytree, "?"
-    something that evaluation cannot look into. One of several shapes in a list has "0/2": the first of two elements,
-    also of an array stacked of two; "0/2?": or else an array as it is. Claims that share a `group` at one site are
-    alternatives (a union). A tentative claim (`sure` false) may be verified but is never reported, unless the user
-    asks. `readings` are what the same text may mean besides `spec`: the claim holds of an array if any of them does.
-    `part` is the word that the text has for what it describes, no variable: the entry of that name, should the value
-    have entries (`a|b` for several).
+    something that evaluation cannot look into. Of a call an int takes that argument, "result" what it gives. One of
+    several shapes in a list has "0/2": the first of two elements, also of an array stacked of two; "0/2?": or else an
+    array as it is. Claims that share a `group` at one site are alternatives (a union). A tentative claim (`sure` false)
+    may be verified but is never reported, unless the user asks. `readings` are what the same text may mean besides
+    `spec`: the claim holds of an array if any of them does. `part` is the word that the text has for what it describes,
+    no variable: the entry of that name, should the value have entries (`a|b` for several).
     """
 
     path: str

@@ -42,6 +42,7 @@ class TreeValue:
     """An observed "tuple", "list", "dict" or "node" (dataclass, namedtuple); `keys` name its parts.
 
     Of nodes, an "operator" stands for an array of other axes than its parts have, and a "function" is called (a layer).
+    A "call" of a function has its positional arguments as parts, and last what it gave.
     """
 
     kind: str
@@ -96,7 +97,8 @@ class Frame:
 class Call:
     """One call of one scope: its observations in order. `parent` is the `number` of the enclosing function's call.
 
-    `paths` are those of its sites' paths that it came to.
+    `paths` are those of its sites' paths that it came to. The scope may be a declaration, held against what overrides
+    it: if that has claims `of_its_own`, what fails here is no news.
     """
 
     path: str
@@ -108,6 +110,7 @@ class Call:
     stage: str = ""
     complete: bool = True  # it went on to the end of the function: else its claims were only looked at half-way
     paths: tuple[Point, ...] = ()
+    of_its_own: bool = False
 
 
 def arrays_in(value: Value) -> Iterator[ArrayValue]:
@@ -117,6 +120,15 @@ def arrays_in(value: Value) -> Iterator[ArrayValue]:
     elif isinstance(value, TreeValue):
         for child in value.children:
             yield from arrays_in(child)
+
+
+NUMBERS = frozenset({"float", "int", "complex"})
+"""The types of Python's numbers."""
+
+
+def is_left_out(value: Value) -> bool:
+    """Whether an argument is no array though it could be one: `None`, or a number of Python, as defaults are."""
+    return isinstance(value, OtherValue) and value.type in ("NoneType", *NUMBERS)
 
 
 FailureKind = Literal["shape", "value", "other"]

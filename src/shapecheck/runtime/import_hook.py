@@ -101,8 +101,9 @@ class ProbeInserter:
     def _tree_with_probes(
         self, source: bytes, file: str, plan: ModulePlan | None, names: dict[str, object]
     ) -> ast.Module:
-        # What the program prints, it prints.
-        sites = [site for site in plan.sites if site.kind != "shown"] if plan is not None else []
+        # What the program prints, it prints; what it calls, and asks for items, is its own and no copy.
+        others = ("shown", "called", "yielded")
+        sites = [site for site in plan.sites if site.kind not in others] if plan is not None else []
         if plan is not None:
             self.operands[plan.path] = watched_names.operands(source, sites)
         tree = instrument(source, file, plan.scopes if plan else (), sites, leaving=True)

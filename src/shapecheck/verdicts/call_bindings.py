@@ -25,6 +25,8 @@ from shapecheck.verdicts.select_arrays import (
 # Parts of names for how much there is of something, which differs from call to call.
 _EXTENTS = frozenset({"batch", "bs", "time", "seq", "sequence", "seqlen", "len", "length", "steps", "frames", "tokens"})
 
+OTHER_SIZES = "it holds only if its names have other sizes than in the function around it"
+
 
 class CallReader:
     """The names of one call. `outer` is the reader of the enclosing function's call, whose names comments may use.
@@ -249,6 +251,9 @@ class CallReader:
             by_site[claim.sites[0]].append((index, claim))
         waiting: list[tuple[list[tuple[int, Claim]], Observation]] = []
         for observation in self.call.observations:
+            if self.module.sites[observation.site].kind in ("called", "yielded"):
+                self._read_later(by_site.get(observation.site, ()), observation)
+                continue
             together: dict[object, list[tuple[int, Claim]]] = defaultdict(list)
             for index, claim in by_site.get(observation.site, ()):
                 together[("alone", index) if claim.group is None else claim.group].append((index, claim))
@@ -261,6 +266,34 @@ class CallReader:
             self._alternatives(members, observation)
             for index, claim in members:
                 self._blame_result(index, claim)
+
+    def _read_later(self, claims: Sequence[tuple[int, Claim]], observation: Observation) -> None:
+        """Check one call of a callable, or one item of an iterator, against all that its annotation says of it.
+
+        Names may mean what they mean in the function around, or something else each time: a callable may be given
+        several things. jaxtyping checks none of these, so who wrote it may have meant either.
+        """
+        around = self.outcomes
+        readings: list[ClaimOutcomes] = []
+        for memo in (self.memo, Bindings()):
+            self.memo, self.outcomes = memo, ClaimOutcomes()
+            together: dict[object, list[tuple[int, Claim]]] = defaultdict(list)
+            for index, claim in claims:
+                together[("alone", index) if claim.group is None else claim.group].append((index, claim))
+            for members in together.values():
+                self._alternatives(members, observation)
+            readings.append(self.outcomes)
+        same, anew = readings
+        self.outcomes = around
+        around.unknown.update(same.unknown)
+        if not same.bad:
+            around.good |= same.good
+        elif anew.bad:
+            around.bad.update(anew.bad)
+            around.good |= same.good & anew.good
+            around.unknown.update(dict.fromkeys(anew.good - same.good, OTHER_SIZES))
+        else:
+            around.unknown.update(dict.fromkeys((*same.good, *same.bad), OTHER_SIZES))
 
     def _blame_result(self, index: int, claim: Claim) -> None:
         """Where an argument and a result do not go together, the result is wrong: a call gives what it takes."""
@@ -344,7 +377,8 @@ class CallReader:
             if memo.structures.get(structure, text) != text:
                 return Mismatch("structure", observation.value, self.call)
             memo = memo.with_structure(structure, text)
-        self._remember(memo, index, claim, parts[0].value if parts else None)
+        if claim.sure:  # another may be the sizes of what stands beside it in a union
+            self._remember(memo, index, claim, parts[0].value if parts else None)
         return None
 
     def _remember(self, memo: Bindings, index: int, claim: Claim, value: ArrayValue | None) -> None:

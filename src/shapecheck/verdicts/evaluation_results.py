@@ -34,6 +34,7 @@ CONSEQUENCE = "its function, or one that calls it, is given arguments that do no
 MADE_UP = "it fails, but only for made-up arguments, which prove nothing"
 HALF_WAY = "evaluation did not come to the end of its function"
 HOLDS_NOTHING = "it was seen only as an empty array, which stands for data that nobody gave"
+OVERRIDE = "what overrides it has claims of its own, which say something else, or is described by prose alone"
 SOME_INSTANCES = "it holds for some instances of its class, and others have another number of axes"
 _SMALLEST_OWED = 15  # multiples of smaller sizes mean nothing
 _FACTORS = range(1, 9)
@@ -84,6 +85,9 @@ def _read_results(modules: Mapping[str, Module], evaluation: Evaluation, samples
         reader = CallReader(modules[call.path], call, samples, _outer(readers, call))
         readers[call.number] = reader
         outcomes = read_call(reader)
+        for index in [i for i in outcomes.bad if not _binds_override(reader, i)]:
+            del outcomes.bad[index]
+            outcomes.unknown.setdefault(index, OVERRIDE)
         own = set[int]() if evaluation.refused else _made_of_themselves(reader, evaluation)
         own |= _of_invented(reader, evaluation)
         for index in [i for i, m in outcomes.bad.items() if i in own or _is_chance(m, reader, evaluation)]:
@@ -129,6 +133,13 @@ def _is_of_any_instance(module: Module, index: int) -> bool:
     """
     claim = module.claims[index]
     return claim.notation == "docstring" and module.sites[claim.sites[0]].kind == "field"
+
+
+def _binds_override(reader: CallReader, index: int) -> bool:
+    """Whether a claim of a declaration, if it is one, holds for what overrides it: an annotation, if that has none."""
+    if not reader.module.scopes[reader.call.scope].declares:
+        return True
+    return reader.module.claims[index].notation == "annotation" and not reader.call.of_its_own
 
 
 class Consequences:

@@ -12,7 +12,7 @@ from shapecheck.verdicts.claim_outcome import BoundSize, Mismatch
 from shapecheck.verdicts.evaluation_results import is_invented_call
 from shapecheck.verdicts.judge import Contradiction
 
-_CODES = {"param": "SC202", "return": "SC203", "value": "SC204", "name": "SC204", "field": "SC205"}
+_CODES = {"param": "SC202", "return": "SC203", "value": "SC204", "name": "SC204", "field": "SC205", "yielded": "SC203"}
 
 
 # Multiples of smaller sizes mean nothing: everything is some multiple of 2.
@@ -30,7 +30,7 @@ def mismatch_finding(module: Module, claim: Claim, false: Contradiction) -> Find
     message = rule.message.format(
         notation=claim.notation,
         claimed=_claim_text(claim, mismatch),
-        target=_target(claim),
+        target=_target(claim).removeprefix("argument "),
         observed=observed,
         text=claim.text,
     )
@@ -44,7 +44,7 @@ def mismatch_finding(module: Module, claim: Claim, false: Contradiction) -> Find
         path=module.path,
         span=claim.span,
         message=message,
-        details=tuple(_details(mismatch, evaluation)),
+        details=tuple(_details(module, mismatch, evaluation)),
         claimed=claim.text,
         observed=observed,
         bindings=tuple((b.name, b.size) for b in mismatch.bound),
@@ -118,7 +118,10 @@ def _code(module: Module, claim: Claim, mismatch: Mismatch) -> str:
         return "SC207"
     if claim.notation == "code":
         return "SC208"
-    return _CODES[module.sites[claim.sites[0]].kind]
+    kind = module.sites[claim.sites[0]].kind
+    if kind == "called":  # an argument that a callable is given, or what it gives
+        return "SC203" if claim.select[:1] == ("result",) else "SC202"
+    return _CODES[kind]
 
 
 def _claim_text(claim: Claim, mismatch: Mismatch) -> str:
@@ -170,7 +173,7 @@ def _structure(value: Value) -> str:
     return value.type
 
 
-def _details(mismatch: Mismatch, evaluation: Evaluation) -> list[str]:
+def _details(module: Module, mismatch: Mismatch, evaluation: Evaluation) -> list[str]:
     details = []
     bindings = "; ".join(_bindings(mismatch.bound, mismatch.call.path))
     if bindings:
@@ -184,7 +187,8 @@ def _details(mismatch: Mismatch, evaluation: Evaluation) -> list[str]:
     where = [f"in stage {mismatch.call.stage}"] if mismatch.call.stage else []
     caller: Frame | None = mismatch.call.caller
     if caller is not None:
-        where.append(f"called from {caller.function} ({caller.path}:{caller.line})")
+        how = "overridden by" if module.scopes[mismatch.call.scope].declares else "called from"
+        where.append(f"{how} {caller.function} ({caller.path}:{caller.line})")
     elif evaluation.origin == "example":
         where.append(f"in example {evaluation.target} ({evaluation.path}:{evaluation.line})")
     elif evaluation.origin in ("config", "script"):

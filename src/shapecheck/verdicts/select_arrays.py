@@ -142,7 +142,9 @@ def _walk(value: Value, select: tuple[int | str, ...], key: str) -> Iterator[Sel
             yield SelectedArray(value, key)
         return
     first, rest = select[0], select[1:]
-    if first == "leaves":
+    if isinstance(value, TreeValue) and value.kind == "call":
+        yield from _walk_call(value, first, rest)
+    elif first == "leaves":
         yield from _leaves(value, key)
     elif first == "*" and isinstance(value, TreeValue):
         for name, child in zip(value.keys, value.children, strict=True):
@@ -152,6 +154,15 @@ def _walk(value: Value, select: tuple[int | str, ...], key: str) -> Iterator[Sel
             raise WrongStructureError(_kind(value))
         if isinstance(value, TreeValue):
             yield from _walk(value.children[first], rest, f"{key}.{first}")
+
+
+def _walk_call(call: TreeValue, first: int | str, rest: tuple[int | str, ...]) -> Iterator[SelectedArray]:
+    """Into an argument of a call, if it was given by position, or into the result."""
+    *arguments, result = call.children
+    if first == "result":
+        yield from _walk(result, rest, ".result")
+    elif isinstance(first, int) and first < len(arguments):
+        yield from _walk(arguments[first], rest, f".{first}")
 
 
 def _element(value: Value, index: int) -> Value | None:

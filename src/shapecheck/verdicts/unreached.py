@@ -11,6 +11,10 @@ from shapecheck.verdicts.judge import Verdicts
 
 LEFT = "left to another shard"
 """Why a shard did not reach what none of its own tests, models and functions calls."""
+_NEVER = {
+    "called": "no call of it was seen, by position: of what is a pytree as well, such as a layer, none can be",
+    "yielded": "no item of it was seen: nothing that was evaluated asks for one, or it has an iterator of its own",
+}
 
 
 class Reasons:
@@ -61,6 +65,8 @@ class Reasons:
         if (claim.path, scope) in self.entered:
             if module.scopes[scope].kind == "class":
                 return f"the field of {name} is not set when its construction ends"
+            if claim.sites and (kind := module.sites[claim.sites[0]].kind) in _NEVER:
+                return _NEVER[kind]
             return f"{name} was evaluated, but not along this line"
         return self._never_entered(module, scope)
 

@@ -7,7 +7,7 @@ import itertools
 import time
 from collections.abc import Container, Iterable, Mapping, Sequence
 
-from shapecheck.model import PRINTING, Evaluation, FunctionKey, Point, is_test_file
+from shapecheck.model import PRINTING, Call, Evaluation, FunctionKey, Point, is_left_out, is_test_file
 from shapecheck.worker.messages.entry_messages import (
     AbsentImport,
     AskImportEffects,
@@ -20,7 +20,7 @@ from shapecheck.worker.messages.plans import EntryPlan, ModulePlan
 from shapecheck.worker.result_cache import EntryRecord
 from shapecheck.worker.run_state import RunState, Trouble
 from shapecheck.worker.shard_split import Shard, split_keys
-from shapecheck.worker.worker_client import RequestTimeoutError, Worker, WorkerEndedError
+from shapecheck.worker.worker_client import RequestTimeoutError, WorkerEndedError, WorkerHandle
 
 _USERS = ("example", "config", "script")  # what the user asked for is never cut
 _SQUEEZED = 0.5  # the part of its time after which an entry may have left out something for want of more
@@ -108,7 +108,7 @@ class EntryPhase:
         if self.conduct.memory is not None:
             self.conduct.memory.fetch(entry for entry in entries if entry.key not in self.left)
 
-    def prepare(self, worker: Worker) -> bool:
+    def prepare(self, worker: WorkerHandle) -> bool:
         """Import all modules, and list what can be evaluated."""
         conduct = self.conduct
         to_import = [p for p in conduct.plans if p.path in conduct.to_import]
@@ -154,7 +154,7 @@ class EntryPhase:
                 self.conduct.result.cut += 1
                 self._accept(index, (_failed_evaluation(entry, reason),))
 
-    def _import(self, worker: Worker, plan: ModulePlan) -> bool:
+    def _import(self, worker: WorkerHandle, plan: ModulePlan) -> bool:
         """Import a module, if there is time for it; false if that ended the worker."""
         conduct, limit = self.conduct, self.conduct.timeout
         if anew := plan.path not in self.loaded:
@@ -230,7 +230,7 @@ class EntryPhase:
             self._recollections[entry.key] = memory.entry(entry) if memory is not None else None
         return self._recollections[entry.key]
 
-    def perform(self, worker: Worker, task: int) -> None:
+    def perform(self, worker: WorkerHandle, task: int) -> None:
         """Evaluate one entry."""
         entry = (self.entries or ())[task]
         left = self.conduct.timeout if entry.origin in _USERS else max(self.deadline - time.monotonic(), _LEAST)
@@ -262,7 +262,7 @@ class EntryPhase:
         else:
             self._note_stopped(task, error.reason, repeats=error.repeats)
 
-    def finish(self, worker: Worker) -> None:
+    def finish(self, worker: WorkerHandle) -> None:
         """Ask what it had loaded."""
         with contextlib.suppress(WorkerEndedError, RequestTimeoutError):
             files = worker.ask(ListFiles(), self.conduct.timeout)
@@ -298,7 +298,7 @@ class EntryPhase:
 
     def _see(self, run: Iterable[Evaluation]) -> None:
         for call in (call for evaluation in run for call in evaluation.calls if call.complete):
-            self.unseen.get((call.path, call.scope), set()).difference_update(call.paths)
+            self.unseen.get((call.path, call.scope), set()).difference_update(_shown_by(call))
 
     def _accept(self, index: int, result: tuple[Evaluation, ...], touched: TouchedFunctions = ()) -> None:
         self.results[index], self._touched[index] = result, touched
@@ -326,9 +326,9 @@ class EntryPhase:
                     self.covered |= scopes
 
     def _shows_more(self, evaluation: Evaluation) -> bool:
-        """Whether it takes a path that nothing more trusted took; that is all that it is asked for."""
+        """Whether it takes a path, or an argument, that nothing more trusted took; that is all that it is asked for."""
         calls = (call for call in evaluation.calls if call.complete and evaluation.status == "ok")
-        return any(self.unseen.get((call.path, call.scope), set()) & set(call.paths) for call in calls)
+        return any(self.unseen.get((call.path, call.scope), set()) & _shown_by(call) for call in calls)
 
     def _note_stopped(self, index: int, reason: str, *, repeats: bool, touched: TouchedFunctions | None = None) -> None:
         entry = (self.entries or ())[index]
@@ -345,14 +345,21 @@ class EntryPhase:
         self.conduct.result.troubles.append(Trouble("SC304", entry.path, entry.line, entry.target, reason))
 
 
-def unseen_paths(plans: Iterable[ModulePlan]) -> dict[tuple[str, int], set[Point]]:
-    """The paths that claimed values of each function may come by."""
-    found: dict[tuple[str, int], set[Point]] = {}
+def unseen_paths(plans: Iterable[ModulePlan]) -> dict[FunctionKey, set[Point | int]]:
+    """The paths that claimed values of each function may come by, and its claimed parameters, by their sites."""
+    found: dict[FunctionKey, set[Point | int]] = {}
     for plan in plans:
         for site in plan.sites:
             if site.paths:
                 found.setdefault((plan.path, site.scope), set()).update(site.paths)
+            elif site.kind == "param":
+                found.setdefault((plan.path, site.scope), set()).add(site.index)
     return found
+
+
+def _shown_by(call: Call) -> set[Point | int]:
+    """The paths that a call came by, and the sites of which it shows more than a default that stands for an array."""
+    return {*call.paths, *(each.site for each in call.observations if not is_left_out(each.value))}
 
 
 def _failed_evaluation(entry: EntryPlan, reason: str) -> Evaluation:

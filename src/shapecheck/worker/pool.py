@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Protocol, TypeVar
 
 from shapecheck.worker.run_state import RunState
-from shapecheck.worker.worker_client import BUG, RequestTimeoutError, Worker, WorkerEndedError, WorkerError
+from shapecheck.worker.worker_client import BUG, RequestTimeoutError, WorkerEndedError, WorkerError, WorkerHandle
 
 _PATIENCE = 2  # processes that may end while they are made ready, before that is taken for a rule
 
@@ -19,7 +19,7 @@ _Task = TypeVar("_Task")
 class Phase(Protocol[_Task]):
     """A part of a run, which several workers share. All but `prepare` and `perform` are called under one lock."""
 
-    def prepare(self, worker: Worker) -> bool:
+    def prepare(self, worker: WorkerHandle) -> bool:
         """Make a worker ready; False if it has to be replaced. Raises WorkerEndedError if it ended by itself."""
 
     def count_remaining(self) -> int:
@@ -28,13 +28,13 @@ class Phase(Protocol[_Task]):
     def take(self) -> _Task | None:
         """The next task, or None if there is none left."""
 
-    def perform(self, worker: Worker, task: _Task) -> None:
+    def perform(self, worker: WorkerHandle, task: _Task) -> None:
         """Do a task and keep its result; raises WorkerEndedError if it ended the worker."""
 
     def on_worker_end(self, task: _Task, error: WorkerEndedError) -> None:
         """Keep that a task ended the worker."""
 
-    def finish(self, worker: Worker) -> None:
+    def finish(self, worker: WorkerHandle) -> None:
         """Let a worker go that nothing is left for."""
 
 
@@ -43,9 +43,9 @@ class Spare:
 
     def __init__(self) -> None:
         self._thread: threading.Thread | None = None
-        self._worker: Worker | None = None
+        self._worker: WorkerHandle | None = None
 
-    def prepare(self, start: Callable[[], Worker]) -> None:
+    def prepare(self, start: Callable[[], WorkerHandle]) -> None:
         """Begin to start it, unless that was done before."""
 
         def begin() -> None:
@@ -56,7 +56,7 @@ class Spare:
             self._thread = threading.Thread(target=begin, daemon=True)
             self._thread.start()
 
-    def take(self) -> Worker | None:
+    def take(self) -> WorkerHandle | None:
         """The worker, if there is one that has not ended meanwhile."""
         if self._thread is not None:
             self._thread.join()
@@ -73,15 +73,15 @@ class Spare:
 class WorkerPool:
     """At most `jobs` workers, the first in the caller's own thread. Nothing outlives `run_phase`, however it ends."""
 
-    def __init__(self, start: Callable[[], Worker], jobs: int, worthwhile: int, conduct: RunState) -> None:
+    def __init__(self, start: Callable[[], WorkerHandle], jobs: int, worthwhile: int, conduct: RunState) -> None:
         self._start, self.jobs, self.worthwhile = start, jobs, worthwhile
         self.conduct, self.lock = conduct, conduct.lock
-        self._workers: set[Worker] = set()
+        self._workers: set[WorkerHandle] = set()
         self._threads: list[threading.Thread] = []
         self._error: BaseException | None = None
         self._stop = False
 
-    def run_phase(self, phase: Phase[_Task], first: Worker | None = None) -> None:
+    def run_phase(self, phase: Phase[_Task], first: WorkerHandle | None = None) -> None:
         """Do all tasks of a phase."""
         try:
             self._member(phase, first, lead=True)
@@ -98,7 +98,7 @@ class WorkerPool:
         if self._error is not None:
             raise self._error
 
-    def _member(self, phase: Phase[_Task], worker: Worker | None, *, lead: bool) -> None:
+    def _member(self, phase: Phase[_Task], worker: WorkerHandle | None, *, lead: bool) -> None:
         failures = 0
         while not self._stop:
             with self._use_worker(worker or self._start()) as current:
@@ -117,7 +117,7 @@ class WorkerPool:
                 if self._serve(phase, current):
                     return
 
-    def _serve(self, phase: Phase[_Task], worker: Worker) -> bool:
+    def _serve(self, phase: Phase[_Task], worker: WorkerHandle) -> bool:
         while not self._stop:
             with self.lock:
                 task = phase.take()
@@ -157,7 +157,7 @@ class WorkerPool:
             self._stop = True
 
     @contextlib.contextmanager
-    def _use_worker(self, worker: Worker) -> Iterator[Worker]:
+    def _use_worker(self, worker: WorkerHandle) -> Iterator[WorkerHandle]:
         self._workers.add(worker)
         try:
             with worker:

@@ -27,6 +27,8 @@ __all__ = ["CachedCollection", "EntryRecord", "FileHashes", "Files", "ResultCach
 
 _DURATIONS = "durations"
 _FILES = "files"  # those that each result depends on, by its slot
+TABLES = (_DURATIONS, _FILES)
+"""Slots to which each run adds what it has learnt."""
 
 EntryRecord = tuple[tuple[Evaluation, ...], tuple[FunctionKey, ...], str]
 """What an entry showed, the functions that ran for it, and what ended its worker or took too long, if anything did."""

@@ -6,7 +6,7 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -46,12 +46,12 @@ class SpawnedProcess(subprocess.Popen[bytes]):
     mark = ""
 
 
-def spawn_process(python: str, cwd: Path) -> Process:
-    """A process that is started by itself."""
+def spawn_process(python: str, cwd: Path, variables: Mapping[str, str] | None = None) -> Process:
+    """A process that is started by itself; `variables` of the environment are as whoever asks has them elsewhere."""
     pipe, mark = subprocess.PIPE, new_mark()
     command = [python, "-X", "faulthandler", str(BOOTSTRAP)]
     process = SpawnedProcess(
-        command, stdin=pipe, stdout=pipe, stderr=pipe, cwd=cwd, env=environment(mark), start_new_session=True
+        command, stdin=pipe, stdout=pipe, stderr=pipe, cwd=cwd, env=environment(mark, variables), start_new_session=True
     )
     process.mark = mark
     return process
@@ -67,10 +67,11 @@ def kill_group(process: Process) -> None:
     end_leftovers(process.mark)
 
 
-def environment(mark: str) -> dict[str, str]:
+def environment(mark: str, variables: Mapping[str, str] | None = None) -> dict[str, str]:
     """The user's environment, with JAX on a CPU of several devices, runtime checks off, and no bytecode written."""
+    base = {**os.environ, **(variables or {})}
     return {
-        **os.environ,
+        **base,
         **marked_environment(mark),
         "JAX_PLATFORMS": "cpu",
         "SHAPECHECK_DEBUG": "",
@@ -79,7 +80,7 @@ def environment(mark: str) -> dict[str, str]:
         "PYTHONHASHSEED": "0",
         "PYTHONUNBUFFERED": "1",
         "TF_CPP_MIN_LOG_LEVEL": "3",
-        "XLA_FLAGS": _with_devices(os.environ.get("XLA_FLAGS", "")),
+        "XLA_FLAGS": _with_devices(base.get("XLA_FLAGS", "")),
     }
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from shapecheck.evaluate.scratch_folders import scratch_folder, sweep
 from shapecheck.worker.entry_phase import EntryPhase, Scopes
@@ -19,7 +19,7 @@ from shapecheck.worker.shard_outcome import ShardOutcome, outcome_of
 from shapecheck.worker.shard_split import Shard
 from shapecheck.worker.spawn import Start
 from shapecheck.worker.test_phase import TestPhase, add_tests
-from shapecheck.worker.worker_client import Worker, WorkerEndedError, WorkerError
+from shapecheck.worker.worker_client import Worker, WorkerEndedError, WorkerError, WorkerHandle
 
 __all__ = ["Limits", "Progress", "RunResult", "Supervisor", "Trouble"]
 
@@ -41,6 +41,38 @@ class Limits:
     jobs: int = 1
 
 
+@dataclass(frozen=True, kw_only=True)
+class ClusterRun:
+    """What a cluster has to know of a run."""
+
+    plans: Sequence[ModulePlan]
+    settings: WorkerSettings
+    conduct: RunState
+    cwd: Path
+    tests: Sequence[Path]
+    scratch: str
+
+
+class Cluster(Protocol):
+    """Other machines that evaluate."""
+
+    @property
+    def places(self) -> int:
+        """How many tasks it does at a time."""
+
+    def open_worker(self, python: str, culprits: Mapping[str, str]) -> WorkerHandle:
+        """A worker there; raises WorkerError if there can be none."""
+
+    def share(self, phase: Phase[_Task]) -> Phase[_Task]:
+        """The phase, as workers there need it."""
+
+    def end_phase(self) -> None:
+        """Let go of what a phase needed."""
+
+    def close(self) -> None:
+        """End all that was started there."""
+
+
 class Supervisor:
     """Conducts one run, whose budget counts from when it `started` (by time.monotonic), else from now."""
 
@@ -59,8 +91,12 @@ class Supervisor:
         start: Start | None = None,
         started: float | None = None,
         shard: Shard | None = None,
+        cluster_for: Callable[[ClusterRun], Cluster] | None = None,
     ) -> None:
         self.shard = shard
+        self._cluster_for = cluster_for
+        self._cluster: Cluster | None = None  # opened when there is something to evaluate
+        self._scratch = ""
         self.plans, self.settings, self.limits = plans, settings, limits
         self.cwd, self.echo, self.tests = cwd, echo, tests
         self._start_process = start
@@ -93,6 +129,8 @@ class Supervisor:
             raise
         finally:
             self._spare.close()
+            if self._cluster is not None:
+                self._cluster.close()
 
     def _run_phases(self, interpreters: Sequence[str]) -> RunResult:
         sweep()
@@ -137,6 +175,7 @@ class Supervisor:
     def _run_tests(self, started: float) -> TestPhase:
         end, deadline = started + self.limits.budget, started + _FOR_TESTS * self.limits.budget
         with scratch_folder() as scratch:
+            self._scratch = scratch
             paths = [os.fspath(path) for path in self.tests]
             self._tests = phase = TestPhase(
                 self.conduct, paths, scratch, self.limits.test, deadline=deadline, end=end, shard=self.shard
@@ -155,6 +194,9 @@ class Supervisor:
         try:
             first = (spare.take() if spare is not None else None) or self._first_working()
             self._has_worked = True
+            if self._cluster is not None:
+                self._evaluate_there(self._cluster, phase, first)
+                return True
             if spare is None and self.limits.jobs > 1:
                 # Tests change JAX's settings, so that others need a process of their own: it can start meanwhile.
                 self._spare.prepare(self._start)
@@ -168,7 +210,13 @@ class Supervisor:
             return False
         return True
 
-    def _first_working(self) -> Worker:
+    def _evaluate_there(self, cluster: Cluster, phase: Phase[_Task], first: WorkerHandle) -> None:
+        try:
+            WorkerPool(self._start, cluster.places, 1, self.conduct).run_phase(cluster.share(phase), first)
+        finally:
+            cluster.end_phase()
+
+    def _first_working(self) -> WorkerHandle:
         problem: WorkerError | None = None
         self.conduct.progress("starting JAX", self.conduct.steps, max(self.conduct.total, 1))
         for python in [self.python] if self.python else self._interpreters:
@@ -180,7 +228,7 @@ class Supervisor:
         self.python = ""
         raise problem or WorkerError("there is no interpreter to evaluate with")
 
-    def _start(self) -> Worker:
+    def _start(self) -> WorkerHandle:
         try:
             return self._start_once()
         except WorkerEndedError as error:  # by a bug of ours, or by somebody else: maybe not a second time
@@ -195,7 +243,21 @@ class Supervisor:
             self.conduct.note_bug(f"the worker failed while it started:\n{first}")
         return worker
 
-    def _start_once(self) -> Worker:
+    def _start_once(self) -> WorkerHandle:
+        if self._cluster_for is not None:
+            if self._cluster is None:
+                self.conduct.progress("connecting to the cluster", 0, 0)
+                self._cluster = self._cluster_for(
+                    ClusterRun(
+                        plans=self.plans,
+                        settings=self.settings,
+                        conduct=self.conduct,
+                        cwd=self.cwd,
+                        tests=self.tests,
+                        scratch=self._scratch,
+                    )
+                )
+            return self._cluster.open_worker(self.python, self.conduct.culprits)
         return Worker(
             self.python,
             self.plans,

@@ -26,7 +26,7 @@ from shapecheck.worker.messages.suite_messages import (
 from shapecheck.worker.result_cache import CachedCollection
 from shapecheck.worker.run_state import RunResult, RunState
 from shapecheck.worker.shard_split import Shard, split_keys
-from shapecheck.worker.worker_client import RequestTimeoutError, Worker, WorkerEndedError
+from shapecheck.worker.worker_client import RequestTimeoutError, WorkerEndedError, WorkerHandle
 
 _COLLECTING = 0.75  # the part of the time left that collecting may take, so that what is collected can be evaluated
 _LEAST = 10.0  # seconds that collecting gets in any case
@@ -68,9 +68,9 @@ class TestPhase:
         self.whole = True
         self._members = 0
         self._given_up = False
-        self._serving: set[Worker] = set()
+        self._serving: set[WorkerHandle] = set()
 
-    def prepare(self, worker: Worker) -> bool:
+    def prepare(self, worker: WorkerHandle) -> bool:
         """Have pytest collect."""
         conduct = self.conduct
         if self._given_up:
@@ -120,14 +120,14 @@ class TestPhase:
         self._note_files(worker)
         return self._open(worker)
 
-    def _note_files(self, worker: Worker) -> None:
+    def _note_files(self, worker: WorkerHandle) -> None:
         """Learn what it has loaded: an interrupted run has no time to ask."""
         with contextlib.suppress(RequestTimeoutError):
             files = worker.ask(ListFiles(), self.conduct.timeout)
             with self.conduct.lock:
                 self.conduct.saw(files)
 
-    def _note_uncollected(self, reason: str, worker: Worker) -> None:
+    def _note_uncollected(self, reason: str, worker: WorkerHandle) -> None:
         self.problems.append(" ".join(filter(None, [reason, worker.complaint()])))
         if self.plans is None:
             self._plan(())
@@ -139,7 +139,7 @@ class TestPhase:
         keys = {*self.waiting, *filter(None, [self.opening])}
         return TestFiles(tuple(sorted({self.plans[key].files[0] for key in keys})), self.settings)
 
-    def _open(self, worker: Worker) -> bool:
+    def _open(self, worker: WorkerHandle) -> bool:
         """Begin with the same test in each worker, for whatever runs first may settle much in a process.
 
         The devices of JAX are an example: the set-up of a module can ask for several only before there are any.
@@ -269,13 +269,13 @@ class TestPhase:
         self.conduct.step(f"evaluating {key}")
         return key
 
-    def perform(self, worker: Worker, task: str) -> None:
+    def perform(self, worker: WorkerHandle, task: str) -> None:
         """Evaluate one test."""
         answer = self._ask(worker, task)
         with self.conduct.lock:
             self._take_over(task, answer)
 
-    def _ask(self, worker: Worker, key: str) -> TestResult | str | None:
+    def _ask(self, worker: WorkerHandle, key: str) -> TestResult | str | None:
         """What a test showed, or in words that it was stopped by its limit; None if that was the limit of the run."""
         began = time.monotonic()
         limit, left = 2 * self.each + _GRACE, max(self.end - time.monotonic(), _SHORTEST)
@@ -317,7 +317,7 @@ class TestPhase:
         if self.conduct.memory is not None:
             self.conduct.memory.store_test((self.plans or {})[key], result, ended=True)
 
-    def finish(self, worker: Worker) -> None:
+    def finish(self, worker: WorkerHandle) -> None:
         """Let pytest end its session: wider fixtures may have something to put away."""
         if worker in self._serving:
             with contextlib.suppress(WorkerEndedError):

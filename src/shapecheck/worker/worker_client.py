@@ -12,7 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Protocol, cast
 
 from shapecheck.evaluate.limits import STUBBORN
 from shapecheck.model import FunctionKey
@@ -71,6 +71,23 @@ class RequestTimeoutError(Exception):
     def __init__(self, reason: str, touched: tuple[FunctionKey, ...], executing: str) -> None:
         super().__init__(reason)
         self.reason, self.touched, self.executing, self.tail = reason, touched, executing, ""
+
+
+class WorkerHandle(Protocol):
+    """A worker, here or on another machine. Use as a context manager."""
+
+    def __enter__(self) -> WorkerHandle: ...
+
+    def __exit__(self, *exc: object) -> None: ...
+
+    def ask(self, request: RequestFor[Reply], limit: float) -> Reply:
+        """The reply to one request; raises RequestTimeoutError and WorkerEndedError."""
+
+    def complaint(self) -> str:
+        """The last line on stderr that tells of an error, or nothing."""
+
+    def close(self) -> None:
+        """End it, and everything that it started."""
 
 
 class Worker:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import types
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -24,11 +25,13 @@ from shapecheck.evaluate.inputs.choices import ArgumentChoices, Choices, Options
 from shapecheck.evaluate.inputs.construct_models import Instance, Models
 from shapecheck.evaluate.inputs.data_arguments import NestedData, place_in, unpack_sequences, variadic_parts
 from shapecheck.evaluate.inputs.entries import is_model, nearest, unwrap
+from shapecheck.evaluate.inputs.later_results import LaterResults
 from shapecheck.evaluate.inputs.lazy_call import LazyCall
 from shapecheck.evaluate.inputs.name_hints import is_key
 from shapecheck.evaluate.inputs.nested_arguments import heads
 from shapecheck.evaluate.inputs.own_signature import without_cache
 from shapecheck.evaluate.inputs.reached_models import reached_models
+from shapecheck.evaluate.inputs.real_values import with_values
 from shapecheck.evaluate.inputs.signature_facts import (
     admits_several_ranks,
     annotated_original,
@@ -262,21 +265,26 @@ class CallBuilder:
                 raise
             abstract_call.run_by(inside, function, *args, **kwargs)
 
-    def _function(self, function: Callable[..., object]) -> Callable[..., None]:
+    def _run_with_values(self, kind: int, function: Callable[..., object], /, *args: object, **kwargs: object) -> None:
+        """Call `function` for real, with arrays that have values of some kind."""
+        folders = {os.path.dirname(file) for file in self.recorder.paths}
+        abstract_call.run_by(with_values(kind, folders), function, *args, **kwargs)
+
+    def _function(self, function: Callable[..., object]) -> Callable[..., object]:
         """A call of a function: models that it is given, or reaches, are known by the names that it has for them."""
 
-        def invoke(*args: object, **kwargs: object) -> None:
+        def invoke(*args: object, **kwargs: object) -> object:
             self.recorder.watch.know("", unwrap(function))  # of vmap(model), filter_jit(model)
             for name, value in {**reached_models(function), **bind_arguments(function, args, kwargs)}.items():
                 self.recorder.watch.know(name, value)
-            self.recorder.watch.function(function)(*args, **kwargs)
+            return self.recorder.watch.function(function)(*args, **kwargs)
 
         return invoke
 
-    def _method(self, function: Callable[..., object]) -> Callable[..., None]:
+    def _method(self, function: Callable[..., object]) -> Callable[..., object]:
         """A call of a method with its model as first argument: stages get their paths, states are made."""
 
-        def invoke(model: object, *args: object, **kwargs: object) -> None:
+        def invoke(model: object, *args: object, **kwargs: object) -> object:
             self._stages_of(model)
             given = with_state(function, model, args, kwargs)
             for name, value in list(bind_arguments(function, [model, *args], given).items())[1:]:
@@ -284,7 +292,7 @@ class CallBuilder:
             method = function
             for framework in loaded_frameworks():
                 method = framework.wrap_method(method)
-            self.recorder.watch.method(method)(model, *args, **given)
+            return self.recorder.watch.method(method)(model, *args, **given)
 
         return invoke
 
@@ -297,7 +305,7 @@ class CallBuilder:
     def _call(
         self,
         function: Callable[..., object],
-        invoke: Callable[..., None],
+        invoke: Callable[..., object],
         instance: Callable[[Trial], Instance] | None = None,
         *,
         statics: Mapping[str, object] = types.MappingProxyType({}),
@@ -335,7 +343,9 @@ class CallBuilder:
             args, kwargs = synthesis.arguments(
                 function, described, {**given, **replaced, **statics}, body, skip=len(first)
             )
-            call = functools.partial(self._run_abstractly, invoke, *first, *args, **kwargs)
+            later = LaterResults(function, self.models, synthesis, self.recorder)
+            run = functools.partial(self._run_with_values, trial.values) if trial.values else self._run_abstractly
+            call = functools.partial(run, _and_use(invoke, later), *first, *args, **kwargs)
             inventors = [synthesis, *filter(None, [construction])]
             chosen = synthesis.integers.chosen
             return BoundCall(
@@ -368,6 +378,7 @@ class CallBuilder:
             ranks=ranks_of(specs),
             defaults=defaults,
             varies=True,
+            takes_values=True,
             alternatives=_alternatives(described.values()),
         )
 
@@ -404,6 +415,11 @@ class CallBuilder:
             (*divisors, *known.values()),
             trial.multiples,
         )
+
+
+def _and_use(invoke: Callable[..., object], later: LaterResults) -> Callable[..., None]:
+    """`invoke`, and what it gives is used."""
+    return lambda *args, **kwargs: later.use(invoke(*args, **kwargs))
 
 
 def _require_parameters(file: str, named: Mapping[str, object], function: Callable[..., object], skip: int) -> None:

@@ -20,6 +20,8 @@ from shapecheck.evaluate.framework_protocol import (
 )
 from shapecheck.evaluate.inputs.own_signature import with_own_signature
 from shapecheck.evaluate.inputs.runtime_annotations import own_annotations
+from shapecheck.evaluate.probes.ast_probes import HANDLE
+from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
 from shapecheck.model import Scope
 from shapecheck.worker.messages.plans import EntryPlan, ModulePlan
 
@@ -85,6 +87,7 @@ def functions(plan: ModulePlan, module: ModuleType) -> Iterator[EntryPlan]:
         elif plan.scopes[index].kind == "class":
             indices.update(s.index for s in plan.scopes if s.parent == index and s.qualname.endswith(".__init__"))
             indices.update(_makers(plan, module, plan.scopes[index].qualname.rpartition(".")[2]))
+    indices.update(_overrides(plan, module))
     for index in sorted(indices):
         scope = plan.scopes[index]
         if resolve(module, plan.scopes, scope) is not None:
@@ -98,6 +101,18 @@ def functions(plan: ModulePlan, module: ModuleType) -> Iterator[EntryPlan]:
                 line=line,
                 scope=index,
             )
+
+
+def _overrides(plan: ModulePlan, module: ModuleType) -> Iterator[int]:
+    """The methods without claims of a module which override declarations that have some."""
+    probe = vars(module).get(HANDLE)
+    if not isinstance(probe, ModuleProbe):
+        return
+    for scope in plan.scopes:
+        if scope.kind == "function" and not scope.declares and scope.index not in plan.claimed:
+            cls = owner_class(module, plan.scopes, scope)
+            if cls is not None and probe.overrides_claims(scope.index, cls):
+                yield scope.index
 
 
 def resolve(module: ModuleType, scopes: Sequence[Scope], scope: Scope) -> Any:

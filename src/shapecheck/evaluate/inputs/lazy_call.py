@@ -6,17 +6,11 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 
 from shapecheck.evaluate.probes.describe_value import is_array
 
 _FEATURES = 7
-
-
-def promise(value: object, *args: object, **kwargs: object) -> object:
-    """What a callable returns whose annotation says the shape."""
-    return jax.tree_util.tree_map(lambda s: jnp.zeros(s.shape, s.dtype), value)
 
 
 def activation(x: object, *args: object, **kwargs: object) -> object:

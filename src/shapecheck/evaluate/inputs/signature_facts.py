@@ -26,18 +26,20 @@ Descriptions = Mapping[str, ParameterSpec]
 
 
 def annotated_original(cls: type, function: Callable[..., object]) -> Callable[..., object]:
-    """The method itself; or, if it has no annotations, the one it overrides that has them for the same parameters."""
-    parameters = list(inspect.signature(function).parameters)
+    """The method itself; or, if it has no annotations, the one it overrides that has them for as many parameters."""
+    kinds = _kinds(function)
     if not getattr(function, "__annotations__", {}):
         for base in cls.__mro__:
             original = getattr(base, getattr(function, "__name__", ""), None)
-            if (
-                inspect.isfunction(original)
-                and original.__annotations__
-                and list(inspect.signature(original).parameters) == parameters
-            ):
+            if inspect.isfunction(original) and original.__annotations__ and _kinds(original) == kinds:
                 return original
     return function
+
+
+def _kinds(function: Callable[..., object]) -> list[object]:
+    """How each parameter is given: those by keyword alone by their names, the others by position."""
+    found = inspect.signature(function).parameters.values()
+    return [each.name if each.kind is each.KEYWORD_ONLY else each.kind for each in found]
 
 
 def inner_function(function: Callable[..., object]) -> Callable[..., object]:

@@ -17,6 +17,7 @@ from shapecheck.evaluate.inputs.choices import ArgumentChoices
 from shapecheck.evaluate.inputs.factories import factories_of
 from shapecheck.evaluate.inputs.known_texts import known_texts, reaches_out
 from shapecheck.evaluate.inputs.lazy_call import LazyCall
+from shapecheck.evaluate.inputs.made_callables import protocol_call
 from shapecheck.evaluate.inputs.made_integers import DEFAULTS_KEPT, OVER_NONE, IntegerChoices
 from shapecheck.evaluate.inputs.nested_arguments import cannot, classes_in, default_with, heads, split_nested
 from shapecheck.evaluate.inputs.random_keys import Keys, admits_key
@@ -326,6 +327,9 @@ class Synthesis:
     def _concrete(self, cls: type, name: str, given: Mapping[str, object]) -> object:
         """An instance of a class that derives from an abstract one: of several any will do, but each in its own way."""
         candidates = [each for each in self.subclasses(cls) if not is_abstract(each)]
+        call = protocol_call(cls)
+        if call is not None and is_array_type(call[1]):  # its subclasses take and give the same
+            return self.values.made_callable(*call, name)
         first = self.integers.invention % len(candidates) if candidates else 0
         for candidate in (*candidates[first:], *candidates[:first]):
             try:

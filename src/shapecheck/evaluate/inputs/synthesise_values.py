@@ -6,9 +6,10 @@ import collections.abc
 import contextlib
 import enum
 import functools
+import itertools
 import types
 import typing
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Union
 
 import jax
@@ -24,10 +25,10 @@ from shapecheck.evaluate.inputs.lazy_call import (
     activation,
     embed_numbers,
     initialise,
-    promise,
     reduction,
     total,
 )
+from shapecheck.evaluate.inputs.made_callables import MadeCallable
 from shapecheck.evaluate.inputs.made_integers import IntegerChoices
 from shapecheck.evaluate.inputs.random_keys import Keys, key_types
 from shapecheck.evaluate.inputs.runtime_annotations import (
@@ -49,6 +50,7 @@ _STAND_INS = (
     ("adds an axis", embed_numbers),
     (KEEPS_NO_AXIS, total),
 )
+_ITEMS = 3  # of an iterator that is made up
 INVENTIONS = len(_STAND_INS)
 """How often what nothing describes can be made up otherwise; from the second time on arrays and integers are alike."""
 
@@ -125,6 +127,8 @@ class ValueSynthesis:
             return self.assignment.array(array.shape, array.dtype, name)
         if origin in (tuple, list, collections.abc.Sequence, collections.abc.Iterable, collections.abc.Collection):
             return self._sequence(origin, arguments, name)
+        if origin in (collections.abc.Iterator, collections.abc.Generator) and arguments:
+            return LazyCall(iter, [[self.value(arguments[0], name) for _ in range(_ITEMS)]], {})
         if origin in (dict, collections.abc.Mapping) and len(arguments) == 2 and arguments[0] is str:
             return {"a": self.value(arguments[1], name)}
         if annotation is dict or origin in (dict, collections.abc.Mapping):
@@ -143,8 +147,11 @@ class ValueSynthesis:
     def _callable(self, arguments: Sequence[object], name: str) -> Callable[..., object]:
         """A function that gives what its annotation promises, else one that keeps shapes."""
         if len(arguments) == 2 and is_array_type(arguments[1]):
+            taken = arguments[0] if isinstance(arguments[0], list) else ()
             try:
-                return functools.partial(promise, self.value(arguments[1], name))
+                return self.made_callable(
+                    dict(zip(map(str, itertools.count()), taken, strict=False)), arguments[1], name
+                )
             except CannotSynthesiseError:
                 pass
         if name_hints.is_activation(name):
@@ -155,6 +162,14 @@ class ValueSynthesis:
         what, function = _STAND_INS[self.integers.invention]
         self.invent("value", name, f"{MADE_FUNCTION} {what}")
         return function
+
+    def made_callable(self, taken: Mapping[str, object], given: object, name: str) -> Callable[..., object]:
+        """A function that takes and gives what annotations say. Raises CannotSynthesiseError."""
+        usual = self.value(given, name)
+        if any(isinstance(leaf, LazyCall) for leaf in jax.tree_util.tree_leaves(usual)):
+            raise CannotSynthesiseError(f"nothing says what `{name}` gives")
+        # A function, and no object: it may be compared with others, or looked at for its parameters.
+        return functools.partial(MadeCallable(taken, given, usual))
 
     def _plain(self, annotation: object, name: str) -> object:
         label = getattr(annotation, "__name__", str(annotation))

@@ -25,7 +25,8 @@ class Trial:
 
     It has `rank` axes for each variadic dim, the constructor's integers by `construction`, and by `invention` what
     nothing describes. The sizes of some free names are `multiples` of those of a mesh. The constructor is given the
-    integers `init`. Of what is made up, `choices` are others than the usual ones.
+    integers `init`. Of what is made up, `choices` are others than the usual ones. Its arrays have `values` of some
+    kind, as `real_values` has them, or none.
     """
 
     mode: Mode
@@ -37,6 +38,7 @@ class Trial:
     multiples: Multiples = ()
     init: tuple[tuple[str, int], ...] = ()
     choices: Choices = ()
+    values: int = 0
 
 
 @dataclass(frozen=True)
@@ -92,8 +94,8 @@ class CallSpec:
     for each trial are `lasting`. Of arguments that may have one of several shapes, `alternatives` choose the others.
     Claims use the integers as sizes that have `defaults`.
     A model that `infers_inputs` is built for whatever it is given. If it `varies`, another invention has other
-    integers. The search ends after so many `attempts`, or `seconds`. The first arguments are so many `parameters` of a
-    model, which its factory made.
+    integers. If it `takes_values`, its arrays may have some. The search ends after so many `attempts`, or `seconds`.
+    The first arguments are so many `parameters` of a model, which its factory made.
     """
 
     prepare: Callable[[Trial], BoundCall]
@@ -110,6 +112,7 @@ class CallSpec:
     varies: bool = False
     infers_inputs: bool = False
     alternatives: tuple[Choices, ...] = ()
+    takes_values: bool = False
     attempts: int = 240
     seconds: float = 20.0
     parameters: int = 0

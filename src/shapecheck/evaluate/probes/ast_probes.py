@@ -19,11 +19,12 @@ from collections.abc import Sequence
 from typing import TypeVar, cast
 
 from shapecheck.evaluate.probes.ast_positions import Key, anchor, body_start, key, node_key, start_of
-from shapecheck.evaluate.probes.bound_names import ScopedNode, assigned_names, bound_names, target
+from shapecheck.evaluate.probes.bound_names import ScopedNode, assigned_names, bound_names, is_generator, target
 from shapecheck.model import INSERTED, Point, Scope, Site
 
 HANDLE = "__shapecheck__"
 OUTERMOST = "__sc_0__"  # holds the call of the module's own scope
+_WATCHES = {"called": "observe_calls", "yielded": "observe_items"}
 
 _Function = TypeVar("_Function", ast.FunctionDef, ast.AsyncFunctionDef)
 _Node = TypeVar("_Node", bound=ast.AST)
@@ -69,11 +70,14 @@ class _Transformer(ast.NodeTransformer):
         self.names: dict[Key, list[Site]] = {}
         self.returns: dict[int, Site] = {}
         self.fields: dict[int, list[Site]] = {}
+        self.later: dict[int, list[Site]] = {}  # of what parameters and results show when they are called, or yield
         self.formatted: dict[Key, list[Site]] = {}
         self.by_position = {start_of(s.position): s for s in scopes if s.position is not None}
         self.probed = _probed_scopes(scopes, sites)
         # A running program has its sizes, and one path: which others there are is of no interest there.
         self.paths = {(s.scope, point) for s in sites for point in s.paths} if not leaving else set()
+        self.derived: set[int] = set()  # classes with bases
+        self.overriding: set[int] = set()  # methods that may override a declaration
         self.stack: list[int] = [0]
         self.own: list[frozenset[str]] = []  # names, of the functions and classes around
         for site in sites:
@@ -87,6 +91,8 @@ class _Transformer(ast.NodeTransformer):
                 self.returns[site.scope] = site
             elif site.kind == "field":
                 self.fields.setdefault(site.scope, []).append(site)
+            elif site.kind in ("called", "yielded"):
+                self.later.setdefault(site.scope, []).append(site)
 
     def transform(self, tree: ast.Module) -> ast.Module:
         """Instrument the module body and open the module's own scope."""
@@ -173,6 +179,8 @@ class _Transformer(ast.NodeTransformer):
         node.args = cast("ast.arguments", self.visit(node.args))
         self.stack.append(scope.index)
         self.own.append(bound_names(node) if self.leaving else frozenset())
+        if self._may_override(scope, node):
+            self.overriding.add(scope.index)
         node.body = self.visit_stmt_list(node.body)
         self.own.pop()
         self.stack.pop()
@@ -180,7 +188,13 @@ class _Transformer(ast.NodeTransformer):
             start = body_start(node.body)
             if self.leaving and node.body[start:]:
                 node.body[start:] = [self._with_exit(scope.index, node.body[start:])]
-            node.body.insert(start, self._enter(scope.index, self._outer(scope), anchor(node.body, start)))
+            node.body[start:start] = self._open_call(scope, anchor(node.body, start))
+        elif scope.index in self.overriding:
+            start = body_start(node.body)
+            first = anchor(node.body, start)
+            opened = self._call("enter_override", [_constant(scope.index)], first)
+            held = ast.Assign([ast.Name(_variable(scope.index), ast.Store())], opened)
+            node.body.insert(start, ast.copy_location(held, first))
         else:
             start = body_start(node.body)
             touch = self._call("touch", [_constant(scope.index)], anchor(node.body, start))
@@ -191,12 +205,28 @@ class _Transformer(ast.NodeTransformer):
                 node.body.insert(place, self._constructor_probe(scope, anchor(node.body, place)))
         return node
 
+    def _open_call(self, scope: Scope, anchor: ast.AST) -> list[ast.stmt]:
+        """What opens a call, and watches what it is given."""
+        watched = [site for site in self.later.get(scope.index, ()) if site.name]
+        opening = self._enter(scope.index, self._outer(scope), anchor)
+        return [opening, *(self._watch(site, anchor) for site in watched)]
+
+    def _may_override(self, scope: Scope, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+        """Whether a function is a method of a class with bases, which runs when it is called."""
+        if self.leaving or scope.parent not in self.derived or scope.declares or not scope.parameters:
+            return False
+        # What Python calls by itself, as `__getattr__` and `__eq__`, it may call for what the probe does as well.
+        is_special = node.name.startswith("__") and node.name.endswith("__") and node.name != "__call__"
+        return isinstance(node, ast.FunctionDef) and not is_special and not is_generator(node)
+
     def _is_method(self, scope: Scope) -> bool:
         return scope.parent is not None and self.scopes[scope.parent].kind == "class"
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
         """Observe the fields of what the class constructs, by the outermost decorator."""
         scope = self.by_position.get((node.lineno, node.col_offset))
+        if scope is not None and node.bases:
+            self.derived.add(scope.index)
         self._within(node)
         if scope is not None and scope.index in self.fields:
             decorator = self._call("fields", [_constant(scope.index), self._outer(scope)], node)
@@ -208,7 +238,38 @@ class _Transformer(ast.NodeTransformer):
         self.generic_visit(node)
         if node.value is not None and self.stack[-1] in self.returns:
             node.value = self._call("observe_return", [self._scope(), node.value], node)
+        for site in self._own_later():
+            if node.value is not None:
+                node.value = self._call(_WATCHES[site.kind], [self._scope(), _constant(site.index), node.value], node)
+        if self.stack[-1] in self.overriding and node.value is not None:
+            node.value = self._call("observe_override", [self.stack[-1], node.value], node)
         return node
+
+    def visit_Yield(self, node: ast.Yield) -> ast.Yield:
+        """Observe what a generator yields."""
+        self.generic_visit(node)
+        for site in self._own_later():
+            if node.value is not None and site.kind == "yielded":
+                node.value = self._call("observe_yield", [self._scope(), _constant(site.index), node.value], node)
+        return node
+
+    def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.YieldFrom:
+        """Observe what a generator yields of another."""
+        self.generic_visit(node)
+        for site in self._own_later():
+            if site.kind == "yielded":
+                node.value = self._call("observe_items", [self._scope(), _constant(site.index), node.value], node)
+        return node
+
+    def _own_later(self) -> list[Site]:
+        """The sites of what the function around a statement gives back, seen when that is called, or yields."""
+        return [site for site in self.later.get(self.stack[-1], ()) if not site.name]
+
+    def _watch(self, site: Site, anchor: ast.AST) -> ast.stmt:
+        """`f = __shapecheck__.observe_calls(__sc_7__, 3, f)`."""
+        variable = ast.copy_location(ast.Name(site.name, ast.Load()), anchor)
+        call = self._call(_WATCHES[site.kind], [self._scope_of(site.scope), _constant(site.index), variable], anchor)
+        return ast.copy_location(ast.Assign([target(site.name)], call), anchor)
 
     def _outer(self, scope: Scope) -> int | None:
         """The nearest probed function (not class) around `scope`."""
@@ -220,9 +281,10 @@ class _Transformer(ast.NodeTransformer):
         return None
 
     def _scope(self) -> ast.expr:
-        if self.stack[-1] in self.probed:
-            return ast.Name(_variable(self.stack[-1]), ast.Load())
-        return _constant(None)
+        return self._scope_of(self.stack[-1])
+
+    def _scope_of(self, scope: int) -> ast.expr:
+        return ast.Name(_variable(scope), ast.Load()) if scope in self.probed else _constant(None)
 
     def _enter(self, scope: int, outer: int | None, anchor: ast.AST) -> ast.stmt:
         call = self._call("enter", [_constant(scope), outer], anchor)

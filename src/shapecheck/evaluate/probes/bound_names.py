@@ -29,6 +29,11 @@ def bound_names(scope: ScopedNode) -> frozenset[str]:
     return frozenset(names - others)
 
 
+def is_generator(scope: ast.FunctionDef) -> bool:
+    """Whether a function's own body yields."""
+    return any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in _inside(scope.body))
+
+
 def assigned_names(statement: ast.stmt) -> frozenset[str]:
     """The variables and attribute chains that a statement itself assigns."""
     targets: list[ast.expr] = []

@@ -11,13 +11,16 @@ from types import FrameType, GeneratorType
 import jax
 
 from shapecheck.evaluate.framework_protocol import packages
+from shapecheck.evaluate.probes.ast_probes import HANDLE
 from shapecheck.evaluate.probes.constructor_arguments import Construction
+from shapecheck.evaluate.probes.declared_methods import DeclaredMethods
 from shapecheck.evaluate.probes.describe_value import describe, is_array, is_size
+from shapecheck.evaluate.probes.later_values import watch_items
 from shapecheck.evaluate.probes.recorder import OpenCall, Recorder
 from shapecheck.evaluate.probes.tracer_origin import FormattedTracer, describe_type, traced_by
 from shapecheck.evaluate.probes.visible_sizes import sizes_among, visible
 from shapecheck.evaluate.probes.vmap_axes import VmapFrames
-from shapecheck.model import NamedSize, Observation, Scope, Site
+from shapecheck.model import NamedSize, Observation, Scope, Site, TreeValue
 
 _ITEM_LIMIT = 64
 _CALL_LIMIT = 20_000  # calls kept of one evaluation; beyond it a Python loop repeats itself
@@ -44,6 +47,8 @@ class ModuleProbe:
         self.parameters: dict[int, list[Site]] = {}
         self.returns: dict[int, Site] = {}
         self.field_sites: dict[int, list[Site]] = {}
+        self._claimed = {site.scope for site in sites if site.kind in ("param", "return", "called", "yielded")}
+        self._declared = DeclaredMethods(scopes, _probe_of)
         for site in sites:
             if site.kind == "param":
                 self.parameters.setdefault(site.scope, []).append(site)
@@ -64,6 +69,7 @@ class ModuleProbe:
         for site in self.parameters.get(scope, ()):
             if site.name in variables:
                 self._note(opened, site, variables[site.name], frame)
+        opened.declared = self._open_declared(scope, frame, opened)
         if self.recorder.on_enter is not None and self.recorder.active:
             self.recorder.on_enter(self, scope, frame)
         self.recorder.listener.on_enter(opened)
@@ -116,6 +122,96 @@ class ModuleProbe:
             self._note(opened, site, value, sys._getframe(1))
             return self.recorder.listener.on_observation(opened, site, value)
         return value
+
+    def enter_override(self, scope: int) -> OpenCall | None:
+        """Note that a method without sites ran; what it overrides, if that has claims, is observed in its place."""
+        self.touch(scope)
+        return self._open_declared(scope, sys._getframe(1))
+
+    def overrides_claims(self, scope: int, cls: type) -> bool:
+        """Whether a method of a class overrides a declaration with claims."""
+        return bool(self.scopes[scope].parameters) and self._declared.overridden_by(scope, cls) is not None
+
+    def observe_override(self, opened: OpenCall | None, value: object) -> object:
+        """Observe what a method returns as that of the declaration that it overrides, and pass it on."""
+        declared = opened.declared or opened if opened is not None else None
+        if (
+            declared is not None
+            and isinstance(probe := declared.probe, ModuleProbe)
+            and probe.scopes[declared.scope].declares
+        ):
+            site = probe.returns.get(declared.scope)
+            if site is not None:
+                probe._note(declared, site, value, sys._getframe(1))
+        return value
+
+    def _open_declared(self, scope: int, frame: FrameType, opened: OpenCall | None = None) -> OpenCall | None:
+        """Open a call of the declaration that a method overrides, and observe its parameters.
+
+        `opened` is the method's own call, if it has sites.
+        """
+        owner = self.scopes[scope].parameters[:1]
+        if not self._keeps_observations() or not self._is_method(scope) or owner[0] not in frame.f_locals:
+            return None
+        found = self._declared.overridden_by(scope, frame.f_locals[owner[0]])
+        if found is None:
+            return None
+        declared = found.probe._open(found.scope, None)
+        declared.within, declared.of_its_own = opened, scope in self._claimed
+        declared.caller = self.recorder.frame(frame)
+        for site, name in found.parameters:
+            if name in frame.f_locals:
+                found.probe._note(declared, site, frame.f_locals[name], frame)
+        return declared
+
+    def _is_method(self, scope: int) -> bool:
+        parent = self.scopes[scope].parent
+        return parent is not None and self.scopes[parent].kind == "class" and bool(self.scopes[scope].parameters)
+
+    def observe_calls(self, opened: OpenCall | None, site: int, function: object) -> object:
+        """Pass a callable on, each call of which will be observed."""
+        if opened is None or not self._keeps_observations():
+            return function
+        names = self._visible_names(self.sites[site], sys._getframe(1))
+
+        def note(arguments: Sequence[object], result: object) -> None:
+            if self._keeps_observations():
+                frame = sys._getframe(2)  # behind it stands the function that was passed on
+                parts = tuple(describe(each, self._hidden_axes(opened, frame)) for each in (*arguments, result))
+                keys = (*map(str, range(len(arguments))), "result")
+                self._note_later(opened, Observation(site, TreeValue("call", "call", keys, parts), names), frame)
+
+        return self.recorder.watched.watch((self.path, site), function, note)
+
+    def observe_items(self, opened: OpenCall | None, site: int, items: object) -> object:
+        """Pass an iterator on, each item of which will be observed."""
+        if opened is None or not self._keeps_observations():
+            return items
+        names = self._visible_names(self.sites[site], sys._getframe(1))
+        return watch_items(items, lambda item: self._note_item(opened, site, item, names, sys._getframe(3)))
+
+    def observe_yield(self, opened: OpenCall | None, site: int, value: object) -> object:
+        """Observe what a generator yields, and pass it on."""
+        if opened is not None and self._keeps_observations():
+            frame = sys._getframe(1)
+            self._note_item(opened, site, value, self._visible_names(self.sites[site], frame), frame)
+        return value
+
+    def _keeps_observations(self) -> bool:
+        return self.recorder.active and self.recorder.keeps
+
+    def _note_item(
+        self, opened: OpenCall, site: int, item: object, names: tuple[NamedSize, ...], frame: FrameType
+    ) -> None:
+        if self._keeps_observations():
+            value = describe(item, self._hidden_axes(opened, frame))
+            self._note_later(opened, Observation(site, value, names), frame)
+
+    def _note_later(self, opened: OpenCall, observation: Observation, frame: FrameType) -> None:
+        """Note what a value of a call shows later on, as a call of its own: names may mean something else each time."""
+        call = self._open(opened.scope, opened)
+        call.within, call.caller, call.stage = opened, self.recorder.frame(frame), opened.stage
+        call.observations.append(observation)
 
     def reach(self, opened: OpenCall | None, line: int, column: int) -> None:
         """Note the path that a call has come to."""
@@ -226,11 +322,15 @@ class ModuleProbe:
     def _note(self, opened: OpenCall, site: Site, value: object, frame: FrameType) -> None:
         if not self.recorder.active:
             return
-        names: tuple[NamedSize, ...] = ()
-        if site.names:
-            parameters = self.scopes[site.scope].parameters
-            names = visible(site.names, *self._variables(frame), self.recorder.constructions, parameters)
+        names = self._visible_names(site, frame)
         opened.observations.append(Observation(site.index, describe(value, self._hidden_axes(opened, frame)), names))
+
+    def _visible_names(self, site: Site, frame: FrameType) -> tuple[NamedSize, ...]:
+        """The integers that a frame has under the names that claims at a site use."""
+        if not site.names:
+            return ()
+        parameters = self.scopes[site.scope].parameters
+        return visible(site.names, *self._variables(frame), self.recorder.constructions, parameters)
 
     def _hidden_axes(self, opened: OpenCall, frame: FrameType) -> Callable[[], tuple[str, ...]]:
         """What tells, if it is asked, which axes of vmap no value of a call shows."""
@@ -248,6 +348,12 @@ class ModuleProbe:
             return frame.f_locals, frame.f_globals
         shared = {name: frame.f_globals[name] for name in self.mentioned if name in frame.f_globals}
         return shared if frame.f_locals is frame.f_globals else frame.f_locals, shared
+
+
+def _probe_of(variables: Mapping[str, object]) -> ModuleProbe | None:
+    """The probe of the module that has these variables."""
+    found = variables.get(HANDLE)
+    return found if isinstance(found, ModuleProbe) else None
 
 
 def _members(instance: object) -> dict[str, object]:

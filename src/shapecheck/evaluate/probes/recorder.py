@@ -10,6 +10,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from shapecheck.evaluate.probes.constructor_arguments import Construction, ConstructionRecord, Constructions
+from shapecheck.evaluate.probes.later_values import WatchedFunctions
 from shapecheck.model import Call, Frame, FunctionKey, Observation, Point, Scope, Site, Stage
 
 if TYPE_CHECKING:
@@ -36,6 +37,9 @@ class OpenCall:
         self.stage = ""
         self.failed = False
         self.complete = True  # nothing has ended it half-way
+        self.declared: OpenCall | None = None  # of the declaration that it overrides
+        self.of_its_own = False  # as in `Call`
+        self.within: OpenCall | None = None  # the call in which it was made of a callable, which ends with that
         self.hidden: tuple[str, ...] | None = None  # the axes of vmap that its values may have and do not show
         self.run = probe.recorder.run
         self.instead: object = None  # what the variable that is observed shall hold
@@ -127,6 +131,7 @@ class Recorder:
         self.stages: dict[int, str] = {}
         self.constructions: ConstructionRecord = Constructions()
         self.touched: set[FunctionKey] = set()  # (path, scope) of all functions that ran since it was emptied
+        self.watched = WatchedFunctions()
         self.active = True
         self.watch = Watch()
         self.on_enter: Callable[[ModuleProbe, int, FrameType], None] | None = None
@@ -155,6 +160,7 @@ class Recorder:
         self.calls = []
         self.stages = {}
         self.constructions = Constructions()
+        self.watched = WatchedFunctions()
         self.run += 1
         self.watch.begin()
 
@@ -179,7 +185,8 @@ class Recorder:
             parent = numbers.get(opened.outer.number) if opened.outer is not None else None
             observations = tuple(opened.observations)
             paths = tuple(sorted(opened.paths))
-            key = (opened.probe.path, opened.scope, parent, observations, opened.complete, paths)
+            complete = opened.complete and (opened.within is None or opened.within.complete)
+            key = (opened.probe.path, opened.scope, parent, observations, complete, paths, opened.of_its_own)
             if key in seen:
                 numbers[opened.number] = seen[key]
                 continue
@@ -193,8 +200,9 @@ class Recorder:
                     observations=observations,
                     caller=opened.caller,
                     stage=opened.stage,
-                    complete=opened.complete,
+                    complete=complete,
                     paths=paths,
+                    of_its_own=opened.of_its_own,
                 )
             )
         return tuple(result)

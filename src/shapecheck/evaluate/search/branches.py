@@ -25,15 +25,16 @@ from shapecheck.evaluate.limits import Stopwatch
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.search.entry_search import EntrySearch
 from shapecheck.model import (
+    NUMBERS,
     Assumption,
     Evaluation,
     FunctionKey,
-    Observation,
     OtherValue,
     Point,
     Provenance,
     Scope,
     Switch,
+    is_left_out,
 )
 from shapecheck.worker.messages.plans import EntryPlan, ModulePlan
 
@@ -41,7 +42,6 @@ _SECONDS = 4.0  # for all other paths of one function
 _MOST_ATTEMPTS = 40  # for one of them
 _MOST = 8  # values of switches that are tried
 _MOST_TOGETHER = 2
-_NUMBERS = frozenset({"float", "int", "complex"})
 
 Statics = Mapping[str, object]
 NO_STATICS: Statics = types.MappingProxyType({})
@@ -97,7 +97,7 @@ def missing_paths(plan: ModulePlan, scope: int, runs: Iterable[Evaluation]) -> s
     left |= {site.index for site in sites if site.kind in ("value", "name") or site.index in left_out}
     for call in (call for run in runs for call in run.calls):
         if (call.path, call.scope) == (plan.path, scope) and call.complete:
-            seen = {each.site for each in call.observations if each.site not in left_out or not _is_left_out(each)}
+            seen = {each.site for each in call.observations if each.site not in left_out or not is_left_out(each.value)}
             left -= {*call.paths, *seen}
     return left
 
@@ -106,18 +106,16 @@ def _left_out(plan: ModulePlan, scope: int, runs: Iterable[Evaluation]) -> set[i
     """The parameters of a function, by their sites, that were no array in some call: that may be their default."""
     parameters = {site.index for site in plan.sites if site.scope == scope and site.kind == "param"}
     calls = (call for run in runs for call in run.calls if (call.path, call.scope) == (plan.path, scope))
-    return {each.site for call in calls for each in call.observations if each.site in parameters and _is_left_out(each)}
-
-
-def _is_left_out(observation: Observation) -> bool:
-    return isinstance(observation.value, OtherValue) and observation.value.type in ("NoneType", *_NUMBERS)
+    return {
+        each.site for call in calls for each in call.observations if each.site in parameters and is_left_out(each.value)
+    }
 
 
 def _only_numbers(left_out: Collection[int], runs: Iterable[Evaluation], key: FunctionKey) -> set[int]:
     """Those of the parameters left out that were a number of Python, and never None."""
     calls = (call for run in runs for call in run.calls if (call.path, call.scope) == key)
     seen = [(o.site, o.value.type) for call in calls for o in call.observations if isinstance(o.value, OtherValue)]
-    return {site for site, kind in seen if kind in _NUMBERS} & set(left_out) - {s for s, k in seen if k == "NoneType"}
+    return {site for site, kind in seen if kind in NUMBERS} & set(left_out) - {s for s, k in seen if k == "NoneType"}
 
 
 def evaluate_others(

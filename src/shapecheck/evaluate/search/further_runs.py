@@ -11,16 +11,18 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from shapecheck.evaluate.inputs.choices import OTHER_SIZE, default_key, is_rank_key
+from shapecheck.evaluate.inputs.real_values import VALUES
 from shapecheck.evaluate.inputs.size_assignment import DIVISIBLE, DIVISIBLE_TOO, Substitution
 from shapecheck.evaluate.inputs.synthesise_values import INVENTIONS, CannotSynthesiseError
 from shapecheck.evaluate.inputs.trial import INDEPENDENT, CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.size_search import SizeSearch
-from shapecheck.model import arrays_in
+from shapecheck.model import Assumption, arrays_in
 from shapecheck.model.assumption import MADE_FUNCTION
 
 _OTHER_RANKS, _OTHER_RANKS_SECONDS = 24, 1.0  # attempts and seconds for another guess
 _OTHER_DEFAULTS, _OTHER_DEFAULTS_SECONDS = 24, 1.0
+_WITH_VALUES, _WITH_VALUES_SECONDS = 8, 4.0
 _MOST_RANKS = 2  # of one array that are tried
 _MOST_BUILT = 2  # sizes of a model's values, the last ones first
 
@@ -161,6 +163,26 @@ class FurtherRuns:
         )
         return tuple(outcome for outcome in outcomes if outcome.ok)
 
+    def with_values(self, failed: Sequence[TrialOutcome]) -> tuple[TrialOutcome, ...]:
+        """The runs with arrays that have values, where the code decides by these: twice, with values of two kinds."""
+        needing = next((each for each in failed if each.needs_values and each.bound_call is not None), None)
+        if needing is None or not self._call_spec.takes_values:
+            return ()
+        with self._attempts.apart(_WITH_VALUES, _WITH_VALUES_SECONDS):
+            try:
+                found = self._sizes.first_runs(dataclasses.replace(needing.trial, mode="sized", values=1))
+            except CannotSynthesiseError:
+                return ()
+            if not found.ok:
+                return ()
+            first = dataclasses.replace(found.ok[0].trial, variant=1)
+            inventions = (1, 0) if found.ok[0].has_invented() else (0,)
+            more = itertools.product(inventions, range(2, len(VALUES)))
+            others = (dataclasses.replace(first, values=kind, invention=invention) for invention, kind in more)
+            runs = (self._attempts.run_if_possible(trial) for trial in others)
+            second = next((each for each in runs if each is not None and each.ok), None)
+        return tuple(_with_kind(each) for each in (found.ok[0], second) if each is not None)
+
     def other_defaults(self, first: TrialOutcome) -> Iterator[tuple[str, SearchResult]]:
         """For each integer of the call that claims use as a size, the runs where it has another than its default.
 
@@ -181,6 +203,15 @@ class FurtherRuns:
         """The same with none and two axes for variadic dims: a claim holds for each number of them, or not at all."""
         others = (rank for rank in (2, 0) if len(self._call_spec.ranks) > 1 and rank != first.trial.rank)
         return tuple(self._attempts.run(dataclasses.replace(first.trial, rank=rank)) for rank in others)
+
+
+def _with_kind(outcome: TrialOutcome) -> TrialOutcome:
+    """A run with values, which rests on these."""
+    if outcome.bound_call is None:
+        return outcome
+    made = Assumption("value", "the values of arrays", VALUES[outcome.trial.values], "invented")
+    bound_call = dataclasses.replace(outcome.bound_call, assumptions=(*outcome.bound_call.assumptions, made))
+    return dataclasses.replace(outcome, bound_call=bound_call)
 
 
 def _local_integers(outcome: TrialOutcome) -> Iterator[tuple[str, str]]:

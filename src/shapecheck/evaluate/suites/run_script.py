@@ -20,8 +20,8 @@ from shapecheck.evaluate.probes.probe_importer import PlanImporter
 from shapecheck.evaluate.probes.probe_runtime import ModuleProbe
 from shapecheck.evaluate.probes.recorder import Recorder
 from shapecheck.evaluate.probes.tolerate_concrete import STEP, Steps, with_steps
+from shapecheck.evaluate.read_only_disk import read_only
 from shapecheck.evaluate.scratch_folders import scratch_folder
-from shapecheck.evaluate.suites.read_only_disk import read_only
 from shapecheck.evaluate.suites.scratch_folder import playground
 from shapecheck.model import Evaluation, Failure
 from shapecheck.worker.messages.plans import EntryPlan, ModulePlan

@@ -1,0 +1,31 @@
+"""Folders that lie at another place on another machine, as marks in texts."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+
+_END = r"(?![\w.-])"  # a folder ends with its name: /work/project is not in /work/project2
+
+
+class PathMarks:
+    """JSON texts with marks in the place of folders, by the mark; a mark is nothing that JSON writes in another way."""
+
+    def __init__(self, folders: Mapping[str, str]) -> None:
+        self._folders = {mark: json.dumps(folder)[1:-1] for mark, folder in folders.items()}
+        self._patterns = {mark: re.compile(re.escape(folder) + _END) for mark, folder in self._folders.items()}
+
+    def to_marks(self, text: str) -> str | None:
+        """The text without the folders; None for one that holds a mark itself."""
+        if any(mark in text for mark in self._folders):
+            return None
+        for mark, pattern in self._patterns.items():
+            text = pattern.sub(mark, text)
+        return text
+
+    def to_folders(self, text: str) -> str:
+        """The inverse of `to_marks`."""
+        for mark, folder in self._folders.items():
+            text = text.replace(mark, folder)
+        return text

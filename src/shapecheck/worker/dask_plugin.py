@@ -1,0 +1,54 @@
+"""What a run leaves in each worker of a Dask cluster for as long as it lasts, and the task that asks it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from distributed import WorkerPlugin, get_worker
+from distributed.utils import sync
+
+from shapecheck.worker.cluster_process import ProcessKeeper, RemoteProject
+
+_MOST_ATTEMPTS = 2  # a task that has ended so many workers is not tried on another one
+
+
+class ProcessPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask has no types here
+    """Keeps the processes of one run in a worker, also in one that joins later; with the worker they end."""
+
+    def __init__(self, name: str, project: RemoteProject) -> None:
+        self.name, self.project = name, project
+        self.keeper: ProcessKeeper | None = None
+
+    def setup(self, worker: Any) -> None:
+        """The worker is there."""
+        self.keeper = ProcessKeeper(self.project, worker.local_directory, worker.address)
+
+    def teardown(self, worker: Any) -> None:
+        """The worker goes, or the run is over."""
+        if self.keeper is not None:
+            self.keeper.close()
+
+
+def run_request(name: str, task: str, state: str, history: tuple[str, ...], request: str, lasting: bool) -> str:
+    """Have a process of this worker answer a request; the scheduler counts how often that was begun."""
+    worker = get_worker()
+    attempts = ["shapecheck", name, task]
+    begun = sync(worker.loop, worker.scheduler.get_metadata, keys=attempts, default=0)
+    if begun >= _MOST_ATTEMPTS:
+        return json.dumps({"killed": begun})
+    sync(worker.loop, worker.scheduler.set_metadata, keys=attempts, value=begun + 1)
+    return keeper_of(worker, name).answer(state, history, request, lasting=lasting)
+
+
+def end_processes(name: str, dask_worker: Any) -> None:
+    """End the processes of a part of the run that is over; for `Client.run`, which names the worker so."""
+    keeper_of(dask_worker, name).end_processes()
+
+
+def keeper_of(worker: Any, name: str) -> ProcessKeeper:
+    """The processes of a run in this worker."""
+    plugin = worker.plugins[name]
+    if not isinstance(plugin, ProcessPlugin) or plugin.keeper is None:
+        raise TypeError(f"{name} is not of this run")
+    return plugin.keeper

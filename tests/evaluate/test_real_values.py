@@ -1,0 +1,76 @@
+"""Code that Python steers by values runs with values that are made up: of two kinds, as one alone proves nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+HEAD = """
+from __future__ import annotations
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+"""
+
+CASES = {
+    "steered.py": """
+def steered(x: Float[Array, "n d"]) -> Float[Array, "d"]:
+    if (x > 0).any():
+        y = x.sum(0)  # (d,)
+    else:
+        y = x.mean(0)  # (d,)
+    return y
+
+def looked_up(table: Int[Array, "h w"], x: Float[Array, "n d"]) -> Float[Array, "d"]:
+    k = int(table[0, 1])
+    return x[k]
+
+class Layer(eqx.Module):
+    weight: Float[Array, "k"]
+
+    def __call__(self, x: Float[Array, "n k"]) -> Float[Array, "n"]:
+        limit = float(x.max())
+        return (x @ self.weight) * limit
+""",
+    "numpy_code.py": """
+def scaled(x: Float[Array, "n d"]) -> Float[np.ndarray, "n d"]:
+    z = np.asarray(x).T  # (n, d)  ~SC201
+    return z.T / z.max()
+""",
+    # what is true for values of one kind alone proves nothing
+    "kinds.py": """
+def cut(x: Float[Array, "n"]) -> Float[Array, "n"]: ~unreached
+    y = x[:3] if float(x[0]) > 0 else x ~SC302
+    return y
+
+def endless(x: Float[Array, "n"]) -> Float[Array, "n"]: ~unreached
+    while float(x[0]) > -2: ~SC302
+        x = x * 0.5
+    return x
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(check_folder):
+    return check_folder({name: HEAD + text for name, text in CASES.items()})
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_shown_with_values(folder, name):
+    assert folder.cases[name].as_marked()
+
+
+def test_files_beside_the_code_are_not_changed(check_folder):
+    text = """
+import pathlib
+
+def written(x: Float[Array, "n"]) -> Float[Array, "n"]:
+    if x.sum() > 0:
+        pathlib.Path(__file__).with_name("written.py").write_text("")
+    else:
+        pathlib.Path(__file__).with_name("written.py").write_text("")
+    return x
+"""
+    found = check_folder({"written.py": HEAD + text}).cases["written.py"]
+    assert (9, "unreached") in found.actual, found.details

@@ -1,0 +1,192 @@
+"""A run on a Dask cluster: the report of a local run, whatever becomes of the cluster's workers."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shapecheck.cli import main
+from shapecheck.commands.check import check
+from shapecheck.config import load
+from shapecheck.report import FORMATS
+
+FILES = {
+    "pyproject.toml": "[tool.shapecheck]\n",
+    "pkg/__init__.py": "",
+    "pkg/layers.py": """\
+from jaxtyping import Array, Float
+
+
+def scale(x: Float[Array, "batch d"], w: Float[Array, " d"]) -> Float[Array, "batch d"]:
+    y = x * w  # (batch, d)
+    return y
+
+
+def swap(x: Float[Array, "batch d"]):
+    y = x.T  # (batch, d)
+    return y
+""",
+    "pkg/leaves.py": "import os\n\nos._exit(4)\n\n\ndef f(x):\n    return x  # shape: (n,)\n",
+    "tests/test_layers.py": """\
+import os
+
+import jax.numpy as jnp
+import pytest
+from pkg.layers import scale
+
+
+@pytest.mark.parametrize("size", range(2, 30))
+def test_scale(size, tmp_path):
+    (tmp_path / "x").write_text("x")
+    scale(jnp.ones((3, size)), jnp.ones(size))
+
+
+def test_leave():
+    os._exit(3)
+""",
+}
+KILLER = """\
+import os
+import signal
+
+from pkg.layers import scale
+
+
+def test_kill():
+    with open(f"/proc/{os.getppid()}/cmdline") as stream:
+        assert "shapecheck" not in stream.read()
+    os.kill(os.getppid(), signal.SIGKILL)
+    while True:
+        pass
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def cluster() -> Iterator[Any]:
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0
+    ) as found:
+        yield found
+
+
+def report(**flags: object) -> str:
+    config = load([Path("pkg")], flags={"cache": False, "jobs": 1, **flags})
+    return FORMATS["json"](check([Path("pkg")], config))
+
+
+def address(cluster: Any) -> str:
+    return str(cluster.scheduler_address).replace("tcp://", "dask://")
+
+
+def test_a_lost_worker_changes_nothing_and_the_cluster_stays(project: Path, cluster: Any) -> None:
+    expected = report()
+    begun = threading.Event()
+
+    def kill() -> None:
+        begun.wait(120)
+        time.sleep(0.2)
+        os.kill(cluster.workers[0].process.pid, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+
+    def progress(label: str, done: int, total: int) -> None:
+        if "test_scale[9]" in label or "test_scale[20]" in label:
+            begun.set()
+
+    config = load([Path("pkg")], flags={"cache": False, "executor": address(cluster)})
+    assert FORMATS["json"](check([Path("pkg")], config, progress=progress)) == expected
+    assert begun.is_set()
+    killer.join()
+    with cluster.get_client() as client:
+        client.wait_for_workers(2, timeout=60)
+        assert all(not names for names in client.run(names_of_ours).values())
+
+
+def names_of_ours(dask_worker: Any) -> list[str]:
+    return [name for name in dask_worker.plugins if name.startswith("shapecheck")]
+
+
+def test_what_ends_two_workers_is_not_tried_on_a_third(project: Path, cluster: Any) -> None:
+    (project / "tests" / "test_kill.py").write_text(KILLER)
+    found = check([Path("pkg")], load([Path("pkg")], flags={"cache": False, "executor": address(cluster)}))
+    assert found.tests is not None
+    assert "tests/test_kill.py::test_kill ended two workers of the cluster" in found.tests.problems
+    assert found.tests.ok == 28, "what was done beside it is done again"
+
+
+def test_a_local_cluster_ends_with_the_run_and_on_an_interrupt(project: Path) -> None:
+    pytest.importorskip("distributed")
+    (project / "tests" / "test_slow.py").write_text("def test_slow():\n    while True:\n        pass\n")
+    command = [sys.executable, "-m", "shapecheck", "check", "pkg", "--no-cache", "--executor", "dask://local:1"]
+    environment = {**os.environ, "TMPDIR": str(project / "temporary"), "SHAPECHECK_TEST_MARK": str(project)}
+    (project / "temporary").mkdir()
+    process = subprocess.Popen(
+        [*command, "--test-timeout", "60"], env=environment, stderr=subprocess.PIPE, start_new_session=True
+    )
+    deadline = time.monotonic() + 120
+    while not any("bootstrap" in line for line in processes(project)) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    time.sleep(3)
+    os.killpg(process.pid, signal.SIGINT)  # as the terminal does
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors.decode()
+    assert b"Traceback" not in errors, errors.decode()
+    deadline = time.monotonic() + 20
+    while processes(project) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert processes(project) == []
+    assert [each.name for each in (project / "temporary").rglob("*")] == []
+
+
+def processes(project: Path) -> list[str]:
+    """The command lines of what has the mark of this test."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        try:
+            if f"SHAPECHECK_TEST_MARK={project}".encode() in (folder / "environ").read_bytes().split(b"\0"):
+                found.append((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+        except (OSError, ValueError):
+            continue
+    return found
+
+
+def test_without_dask_or_a_scheduler_the_error_says_what_to_do(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for text in ("host:8786", "dask://", "dask://local:0", "dask://host"):
+        assert main(["check", "pkg", "--executor", text]) == 2
+        assert "dask://host:8786" in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    assert main(["check", "pkg", "--no-cache", "--executor", "dask://127.0.0.1:1"]) == 2
+    assert "pip install 'jax-shapecheck[dask]'" in capsys.readouterr().err
+
+
+def test_an_address_where_nobody_answers_is_said_to_be_so(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("distributed")
+    from shapecheck.worker import dask_cluster
+
+    monkeypatch.setattr(dask_cluster, "_CONNECTING", 1.0)
+    assert main(["check", "pkg", "--no-cache", "--executor", "dask://127.0.0.1:1"]) == 2
+    assert "nobody answers there" in capsys.readouterr().err
