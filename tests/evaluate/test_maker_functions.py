@@ -120,7 +120,7 @@ def encode(x, n_freqs, scale):
     # x: [batch, dim]
     freqs = 2.0 ** jnp.arange(n_freqs)  # [n_freqs]
     angles = scale * x[..., None] * freqs  # [batch, dim, n_freqs]
-    summed = angles.sum(axis=1)  # [batch, dim] ~unreached
+    summed = angles.sum(axis=1)  # [batch, dim] ~SC201
     wrong = x.sum(axis=1)  # [dim] ~SC201
     return angles, wrong * scale
 
