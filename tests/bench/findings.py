@@ -216,6 +216,42 @@ PACKAGES = (
     ),
     Package(name="trax", repository="https://github.com/google/trax", origin="7c189c2c3a", checked="trax"),
     Package(name="vizier", repository="https://github.com/google/vizier", origin="b0651861f2", checked="vizier"),
+    Package(name="nerfies", repository="https://github.com/google/nerfies", origin="1a38512214", checked="nerfies"),
+    Package(name="trajax", repository="https://github.com/google/trajax", origin="c94a637c5a", checked="trajax"),
+    Package(
+        name="chromatix", repository="https://github.com/chromatix-team/chromatix", origin="51c10db711", checked="src"
+    ),
+    Package(name="spyx", repository="https://github.com/kmheckel/spyx", origin="38374e9696", checked="src"),
+    Package(name="perch", repository="https://github.com/google-research/perch", origin="b216270c02", checked="chirp"),
+    Package(
+        name="prompt-tuning",
+        repository="https://github.com/google-research/prompt-tuning",
+        origin="72285eea06",
+        checked="prompt_tuning",
+    ),
+    Package(name="score_sde", repository="https://github.com/yang-song/score_sde", origin="0acb9e0ea3", checked="."),
+    Package(
+        name="emergent_in_context_learning",
+        repository="https://github.com/google-deepmind/emergent_in_context_learning",
+        origin="eba75a4208",
+        checked=".",
+    ),
+    Package(name="jejeqx", repository="https://github.com/jejjohnson/jejeqx", origin="48489d643b", checked="jejeqx"),
+    Package(name="FoldJAX", repository="https://github.com/eightmm/FoldJAX", origin="12b8d57ba1", checked="src"),
+    Package(
+        name="jax_cosmo",
+        repository="https://github.com/DifferentiableUniverseInitiative/jax_cosmo",
+        origin="c4f249f371",
+        checked="jax_cosmo",
+    ),
+    Package(
+        name="lineax", repository="https://github.com/patrick-kidger/lineax", origin="2f0e083d9f", checked="lineax"
+    ),
+    Package(name="mbirjax", repository="https://github.com/cabouman/mbirjax", origin="851a1ca25b", checked="mbirjax"),
+    Package(
+        name="m3ae_public", repository="https://github.com/young-geng/m3ae_public", origin="a5eb14f851", checked="."
+    ),
+    Package(name="qpax", repository="https://github.com/kevin-tracy/qpax", origin="53df513a79", checked="qpax"),
 )
 
 # The environment that the verdicts were read with (Python 3.12), for all packages together. What needs TensorFlow or
@@ -227,7 +263,7 @@ REQUIREMENTS = (
     "clu grain xarray zarr dask pydantic deprecated sentencepiece pyarrow python-frontmatter jaxline pyscf folx "
     "blackjax jax-tqdm bayesian-optimization regex transformers tokenizers tensorboardX grpcio netCDF4 ase "
     "frozendict pymatgen e3nn_jax optree aqtp pint tree_math dm_env "
-    "gymnasium esquilax pytest-mock rlax git+https://github.com/google-deepmind/kfac-jax"
+    "gymnasium esquilax pytest-mock rlax nir elements ninjax portal coloredlogs git+https://github.com/google-deepmind/kfac-jax"
 )
 
 

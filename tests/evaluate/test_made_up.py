@@ -37,6 +37,16 @@ def pooled(x: Float[Array, "n d"], reduce: Callable) -> Float[Array, "1 k"]: ~SC
 def given(x: Float[Array, "n d"], reduce: Callable) -> Float[Array, "1 d"]: ~unreached
     return reduce(x)
 """,
+    # the code says what two axes are, of whatever array it was given
+    "computed.py": """
+def rotations(x, base=10.0):
+    B, T, _, D = x.shape
+    steps = jnp.arange(D // 2)  # [D/2]
+    angles = jnp.ones((B, T, 1)) * base**steps  # [B, T, D/2]
+    wide = angles[..., None, :]  # [B, T, 1, D/2]
+    long = angles[..., :, None]  # [B, T, 1, D/2]  ~SC201
+    return jnp.cos(wide) + jnp.cos(long)
+""",
     # `j|k` says of no two axes that they differ
     "either.py": '''
 def core(

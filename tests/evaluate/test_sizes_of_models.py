@@ -180,6 +180,24 @@ def turned(matrix: Float[Array, "h w 3 3"], field: Field) -> Array:
 def turned_back(matrix: Float[Array, "h w 3 3"], field: Field) -> Array:
     return jnp.matmul(matrix, field.values)  ~SC305
 """,
+    # that two integers fit where they are equal does not verify what mixes them up
+    "mixed_up.py": """
+class Scan(eqx.Module):
+    decay: Array
+    drive: Array
+    width: int
+    states: int
+
+    def __init__(self, width: int, states: int):
+        self.decay, self.drive = jnp.ones((width, states)), jnp.ones((states, width))
+        self.width, self.states = width, states
+
+    def __call__(self, x):
+        T, B, _ = x.shape
+        slow = jnp.einsum("tbd,ds->tbsd", x, self.decay)  # (T, B, width, states)  ~unreached
+        fast = jnp.einsum("tbd,sd->tbds", x, self.drive)  # (T, B, width, states)  ~unreached
+        return slow * fast  ~SC302
+""",
     # who takes an instance mostly takes one
     "inside.py": """
 @jax.tree_util.register_dataclass

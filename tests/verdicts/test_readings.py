@@ -116,6 +116,29 @@ def test_a_name_may_mean_one_size_before_a_loop_and_others_inside() -> None:
     assert read(text, turns) == {"a (b, t)": "good", "c (b, t)": "good", "d (t, b)": "good"}
 
 
+AGAIN = """
+def f(load):
+    data = load(7)
+    a = data.x  # (b, t)
+    c = data.y  # (t, b)
+    data = {second}
+    d = data.z  # (b, t)
+    e = data.w  # (t, b)
+"""
+
+
+@pytest.mark.parametrize(("second", "verdict"), [("load(5)", "unknown"), ("data.half(c)", "bad dim")])
+def test_names_may_mean_other_sizes_where_other_data_come_and_not_where_they_follow(second: str, verdict: str) -> None:
+    seen = [("a (b, t)", array("7", "t")), ("c (t, b)", array("t", "7"))]
+    seen += [("d (b, t)", array("5", "t")), ("e (t, b)", array("t", "5"))]
+    assert read(AGAIN.format(second=second), seen) == {
+        "a (b, t)": "good",
+        "c (t, b)": "good",
+        "d (b, t)": verdict,
+        "e (t, b)": verdict,
+    }
+
+
 LEAVING_OUT = 'def f(x: Float[Array, "{dims}"]):\n    a = x + 1  # (t, h)\n    c = a.T  # (h, t)\n'
 
 

@@ -155,7 +155,7 @@ def test_a_local_cluster_ends_with_the_run_and_on_an_interrupt(project: Path) ->
     while processes(project) and time.monotonic() < deadline:
         time.sleep(0.2)
     assert processes(project) == []
-    assert list((project / "temporary").iterdir()) == []
+    assert [each.name for each in (project / "temporary").rglob("*")] == []
 
 
 def processes(project: Path) -> list[str]:

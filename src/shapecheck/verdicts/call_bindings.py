@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cached_property
 
 from shapecheck.model import ArrayValue, Call, Claim, Module, NamedSize, Observation
@@ -13,7 +13,14 @@ from shapecheck.shapes.solve_dims import solve_expression
 from shapecheck.verdicts.claim_outcome import BoundSize, ClaimOutcomes, Mismatch, Reason, dtype_fits
 from shapecheck.verdicts.loop_turns import Turns
 from shapecheck.verdicts.numeric_samples import Samples
-from shapecheck.verdicts.select_arrays import NoArrayError, WrongStructureError, select_annotated, skeleton, subtree
+from shapecheck.verdicts.select_arrays import (
+    NoArrayError,
+    WrongStructureError,
+    select_annotated,
+    select_described,
+    skeleton,
+    subtree,
+)
 
 # Parts of names for how much there is of something, which differs from call to call.
 _EXTENTS = frozenset({"batch", "bs", "time", "seq", "sequence", "seqlen", "len", "length", "steps", "frames", "tokens"})
@@ -198,6 +205,24 @@ class CallReader:
             return True
         is_extent = not _EXTENTS.isdisjoint(name.lower().split("_"))
         return kind == "param" and is_extent and all(named.source.startswith("self.") for named in visible)
+
+    def axes_of(self, claim: Claim) -> Iterator[tuple[str, str, bool]]:
+        """The dims of a claim that holds, names and what is computed of them, and the sizes that they had.
+
+        With each, whether the code itself gives its names to integers.
+        """
+        dims = parse_spec(claim.spec).dims
+        for observation in self.seen.get(next((s for s in claim.sites if s in self.seen), -1), ()):
+            integers = {named.name for named in observation.names}
+            try:
+                readings = select_described(claim, observation.value)
+            except NoArrayError:
+                continue
+            for part in readings[0]:
+                if len(part.value.shape) == len(dims):
+                    for dim, size in zip(dims, part.value.shape, strict=True):
+                        if isinstance(dim, NamedDim | SymbolicDim):
+                            yield str(dim), size, integers.issuperset(Spec((dim,)).names())
 
     def bound_sizes(self, spec: Spec, names: Sequence[NamedSize]) -> tuple[BoundSize, ...]:
         """What the names of a spec meant, for the message."""

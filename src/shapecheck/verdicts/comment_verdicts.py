@@ -13,6 +13,7 @@ from shapecheck.shapes import AnyDim, Bindings, FixedDim, NamedDim, Size, Spec, 
 from shapecheck.verdicts.call_bindings import CallReader
 from shapecheck.verdicts.claim_outcome import ClaimOutcomes, Mismatch, Reason, dtype_fits
 from shapecheck.verdicts.loop_turns import Turn
+from shapecheck.verdicts.second_values import begins_anew
 from shapecheck.verdicts.select_arrays import NoArrayError, SelectedArray, select_described
 from shapecheck.verdicts.unify import natural_site, vague_name, vote
 from shapecheck.verdicts.vmap_readings import alone, in_front, is_mapped, mapped_axes
@@ -165,6 +166,8 @@ class CommentJudge:
         fresh = [b.name for b in mismatch.bound if b.name in self.reader.fresh]
         if in_fields and mismatch.reason == "dim" and not all(self._is_agreed(claim, name) for name in fresh):
             return "only the comments of other fields bind its names, and they may each speak for themselves"
+        if mismatch.reason == "dim" and any(begins_anew(self.reader, self.claims, name, claim) for name in fresh):
+            return "the comments that bind its names speak of other data, which may have other sizes"
         return ""
 
     def _is_agreed(self, claim: Claim, name: str) -> bool:

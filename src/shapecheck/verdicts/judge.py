@@ -9,7 +9,7 @@ from typing import Literal
 
 from shapecheck.model import ArrayValue, Assumption, Claim, Evaluation, Module, Point, proves, weakest
 from shapecheck.model.assumption import KEEPS_NO_AXIS
-from shapecheck.shapes import NamedDim, parse_spec
+from shapecheck.shapes import FixedDim, NamedDim, parse_spec
 from shapecheck.verdicts.call_bindings import CallReader
 from shapecheck.verdicts.claim_outcome import Mismatch
 from shapecheck.verdicts.evaluation_results import MADE_UP, ClaimKey, Result, evaluate
@@ -303,9 +303,9 @@ def _is_known(each: EvaluationView, mismatch: Mismatch) -> bool:
 def _has_another_name(
     modules: Mapping[str, Module], key: ClaimKey, shown: Sequence[tuple[EvaluationView, Mismatch]]
 ) -> bool:
-    """Whether the axis that does not fit always has the size of another name than its claim's, by a claim that holds.
+    """Whether the axis that does not fit always has the size of another dim than its claim's, by a claim that holds.
 
-    The code ran with two sizes for the two names, whatever arrays were invented.
+    The code ran with two sizes for the two, whatever arrays were invented.
     """
     dims = parse_spec(modules[key[0]].claims[key[1]].spec).dims
     for each, mismatch in shown:
@@ -313,13 +313,17 @@ def _has_another_name(
         if mismatch.axis is None or len(dims) != len(shape):
             return False
         dim, size = dims[mismatch.axis], shape[mismatch.axis]
-        others = (
-            bound
+        others = [
+            axis
             for other, result in each.results.items()
             if other != key and result.good and result.reader is not None
-            for bound in result.reader.bound_sizes(parse_spec(modules[other[0]].claims[other[1]].spec), ())
-        )
-        if not isinstance(dim, NamedDim) or not any(b.size == size and b.name != dim.name for b in others):
+            for axis in result.reader.axes_of(modules[other[0]].claims[other[1]])
+        ]
+        if not isinstance(dim, NamedDim | FixedDim) or any(axis[:2] == (str(dim), size) for axis in others):
+            return False
+        # A number may well be the size of what only comments name.
+        is_number = isinstance(dim, FixedDim)
+        if not any(found == size and (in_code or not is_number) for name, found, in_code in others if name != str(dim)):
             return False
     return bool(shown)
 

@@ -32,7 +32,7 @@ def vote(reader: CallReader, claims: Mapping[int, Claim], dropped: int) -> dict[
         turns, repeats = reader.turns.of(site), reader.turns.repeats(site)
         sizes: dict[str, dict[Turn, Size]] = defaultdict(dict)
         for turn, observation in zip(turns, reader.seen[site], strict=True):
-            for name, size in _ballot(reader, claim, observation, dropped):
+            for name, size in ballot(reader, claim, observation, dropped):
                 sizes[name][turn] = size
         steady = {name: next(iter(by.values())) for name, by in sizes.items() if len(set(by.values())) == 1}
         for name, by_turn in sizes.items():
@@ -70,7 +70,7 @@ def _vague_names(reader: CallReader, claims: Mapping[int, Claim]) -> frozenset[s
         name = vague_name(claim)
         if name and reader.module.sites[claim.sites[0]].kind == "param":
             for observation in reader.seen[claim.sites[0]]:
-                sizes[name].update(size for _, size in _ballot(reader, claim, observation, 0))
+                sizes[name].update(size for _, size in ballot(reader, claim, observation, 0))
     return frozenset(name for name, found in sizes.items() if len(found) > 1)
 
 
@@ -81,7 +81,8 @@ def vague_name(claim: Claim) -> str:
     return names[0] if is_one and names[0].lower() in _EXTENTS else ""
 
 
-def _ballot(reader: CallReader, claim: Claim, observation: Observation, dropped: int) -> Iterator[tuple[str, Size]]:
+def ballot(reader: CallReader, claim: Claim, observation: Observation, dropped: int) -> Iterator[tuple[str, Size]]:
+    """The names that one claim by itself binds at one value, which nothing else binds, with their sizes."""
     if vague_name(claim) in reader.vague:
         return
     try:

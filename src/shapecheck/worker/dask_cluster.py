@@ -16,6 +16,7 @@ import shutil
 import signal
 import tempfile
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -53,6 +54,7 @@ class DaskCluster:
         self.conduct = run.conduct
         self._name = f"shapecheck-{uuid.uuid4().hex}"
         self._numbers = itertools.count()
+        self._usable: set[str] = set()
         self._endings = contextlib.ExitStack()
         cwd = os.path.realpath(run.cwd)
         folder = os.path.commonpath([cwd, *(plan.root for plan in run.plans)])
@@ -94,7 +96,9 @@ class DaskCluster:
         """Something to ask as if it were one worker. Raises WorkerError if there is no such interpreter."""
         opening = self.with_marks(json.dumps({"python": python, "culprits": dict(culprits)}))
         handle = _RemoteWorker(self, (opening,))
-        handle.ask(ListFiles(), self.conduct.timeout)
+        if opening not in self._usable:  # whoever comes later finds processes that know more than to begin
+            handle.ask(ListFiles(), self.conduct.timeout)
+            self._usable.add(opening)
         return handle
 
     def share(self, phase: Phase[_Task]) -> Phase[_Task]:
@@ -177,7 +181,7 @@ class DaskCluster:
         import distributed  # noqa: PLC0415
 
         folder = tempfile.mkdtemp(prefix="shapecheck-dask-")
-        self._endings.callback(shutil.rmtree, folder, ignore_errors=True)
+        self._endings.callback(_remove, folder)
         import dask  # noqa: PLC0415
 
         with _without_interrupts(), dask.config.set({"temporary-directory": folder}):
@@ -320,6 +324,15 @@ def _python_files(paths: Sequence[Path]) -> Iterator[str]:
     for path in paths:
         found = [path] if path.is_file() else sorted(path.rglob("*.py"))
         yield from (os.path.realpath(file) for file in found)
+
+
+def _remove(folder: str) -> None:
+    """Remove a folder into which a process that is being killed may yet write."""
+    for _ in range(20):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not os.path.exists(folder):
+            return
+        time.sleep(0.25)
 
 
 def _quietly(end: Callable[[], object]) -> None:

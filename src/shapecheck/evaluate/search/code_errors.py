@@ -48,10 +48,13 @@ class CodeErrors:
 
         That they fit where they are equal does not excuse a mix-up of two that the claims tell apart.
         """
-        if self.first_error(first) is None:
+        if self.first_error(first) is not None:
+            if other.trial.construction == ALL_EQUAL and self._entry.whole:
+                return True
+        elif (
+            not first.failed or not all(map(_is_shape_error, first.failed)) or len({o.place for o in first.failed}) > 1
+        ):
             return False
-        if other.trial.construction == ALL_EQUAL and self._entry.whole:
-            return True
         sizes = other.bound_call.integers if other.bound_call is not None else {}
         for outcome in first.failed[:1]:
             for left, right in compared_integers(outcome):
@@ -177,3 +180,7 @@ class CodeErrors:
             return ()
         requires = f"{' and '.join(self._call_spec.signature.variadics())} is one axis"
         return tuple(each.with_requirement(requires) for each in shown)
+
+
+def _is_shape_error(outcome: TrialOutcome) -> bool:
+    return outcome.failure is not None and outcome.failure.kind == "shape"

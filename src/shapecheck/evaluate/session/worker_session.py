@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import os
 import platform
@@ -160,6 +161,7 @@ class WorkerSession:
             self.damage,
         )
         self._before = settings_now()
+        self._own_files = functools.lru_cache(1)(self._find_own_files)  # after each test the same, as a rule
         self._module_runs: dict[str, Evaluation] = {}  # what the bodies of modules observed, by path
         self._ahead: tuple[Call, ...] = ()
         self._take_plans(opening)
@@ -299,11 +301,17 @@ class WorkerSession:
         sites = sorted({p for p in sys.path if os.path.basename(p) in ("site-packages", "dist-packages")})
         outside = (*sites, os.path.dirname(os.__file__), os.path.dirname(os.path.dirname(os.path.dirname(__file__))))
         files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
-        loaded = {os.path.realpath(f) for f in files if isinstance(f, str) and f.endswith(".py")}
-        planned = {plan.file for plan in self.plans.values()}
-        own = sorted(f for f in loaded if f in planned or not f.startswith(tuple(o + os.sep for o in outside)))
+        imported = tuple(f for f in files if isinstance(f, str) and f.endswith(".py"))
+        loaded = self._own_files(imported, outside, frozenset(plan.file for plan in self.plans.values()))
         ran = sorted({path for path, _ in self.importer.ran})
-        return ImportedFiles(loaded=tuple(own), ran=tuple(ran), sites=tuple(sites))
+        return ImportedFiles(loaded=loaded, ran=tuple(ran), sites=tuple(sites))
+
+    @staticmethod
+    def _find_own_files(files: tuple[str, ...], outside: tuple[str, ...], planned: frozenset[str]) -> tuple[str, ...]:
+        """Those of the files that are the project's."""
+        elsewhere = tuple(folder + os.sep for folder in outside)
+        real = {os.path.realpath(file) for file in files}
+        return tuple(sorted(file for file in real if file in planned or not file.startswith(elsewhere)))
 
     def import_effects(self) -> ImportEffects:
         """The functions that ran while modules were imported, and the settings of JAX that this has changed."""
