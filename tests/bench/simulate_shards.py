@@ -1,8 +1,8 @@
 """How well a run splits over 1 to 256 machines, by the durations that real runs have recorded.
 
-    python tests/bench/simulate_shards.py RUN.json --fixed SECONDS [--write tests/bench/monorepo.md]
+    python tests/bench/simulate_shards.py RUN.json [--record FOLDER] [--fixed SECONDS] [--times N]
 
-RUN.json has the seconds of each test and entry by its slot, as `--record FOLDER` collects them from a cache folder. The
+RUN.json has the seconds of each test and entry by its slot; `--record` collects them from a cache folder first. The
 splitter is the one of `--shard`. A shard takes the `fixed` seconds that each spends on starting JAX, importing all and
 collecting all tests, then its part of the tests, then of the entries. Efficiency is the time of one machine over what
 N machines take together. It is shown for a split by known durations, and for one by count, as a first run has it.
@@ -14,10 +14,10 @@ import argparse
 import json
 import random
 import statistics
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from shapecheck.incremental.cache_store import Store
 from shapecheck.worker.messages.wire import load
 from shapecheck.worker.shard_split import split_keys
 
@@ -27,16 +27,12 @@ COUNTS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 def recorded(folder: Path) -> dict[str, float]:
     """The durations that a cache folder knows, of all ways to call the checker."""
     found: dict[str, float] = {}
-    for file in Store(folder)._folder.glob("*.shapecheck"):
-        data = file.read_bytes()
-        body = data.partition(b"\n")[2]
-        if data.startswith(b"shapecheck-cache 1 zlib"):
-            import zlib
-
-            body = zlib.decompress(body)
+    for file in folder.glob("*.shapecheck"):
+        header, _, body = file.read_bytes().partition(b"\n")
+        text = (zlib.decompress(body) if b" zlib " in header else body).decode("utf-8", "surrogatepass")
         try:
-            value = load(body.decode("utf-8", "surrogatepass"))
-        except (ValueError, KeyError, TypeError):
+            value = load(text)
+        except (ValueError, KeyError, TypeError):  # something else than durations
             continue
         if isinstance(value, dict) and value and all(isinstance(each, float) for each in value.values()):
             found.update({str(key): each for key, each in value.items()})
@@ -84,10 +80,15 @@ def main() -> None:
     parser.add_argument("run", type=Path, help="the JSON of a run's durations")
     parser.add_argument("--record", type=Path, help="a cache folder to take them from, first")
     parser.add_argument("--fixed", type=float, default=10.0, help="seconds that each shard spends first")
+    parser.add_argument("--times", type=int, default=1, help="as of a code base that many times as large")
     given = parser.parse_args()
     if given.record is not None:
         given.run.write_text(json.dumps(recorded(given.record), indent=0, sort_keys=True))
-    durations = json.loads(given.run.read_text())
+    durations = {
+        f"{key} {turn}": seconds
+        for turn in range(given.times)
+        for key, seconds in json.loads(given.run.read_text()).items()
+    }
     print(words(durations, given.fixed), "", *table(durations, given.fixed), sep="\n")
 
 

@@ -23,6 +23,9 @@ def test_installing_a_package_another_interpreter_and_a_variable_are_noticed(
     assert environment("/bin/sh", []) != environment(sys.executable, [])
     monkeypatch.setenv("JAX_ENABLE_X64", "1")
     assert environment(sys.executable, [])["JAX_ENABLE_X64"] == "1"
+    before = environment(sys.executable, [])
+    monkeypatch.setenv("PYTHONHASHSEED", "6640")
+    assert environment(sys.executable, []) == before, "no worker hears of it"
 
 
 def test_our_own_bytecode_makes_no_difference() -> None:

@@ -19,7 +19,7 @@ def environment(python: str, sites: Sequence[str]) -> dict[str, str]:
     """
     found = {f"folder {site}": _time(site) for site in sites}
     found[f"python {python}"] = f"{os.path.realpath(python)} {_time(os.path.realpath(python))}"
-    found.update({name: value for name, value in os.environ.items() if name.startswith(_VARIABLES)})
+    found.update(_variables())
     found["shapecheck"] = ourselves()
     return found
 
@@ -33,7 +33,13 @@ def portable_environment(python: str, sites: Sequence[str]) -> dict[str, str]:
 
 def portable_variables() -> dict[str, str]:
     """The variables that results depend on, but for those that say where something lies."""
-    return {name: value for name, value in os.environ.items() if name.startswith(_VARIABLES) and name not in _PLACES}
+    return {name: value for name, value in _variables().items() if name not in _PLACES}
+
+
+def _variables() -> dict[str, str]:
+    found = {name: value for name, value in os.environ.items() if name.startswith(_VARIABLES)}
+    found.pop("PYTHONHASHSEED", None)  # the worker has one of its own, and Dask sets it here for its workers
+    return found
 
 
 def installed_packages(python: str) -> list[str]:
