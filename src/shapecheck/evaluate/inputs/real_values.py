@@ -21,7 +21,7 @@ VALUES = ("", "between 0 and 1", "between -1 and 0", "between 1 and 2")
 """What the values of arrays are, by `Trial.values`: the first has none."""
 _LEAST = (0, 0, -1, 1)
 
-_SECONDS = 2.0  # that such a run may take: nobody computes anything where arrays have no values
+_SECONDS = 1.0  # that such a run may take: nobody computes anything where arrays have no values
 _LARGEST = 4_000_000  # elements of all arrays
 _GOLDEN = (5**0.5 - 1) / 2  # multiples of it are spread evenly, and all are different
 

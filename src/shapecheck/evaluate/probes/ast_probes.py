@@ -192,7 +192,8 @@ class _Transformer(ast.NodeTransformer):
         elif scope.index in self.overriding:
             start = body_start(node.body)
             first = anchor(node.body, start)
-            opened = self._call("enter_override", [_constant(scope.index)], first)
+            owner = ast.copy_location(ast.Name(scope.parameters[0], ast.Load()), first)
+            opened = self._call("enter_override", [_constant(scope.index), owner], first)
             held = ast.Assign([ast.Name(_variable(scope.index), ast.Store())], opened)
             node.body.insert(start, ast.copy_location(held, first))
         else:

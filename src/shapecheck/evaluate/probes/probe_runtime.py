@@ -48,6 +48,7 @@ class ModuleProbe:
         self.returns: dict[int, Site] = {}
         self.field_sites: dict[int, list[Site]] = {}
         self._claimed = {site.scope for site in sites if site.kind in ("param", "return", "called", "yielded")}
+        self._methods = {s.index for s in scopes if s.parameters and s.parent and scopes[s.parent].kind == "class"}
         self._declared = DeclaredMethods(scopes, _probe_of)
         for site in sites:
             if site.kind == "param":
@@ -69,7 +70,8 @@ class ModuleProbe:
         for site in self.parameters.get(scope, ()):
             if site.name in variables:
                 self._note(opened, site, variables[site.name], frame)
-        opened.declared = self._open_declared(scope, frame, opened)
+        if scope in self._methods and (first := self.scopes[scope].parameters[0]) in variables:
+            opened.declared = self._open_declared(scope, variables[first], frame, opened)
         if self.recorder.on_enter is not None and self.recorder.active:
             self.recorder.on_enter(self, scope, frame)
         self.recorder.listener.on_enter(opened)
@@ -123,10 +125,10 @@ class ModuleProbe:
             return self.recorder.listener.on_observation(opened, site, value)
         return value
 
-    def enter_override(self, scope: int) -> OpenCall | None:
+    def enter_override(self, scope: int, owner: object) -> OpenCall | None:
         """Note that a method without sites ran; what it overrides, if that has claims, is observed in its place."""
         self.touch(scope)
-        return self._open_declared(scope, sys._getframe(1))
+        return self._open_declared(scope, owner, sys._getframe(1))
 
     def overrides_claims(self, scope: int, cls: type) -> bool:
         """Whether a method of a class overrides a declaration with claims."""
@@ -145,16 +147,15 @@ class ModuleProbe:
                 probe._note(declared, site, value, sys._getframe(1))
         return value
 
-    def _open_declared(self, scope: int, frame: FrameType, opened: OpenCall | None = None) -> OpenCall | None:
-        """Open a call of the declaration that a method overrides, and observe its parameters.
+    def _open_declared(
+        self, scope: int, owner: object, frame: FrameType, opened: OpenCall | None = None
+    ) -> OpenCall | None:
+        """Open a call of the declaration that a method of `owner` overrides, and observe its parameters.
 
         `opened` is the method's own call, if it has sites.
         """
-        owner = self.scopes[scope].parameters[:1]
-        if not self._keeps_observations() or not self._is_method(scope) or owner[0] not in frame.f_locals:
-            return None
-        found = self._declared.overridden_by(scope, frame.f_locals[owner[0]])
-        if found is None:
+        found = self._declared.overridden_by(scope, owner)
+        if found is None or not self._keeps_observations():
             return None
         declared = found.probe._open(found.scope, None)
         declared.within, declared.of_its_own = opened, scope in self._claimed
@@ -163,10 +164,6 @@ class ModuleProbe:
             if name in frame.f_locals:
                 found.probe._note(declared, site, frame.f_locals[name], frame)
         return declared
-
-    def _is_method(self, scope: int) -> bool:
-        parent = self.scopes[scope].parent
-        return parent is not None and self.scopes[parent].kind == "class" and bool(self.scopes[scope].parameters)
 
     def observe_calls(self, opened: OpenCall | None, site: int, function: object) -> object:
         """Pass a callable on, each call of which will be observed."""

@@ -22,7 +22,7 @@ from shapecheck.model.assumption import MADE_FUNCTION
 
 _OTHER_RANKS, _OTHER_RANKS_SECONDS = 24, 1.0  # attempts and seconds for another guess
 _OTHER_DEFAULTS, _OTHER_DEFAULTS_SECONDS = 24, 1.0
-_WITH_VALUES, _WITH_VALUES_SECONDS = 8, 4.0
+_WITH_VALUES, _WITH_VALUES_SECONDS = 6, 2.0
 _MOST_RANKS = 2  # of one array that are tried
 _MOST_BUILT = 2  # sizes of a model's values, the last ones first
 
