@@ -31,7 +31,7 @@ def descriptions_of(
     own = getattr(own, "__func__", own)
     if not depth or not isinstance(own, types.FunctionType):
         return found
-    open_ones = [name for name in _unannotated(own) if name not in found]
+    open_ones = [name for name in _open_parameters(own) if name not in found]
     source = defining_source(own) if open_ones else None
     if source is None:
         return found
@@ -39,14 +39,14 @@ def descriptions_of(
         if _is_bound_again(source.tree, name):
             continue
         for inner, parameter in _receivers(source.tree, name, own.__globals__):
-            said = descriptions_of(inner, describe, depth - 1).get(parameter) or _annotated(inner, parameter)
+            said = descriptions_of(inner, describe, depth - 1).get(parameter) or _annotation_spec(inner, parameter)
             if said is not None:
                 found[name] = dataclasses.replace(said, parameter=name)
                 break
     return found
 
 
-def _unannotated(function: types.FunctionType) -> Iterator[str]:
+def _open_parameters(function: types.FunctionType) -> Iterator[str]:
     """The parameters that must be given, and of which no annotation says anything."""
     try:
         parameters = signature_of(function).parameters.values()
@@ -87,7 +87,7 @@ def _receivers(tree: ast.AST, name: str, module: Mapping[str, object]) -> Iterat
                 yield inner, each.arg
 
 
-def _annotated(function: types.FunctionType, parameter: str) -> ParameterSpec | None:
+def _annotation_spec(function: types.FunctionType, parameter: str) -> ParameterSpec | None:
     """The array that an annotation describes, as a comment would."""
     each = inspect.signature(function).parameters[parameter]
     found = array_type(annotation_of(function, parameter, each.annotation))

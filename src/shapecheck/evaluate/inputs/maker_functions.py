@@ -42,7 +42,7 @@ def makers_of(function: Callable[..., object], parameter: str) -> Sequence[Maker
         return ()
     source = _sources.get(module.__name__)
     if source is None or source.module is not module:
-        source = _sources[module.__name__] = _ModuleSource.read(module)
+        source = _sources[module.__name__] = _ModuleSource.of_module(module)
     line = own.__code__.co_firstlineno if isinstance(own, types.FunctionType) else 0
     return tuple(source.makers(own.__name__, line, parameter))
 
@@ -66,7 +66,7 @@ class _ModuleSource:
     assigned: dict[str, list[_Place]] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, module: types.ModuleType) -> _ModuleSource:
+    def of_module(cls, module: types.ModuleType) -> _ModuleSource:
         """Read a module; nothing of it where there is no source."""
         found = cls(module)
         try:
@@ -156,7 +156,9 @@ class _ModuleSource:
                 found |= {text} if isinstance(text, str) and isinstance(node.ctx, ast.Load) else set()
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and depth:
                 inner = self.functions.get(node.func.id)
-                for name in _received(inner, node, parameter) if inner is not None and inner is not definition else ():
+                for name in (
+                    _parameters_given(inner, node, parameter) if inner is not None and inner is not definition else ()
+                ):
                     found |= self._keys(inner, name, depth - 1) if inner is not None else set()
         return frozenset(found)
 
@@ -195,7 +197,7 @@ def _written_keys(value: ast.expr) -> set[str] | None:
     return None
 
 
-def _received(inner: _Function, call: ast.Call, name: str) -> Iterator[str]:
+def _parameters_given(inner: _Function, call: ast.Call, name: str) -> Iterator[str]:
     """The parameters of a function that a call gives this variable for."""
     positional = [each.arg for each in (*inner.args.posonlyargs, *inner.args.args)]
     yield from (to for to, given in zip(positional, call.args, strict=False) if _is(given, name))
