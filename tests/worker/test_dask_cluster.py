@@ -138,7 +138,9 @@ def test_a_local_cluster_ends_with_the_run_and_on_an_interrupt(project: Path) ->
     pytest.importorskip("distributed")
     (project / "tests" / "test_slow.py").write_text("def test_slow():\n    while True:\n        pass\n")
     command = [sys.executable, "-m", "shapecheck", "check", "pkg", "--no-cache", "--executor", "dask://local:1"]
-    environment = {**os.environ, "TMPDIR": str(project / "temporary"), "SHAPECHECK_TEST_MARK": str(project)}
+    # A cluster of an earlier test has left its own configuration in the environment.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("DASK")}
+    environment.update({"TMPDIR": str(project / "temporary"), "SHAPECHECK_TEST_MARK": str(project)})
     (project / "temporary").mkdir()
     process = subprocess.Popen(
         [*command, "--test-timeout", "60"], env=environment, stderr=subprocess.PIPE, start_new_session=True
