@@ -85,7 +85,7 @@ def _read_results(modules: Mapping[str, Module], evaluation: Evaluation, samples
         reader = CallReader(modules[call.path], call, samples, _outer(readers, call))
         readers[call.number] = reader
         outcomes = read_call(reader)
-        for index in [i for i in outcomes.bad if not _binds_override(reader, i)]:
+        for index in [i for i in outcomes.bad if not _binds_override(reader, i, evaluation)]:
             del outcomes.bad[index]
             outcomes.unknown.setdefault(index, OVERRIDE)
         own = set[int]() if evaluation.refused else _made_of_themselves(reader, evaluation)
@@ -135,10 +135,16 @@ def _is_of_any_instance(module: Module, index: int) -> bool:
     return claim.notation == "docstring" and module.sites[claim.sites[0]].kind == "field"
 
 
-def _binds_override(reader: CallReader, index: int) -> bool:
-    """Whether a claim of a declaration, if it is one, holds for what overrides it: an annotation, if that has none."""
+def _binds_override(reader: CallReader, index: int, evaluation: Evaluation) -> bool:
+    """Whether a claim of a declaration, if it is one, holds for what overrides it: an annotation, if that has none.
+
+    What an argument is that was made up for the override says nothing of the declaration.
+    """
     if not reader.module.scopes[reader.call.scope].declares:
         return True
+    site = reader.module.sites[reader.module.claims[index].sites[0]]
+    if site.kind == "param" and is_invented_call(evaluation):
+        return False
     return reader.module.claims[index].notation == "annotation" and not reader.call.of_its_own
 
 
