@@ -22,6 +22,29 @@ def split(x: Array):
     heads = x.reshape(b, t, 4, -1).swapaxes(1, 2)  # (b, 4, t, d)
     return heads.mean(2)  # (b, t, d)  ~SC201
 """,
+    # `_` says nothing of a size, which may have to be that of another axis; beside it all is as it was
+    "any_size.py": """
+import jaxtyping
+
+class Operator(eqx.Module):
+    matrix: jaxtyping.Float[Array, "a b"]
+
+    def apply(self, vector: jaxtyping.Float[Array, "_b"]) -> jaxtyping.Float[Array, "_a"]:
+        return self.matrix @ vector
+
+class Bands(eqx.Module):
+    middle: jaxtyping.Float[Array, "size"]
+    upper: jaxtyping.Float[Array, "size-1"]
+
+    def apply(self, vector: jaxtyping.Float[Array, "_b"]) -> jaxtyping.Float[Array, "_a"]: ~unreached
+        return self.middle[:-1] * vector[:-1] + self.upper * vector[1:]  ~SC302
+
+def flipped(x: jaxtyping.Float[Array, "b d"], y: jaxtyping.Float[Array, "_"]) -> jaxtyping.Float[Array, "b d"]: ~SC203
+    return x.T
+
+def squared(x: jaxtyping.Float[Array, "b d"], y: jaxtyping.Float[Array, "_ d"]) -> jaxtyping.Float[Array, "b"]: ~unreached
+    return jnp.diag(x @ (x + y.sum(0))) ~SC305
+""",
     "checks.py": """
 def assert_rank(arrays, ranks):
     for array, rank in zip(arrays, ranks):

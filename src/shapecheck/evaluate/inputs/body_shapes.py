@@ -23,7 +23,7 @@ from shapecheck.evaluate.inputs.runtime_annotations import (
     holds_plain_array,
     signature_of,
 )
-from shapecheck.shapes import is_variadic, parse_spec
+from shapecheck.shapes import AnyDim, is_variadic, parse_spec
 from shapecheck.worker.messages.plans import ParameterSpec
 
 _MOST_AXES = 6
@@ -99,6 +99,14 @@ def unpacked_parts(function: Callable[..., object], parameter: str) -> int:
 def axis_names(parameter: str, axes: int) -> str:
     """The names of the axes of an array that nobody describes, as a spec."""
     return " ".join(f"{parameter}{number}" for number in range(axes))
+
+
+def with_named_axes(spec: str, parameter: str) -> str:
+    """A spec whose axes of any size have names of their own, so that they can follow others: of `3 _b` `3 x1`."""
+    dims = parse_spec(spec).dims
+    if not any(isinstance(dim, AnyDim) for dim in dims):
+        return spec
+    return " ".join(f"{parameter}{i}" if isinstance(dim, AnyDim) else str(dim) for i, dim in enumerate(dims))
 
 
 class _ParameterShapes:

@@ -11,7 +11,7 @@ from types import CodeType
 import jax
 
 from shapecheck.evaluate.framework_protocol import Classes, Framework, loaded_frameworks
-from shapecheck.evaluate.inputs.body_shapes import NO_SHAPES, BodyShape
+from shapecheck.evaluate.inputs.body_shapes import NO_SHAPES, BodyShape, with_named_axes
 from shapecheck.evaluate.inputs.name_hints import is_axis, is_key
 from shapecheck.evaluate.inputs.runtime_annotations import MISSING, annotation_of, array_type, holds_plain_array
 from shapecheck.evaluate.inputs.size_assignment import free_names
@@ -83,6 +83,8 @@ def made_specs(
 ) -> list[str]:
     """The specs of array parameters that nothing describes: as the body takes them, else any number of axes.
 
+    Those that have some axes of any size, `_`, have names for these.
+
     Of those with this `default` only.
     """
     try:
@@ -95,8 +97,11 @@ def made_specs(
             continue
         if name in body:
             specs.append(body[name].spec if body[name].exact else f"*{name}")
-        elif holds_plain_array(annotation_of(function, name, parameter.annotation)):
+            continue
+        annotation = annotation_of(function, name, parameter.annotation)
+        if holds_plain_array(annotation):
             specs.append(f"*{name}")
+        specs += [named for text in _annotation_shapes(annotation) if (named := with_named_axes(text, name)) != text]
     return specs
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from shapecheck.evaluate.framework_protocol import key_maker
 from shapecheck.evaluate.inputs import name_hints
-from shapecheck.evaluate.inputs.body_shapes import BodyShape, axis_names
+from shapecheck.evaluate.inputs.body_shapes import BodyShape, axis_names, with_named_axes
 from shapecheck.evaluate.inputs.choices import NO_OPTIONS, ArgumentChoices, Options, axes_text
 from shapecheck.evaluate.inputs.lazy_call import (
     LazyCall,
@@ -124,7 +124,10 @@ class ValueSynthesis:
         if origin is Literal:
             return arguments[0]
         if (array := array_type(annotation)) is not None:
-            return self.assignment.array(array.shape, array.dtype, name)
+            spec = with_named_axes(array.shape, name)
+            if spec != array.shape:
+                self.invent("sizes", name, "any")
+            return self.assignment.array(spec, array.dtype, name)
         if origin in (tuple, list, collections.abc.Sequence, collections.abc.Iterable, collections.abc.Collection):
             return self._sequence(origin, arguments, name)
         if origin in (collections.abc.Iterator, collections.abc.Generator) and arguments:

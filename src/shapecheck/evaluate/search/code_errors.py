@@ -75,7 +75,7 @@ class CodeErrors:
             return None
         if self._call_spec.open_ranks and (not self.persists or any(o.has_made_values() for o in failed)):
             return None
-        if any(map(self._is_of_nothing, failed)):
+        if any(map(self._is_of_nothing, failed)) or self._is_next_to_open(failed[0]):
             return None
         if len({o.place for o in failed}) > 1 or not failed[0].place[0]:
             return None
@@ -87,6 +87,16 @@ class CodeErrors:
         """Whether an empty array of an instance does not fit."""
         has_instance = not self._call_spec.relations or outcome.has_made_values()
         return has_instance and outcome.failure is not None and bool(_HOLDS_NOTHING.search(outcome.failure.message))
+
+    def _is_next_to_open(self, outcome: TrialOutcome) -> bool:
+        """Whether an axis that does not fit is one more or less than one of any size: `vector[1:]` of `vector: "_n"`.
+
+        With another size it may fit.
+        """
+        chosen = outcome.bound_call.chosen if outcome.bound_call is not None else ()
+        sizes = [int(size) for name, size in chosen if name in self._call_spec.open_names and size.isdigit()]
+        numbers = set(re.findall(r"\d+", outcome.failure.message)) if outcome.failure is not None else set()
+        return any(str(size + step) in numbers for size in sizes for step in (-1, 1))
 
     def _fails_alike(self, error: TrialOutcome) -> bool:
         """Whether the other shapes that arguments may have end in shape errors too."""
