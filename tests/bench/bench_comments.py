@@ -15,8 +15,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
+from shapecheck.claims.comment_lines import looks_like_code, split_comment
 from shapecheck.claims.comment_text import read_comment
-from shapecheck.claims.split_comment import looks_like_code, split_comment
 
 
 def is_told(comment: str, position: str, statement: str = "") -> bool:

@@ -38,7 +38,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 
-from shapecheck.verdicts.finding_identity import digest
+from shapecheck.verdicts.baseline import digest
 
 DATA = Path(__file__).with_name("findings.tsv")
 VERDICTS = ("true", "debatable", "false", "unjudged")
@@ -363,7 +363,7 @@ def _objects(values: object) -> list[dict[str, object]]:
 
 
 def line_digest(code: str, line: str, claim: str) -> str:
-    """Hash a finding by what `shapecheck.verdicts.finding_identity.content` hashes, from the report's plain values."""
+    """Hash a finding by what `shapecheck.verdicts.baseline.content` hashes, from the report's plain values."""
     return digest(code, " ".join(line.split()), " ".join(claim.split()))
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from shapecheck.claims.comment_lines import looks_like_code, split_comment
 from shapecheck.claims.comment_text import read_comment
-from shapecheck.claims.split_comment import looks_like_code, split_comment
 
 SHAPES = {
     # brackets alone

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shapecheck.claims import read_module
-from shapecheck.claims.rank_words import rank_of
+from shapecheck.claims.axis_words import rank_of
 
 
 @pytest.mark.parametrize(

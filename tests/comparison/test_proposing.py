@@ -6,8 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from shapecheck.evaluate.compare.propose_renames import propose_renames
-from shapecheck.evaluate.compare.rename_stages import Renames, pairs
+from shapecheck.evaluate.compare.rename_stages import Renames, pairs, propose_renames
 from shapecheck.model import StageRun, Tensor
 
 Told = tuple[str, str, int]  # path, type, the size of what it gives

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from shapecheck.claims import read_module
-from shapecheck.editor.claim_fixes import edits_of, ignore_comment
+from shapecheck.editor.code_actions import edits_of, ignore_comment
 from shapecheck.model import Edit, Finding, Module, Span
 
 

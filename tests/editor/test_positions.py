@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lsprotocol import types
 
-from shapecheck.editor.moved_lines import MovedLines
-from shapecheck.editor.positions import EditorText, column_of_bytes
+from shapecheck.editor.positions import EditorText, MovedLines, column_of_bytes
 from shapecheck.model import Span
 
 TEXT = "a = '\U0001f600é'  # (b,)\r\nsecond\rthird\n"

@@ -11,8 +11,14 @@ import pytest
 
 from shapecheck.commands.check import check
 from shapecheck.config import load
-from shapecheck.editor.leading_imports import leading_imports
-from shapecheck.editor.project_checker import OpenDocument, ProjectChecker, RunOutcome, encode, preloadable
+from shapecheck.editor.project_checker import (
+    OpenDocument,
+    ProjectChecker,
+    RunOutcome,
+    encode,
+    leading_imports,
+    preloadable,
+)
 from shapecheck.editor.run_processes import RunCancelledError, RunProcesses
 from shapecheck.worker.fork_server import ForkServers
 from shapecheck.worker.messages.plans import ModulePlan

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shapecheck.evaluate.inputs.namesakes import are_namesakes
-from shapecheck.evaluate.inputs.ties import ArgumentSpec, CallSignature, Sizes, explain_tie
+from shapecheck.evaluate.inputs.ties import ArgumentSpec, CallSignature, Sizes, are_namesakes, explain_tie
 from shapecheck.evaluate.search.suggest_ties import closes_circle
 
 HEAD = """

@@ -42,7 +42,7 @@ class Bands(eqx.Module):
 def flipped(x: jaxtyping.Float[Array, "b d"], y: jaxtyping.Float[Array, "_"]) -> jaxtyping.Float[Array, "b d"]: ~SC203
     return x.T
 
-def squared(x: jaxtyping.Float[Array, "b d"], y: jaxtyping.Float[Array, "_ d"]) -> jaxtyping.Float[Array, "b"]: ~unreached
+def squared(x: jaxtyping.Float[Array, "b d"], y: Float[Array, "_ d"]) -> jaxtyping.Float[Array, "b"]: ~unreached
     return jnp.diag(x @ (x + y.sum(0))) ~SC305
 """,
     "checks.py": """

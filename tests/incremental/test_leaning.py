@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from shapecheck.incremental.dependency_graph import DependencyGraph, GraphFile
-from shapecheck.incremental.graph_view import GraphView
+from shapecheck.incremental.dependency_graph import DependencyGraph, GraphFile, GraphView
 from shapecheck.incremental.module_summary import surface
 
 FILES = {

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax import export
 
-from shapecheck.templates.totals import total
+from shapecheck.templates.template_tree import total
 
 A, B = export.symbolic_shape("a, b")
 

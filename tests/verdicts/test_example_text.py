@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from shapecheck.claims import read_module
-from shapecheck.verdicts.example_text import example_text
+from shapecheck.verdicts.unreached import example_text
 
 HEAD = "import equinox as eqx\nfrom jaxtyping import Array, Float, Int\n\n"
 

@@ -4,7 +4,6 @@ Nothing here imports or runs the user's code, nor loads JAX.
 """
 
 from shapecheck.claims.imported_aliases import Project
-from shapecheck.claims.module_claims import claims_json, read_module
-from shapecheck.claims.notebook_context import read_notebook_context
+from shapecheck.claims.module_claims import claims_json, read_module, read_notebook_context
 
 __all__ = ["Project", "claims_json", "read_module", "read_notebook_context"]

@@ -1,4 +1,8 @@
-"""The comments of a file that state shapes, each with its neighbours among the comments."""
+"""The comments of a file that state shapes, each with its neighbours among the comments.
+
+Of a comment only what is meant for people counts: not directives to tools, nor code that somebody switched off. Told
+apart are marked comments whose bracket is nearly a list of dims, but none.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,112 @@ import re
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from shapecheck.claims.brackets import find_unclosed
 from shapecheck.claims.comment_text import Segment, read_comment
 from shapecheck.claims.lead_words import spoils
-from shapecheck.claims.malformed_comments import find_malformed
-from shapecheck.claims.split_comment import looks_like_code, split_comment
 from shapecheck.model import Problem, Span
+from shapecheck.shapes import parse_comment_dims
 from shapecheck.syntax.comment_tokens import Comment
+
+
+@dataclass(frozen=True)
+class MalformedShape:
+    """A marked shape that cannot be read."""
+
+    start: int
+    end: int
+    reason: str
+
+
+_MARKED_BRACKET = re.compile(r"(?:\bshapes?\s*+(?:[:=]|is\b)\s*+|^\s*shapes?\s++)(?=[(\[])", re.IGNORECASE)
+_NEARLY_DIMS = re.compile(r"[\w\s,*+/.'-]*+")
+
+
+def find_malformed(text: str, continues: bool) -> MalformedShape | None:
+    """A marker that is directly followed by a bracket which is nearly a list of dims.
+
+    `continues` says that the next line is a comment as well, on which the bracket may be closed.
+    """
+    match = _MARKED_BRACKET.search(text) if len(text) < 400 else None
+    if match is None:
+        return None
+    start = match.end()
+    if find_unclosed(text[start:]) == 0:
+        inside = text[start + 1 :].rstrip(" .)]")
+        if continues or not _NEARLY_DIMS.fullmatch(inside) or not re.search(r"\w", inside):
+            return None
+        pieces = [piece.strip() for piece in inside.rstrip(",").split(",")]
+        if not all(parse_comment_dims(piece) for piece in pieces) or any(" " in piece for piece in pieces):
+            return None
+        return MalformedShape(start, len(text.rstrip()), "the bracket is not closed")
+    end = text.find(")" if text[start] == "(" else "]", start)
+    inside = text[start + 1 : end]
+    if not _NEARLY_DIMS.fullmatch(inside) or parse_comment_dims(inside) is not None:
+        return None
+    pieces = [piece.strip() for piece in inside.split(",")]
+    if len(pieces) < 2 or not any(pieces) or not all(_is_nearly_dim(piece) for piece in pieces):
+        return None
+    broken = next(piece for piece in pieces if parse_comment_dims(piece) is None or not piece)
+    reason = f"`{broken}` is no dim" if broken else "a dim is missing between two commas"
+    return MalformedShape(start, end + 1, reason)
+
+
+def _is_nearly_dim(piece: str) -> bool:
+    """Whether a dim is left when the operators at its ends are taken away, or nothing was there."""
+    bare = piece.strip(" +-*/")
+    return not piece or (bool(bare) and parse_comment_dims(bare) is not None)
+
+
+_TOOLS = "noqa|nosec|nopycln|type:|pyright:|mypy:|pylint:|pragma:|fmt:|yapf:|isort:|ruff:|flake8:|shapecheck:|%%"
+_DIRECTIVE = rf"(?:{_TOOLS})"
+_SPLIT = re.compile(rf"(?:^|(?<=\s))#+:?(?=\s)|(?:^|(?<=\s))#+:?\s*+(?={_DIRECTIVE})|^#+[:!]?", re.IGNORECASE)
+_IS_DIRECTIVE = re.compile(rf"\s*+{_DIRECTIVE}", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class CommentPart:
+    """One of several comments on one line, without its `#`: `offset` counts from the first `#`."""
+
+    offset: int
+    text: str
+
+
+def split_comment(comment: str) -> list[CommentPart]:
+    """The parts of a comment that are meant for people: `# (b, s)  # noqa` has one."""
+    cuts = list(_SPLIT.finditer(comment[:4000]))
+    parts: list[CommentPart] = []
+    for index, cut in enumerate(cuts):
+        end = cuts[index + 1].start() if index + 1 < len(cuts) else len(comment)
+        text = comment[cut.end() : end]
+        if text.strip() and not _IS_DIRECTIVE.match(text):
+            parts.append(CommentPart(cut.end(), text))
+    return parts
+
+
+_KEYWORD_CODE = re.compile(
+    r"(?:return|yield|raise|del|import|assert|print|lambda|async|await|global|nonlocal)\b(?!\s*+[:.,])"
+    r"|from\s++[\w.]++\s++import\b|(?:def|class)\s++\w++\s*+[(:]|@\w|(?:if|elif|for|while|with|try|else|except)\b.*:\s*$"
+)
+_ASSIGNMENT = re.compile(
+    r"(?P<target>[\w.]++(?:\[[^\]]*+\])?+(?:\s*+,\s*+[\w.*]++)*+)\s*+(?:[-+*/@|&]|//|\*\*)?=(?![=>])"
+)
+# An element of a list, behind which others come: `[2, 0],`.
+_ELEMENT = re.compile(r"[(\[][^()\[\]]*[)\]],")
+_CALL = re.compile(r"[\w.]++\(.*\)[\s,:]*+$|[\w.]++\($")
+
+
+def looks_like_code(text: str) -> bool:
+    """Whether a comment on a line of its own is code that somebody switched off."""
+    text = text.strip()
+    if not text or len(text) > 1000:
+        return False
+    if text[-1] in "([{\\" or _ELEMENT.fullmatch(text) or text[0] in ")]}" or _KEYWORD_CODE.match(text):
+        return True
+    assignment = _ASSIGNMENT.match(text)
+    if assignment is not None:
+        return not re.search(r"shapes?$", assignment.group("target").strip(), re.IGNORECASE)
+    return _CALL.match(text) is not None and not text.lower().startswith("shape(")
+
 
 _DEFINITION = re.compile(r"(?:async\s++)?+(?:def|class)\s++\w++\s*+[(:\[]|@\w")
 _SENTENCE_ENDS = re.compile(r"[.:;!?)\]}]\s*$")

@@ -11,11 +11,10 @@ import re
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from shapecheck.claims.axis_words import MAY_SAY_RANK, rank_of
 from shapecheck.claims.claim_sites import SiteKey, Sites
 from shapecheck.claims.described_shapes import DescribedShape, list_elements, named_shapes, read_shapes
-from shapecheck.claims.docstring_sections import Item, Line, read_items
-from shapecheck.claims.markup import without_markup
-from shapecheck.claims.rank_words import MAY_SAY_RANK, rank_of
+from shapecheck.claims.docstring_sections import Item, Line, read_items, without_markup
 from shapecheck.claims.unmarked_shapes import takes_no_array
 from shapecheck.model import Claim, DescribedRank, Selector, Span
 from shapecheck.shapes import print_spec

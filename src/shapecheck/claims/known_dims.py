@@ -7,8 +7,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from shapecheck.claims.axis_words import words
-from shapecheck.syntax.name_chains import targets
-from shapecheck.syntax.scopes import Function, PlacedStatement, Tables, arguments, dotted_name, parameter_defaults
+from shapecheck.syntax.scopes import (
+    Function,
+    PlacedStatement,
+    Tables,
+    arguments,
+    dotted_name,
+    parameter_defaults,
+    targets,
+)
 
 _INTEGERS = frozenset({"int", "int | None", "Optional[int]"})
 

@@ -11,8 +11,15 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from shapecheck.claims.claim_sites import SiteKey
-from shapecheck.syntax.name_chains import targets
-from shapecheck.syntax.scopes import Function, PlacedStatement, Tables, arguments, parameter_defaults, target_names
+from shapecheck.syntax.scopes import (
+    Function,
+    PlacedStatement,
+    Tables,
+    arguments,
+    parameter_defaults,
+    target_names,
+    targets,
+)
 from shapecheck.syntax.source_text import position_of
 
 _FOR = (ast.For, ast.AsyncFor)

@@ -1,14 +1,17 @@
-"""The whole: from the bytes of a file to all that it claims."""
+"""The whole: from the bytes of a file to all that it claims, and to what it wants to have ignored."""
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import attrgetter
+from typing import Final, TypeVar
 
 from shapecheck.claims.annotation_claims import AnnotatedCode
-from shapecheck.claims.annotation_names import read_names
+from shapecheck.claims.annotation_names import Names, read_names
 from shapecheck.claims.annotation_specs import AnnotationReader
 from shapecheck.claims.claim_sites import Sites
 from shapecheck.claims.code_claims import CodeClaimReader
@@ -19,13 +22,66 @@ from shapecheck.claims.imported_aliases import Neighbours
 from shapecheck.claims.known_dims import known_dims, own_sizes
 from shapecheck.claims.local_names import has_meaning, rebound
 from shapecheck.claims.near_names import NearNames
-from shapecheck.claims.notebook_context import NOTHING, NotebookContext
 from shapecheck.claims.paths import PathReader
-from shapecheck.claims.suppressions import read_suppressions
-from shapecheck.model import Claim, Module, Problem, Scope
+from shapecheck.model import Claim, Module, Problem, Scope, Span, Suppression
+from shapecheck.syntax.comment_tokens import Comment
 from shapecheck.syntax.inserted_lines import find_inserted, in_whole, original
 from shapecheck.syntax.scopes import Function, Tables, survey
 from shapecheck.syntax.source_text import SourceText, read_source
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class NotebookContext:
+    """What its names stand for, which of them are variables, and which names are known as dims."""
+
+    names: Names = field(default_factory=Names)
+    variables: frozenset[str] = frozenset()
+    dims: frozenset[str] = frozenset()
+
+    def names_behind(self, own: Names, tables: Tables) -> Names:
+        """The tables of a cell, `own`, and behind them what it does not bind anew itself."""
+        bound = {*own.imported, *tables.assigned[0], *(scope.qualname for scope in tables.scopes)}
+        return Names(
+            imported={**_without(self.names.imported, bound), **own.imported},
+            starred=own.starred,
+            aliases={**_without(self.names.aliases, bound), **own.aliases},
+            constants={**_without(self.names.constants, bound), **own.constants},
+            unclear=own.unclear,
+        )
+
+
+NOTHING: Final = NotebookContext()
+
+
+def read_notebook_context(text: str, dims: Iterable[str]) -> NotebookContext:
+    """What the statements of `text` would leave behind, where the names `dims` are known as dims besides."""
+    tables = survey(ast.parse(text))
+    names = read_names(tables.statements, frozenset())
+    return NotebookContext(names, frozenset(tables.assigned[0]), frozenset({*dims, *known_dims(tables, ())}))
+
+
+def _without(table: dict[str, _T], names: set[str]) -> dict[str, _T]:
+    return {name: value for name, value in table.items() if name not in names}
+
+
+_IGNORE = re.compile(
+    r"#\s*+shapecheck:\s*+ignore(?P<file>-file)?+(?![\w-])\s*+(?:\[(?P<codes>[\w\s,]*+)\])?+", re.IGNORECASE
+)
+
+
+def read_suppressions(comments: Iterable[Comment]) -> Iterator[Suppression]:
+    """The ignore comments among all comments of a file."""
+    for comment in comments:
+        if "shapecheck" not in comment.text.lower():
+            continue
+        for match in _IGNORE.finditer(comment.text):
+            codes = tuple(code.strip().upper() for code in (match["codes"] or "").split(",") if code.strip())
+            start = comment.column + match.start() + 1
+            span = Span(comment.line, start, comment.line, start + len(match.group().rstrip()))
+            yield Suppression(None if match["file"] else comment.line, codes, span)
+
 
 _MODULE = Scope(index=0, kind="module", qualname="<module>", parent=None, position=None)
 _in_order = attrgetter("span.line", "span.column")

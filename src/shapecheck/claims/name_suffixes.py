@@ -14,8 +14,7 @@ from functools import cached_property
 
 from shapecheck.claims.claim_sites import SiteKey, name_place
 from shapecheck.shapes import NamedDim, Spec
-from shapecheck.syntax.name_chains import single_targets, targets
-from shapecheck.syntax.scopes import Function, PlacedStatement, Tables, arguments
+from shapecheck.syntax.scopes import Function, PlacedStatement, Tables, arguments, single_targets, targets
 from shapecheck.syntax.source_text import SourceText
 
 _SUFFIX = re.compile(r"[A-Za-z]\w*?_([A-Z]{2,6})")

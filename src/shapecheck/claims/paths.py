@@ -13,8 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from shapecheck.claims.claim_sites import SiteKey
 from shapecheck.model import Point, Switch
-from shapecheck.syntax.name_chains import targets
-from shapecheck.syntax.scopes import Function, PlacedStatement, Tables, arguments, dotted_name, target_names
+from shapecheck.syntax.scopes import Function, PlacedStatement, Tables, arguments, dotted_name, target_names, targets
 
 _ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 

@@ -14,7 +14,7 @@ from shapecheck.config import load
 from shapecheck.report import progress
 
 if TYPE_CHECKING:
-    from shapecheck.claims.open_places import Style
+    from shapecheck.claims.value_sites import Style
     from shapecheck.commands.annotate import AnnotateResult
 
 

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from shapecheck.cli.config_options import config_flags, config_options
+from shapecheck.cli.config_options import BLOB, chosen_shard, config_flags, config_options, sole_shard
 from shapecheck.cli.report_output import ReportOptions, say_closing, say_outcome
-from shapecheck.cli.shard_option import BLOB, chosen_shard, sole_shard
 from shapecheck.cli.terminal import CLEAN, deliver, require_paths, say, stop_on_signals, use_color
 from shapecheck.config import Config, load
 from shapecheck.model import Report

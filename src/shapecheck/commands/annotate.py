@@ -9,7 +9,7 @@ from pathlib import Path
 
 from shapecheck import files
 from shapecheck.claims import read_module
-from shapecheck.claims.open_places import OpenPlace, Style, with_open_places
+from shapecheck.claims.value_sites import OpenPlace, Style, with_open_places
 from shapecheck.commands.check import Progress
 from shapecheck.commands.evaluation import EvaluationContext, evaluate
 from shapecheck.commands.module_plans import outermost_function, plan

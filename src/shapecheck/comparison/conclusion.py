@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shapecheck.comparison.compared_models import ComparedModels
-from shapecheck.comparison.stage_names import count, describe_differences, name_of, run_name
+from shapecheck.comparison.comparison_text import count, describe_differences, name_of, run_name
 from shapecheck.model import ComparedStage
 
 

@@ -8,8 +8,7 @@ from typing import Final
 from lsprotocol import types
 
 from shapecheck.editor.file_result import FileResult
-from shapecheck.editor.moved_lines import MovedLines
-from shapecheck.editor.positions import EditorText
+from shapecheck.editor.positions import EditorText, MovedLines
 from shapecheck.model import JudgedClaim, Scope
 
 INSERT_EXAMPLE: Final = "shapecheck.insertExample"

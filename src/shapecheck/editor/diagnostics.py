@@ -9,8 +9,7 @@ from typing import Final
 from lsprotocol import types
 
 import shapecheck.rules
-from shapecheck.editor.moved_lines import MovedLines
-from shapecheck.editor.positions import EditorText
+from shapecheck.editor.positions import EditorText, MovedLines
 from shapecheck.model import Finding, JudgedClaim, Severity, Span
 
 SOURCE: Final = "shapecheck"

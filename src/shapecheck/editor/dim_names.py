@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from lsprotocol import types
 
 from shapecheck.editor.file_result import FileResult
-from shapecheck.editor.moved_lines import MovedLines
-from shapecheck.editor.positions import EditorText
+from shapecheck.editor.positions import EditorText, MovedLines
 from shapecheck.model import Claim, Scope, Span
 from shapecheck.shapes import parse_spec
 

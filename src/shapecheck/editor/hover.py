@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from lsprotocol import types
 
 from shapecheck.editor.file_result import FileResult, ShownValue
-from shapecheck.editor.moved_lines import MovedLines
-from shapecheck.editor.positions import EditorText
+from shapecheck.editor.positions import EditorText, MovedLines
 from shapecheck.model import JudgedClaim, Span
 
 _MOST_STAGES = 3  # of which a value is shown

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from lsprotocol import types
 
 from shapecheck.editor.file_result import FileResult, ShownValue
-from shapecheck.editor.moved_lines import MovedLines
-from shapecheck.editor.positions import EditorText, column_of_bytes
+from shapecheck.editor.positions import EditorText, MovedLines, column_of_bytes
 
 _LONGEST = 60  # characters that a hint may put into a line
 

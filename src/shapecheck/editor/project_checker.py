@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import os
 import re
@@ -16,7 +17,6 @@ from shapecheck.commands.check_inputs import CheckInputs, read_inputs
 from shapecheck.commands.checked_project import CheckedProject, check_inputs
 from shapecheck.config import Config, ConfigError, load
 from shapecheck.editor.file_result import FileResult, file_results
-from shapecheck.editor.leading_imports import leading_imports
 from shapecheck.editor.line_places import with_line_sites
 from shapecheck.editor.run_processes import RunProcesses
 from shapecheck.evaluate.session.fork_child import PRELOADED
@@ -29,6 +29,38 @@ from shapecheck.worker.imported_forks import ImportedForks, ImportRequest
 from shapecheck.worker.messages.plans import ModulePlan, WorkerSettings
 from shapecheck.worker.run_state import Progress
 from shapecheck.worker.spawn import Process, Start
+
+
+def leading_imports(plan: ModulePlan) -> Iterator[str]:
+    """The imports at the top of a planned file, as `pkg` and `pkg:part`; none of a file that Python cannot parse.
+
+    Up to the first statement that is no import: what it does, such as to set a variable of the environment, may matter
+    to imports behind it.
+    """
+    try:
+        data = plan.source.encode("latin-1") if plan.source else Path(plan.file).read_bytes()
+        tree = ast.parse(data)
+    except (OSError, SyntaxError, ValueError):
+        return
+    for number, statement in enumerate(tree.body):
+        if isinstance(statement, ast.Import):
+            yield from (alias.name for alias in statement.names)
+        elif isinstance(statement, ast.ImportFrom):
+            module = _absolute(statement, plan)
+            if module and module != "__future__":
+                yield from (module if alias.name == "*" else f"{module}:{alias.name}" for alias in statement.names)
+        elif number or not isinstance(statement, ast.Expr):  # a docstring may come first
+            return
+
+
+def _absolute(statement: ast.ImportFrom, plan: ModulePlan) -> str:
+    if not statement.level:
+        return statement.module or ""
+    parts = plan.name.split(".")
+    is_package = Path(plan.file).name == "__init__.py"
+    package = parts[: len(parts) - statement.level + is_package]
+    return ".".join((*package, *((statement.module,) if statement.module else ())))
+
 
 Extent = Literal["edited", "project"]
 """What a run looks at: the documents that are open, without tests; or all files of the folder, with its tests."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from shapecheck.editor.file_result import FileResult
-from shapecheck.editor.moved_lines import MovedLines
+from shapecheck.editor.positions import MovedLines
 from shapecheck.model import Finding
 
 

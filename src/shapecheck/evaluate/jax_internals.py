@@ -305,3 +305,16 @@ def has_computed() -> bool:
     bridge = sys.modules.get("jax._src.xla_bridge")
     started = getattr(bridge, "backends_are_initialized", None)
     return True if started is None else bool(started())
+
+
+_EVALUATORS = ("shapecheck.evaluate.inputs", "shapecheck.evaluate.suites", "shapecheck.evaluate.session")
+
+
+def module_of(frame: FrameType) -> str:
+    """The name of the module that runs in a frame."""
+    return str(frame.f_globals.get("__name__", ""))
+
+
+def evaluates(frame: FrameType) -> bool:
+    """Whether our evaluation of the user's code is what runs in it: all outside of it is ours too."""
+    return module_of(frame).startswith(_EVALUATORS)

@@ -7,9 +7,8 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 
 from shapecheck.incremental.cache_store import KeptTexts
-from shapecheck.incremental.dependency_graph import DependencyGraph, GraphFile
+from shapecheck.incremental.dependency_graph import DependencyGraph, GraphFile, GraphView
 from shapecheck.incremental.environment_key import environment, portable_environment
-from shapecheck.incremental.graph_view import GraphView
 from shapecheck.incremental.module_summary import ModuleSummary, surface
 from shapecheck.worker.cache_keys import KnownFile
 

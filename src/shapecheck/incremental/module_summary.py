@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from shapecheck.incremental.content_hash import content, may_yield, outline
 from shapecheck.incremental.name_references import Chain, Import, References, imports, references
 from shapecheck.incremental.side_effects import SideEffects, target_names
-from shapecheck.syntax.name_chains import name_chain, targets
+from shapecheck.syntax.scopes import name_chain, targets
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _TRY = (ast.Try, ast.TryStar)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from shapecheck.syntax.name_chains import split_chain
+from shapecheck.syntax.scopes import split_chain
 
 Chain = tuple[str, ...]
 

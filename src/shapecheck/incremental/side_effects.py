@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from shapecheck.incremental.name_references import Chain, Import, words
-from shapecheck.syntax.name_chains import name_chain, single_targets
+from shapecheck.syntax.scopes import name_chain, single_targets
 
 # Packages whose functions make values or wrap functions, and keep nothing of what they are given. Those that call
 # functions of the project at once are found out when they do: the worker tells which functions ran on import.

@@ -10,7 +10,7 @@ from shapecheck import __version__
 from shapecheck.files.notebook_source import split_cell_path
 from shapecheck.model import Finding, Report, Span
 from shapecheck.rules import RULES, Rule
-from shapecheck.verdicts.finding_identity import hash_findings
+from shapecheck.verdicts.baseline import hash_findings
 
 _ROOT = "SRCROOT"
 

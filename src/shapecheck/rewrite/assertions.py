@@ -6,8 +6,9 @@ import ast
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from shapecheck.claims.annotation_names import Names
+from shapecheck.claims.axis_words import words
 from shapecheck.model import Claim
-from shapecheck.rewrite.array_expressions import is_array
 from shapecheck.rewrite.claim_targets import ClaimTarget
 from shapecheck.rewrite.insertion import Insertion
 from shapecheck.rewrite.jaxtyping_checks import AHEAD, OUTSIDE, JaxtypingChecks
@@ -16,7 +17,37 @@ from shapecheck.rewrite.shape_strings import ShapeString, UnclearError
 from shapecheck.rewrite.signature_checks import never_checked
 from shapecheck.rewrite.spots import NoPlaceError
 from shapecheck.shapes import parse_spec
-from shapecheck.syntax.scopes import Function
+from shapecheck.syntax.scopes import Function, dotted_name
+
+_FUNCTIONS = {
+    "jax.numpy": words(
+        """
+        abs absolute add all any arange argmax argmin argsort array asarray broadcast_to clip concatenate convolve cos
+        cosh cross cumprod cumsum diag diff divide dot einsum exp expand_dims expm1 eye full full_like hstack identity
+        inner isfinite isnan kron linspace log log1p logaddexp matmul max maximum mean median min minimum moveaxis
+        multiply ones ones_like outer pad power prod ravel reciprocal repeat reshape roll sign sin sinh sort sqrt
+        square squeeze stack std subtract sum swapaxes take take_along_axis tan tanh tensordot tile trace transpose
+        tril triu var vdot vecdot vstack zeros zeros_like
+        """
+    ),
+    "jax.nn": words("elu gelu leaky_relu log_sigmoid log_softmax one_hot relu sigmoid silu softmax softplus swish"),
+    "jax.random": words("bernoulli categorical choice normal permutation randint truncated_normal uniform"),
+}
+
+
+def is_array(value: ast.expr, names: Names) -> bool:
+    """Whether an expression is a call of one of JAX's functions that always return one array."""
+    if not isinstance(value, ast.Call):
+        return False
+    first, _, rest = (dotted_name(value.func) or "").partition(".")
+    if first not in names.imported:
+        return False
+    origin = ".".join(part for part in (*names.imported[first], rest) if part)
+    module, _, function = origin.rpartition(".")
+    if function == "where":
+        return module == "jax.numpy" and len(value.args) == 3  # of one argument it gives a tuple
+    return function in _FUNCTIONS.get(module, ())
+
 
 # With 64 bits switched off JAX narrows the dtype, and that is not the comment's fault.
 _EITHER_WIDTH = {"Float64": "Float", "Int64": "Int", "UInt64": "UInt", "Complex128": "Complex"}

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from shapecheck.model import Claim, Module, Site
 from shapecheck.rewrite.insertion_points import StatementLayout
 from shapecheck.rewrite.spots import NoPlaceError, Spot, Spots
-from shapecheck.syntax.name_chains import targets
-from shapecheck.syntax.scopes import Function, Tables, dotted_name, target_names
+from shapecheck.syntax.scopes import Function, Tables, dotted_name, target_names, targets
 from shapecheck.syntax.source_text import position_of
 
 _SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Assert)

@@ -9,8 +9,7 @@ from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 from shapecheck.model import Edit, Span
 from shapecheck.rewrite.transform import RewriteError, require_lossless, transform
-from shapecheck.syntax.concrete_file import ConcreteFile
-from shapecheck.syntax.parse_concrete import deep_recursion, libcst_failures
+from shapecheck.syntax.concrete_file import ConcreteFile, deep_recursion, libcst_failures
 
 
 def replace_arguments(file: ConcreteFile, edits: Sequence[Edit]) -> bytes:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from shapecheck.syntax.concrete_file import ConcreteFile
-from shapecheck.syntax.parse_concrete import deep_recursion
+from shapecheck.syntax.concrete_file import ConcreteFile, deep_recursion
 
 COMPOUND = (
     cst.BaseSuite,

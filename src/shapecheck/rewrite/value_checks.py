@@ -12,8 +12,7 @@ from shapecheck.rewrite.insertion import LINE, Insertion
 from shapecheck.rewrite.rewrite_plan import FilePlan, RewriteOptions, RewriteOutcome, SkippedClaim
 from shapecheck.rewrite.spots import NoPlaceError
 from shapecheck.syntax.intended_nonfinite import INFINITY, NAN, intended_nonfinite
-from shapecheck.syntax.name_chains import targets
-from shapecheck.syntax.scopes import Function, PlacedStatement, target_names
+from shapecheck.syntax.scopes import Function, PlacedStatement, target_names, targets
 
 PRINT, BREAK, FINITE = 1, 2, 3
 _UNFIT = {

@@ -13,9 +13,8 @@ from libcst.codemod import CodemodContext
 from libcst.codemod.visitors import AddImportsVisitor
 
 from shapecheck.rewrite.transform import RewriteError, require_lossless
-from shapecheck.syntax.concrete_file import ConcreteFile
+from shapecheck.syntax.concrete_file import ConcreteFile, deep_recursion
 from shapecheck.syntax.owners import UnreadableError
-from shapecheck.syntax.parse_concrete import deep_recursion
 from shapecheck.syntax.source_text import read_source
 
 _LINES = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")

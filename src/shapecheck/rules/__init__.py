@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from shapecheck.rules.rule import Rule
-from shapecheck.rules.rule_files import RuleFiles
+from shapecheck.rules.rule_files import Rule, RuleFiles
 
 __all__ = ["RULES", "Rule", "as_code", "nearest_code"]
 

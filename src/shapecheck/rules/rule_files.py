@@ -1,4 +1,4 @@
-"""Rules as they are written: one Markdown file a rule, which is its documentation, its metadata and its test at once.
+"""Rules: one Markdown file a rule, which is its documentation, its metadata and its test at once.
 
     # SC201 comment-mismatch
 
@@ -21,11 +21,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 from shapecheck.model import Severity
-from shapecheck.rules.rule import Rule
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """What one code means.
+
+    `message` is the template of a finding's first line. `bad` and `good` are whole files: checked, `bad` gives exactly
+    this code and `good` gives nothing (for SC100, with unused suppressions reported). `lock` is what shapes.lock keeps
+    of both, if it needs a lock: that of model.py. An `optional` rule is one of taste: off, unless it is selected.
+    """
+
+    code: str
+    name: str
+    severity: Severity
+    message: str
+    why: str
+    bad: str
+    good: str
+    lock: str = ""
+    optional: bool = False
+
 
 _HEAD = re.compile(r"\A# (?P<code>SC\d{3}) (?P<name>[a-z-]+)\n\n(?P<fields>(?:- [^\n]+\n)+)\n(?P<rest>.*)\Z", re.DOTALL)
 _FIELD = re.compile(r"- (?P<name>[a-z]+): `?(?P<value>.+?)`?\n")

@@ -10,21 +10,73 @@ import importlib.machinery
 import os
 import sys
 import threading
-from collections.abc import Callable, Container, Iterator, Sequence
+import weakref
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from types import CodeType, ModuleType
 from typing import Any, cast
 
 from shapecheck.evaluate.framework_protocol import module_names
 from shapecheck.evaluate.probes.ast_probes import HANDLE, instrument
+from shapecheck.evaluate.probes.constructor_arguments import Construction
 from shapecheck.evaluate.probes.recorder import Recorder
+from shapecheck.model import FunctionKey
 from shapecheck.runtime import watched_names
 from shapecheck.runtime.call_checks import CallChecker
 from shapecheck.runtime.cell_source import Cell, with_handle
 from shapecheck.runtime.judge_client import JudgeClient
 from shapecheck.runtime.lazy_probe import LazyProbe, ValueHandle
-from shapecheck.runtime.runtime_constructions import PassingConstructions
 from shapecheck.worker.messages.judge_messages import ObservationPlan
 from shapecheck.worker.messages.plans import ModulePlan, as_shown
+
+_MOST = 32  # combinations of sizes of one class that are remembered
+
+Variables = Mapping[str, object]
+
+
+class PassingConstructions:
+    """As `stage.observe.constructions.Constructions`, whose instances an evaluation holds, and lets go at its end.
+
+    Of an instance that JAX has rebuilt, it is what any of its class was given.
+    """
+
+    def __init__(self) -> None:
+        self._alive: dict[int, tuple[weakref.ref[object], dict[FunctionKey, Variables]]] = {}
+        self._by_type: dict[type, dict[object, Variables]] = {}
+
+    def note(self, construction: Construction) -> None:
+        """Note a constructor's variables, in place of those at its start."""
+        instance, key = construction.instance, id(construction.instance)
+        found = self._alive.get(key)
+        if found is None or found[0]() is not instance:
+            try:
+                self._alive[key] = weakref.ref(instance, lambda _: self._alive.pop(key, None)), {}
+            except TypeError:  # a class with slots
+                return
+        self._alive[key][1][construction.scope] = construction.variables
+        kept = self._by_type.setdefault(type(instance), {})
+        if len(kept) < _MOST:
+            kept.setdefault(_sizes(construction), construction.variables)
+
+    def variables(self, instance: object) -> Sequence[Variables]:
+        """What the constructor of `instance` had."""
+        return self.own(instance) or list(self._by_type.get(type(instance), {}).values())
+
+    def own(self, instance: object) -> Sequence[Variables]:
+        """What the constructor of this very instance had; nothing if JAX has rebuilt it."""
+        found = self._alive.get(id(instance))
+        return list(found[1].values()) if found is not None and found[0]() is instance else []
+
+    def all_records(self) -> Sequence[Construction]:
+        """None are handed on."""
+        return ()
+
+
+def _sizes(construction: Construction) -> object:
+    variables = construction.variables
+    return construction.scope, tuple(
+        (name, variables[name]) for name in sorted(variables) if type(variables[name]) is int
+    )
+
 
 Watch = Callable[[str, int, object], object]
 Return = Callable[[int, object], object]

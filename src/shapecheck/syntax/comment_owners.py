@@ -9,11 +9,15 @@ from collections.abc import Collection, Sequence
 import libcst as cst
 
 from shapecheck.syntax.comment_tokens import Comment
-from shapecheck.syntax.concrete_file import ConcreteFile, leading_lines
-from shapecheck.syntax.hide_unreadable import HiddenStatements, hide_unreadable
+from shapecheck.syntax.concrete_file import (
+    ConcreteFile,
+    HiddenStatements,
+    hide_unreadable,
+    leading_lines,
+    require_shallow,
+)
 from shapecheck.syntax.inner_comments import inner_comments
 from shapecheck.syntax.owners import Behind, Between, CommentOwner, OwnedComments, PairingError, UnreadableError
-from shapecheck.syntax.parse_concrete import require_shallow
 from shapecheck.syntax.source_text import SourceText
 
 _CLAUSES = (cst.Else, cst.Finally, cst.ExceptHandler, cst.ExceptStarHandler, cst.MatchCase)

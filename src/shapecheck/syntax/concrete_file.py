@@ -1,4 +1,6 @@
-"""One file as libcst reads it, and which of libcst's statements is which of Python's syntax tree.
+"""One file as libcst parses it, and which of libcst's statements is which of Python's syntax tree.
+
+What libcst cannot read, though Python can, is hidden from it, so that the rest of the file can be read.
 
 What is claimed is found in the syntax tree of `ast`. Both trees hold the same statements in the same order, so that
 counting finds the libcst node of a statement, and no position has to be computed for any other node. Whoever reads
@@ -8,14 +10,93 @@ comments or writes source stands on this one pairing.
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import libcst as cst
 
-from shapecheck.syntax.owners import PairingError
-from shapecheck.syntax.parse_concrete import parse_concrete, statement_lists
+from shapecheck.syntax.owners import PairingError, UnreadableError
+
+_DEEPEST = 300  # expressions inside each other: libcst's time grows with the square of it, and its stack has an end
+_SHORT = 2 * _DEEPEST  # characters: a statement of fewer cannot nest as deeply
+
+# libcst recurs several frames deep for each `elif` and each operand; `ast` takes as many of them as memory allows.
+_FRAMES = 20_000
+
+
+def parse_concrete(content: str | bytes, above: int = 0) -> cst.Module:
+    """The concrete syntax of a text or of a file's bytes. Raises UnreadableError, with lines from `above` on."""
+    with deep_recursion(), libcst_failures(above):
+        return cst.parse_module(content)
+
+
+@contextmanager
+def libcst_failures(above: int = 0) -> Iterator[None]:
+    """Whatever libcst's parser raises meanwhile becomes UnreadableError, but for a recursion that its caller limits."""
+    try:
+        yield
+    except cst.ParserSyntaxError as error:
+        raise UnreadableError(f"libcst cannot parse line {above + error.raw_line}: {error.message}") from error
+    except RecursionError:
+        raise
+    except Exception as error:  # text that is not UTF-8, or a bug of libcst's: 1.9 has one for `async` at a line's end
+        raise UnreadableError(f"libcst cannot parse it ({type(error).__name__}: {error})") from error
+    except BaseException as error:
+        if type(error).__module__ != "pyo3_runtime":
+            raise
+        raise UnreadableError(f"libcst's parser has failed: {error}") from error  # a panic of its Rust code
+
+
+@contextmanager
+def deep_recursion() -> Iterator[None]:
+    """Let libcst recur as deeply as most files need it. Raises UnreadableError where that is not enough."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, _FRAMES))
+    try:
+        yield
+    except RecursionError as error:
+        raise UnreadableError("it nests too deeply for libcst") from error
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def statement_lists(code: ast.stmt | ast.Module) -> list[list[ast.stmt]]:
+    """The lists of statements inside a statement, in the order of the text; none of them is empty."""
+    if isinstance(code, ast.Match):
+        return [case.body for case in code.cases]
+    handlers = [handler.body for handler in getattr(code, "handlers", ())]
+    found = [getattr(code, "body", []), *handlers, getattr(code, "orelse", []), getattr(code, "finalbody", [])]
+    return [statements for statements in found if statements]
+
+
+def require_shallow(text: str, statements: Sequence[ast.stmt]) -> None:
+    """Raise UnreadableError if expressions of these statements, or of any inside them, nest too deeply for libcst."""
+    starts = [0]
+    for line in text.split("\n"):
+        starts.append(starts[-1] + len(line) + 1)
+    lists: list[Sequence[ast.stmt]] = [statements]
+    while lists:
+        for code in lists.pop():
+            inner = statement_lists(code)
+            last = inner[0][0].lineno if inner else code.end_lineno or code.lineno
+            if starts[last] - starts[code.lineno - 1] > _SHORT and _depth(code) > _DEEPEST:
+                raise UnreadableError(f"the statement on line {code.lineno} nests too deeply for libcst")
+            lists += inner
+
+
+def _depth(code: ast.stmt) -> int:
+    """How many nodes stand inside each other in a statement, without the statements inside it."""
+    deepest = 0
+    stack: list[tuple[ast.AST, int]] = [(code, 0)]
+    while stack:
+        node, depth = stack.pop()
+        deepest = max(deepest, depth)
+        stack += [(child, depth + 1) for child in ast.iter_child_nodes(node) if not isinstance(child, ast.stmt)]
+    return deepest
+
 
 Suite = cst.Module | cst.IndentedBlock | cst.SimpleStatementSuite
 Line = cst.SimpleStatementLine | cst.BaseCompoundStatement
@@ -138,3 +219,76 @@ def _suites(node: cst.BaseCompoundStatement) -> Iterator[cst.CSTNode]:
         part = getattr(node, name, None)
         if part is not None:
             yield part.body if isinstance(part, cst.Else | cst.Finally) else part
+
+
+@dataclass(frozen=True)
+class HiddenStatements:
+    """The `text` of a file in which `pass` stands for some statements, and the reason for each of these."""
+
+    text: str = ""
+    reasons: Mapping[ast.stmt, str] = field(default_factory=dict)
+
+    def reason(self, line: int) -> str:
+        """Why a line cannot be read; "" if it can."""
+        lines = ((_first_line(code), code.end_lineno or 0, why) for code, why in self.reasons.items())
+        return next((why for first, last, why in lines if first <= line <= last), "")
+
+
+def hide_unreadable(lines: Sequence[str], tree: ast.Module, error: UnreadableError) -> HiddenStatements:
+    """The smallest statements without which libcst can read a file. Raises `error`, the file's, if there are none."""
+    reasons = _unreadable(lines, tree.body)
+    text = _without(lines, 1, len(lines), reasons)
+    if not reasons or not _is_readable(text):
+        raise error
+    return HiddenStatements(text, reasons)
+
+
+def _unreadable(lines: Sequence[str], statements: Sequence[ast.stmt]) -> dict[ast.stmt, str]:
+    found: dict[ast.stmt, str] = {}
+    for code in _on_own_lines(lines, statements):
+        first, last = _first_line(code), code.end_lineno or 0
+        opening = "if 1:\n" if lines[first - 1][:1].isspace() else ""  # above an indented statement
+        try:
+            require_shallow("\n".join(lines), [code])
+            parse_concrete(opening + _without(lines, first, last, {}), first - 1 - bool(opening))
+        except UnreadableError as error:
+            inner: dict[ast.stmt, str] = {}
+            for block in statement_lists(code):
+                inner |= _unreadable(lines, block)
+            enough = inner and _is_readable(opening + _without(lines, first, last, inner))
+            found |= inner if enough else {code: str(error)}
+    return found
+
+
+def _is_readable(text: str) -> bool:
+    try:
+        parse_concrete(text)
+    except UnreadableError:
+        return False
+    return True
+
+
+def _without(lines: Sequence[str], first: int, last: int, hidden: Iterable[ast.stmt]) -> str:
+    """The lines from `first` to `last` with a `pass` for each hidden statement."""
+    left = {number: lines[number - 1] for number in range(first, last + 1)}
+    for code in hidden:
+        begin = _first_line(code)
+        blank = len(left[begin]) - len(left[begin].lstrip())
+        left[begin] = f"{left[begin][:blank]}pass"
+        for number in range(begin + 1, (code.end_lineno or 0) + 1):
+            del left[number]
+    return "".join(f"{left[number]}\n" for number in sorted(left))
+
+
+def _on_own_lines(lines: Sequence[str], statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements that share no line with another, or with the colon of the one around them."""
+    for index, code in enumerate(statements):
+        before = lines[code.lineno - 1].encode("utf-8", "surrogatepass")[: code.col_offset]
+        shared = index + 1 < len(statements) and _first_line(statements[index + 1]) <= (code.end_lineno or 0)
+        if not (before.strip() or shared):
+            yield code
+
+
+def _first_line(code: ast.stmt) -> int:
+    """The line on which a statement begins, decorators included."""
+    return min((each.lineno for each in getattr(code, "decorator_list", ())), default=code.lineno)

@@ -12,8 +12,8 @@ import libcst as cst
 from libcst.metadata import MetadataWrapper, PositionProvider
 
 from shapecheck.model import DebugCall, Edit, Span
+from shapecheck.syntax.concrete_file import libcst_failures
 from shapecheck.syntax.owners import UnreadableError
-from shapecheck.syntax.parse_concrete import libcst_failures
 
 _PERCENT = re.compile(r"%(?:%|s|(\.\d+[feg]))")
 # What `jax.debug.print` takes itself.

@@ -1,10 +1,12 @@
 """The baseline: findings that were there when the project began to use shapecheck, kept in a file and not shown.
 
 An entry knows a finding by its file and the content of its line (see `fingerprint`), so it survives moved lines.
+SARIF's `partialFingerprints` stand on the same.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections import Counter
@@ -12,7 +14,34 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from shapecheck.model import Finding
-from shapecheck.verdicts.finding_identity import content
+
+
+def content(finding: Finding, sources: Mapping[str, Sequence[str]]) -> str:
+    """Hash the finding's code, the text of its first line (white space apart) and its claim.
+
+    `sources` gives the lines of each path. Sizes and stages are left out: they may change while the mistake stays.
+    """
+    lines = sources.get(finding.path, ())
+    line = lines[finding.span.line - 1] if 0 < finding.span.line <= len(lines) else ""
+    return digest(finding.code, " ".join(line.split()), " ".join(finding.claimed.split()))
+
+
+def hash_findings(findings: Sequence[Finding], sources: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Return one hash per finding, in order, that tells findings of equal content apart by path and occurrence."""
+    seen: Counter[tuple[str, str]] = Counter()
+    result = []
+    for finding in findings:
+        key = (finding.path, content(finding, sources))
+        result.append(digest(*key, str(seen[key])))
+        seen[key] += 1
+    return tuple(result)
+
+
+def digest(*parts: str) -> str:
+    """Hash some texts, kept apart from each other, to 32 hexadecimal digits."""
+    text = "\0".join(parts).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(text).hexdigest()[:32]
+
 
 _VERSION = 1
 _Key = tuple[str, str, str]

@@ -14,9 +14,16 @@ from shapecheck.verdicts.call_bindings import CallReader
 from shapecheck.verdicts.claim_outcome import ClaimOutcomes, Mismatch, Reason, dtype_fits
 from shapecheck.verdicts.loop_turns import Turn
 from shapecheck.verdicts.second_values import begins_anew
-from shapecheck.verdicts.select_arrays import NoArrayError, SelectedArray, select_described
+from shapecheck.verdicts.select_arrays import (
+    NoArrayError,
+    SelectedArray,
+    alone,
+    in_front,
+    is_mapped,
+    mapped_axes,
+    select_described,
+)
 from shapecheck.verdicts.unify import natural_site, vague_name, vote
-from shapecheck.verdicts.vmap_readings import alone, in_front, is_mapped, mapped_axes
 
 _MOST_READINGS = 32
 _AGREEING = 2  # other fields whose comments must agree on a name

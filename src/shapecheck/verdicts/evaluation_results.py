@@ -24,8 +24,20 @@ from shapecheck.verdicts.call_bindings import CallReader
 from shapecheck.verdicts.claim_outcome import ClaimOutcomes, Mismatch
 from shapecheck.verdicts.comment_verdicts import read_call
 from shapecheck.verdicts.numeric_samples import Samples
-from shapecheck.verdicts.own_failures import ends_at_claim
 from shapecheck.verdicts.rank_only import rank_only_names
+
+
+def ends_at_claim(module: Module, claim: Claim, evaluation: Evaluation) -> bool:
+    """Whether an evaluation ended because a shape that code asserts is another one.
+
+    An assertion that fails on the way to something else was caught: so tests do that hand over what does not fit.
+    """
+    failure = evaluation.failure
+    if claim.notation != "code" or failure is None or failure.frame is None or failure.frame.path != module.path:
+        return False
+    positions = (module.sites[site].position for site in claim.sites)
+    return any(each is not None and each.line <= failure.frame.line <= each.end_line for each in positions)
+
 
 ClaimKey = tuple[str, int]
 MISFIT = "the example's own arguments do not fit the parameters"

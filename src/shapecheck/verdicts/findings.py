@@ -25,12 +25,30 @@ from shapecheck.rules import RULES
 from shapecheck.shapes import parse_spec
 from shapecheck.verdicts.claim_repairs import Repair, find_repairs
 from shapecheck.verdicts.debug_findings import debug_findings, is_about_order, is_unfit_print
-from shapecheck.verdicts.evaluation_results import ClaimKey
+from shapecheck.verdicts.evaluation_results import ClaimKey, ends_at_claim
 from shapecheck.verdicts.judge import Verdicts
 from shapecheck.verdicts.messages import failure_finding, line_span, mismatch_finding
-from shapecheck.verdicts.near_miss import near_misses
-from shapecheck.verdicts.own_failures import ends_at_claim
 from shapecheck.verdicts.unreached import Reasons
+
+
+def near_misses(module: Module) -> list[Finding]:
+    """The slips of the pen that reading the file has shown."""
+    rule = RULES["SC103"]
+    found = []
+    for each in module.near_names:
+        claim = module.claims[each.claim]
+        message = rule.message.format(name=each.name, nearest=each.nearest)
+        found.append(
+            Finding(
+                code=rule.code,
+                severity=rule.severity,
+                path=module.path,
+                span=claim.span,
+                message=message,
+                claimed=claim.text,
+            )
+        )
+    return found
 
 
 def reportable(modules: Mapping[str, Module], verdicts: Verdicts, strict: bool) -> set[ClaimKey]:

@@ -12,8 +12,7 @@ from shapecheck.model.assumption import KEEPS_NO_AXIS
 from shapecheck.shapes import FixedDim, NamedDim, parse_spec
 from shapecheck.verdicts.call_bindings import CallReader
 from shapecheck.verdicts.claim_outcome import Mismatch
-from shapecheck.verdicts.evaluation_results import MADE_UP, ClaimKey, Result, evaluate
-from shapecheck.verdicts.own_failures import ends_at_claim
+from shapecheck.verdicts.evaluation_results import MADE_UP, ClaimKey, Result, ends_at_claim, evaluate
 
 SOME_PATHS = "seen on {seen}: {missing} never ran"
 SOME_SIZES = "it holds for some sizes and fails for others: for {holds}, but not for {fails}"

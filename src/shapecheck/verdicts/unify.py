@@ -12,8 +12,7 @@ from shapecheck.shapes.solve_dims import solve_dims
 from shapecheck.verdicts.call_bindings import CallReader
 from shapecheck.verdicts.claim_outcome import BoundSize
 from shapecheck.verdicts.loop_turns import Turn
-from shapecheck.verdicts.select_arrays import NoArrayError, select_described
-from shapecheck.verdicts.vmap_readings import mapped_axes
+from shapecheck.verdicts.select_arrays import NoArrayError, mapped_axes, select_described
 
 _EXTENTS = frozenset(["length", "len", "size", "count", "number", "num", "dim", "dimension"])
 

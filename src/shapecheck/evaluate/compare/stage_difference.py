@@ -3,16 +3,95 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from shapecheck.evaluate.compare import parameter_layouts
+from shapecheck.evaluate.compare import parameter_arrays
 from shapecheck.evaluate.compare.array_difference import is_exact
 from shapecheck.evaluate.compare.equal_arrays import ArrayComparison, Pair
-from shapecheck.evaluate.compare.pair_arrays import ArrayPairs, in_order, is_named, nearest, pair_arrays
-from shapecheck.evaluate.compare.propose_renames import propose_renames
-from shapecheck.evaluate.compare.rename_stages import Renames, pairs
+from shapecheck.evaluate.compare.rename_stages import Renames, pairs, propose_renames
 from shapecheck.model import ArrayMismatch, ComparedRuns, ComparedStage, StageOutput, StageRun, Tensor, Tolerance
+
+Alike = Callable[[Tensor, Tensor], bool]
+
+_PLACES = re.compile(r"(\[\d+\])*")
+
+
+@dataclass(frozen=True)
+class ArrayPairs:
+    """Arrays of two sides, and those that only one has. They are `moved` if they go by what they hold."""
+
+    pairs: tuple[tuple[Tensor, Tensor], ...]
+    only_a: tuple[Tensor, ...] = ()
+    only_b: tuple[Tensor, ...] = ()
+    moved: bool = False
+
+
+def pair_arrays(a: Sequence[Tensor], b: Sequence[Tensor], alike: Alike, *, free: bool) -> ArrayPairs:
+    """Arrays by their names, if these are the same, else in their order; or else, where possible, by what they hold.
+
+    That is possible where they stand in no order that both know: where one side names them, and the other does not do
+    so, or otherwise, or where they are `free` to have any. Each of one side then has its like; what the other has
+    besides, is left over.
+    """
+    plain = in_order(a, b)
+    if not (plain.only_a or plain.only_b) and all(alike(x, y) for x, y in plain.pairs):
+        return plain
+    if not free and (_have_the_same_names(a, b) or not any(map(is_named, (*a, *b)))):
+        return plain
+    pairs: list[tuple[Tensor, Tensor]] = []
+    rest, left = list(b), []
+    for x in a:
+        likes = [y for y in rest if alike(x, y)]
+        if likes:
+            y = next((y for y in likes if y.digest == x.digest), likes[0])
+            pairs.append((x, y))
+            rest.remove(y)
+        else:
+            left.append(x)
+    # One may have the same array twice.
+    left = [x for x in left if x.digest not in {known.digest for known, _ in pairs}]
+    rest = [y for y in rest if y.digest not in {known.digest for _, known in pairs}]
+    return plain if not pairs or (left and rest) else ArrayPairs(tuple(pairs), tuple(left), tuple(rest), moved=True)
+
+
+def in_order(a: Sequence[Tensor], b: Sequence[Tensor]) -> ArrayPairs:
+    """Arrays by their names, if one side has those of the other, else in their order."""
+    names = {t.name for t in a}, {t.name for t in b}
+    if len(names[0]) == len(a) and len(names[1]) == len(b) and (names[0] <= names[1] or names[1] <= names[0]):
+        known = {t.name: t for t in b}
+        pairs = tuple((x, known[x.name]) for x in a if x.name in known)
+        only = [tuple(t for t in side if t.name not in other) for side, other in ((a, names[1]), (b, names[0]))]
+        return ArrayPairs(pairs, only[0], only[1])
+    return ArrayPairs(tuple(zip(a, b, strict=False)), tuple(a[len(b) :]), tuple(b[len(a) :]))
+
+
+def nearest(a: Sequence[Tensor], b: Sequence[Tensor], alike: Alike) -> ArrayPairs:
+    """Arrays that do not all belong together: by their names, else what is alike, else what has the same form."""
+    plain = in_order(a, b)
+    if all(x.name == y.name for x, y in plain.pairs):
+        return plain
+    pairs, left, rest = [], list(a), list(b)
+    ways: list[Alike] = [alike, lambda x, y: (x.dtype, x.shape) == (y.dtype, y.shape), lambda x, y: True]
+    for fits in ways:
+        for x in list(left):
+            y = next((y for y in rest if fits(x, y)), None)
+            if y is not None:
+                pairs.append((x, y))
+                left.remove(x)
+                rest.remove(y)
+    return ArrayPairs(tuple(pairs), tuple(left), tuple(rest))
+
+
+def is_named(tensor: Tensor) -> bool:
+    """Whether an array has a name where it stands, and not only a place."""
+    return not _PLACES.fullmatch(tensor.name)
+
+
+def _have_the_same_names(a: Sequence[Tensor], b: Sequence[Tensor]) -> bool:
+    return sorted(t.name for t in a) == sorted(t.name for t in b)
+
 
 _SHORT = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u", "complex": "c"}
 
@@ -56,7 +135,7 @@ class _StageComparison:
     def stage(self, a: StageRun, b: StageRun, parent: int | None) -> ComparedStage:
         """One run in both."""
         a, b = _with_states(a, b), _with_states(b, a)
-        own, rearranged = parameter_layouts.same(a.parameters, b.parameters)
+        own, rearranged = parameter_arrays.same(a.parameters, b.parameters)
         inputs, arguments = self._agree(a.inputs, b.inputs)
         states, others = self._same_states(a, b)
         known = ComparedStage(
@@ -74,7 +153,7 @@ class _StageComparison:
             arguments=arguments,
             parameters=own,
             rearranged=rearranged,
-            untransposed=bool(own) and not rearranged and parameter_layouts.are_untransposed(a, b),
+            untransposed=bool(own) and not rearranged and parameter_arrays.are_untransposed(a, b),
             held=_unlike_by_name(a.parameters, b.parameters) if not own else (),
             states=states,
             kept=others,

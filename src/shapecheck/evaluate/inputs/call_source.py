@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from shapecheck.evaluate.inputs import name_hints
-from shapecheck.evaluate.inputs.lazy_call import LazyCall, activation
+from shapecheck.evaluate.inputs.abstract_call import LazyCall, activation
 
 _LONGEST = 80  # characters of an argument that stays in its call
 _SEED = 0

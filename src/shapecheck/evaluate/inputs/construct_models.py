@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 from shapecheck.evaluate.framework_protocol import deferred_classes, is_abstract
 from shapecheck.evaluate.inputs import abstract_call
+from shapecheck.evaluate.inputs.abstract_call import LazyCall
 from shapecheck.evaluate.inputs.body_shapes import body_shapes
 from shapecheck.evaluate.inputs.choices import ArgumentChoices, Choices
 from shapecheck.evaluate.inputs.failure_reasons import describe_error, is_own, trace_of
-from shapecheck.evaluate.inputs.lazy_call import LazyCall
 from shapecheck.evaluate.inputs.made_integers import CONSTRUCTIONS
 from shapecheck.evaluate.inputs.random_keys import Keys
 from shapecheck.evaluate.inputs.signature_facts import Descriptions, integers_of, only_integers, specs_of

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import jax
 
+from shapecheck.evaluate.inputs.abstract_call import LazyCall
 from shapecheck.evaluate.inputs.entries import nearest
-from shapecheck.evaluate.inputs.lazy_call import LazyCall
 from shapecheck.evaluate.inputs.user_examples import ExampleError
 
 _MOST_SHOWN = 8  # names in a message

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Union
 
 from shapecheck.evaluate.framework_protocol import module_name
+from shapecheck.evaluate.inputs.abstract_call import LazyCall
 from shapecheck.evaluate.inputs.entries import nearest
-from shapecheck.evaluate.inputs.lazy_call import LazyCall
 from shapecheck.evaluate.inputs.user_examples import ExampleError
 
 _NOT_MADE = ("builtins", "inspect", "typing", "jax", "jaxlib", "numpy", "collections", "jaxtyping")

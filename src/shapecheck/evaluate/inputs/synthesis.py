@@ -13,12 +13,12 @@ from typing import Any, Final, Union
 
 from shapecheck.evaluate.framework_protocol import is_abstract, module_name
 from shapecheck.evaluate.inputs import abstract_call, name_hints
+from shapecheck.evaluate.inputs.abstract_call import LazyCall
 from shapecheck.evaluate.inputs.body_shapes import NO_SHAPES, BodyShape, body_shapes, unpacked_parts
 from shapecheck.evaluate.inputs.choices import ArgumentChoices
 from shapecheck.evaluate.inputs.factories import factories_of
 from shapecheck.evaluate.inputs.known_numbers import number_kind
 from shapecheck.evaluate.inputs.known_texts import known_texts, reaches_out
-from shapecheck.evaluate.inputs.lazy_call import LazyCall
 from shapecheck.evaluate.inputs.made_callables import protocol_call
 from shapecheck.evaluate.inputs.made_integers import DEFAULTS_KEPT, OVER_NONE, IntegerChoices
 from shapecheck.evaluate.inputs.maker_functions import Maker, looks_up_keys, makers_of

@@ -18,9 +18,7 @@ import numpy as np
 
 from shapecheck.evaluate.framework_protocol import key_maker
 from shapecheck.evaluate.inputs import name_hints
-from shapecheck.evaluate.inputs.body_shapes import BodyShape, axis_names, with_named_axes
-from shapecheck.evaluate.inputs.choices import NO_OPTIONS, ArgumentChoices, Options, axes_text
-from shapecheck.evaluate.inputs.lazy_call import (
+from shapecheck.evaluate.inputs.abstract_call import (
     LazyCall,
     activation,
     embed_numbers,
@@ -28,6 +26,8 @@ from shapecheck.evaluate.inputs.lazy_call import (
     reduction,
     total,
 )
+from shapecheck.evaluate.inputs.body_shapes import BodyShape, axis_names, with_named_axes
+from shapecheck.evaluate.inputs.choices import NO_OPTIONS, ArgumentChoices, Options, axes_text
 from shapecheck.evaluate.inputs.made_callables import MadeCallable
 from shapecheck.evaluate.inputs.made_integers import IntegerChoices
 from shapecheck.evaluate.inputs.random_keys import Keys, key_types

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from shapecheck.evaluate.inputs.choices import NO_OPTIONS, Choices, Options
-from shapecheck.evaluate.inputs.mesh_sizes import Multiples
-from shapecheck.evaluate.inputs.size_assignment import Substitution
+from shapecheck.evaluate.inputs.size_assignment import Multiples, Substitution
 from shapecheck.evaluate.inputs.ties import CallSignature, Sizes
 from shapecheck.model import Assumption, Call, Failure, Mode, Stage
 from shapecheck.shapes import SymbolicDim, is_variadic, parse_spec

@@ -6,7 +6,7 @@ In the worker, while something is evaluated:
 |---------------------------------------------|--------------------------------|---------------------------------------|
 | `jax.named_scope`                           | stages/named_scopes.py         | a block under it is a stage           |
 | `jax.lax.scan`, wherever it was imported    | stages/stacked_parameters.py   | of what a body's arrays are slices    |
-| `__call__` of modules that are pytrees      | stages/observe_once.py         | equal calls are evaluated once        |
+| `__call__` of modules that are pytrees      | stages/stage_memo.py           | equal calls are evaluated once        |
 | functions in the fields of a module         | stages/field_functions.py      | their calls are stages                |
 | `__call__`, `model_spec` of Equinox modules | frameworks/equinox.py          | calls are stages, with labels         |
 | `__call__` of modules of Flax's nnx         | frameworks/flax/nnx.py         | calls are stages                      |

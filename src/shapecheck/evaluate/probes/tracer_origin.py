@@ -18,15 +18,16 @@ import jax
 from shapecheck.evaluate.framework_protocol import loaded_frameworks
 from shapecheck.evaluate.jax_internals import (
     begins_trace,
+    evaluates,
     holds_trace,
     innermost,
     is_jit_wrapper,
+    module_of,
     processes_primitive,
     trace_of,
     transform_in,
 )
 from shapecheck.evaluate.probes.describe_value import describe, is_array
-from shapecheck.evaluate.probes.jax_frames import evaluates, module_of
 from shapecheck.model import OtherValue, Value
 
 _MOST = 64  # parts of a container that are looked at

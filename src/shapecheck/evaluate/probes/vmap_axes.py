@@ -6,8 +6,14 @@ from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import Literal
 
-from shapecheck.evaluate.jax_internals import begins_trace, mapped_axis, mapped_size, nested_tracers, transform_in
-from shapecheck.evaluate.probes.jax_frames import evaluates
+from shapecheck.evaluate.jax_internals import (
+    begins_trace,
+    evaluates,
+    mapped_axis,
+    mapped_size,
+    nested_tracers,
+    transform_in,
+)
 
 Role = Literal["maps", "traces", "evaluates", ""]
 

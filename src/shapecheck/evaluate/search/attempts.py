@@ -12,8 +12,7 @@ import jax
 
 from shapecheck.evaluate.inputs.clear_caches import forget
 from shapecheck.evaluate.inputs.failure_reasons import explain, is_own, message_of, trace_of
-from shapecheck.evaluate.inputs.mesh_sizes import Multiples, with_multiples
-from shapecheck.evaluate.inputs.size_assignment import SMALLEST, UnknownSizeError
+from shapecheck.evaluate.inputs.size_assignment import SMALLEST, Multiples, UnknownSizeError, with_multiples
 from shapecheck.evaluate.inputs.synthesise_values import CannotSynthesiseError
 from shapecheck.evaluate.inputs.trial import BoundCall, CallSpec, Trial, TrialOutcome
 from shapecheck.evaluate.limits import Stopwatch, TimeLimitError

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 
 from shapecheck.evaluate.inputs.choices import GIVEN, NO_OPTIONS, is_value_key
 from shapecheck.evaluate.inputs.made_integers import ALL_EQUAL
-from shapecheck.evaluate.inputs.namesakes import are_namesakes
-from shapecheck.evaluate.inputs.ties import Tie
+from shapecheck.evaluate.inputs.ties import Tie, are_namesakes
 from shapecheck.evaluate.inputs.trial import CallSpec, SearchResult, TrialOutcome
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.further_runs import FurtherRuns

@@ -7,8 +7,9 @@ what explains a tie, and then by anything, to see what the code would need.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 from typing import Final
 
 from shapecheck.evaluate.inputs.size_assignment import (
@@ -20,8 +21,7 @@ from shapecheck.evaluate.inputs.size_assignment import (
     substitutions,
 )
 from shapecheck.evaluate.inputs.ties import ArgumentSpec, Tie, explain_tie
-from shapecheck.evaluate.inputs.trial import CallSpec, SearchResult, Trial, TrialOutcome
-from shapecheck.evaluate.search import loosen_ties
+from shapecheck.evaluate.inputs.trial import Apart, CallSpec, SearchResult, Trial, TrialOutcome
 from shapecheck.evaluate.search.attempts import Attempts
 from shapecheck.evaluate.search.nested_sizes import NestedSizes
 from shapecheck.evaluate.search.suggest_ties import (
@@ -33,6 +33,59 @@ from shapecheck.evaluate.search.suggest_ties import (
 )
 from shapecheck.model import Assumption
 from shapecheck.shapes.expressions import divisors
+
+
+def loosen(found: TrialOutcome, attempt: Callable[[Trial], TrialOutcome]) -> TrialOutcome:
+    """What `found` shows without the ties that it has no need of.
+
+    Names that were tied to others are free, and those that were tied to a size of the model have another number.
+    """
+    for name, text in found.trial.substitution.ties:
+        rest = tuple(tie for tie in found.trial.substitution.ties if tie[0] != name)
+        if text.isdigit() or not rest:
+            continue
+        other = attempt(dataclasses.replace(found.trial, substitution=Substitution(rest)))
+        if other.ok:
+            found = other
+    apart = found.bound_call.apart if found.bound_call is not None else Apart()
+    for name, text in found.trial.substitution.ties:
+        ties = dict(found.trial.substitution.ties)
+        taken = {*apart.own, *(int(t) for t in ties.values() if t.isdigit())}
+        if not text.isdigit() or int(text) not in apart.own or apart.before.get(name) == int(text):
+            continue
+        for size in dict.fromkeys([*filter(None, [apart.before.get(name)]), *_others(int(text), taken)]):
+            substitution = Substitution(tuple((n, str(size) if n == name else t) for n, t in ties.items()))
+            other = attempt(dataclasses.replace(found.trial, substitution=substitution))
+            if other.ok:
+                found = other
+                break
+    return found
+
+
+def try_as_limits(tied: TrialOutcome, attempt: Callable[[Trial], TrialOutcome]) -> TrialOutcome | None:
+    """What `tied` shows with a smaller number for each that a name was tied to: that was only an upper limit, then."""
+    bound_call = tied.bound_call
+    ties = dict(tied.trial.substitution.ties)
+    if bound_call is None or not ties or not all(text.isdigit() for text in ties.values()):
+        return None
+    taken = {*bound_call.integers.values(), *bound_call.own, *bound_call.apart.own, *(int(t) for t in ties.values())}
+    smaller: dict[str, str] = {}
+    for name, text in ties.items():
+        size = next(_others(int(text), taken), None)
+        if size is None:
+            return None
+        taken.add(size)
+        smaller[name] = str(size)
+    other = attempt(dataclasses.replace(tied.trial, substitution=Substitution(tuple(smaller.items()))))
+    return other if other.ok else None
+
+
+def _others(size: int, taken: Collection[int]) -> Iterator[int]:
+    """Numbers in place of this one: smaller, as most limits are upper ones, those first that divide well."""
+    for step in (64, 16, 8, 1):
+        free = (n for n in range((size - 1) // step * step, 2, -step) if n not in taken)
+        yield from itertools.islice(free, 1)
+
 
 MOST_TIES: Final = 6
 _SPECIAL = (DIVISIBLE, DIVISIBLE_TOO, SQUARES)
@@ -99,7 +152,7 @@ class SizeSearch:
         return None if self._attempts.is_exhausted() else self._attempts.run_if_possible(trial)
 
     def _loosen(self, found: TrialOutcome) -> tuple[TrialOutcome, ...]:
-        return (loosen_ties.loosen(found, self._attempts.run),)
+        return (loosen(found, self._attempts.run),)
 
     def _with_fields(self, deepest: TrialOutcome) -> TrialOutcome:
         """The run where all names that the class's own arrays have too have the sizes of these, if it comes further."""
@@ -221,7 +274,7 @@ class SizeSearch:
         tied = self._with_ties(deepest, lambda tie, outcome: True)
         if not tied.ok:
             return found
-        bare = loosen_ties.try_as_limits(tied, self._attempts.run)
+        bare = try_as_limits(tied, self._attempts.run)
         if bare is not None:
             return dataclasses.replace(found, tied=(bare,))
         multiple = self._with_multiple(tied)

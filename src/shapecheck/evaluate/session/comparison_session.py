@@ -15,18 +15,17 @@ from shapecheck.evaluate.compare.collect_stages import StageCollector, TooLargeE
 from shapecheck.evaluate.compare.rename_stages import RenameError
 from shapecheck.evaluate.compare.stage_difference import CollectedRuns, compare_runs
 from shapecheck.evaluate.inputs import abstract_call
+from shapecheck.evaluate.inputs.abstract_call import LazyCall, force
 from shapecheck.evaluate.inputs.call_builder import CallBuilder
 from shapecheck.evaluate.inputs.data_arguments import by_argument
 from shapecheck.evaluate.inputs.failure_reasons import explain, is_own
-from shapecheck.evaluate.inputs.lazy_call import LazyCall, force
 from shapecheck.evaluate.inputs.size_assignment import InventedSizes
 from shapecheck.evaluate.inputs.trial import CallSpec, Trial
 from shapecheck.evaluate.inputs.user_examples import ExampleError
 from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.search.attempts import under
-from shapecheck.evaluate.session.target_calls import call_spec
+from shapecheck.evaluate.session.target_calls import call_spec, describe_refusal
 from shapecheck.evaluate.session.target_context import USER_ERRORS, ArgumentRecorder, TargetContext
-from shapecheck.evaluate.session.target_errors import describe_refusal
 from shapecheck.model import StageRun, Tolerance
 from shapecheck.worker.messages.plans import ConfiguredExample
 from shapecheck.worker.messages.target_messages import CollectedModel, ComparisonResult

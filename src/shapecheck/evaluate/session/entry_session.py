@@ -23,9 +23,8 @@ from shapecheck.evaluate.probes.tolerate_concrete import Steps
 from shapecheck.evaluate.search.branches import NO_STATICS, Statics, evaluate_others
 from shapecheck.evaluate.search.entry_search import EntrySearch
 from shapecheck.evaluate.session.parameter_specs import ParameterSpecs
-from shapecheck.evaluate.session.resolve_target import resolve_target
-from shapecheck.evaluate.session.target_context import TargetContext
-from shapecheck.evaluate.stages.observe_once import RepeatedCalls
+from shapecheck.evaluate.session.target_context import TargetContext, resolve_target
+from shapecheck.evaluate.stages.stage_memo import RepeatedCalls
 from shapecheck.evaluate.suites.generalise import Generaliser
 from shapecheck.evaluate.suites.run_script import run_script
 from shapecheck.model import PRINTING, Evaluation, Failure

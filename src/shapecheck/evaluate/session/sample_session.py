@@ -26,9 +26,8 @@ from shapecheck.evaluate.inputs.user_examples import ExampleError
 from shapecheck.evaluate.limits import TimeLimitError
 from shapecheck.evaluate.probes.describe_value import is_array
 from shapecheck.evaluate.search.attempts import under
-from shapecheck.evaluate.session.target_calls import call_spec, with_batches
+from shapecheck.evaluate.session.target_calls import call_spec, describe_refusal, with_batches
 from shapecheck.evaluate.session.target_context import USER_ERRORS, ArgumentRecorder, TargetContext
-from shapecheck.evaluate.session.target_errors import describe_refusal
 from shapecheck.worker.messages.plans import ConfiguredExample
 from shapecheck.worker.messages.target_messages import SampledArray, SampleResult
 

@@ -1,4 +1,6 @@
-"""How what `shapecheck template` names is run: a class, an instance, a factory, an example, a function."""
+"""How what `shapecheck template` names is run: a class, an instance, a factory, an example, a function; and what is
+answered where that cannot be.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +13,7 @@ from typing import Any
 import jax
 
 from shapecheck.evaluate.framework_protocol import framework_of, loaded_frameworks, model_classes
+from shapecheck.evaluate.inputs import name_hints
 from shapecheck.evaluate.inputs.abstract_call import build
 from shapecheck.evaluate.inputs.call_builder import CallBuilder
 from shapecheck.evaluate.inputs.data_arguments import by_argument
@@ -28,6 +31,7 @@ from shapecheck.evaluate.stages.debug_batch import batch, by_name
 from shapecheck.evaluate.stages.factory_calls import beside, split_factory_result
 from shapecheck.shapes import SpecError, parse_spec
 from shapecheck.worker.messages.plans import ConfiguredExample
+from shapecheck.worker.messages.target_messages import TargetRefusal
 
 _AT_MODULE_LEVEL = "call it in the module, as in `MODEL = make()`, and name MODEL, or a function that calls it"
 
@@ -231,3 +235,18 @@ def _factory_result(builder: CallBuilder, function: Callable[..., object], given
             hint = f" (it needs values: {_AT_MODULE_LEVEL})" if kind_of(error) == "value" else ""
             raise ExampleError(f"{given.call}, called {how}, raised {describe_error(error)}{hint}") from None
         return None
+
+
+def describe_refusal(error: BaseException, called: object, owner: object) -> TargetRefusal:
+    """The error in words; of which parameters nothing is known, with examples, and whose they are.
+
+    They are a constructor's, or else of `called`, which may be a factory if it stands in no class `owner`.
+    """
+    lacks = error if isinstance(error, CannotSynthesiseError) else error.__cause__
+    known = lacks if isinstance(lacks, CannotSynthesiseError) else CannotSynthesiseError("")
+    return TargetRefusal(
+        error=str(error),
+        missing={name: name_hints.example(name) for name in known.parameters},
+        constructing=known.constructing,
+        factory=inspect.isfunction(called) and not isinstance(owner, type),
+    )

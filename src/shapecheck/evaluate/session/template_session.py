@@ -8,10 +8,8 @@ from shapecheck.evaluate import framework_protocol
 from shapecheck.evaluate.inputs.call_builder import CallBuilder
 from shapecheck.evaluate.inputs.user_examples import ExampleError
 from shapecheck.evaluate.probes.recorder import Watch
-from shapecheck.evaluate.session.resolve_target import NameGoneError
-from shapecheck.evaluate.session.target_calls import call_spec, with_batches
-from shapecheck.evaluate.session.target_context import USER_ERRORS, TargetContext
-from shapecheck.evaluate.session.target_errors import describe_refusal
+from shapecheck.evaluate.session.target_calls import call_spec, describe_refusal, with_batches
+from shapecheck.evaluate.session.target_context import USER_ERRORS, NameGoneError, TargetContext
 from shapecheck.evaluate.stages import named_scopes
 from shapecheck.evaluate.stages.stage_recorder import StageRecorder
 from shapecheck.worker.messages.plans import ConfiguredExample
