@@ -37,6 +37,33 @@ def scaled(x: Float[Array, "n d"]) -> Float[np.ndarray, "n d"]:
     z = np.asarray(x).T  # (n, d)  ~SC201
     return z.T / z.max()
 """,
+    # behind what abstract arrays would have ended at, nothing outside of the process is touched
+    "reaches.py": """
+import os
+import socket
+import subprocess
+from pathlib import Path
+
+def starts(x: Float[Array, "n"]) -> Float[Array, "n"]: ~unreached
+    if float(x[0]) > -2: ~SC302
+        subprocess.run(["touch", "started"])
+    return x
+
+def shell(x: Float[Array, "n"]) -> Float[Array, "n"]: ~unreached
+    if float(x[0]) > -2: ~SC302
+        os.system("touch shell")
+    return x
+
+def connects(x: Float[Array, "n"]) -> Float[Array, "n"]: ~unreached
+    if float(x[0]) > -2: ~SC302
+        socket.create_connection(("127.0.0.1", 9), timeout=0.1)
+    return x
+
+def writes(x: Float[Array, "n"]) -> Float[Array, "n"]: ~unreached
+    if float(x[0]) > -2: ~SC302
+        Path("written").write_text("x")
+    return x
+""",
     # what is true for values of one kind alone proves nothing
     "kinds.py": """
 def cut(x: Float[Array, "n"]) -> Float[Array, "n"]: ~unreached

@@ -1,5 +1,7 @@
 """The user's tests and scripts write in temporary folders only: elsewhere, disks look read-only to them.
 
+What runs with arguments that are made up reaches no other process and no other machine besides.
+
 What Python opens, makes, moves or removes is caught, by an audit hook (PEP 578). What a library written in C does by
 itself is not.
 """
@@ -28,6 +30,11 @@ _CHANGED = {
     "os.truncate": (0,),
     "shutil.rmtree": (0,),  # beneath it, what is removed is named by descriptors
 }
+# Events by which code reaches other processes, and other machines.
+_REACHING = frozenset(
+    {"os.exec", "os.fork", "os.forkpty", "os.kill", "os.posix_spawn", "os.spawn", "os.system", "pty.spawn"}
+    | {"socket.bind", "socket.connect", "socket.sendmsg", "socket.sendto", "subprocess.Popen"}
+)
 
 
 class _Guard:
@@ -36,13 +43,18 @@ class _Guard:
     def __init__(self) -> None:
         self.installed = False
         self.active = False
+        self.alone = False
         self.scratch: tuple[str, ...] = ()
         self.project: tuple[str, ...] = ()
         self.temporary = ""
 
     def audit(self, event: str, arguments: tuple[object, ...]) -> None:
         """Raise ReadOnlyError for what would change a file."""
-        if not self.active or not (event == "open" or event in _CHANGED):
+        if not self.active:
+            return
+        if self.alone and event in _REACHING:
+            raise ReadOnlyError(errno.EPERM, "Arguments that are made up reach no other process or machine", event)
+        if not (event == "open" or event in _CHANGED):
             return
         if event == "open":
             path, _, flags = arguments
@@ -68,10 +80,11 @@ _GUARD = _Guard()
 
 
 @contextlib.contextmanager
-def read_only(scratch: str, project: Iterable[str]) -> Iterator[None]:
+def read_only(scratch: str, project: Iterable[str], *, alone: bool = False) -> Iterator[None]:
     """Refuse to change files outside of temporary folders: raises ReadOnlyError, an OSError, inside the body.
 
-    `scratch` can be written to; the folders of `project` cannot, even if they are temporary ones.
+    `scratch` can be written to; the folders of `project` cannot, even if they are temporary ones. What is `alone`
+    starts no process and opens no connection either.
     """
     if not _GUARD.installed:
         sys.addaudithook(_GUARD.audit)
@@ -79,11 +92,11 @@ def read_only(scratch: str, project: Iterable[str]) -> Iterator[None]:
     _GUARD.scratch = (_inside(scratch), _inside("/dev"))
     _GUARD.temporary = _inside(_TEMPORARY)
     _GUARD.project = tuple(map(_inside, project))
-    _GUARD.active = True
+    _GUARD.active, _GUARD.alone = True, alone
     try:
         yield
     finally:
-        _GUARD.active = False
+        _GUARD.active = _GUARD.alone = False
 
 
 def _inside(folder: str) -> str:
