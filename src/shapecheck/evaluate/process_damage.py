@@ -15,7 +15,7 @@ import time
 import types
 from collections.abc import Callable, Iterator
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import numpy as np
@@ -42,7 +42,7 @@ _LOWEST_RECURSION = 500  # frames: JAX and the worker need that many
 class _NeededName(NamedTuple):
     """A name that the worker uses, in its module's namespace, and as people write it."""
 
-    namespace: dict[str, Any]
+    namespace: dict[str, object]
     name: str
     written: str
 
@@ -96,11 +96,11 @@ class ProcessDamage:
         self._exit, self._fstat, self._zip, self._getattr = os._exit, os.fstat, zip, getattr
         self._recursion_limit, self._set_recursion_limit = sys.getrecursionlimit, sys.setrecursionlimit
 
-    def values(self) -> list[Any]:
+    def values(self) -> list[object]:
         """What stands under each name now, before user code runs."""
         return [each.namespace.get(each.name) for each in self._names]
 
-    def verify(self, before: list[Any]) -> None:
+    def verify(self, before: list[object]) -> None:
         """Return if the process is fit to go on; else put back what can be, tell the parent, and end."""
         reason = self._mend(before)
         if reason:
@@ -109,7 +109,7 @@ class ProcessDamage:
             finally:  # the pipe may be closed as well: then the exit status tells the parent
                 self._exit(DAMAGED)
 
-    def _mend(self, before: list[Any]) -> str:
+    def _mend(self, before: list[object]) -> str:
         """What was broken, in words; nothing if nothing was."""
         reason = ""
         for each, value in self._zip(self._names, before):

@@ -133,7 +133,7 @@ class ProcessKeeper:
         for process in processes:
             process.close()
 
-    def _outcome(self, process: _KeptProcess, history: Sequence[str], text: str) -> dict[str, Any]:
+    def _outcome(self, process: _KeptProcess, history: Sequence[str], text: str) -> dict[str, object]:
         """What becomes of a request, once the process has the history."""
         preparing = True
         try:
@@ -253,5 +253,5 @@ def _with_marks(process: _KeptProcess, text: str) -> str:
     return text if marked is None else marked
 
 
-def _describe_end(error: WorkerEndedError) -> dict[str, Any]:
+def _describe_end(error: WorkerEndedError) -> dict[str, object]:
     return {"reason": error.reason, "executing": error.executing, "tail": error.tail, "repeats": error.repeats}

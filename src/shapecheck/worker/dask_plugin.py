@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Protocol
 
 from distributed import WorkerPlugin, get_worker
 from distributed.utils import sync
@@ -13,6 +13,14 @@ from shapecheck.worker.cluster_process import ProcessKeeper, RemoteProject
 _MOST_ATTEMPTS = 2  # a task that has ended so many workers is not tried on another one
 
 
+class DaskWorker(Protocol):
+    """What of Dask's own worker is used here."""
+
+    address: str
+    local_directory: str
+    plugins: dict[str, object]
+
+
 class ProcessPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask has no types here
     """Keeps the processes of one run in a worker, also in one that joins later; with the worker they end."""
 
@@ -20,11 +28,11 @@ class ProcessPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask has no types he
         self.name, self.project = name, project
         self.keeper: ProcessKeeper | None = None
 
-    def setup(self, worker: Any) -> None:
+    def setup(self, worker: DaskWorker) -> None:
         """The worker is there."""
         self.keeper = ProcessKeeper(self.project, worker.local_directory, worker.address)
 
-    def teardown(self, worker: Any) -> None:
+    def teardown(self, worker: DaskWorker) -> None:
         """The worker goes, or the run is over."""
         if self.keeper is not None:
             self.keeper.close()
@@ -41,12 +49,12 @@ def run_request(name: str, task: str, state: str, history: tuple[str, ...], requ
     return keeper_of(worker, name).answer(state, history, request, lasting=lasting)
 
 
-def end_processes(name: str, dask_worker: Any) -> None:
+def end_processes(name: str, dask_worker: DaskWorker) -> None:
     """End the processes of a part of the run that is over; for `Client.run`, which names the worker so."""
     keeper_of(dask_worker, name).end_processes()
 
 
-def keeper_of(worker: Any, name: str) -> ProcessKeeper:
+def keeper_of(worker: DaskWorker, name: str) -> ProcessKeeper:
     """The processes of a run in this worker."""
     plugin = worker.plugins[name]
     if not isinstance(plugin, ProcessPlugin) or plugin.keeper is None:
