@@ -41,6 +41,9 @@ _NO_WORKERS = 60.0  # seconds that a cluster may be without any worker
 _GLANCE = 1.0
 _BOUNCES = 5  # workers that may not know a history, one after the other
 
+Outcome = dict[str, Any]
+"""What became of a task, as its JSON has it."""
+
 _Task = TypeVar("_Task")
 
 
@@ -126,7 +129,7 @@ class DaskCluster:
             run_request, self._name, task, state, history, request, lasting, key=task, pure=False, **where
         )
 
-    def wait(self, future: Future, is_closed: Callable[[], bool]) -> dict[str, Any]:
+    def wait(self, future: Future, is_closed: Callable[[], bool]) -> Outcome:
         """The outcome of a task."""
         from distributed import CancelledError, KilledWorker  # noqa: PLC0415
 
@@ -147,7 +150,7 @@ class DaskCluster:
             return {"killed": True}
         except CancelledError as error:
             raise WorkerEndedError("was no longer wanted", "", "", repeats=False) from error
-        outcome = cast("dict[str, Any]", json.loads(text))
+        outcome = cast("dict[str, str]", json.loads(text))
         inner = {name: self.marks.to_folders(outcome.pop(name, "")) for name in ("answer", "files")}
         return {**json.loads(self.marks.to_folders(json.dumps(outcome))), **inner}
 
@@ -262,7 +265,7 @@ class _RemoteWorker:
             raise TypeError(f"the worker answered {type(request).__name__} with {answer!r}")
         return cast("Reply", answer.reply)
 
-    def _outcome(self, text: str, lasting: bool) -> dict[str, Any]:
+    def _outcome(self, text: str, lasting: bool) -> Outcome:
         state = state_of(self.history)
         known = self.prepared
         for _ in range(_BOUNCES):
