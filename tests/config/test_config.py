@@ -117,6 +117,7 @@ def test_every_field_of_the_config_can_be_set_by_key(write: Write) -> None:
         "budget": "budget = 1",
         "test-timeout": "test-timeout = 1",
         "jobs": "jobs = 1",
+        "executor": 'executor = "dask://local:2"',
         "baseline": 'baseline = "b"',
         "cache-dir": 'cache-dir = "c"',
         "output-format": 'output-format = "json"',

@@ -14,32 +14,33 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 CASES = {
     # what comes before the line that needs a value may still be false; it is verified by nothing that stops half-way
+    # Python decides on values there: they are made up, of two kinds
     "value_dependent.py": """
-def rectify(x: Float[Array, "n d"]) -> Float[Array, "n d"]: ~unreached
-    y = x * 2  # (n, d) ~unreached
+def rectify(x: Float[Array, "n d"]) -> Float[Array, "n d"]:
+    y = x * 2  # (n, d)
     z = x.T  # (n, d)  ~SC201
-    if x.sum() > 0: ~SC302
+    if x.sum() > 0:
         return y
-    w = y - z.T  # (n, d) ~unreached
+    w = y - z.T  # (n, d)
     return w
 """,
     "value_dependent_loop.py": """
-def iterate(x: Float[Array, "n"], tol: float = 1e-3) -> Float[Array, "n"]: ~unreached
-    y = x / 2  # (n,) ~unreached
-    while jnp.abs(y).max() > tol: ~SC302
-        y = y / 2  # (n,) ~unreached
+def iterate(x: Float[Array, "n"], tol: float = 1e-3) -> Float[Array, "n"]:
+    y = x / 2  # (n,)
+    while jnp.abs(y).max() > tol:
+        y = y / 2  # (n,)
     return y
 """,
     "item.py": """
-def count(x: Float[Array, "n d"]): ~unreached
-    y = x.sum(axis=0)  # (d,) ~unreached
-    k = int(y[0]) ~SC302
-    return jnp.zeros(k)  # (k,) ~unreached
+def count(x: Float[Array, "n d"]):
+    y = x.sum(axis=0)  # (d,)
+    k = int(y[0])
+    return jnp.zeros(k)  # (k,)
 """,
     "boolean_mask.py": """
-def keep(x: Float[Array, "n d"]) -> Float[Array, "k d"]: ~unreached
-    norm = jnp.abs(x).sum(axis=1)  # (n,) ~unreached
-    return x[norm > 1] ~SC302
+def keep(x: Float[Array, "n d"]) -> Float[Array, "k d"]:
+    norm = jnp.abs(x).sum(axis=1)  # (n,)
+    return x[norm > 1]
 """,
     "compare_shape.py": """
 def pad(x: Float[Array, "n d"]) -> Float[Array, "n d"]:

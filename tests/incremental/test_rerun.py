@@ -521,7 +521,6 @@ def test_an_unchanged_run_imports_what_reads_and_prints_a_report_and_starts_no_p
         "report.summary",
         "report.terminal_text",
         "verdicts.baseline",
-        "verdicts.finding_identity",
     }
     unused = {"configparser", "difflib", "libcst", "pathspec", "rich", "secrets", "tempfile", "xml"}
     assert loaded & unused == set()

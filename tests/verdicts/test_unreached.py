@@ -45,8 +45,8 @@ LOOP = """
 def f(x: Float[Array, "n d"]):
     for _ in range(x.shape[0]):
         x = x + 1  # (n, d)
-    if x.sum() > 0:
-        x = x.T  # (d, n)
+    while (x == x).all():  # never ends, whatever the values are
+        x = x * 1  # (n, d)
     return x
 """
 

@@ -46,6 +46,12 @@ _ACTIVATION = re.compile(
 )
 _LOWER = re.compile(r"(^|_)(min|minimum|low|lower|start|begin|left|a_?min)(_|$)|^(min|low|lower)[a-z]", re.IGNORECASE)
 _UPPER = re.compile(r"(^|_)(max|maximum|high|upper|end|stop|right|a_?max)(_|$)|^(max|high|upper)[a-z]", re.IGNORECASE)
+_SCALAR = re.compile(
+    r"(^|_)(eps|epsilon|lr|rate|scale|sigma|std|temperature|tau|alpha|beta|gamma|delta|lam|lambda|dt|step_size|factor"
+    r"|coeff?|coefficient|decay|momentum|ratio|threshold|strength|jitter|damping|tol|tolerance|discount|gain|amplitude"
+    r"|lengthscale|fraction|prob|probability|power|exponent|max_norm|variance)_?\d?$",
+    re.IGNORECASE,
+)
 _INITIALIZER = re.compile(r"(^|_)init(iali[sz]er)?(_fn)?$|^init(iali[sz]er)?_", re.IGNORECASE)
 _PLACE = re.compile(
     r"path|file|fname|dir(_|$)|directory|folder|(^|_)(url|uri|root|host|address|checkpoint|ckpt|endpoint|dataset|command)"
@@ -103,6 +109,11 @@ def may_replace(name: str) -> bool:
 def is_dtype(name: str) -> bool:
     """Whether a parameter of this name takes a dtype."""
     return name == "dtype" or name.endswith("_dtype")
+
+
+def is_scalar(name: str) -> bool:
+    """Whether a parameter of this name is a number mostly: a rate, a tolerance, a temperature."""
+    return _SCALAR.search(name) is not None
 
 
 def number(name: str) -> float:

@@ -276,7 +276,7 @@ class Synthesis:
             kind = number_kind(function, name) if annotation in (MISSING, Any) else ""
             if kind == "integer" or (kind and constructing):  # constructors mostly compute with sizes
                 return self.integers.choose(name)
-            if kind:
+            if kind and name_hints.is_scalar(name):
                 return self.values.number_or_array(name)
             raise
 

@@ -123,14 +123,14 @@ def _mending_trials(failed: TrialOutcome) -> Iterator[Trial]:
 
 
 def _tying_trials(failed: TrialOutcome, numbers: Mapping[int, None]) -> Iterator[Trial]:
-    """With a free dim of the error as another size there: what a nested size has hidden until it was mended."""
-    ties = failed.trial.substitution.ties
-    free = failed.bound_call.chosen if failed.bound_call is not None else ()
-    for name, size in free:
-        if name not in dict(ties) and size.isdigit() and int(size) in numbers:
-            for number in numbers:
-                if number != int(size) and _LEAST <= number <= _LARGEST:
-                    yield dataclasses.replace(failed.trial, substitution=Substitution((*ties, (name, str(number)))))
+    """With a free dim of the error as the model's arrays have it: what a nested size has hidden until it was mended."""
+    if failed.bound_call is None:
+        return
+    ties, built = failed.trial.substitution.ties, dict(failed.bound_call.built)
+    for name, size in failed.bound_call.chosen:
+        own = built.get(name, "")
+        if name not in dict(ties) and size != own and own.isdigit() and int(own) in numbers:
+            yield dataclasses.replace(failed.trial, substitution=Substitution((*ties, (name, own))))
 
 
 def _ties_with(failed: TrialOutcome, number: int) -> Substitution:
