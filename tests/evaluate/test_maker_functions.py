@@ -95,6 +95,15 @@ def retreat(state, x: Float[Array, "n_units"]) -> Float[Array, "n_units"]: ~SC20
     position, speed = state
     return (position * x[:, None]) + speed[:, None]
 """,
+    # a function may want another mask than the one that somebody makes
+    "another_mask.py": """
+def make_mask(n):
+    return jnp.tril(jnp.ones((n, n), bool))
+
+def attend(scores, mask):
+    # scores: [batch, heads, time, time]
+    return jnp.where(mask[:, None, None, :], scores, -jnp.inf)
+""",
     # the shapes stand where it goes
     "handed_on.py": """
 def weights(sigma, steps):

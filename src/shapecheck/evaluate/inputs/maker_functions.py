@@ -18,6 +18,10 @@ from dataclasses import dataclass, field
 _DEPTH = 4  # functions that hand a parameter on to each other
 _VERBS = r"(?:init|initial|initiali[sz]e|make|create|build|new|get|random|default|empty|reset)"
 _PARAMETERS = re.compile(r"(?:^|_)(?:params?|parameters|weights|variables)$")
+# What is made once and handed about as it is: of a mask or a batch, each function may want another.
+_HANDED_ABOUT = re.compile(
+    rf"{_PARAMETERS.pattern}|(?:^|_)(?:states?|carry|cache|memory|buffer|model|net|network|cfg|config)$"
+)
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -25,7 +29,8 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 class Maker:
     """What makes an argument: a function or class, and which part of the tuple that it gives, None for the whole.
 
-    It is `sure` if nothing else gives all the keys that are looked up, is assigned to the name, or is called after it.
+    It is `sure` if nothing else gives all the keys that are looked up; or, of what is handed about as it is, if
+    nothing else is assigned to the name, or called after it.
     """
 
     function: Callable[..., object]
@@ -107,11 +112,12 @@ class _ModuleSource:
         if keys:
             return  # what lacks them would not do
         assigned = list(dict.fromkeys(self.assigned.get(parameter, ())))
-        found = list(self._usable(assigned, function, parameter, sure=len(assigned) == 1))
+        is_one = _HANDED_ABOUT.search(parameter) is not None
+        found = list(self._usable(assigned, function, parameter, sure=is_one and len(assigned) == 1))
         yield from found
         if not found:
             named = [(name, -1) for name in self._called_after(parameter)]
-            yield from self._usable(named, function, parameter, sure=len(named) == 1)
+            yield from self._usable(named, function, parameter, sure=is_one and len(named) == 1)
 
     def _usable(
         self, places: Sequence[_Place], function: str, parameter: str, *, sure: bool = False
