@@ -97,6 +97,19 @@ def first(x: Float[Array, "n d"]) -> Float[Array, "n d"]:
         x = norm(x, x[:, 0])
     return norm(x, x[:, 0])
 """,
+    "multiple.py": """
+import jax.numpy as jnp
+from shapecheck import example
+
+
+def gates(h, x):  # h: (b, hidden), x: (b, features)
+    return jnp.zeros((h.shape[0], 3 * h.shape[1]))  # (b, 2*hidden)
+
+
+@example
+def sizes():
+    return gates, "f32[7 80]", "f32[7 48]"
+""",
     "pair.py": """
 def both(x, y):  # x: (n, m), y: (n, m)
     a = x + y  # (n, m)
@@ -213,3 +226,8 @@ def test_of_two_names_for_one_size_it_takes_the_one_that_the_claim_has_there(fin
 def test_an_axis_of_size_one_is_not_called_by_the_name_of_another(findings) -> None:
     found, _ = findings
     assert found["square.py"][1]["message"] == "comment says (batch, width), but y is (batch=1, 1)"
+
+
+def test_of_two_names_that_a_size_is_a_multiple_of_it_takes_the_smaller_factor(findings) -> None:
+    found, _ = findings
+    assert found["multiple.py"][0]["message"].endswith("is (b=7, 3*hidden=240)")

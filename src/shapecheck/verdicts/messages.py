@@ -152,15 +152,17 @@ def _observed_text(claim: Claim, mismatch: Mismatch, evaluation: Evaluation) -> 
 
 
 def _dim(text: str, names: dict[str, str]) -> str:
-    """A size with the name it has, or the name that it is a small multiple of: `n_embd=80`, `4*n_embd=320`."""
+    """A size with the name it has, or the name that it is the smallest multiple of: `n_embd=80`, `4*n_embd=320`."""
     if not text.isdigit():
         return text
     if text in names:
         return f"{names[text]}={text}"
-    for size, name in names.items():
-        if size.isdigit() and int(size) > _SMALLEST_NAMED and int(text) in [n * int(size) for n in range(2, 9)]:
-            return f"{int(text) // int(size)}*{name}={text}"
-    return text
+    sizes = [int(size) for size in names if size.isdigit() and int(size) > _SMALLEST_NAMED]
+    factors = {int(text) // size: size for size in sizes if int(text) in [n * size for n in range(2, 9)]}
+    if not factors:
+        return text
+    least = min(factors)
+    return f"{least}*{names[str(factors[least])]}={text}"
 
 
 def _structure(value: Value) -> str:
