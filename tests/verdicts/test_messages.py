@@ -101,12 +101,14 @@ def first(x: Float[Array, "n d"]) -> Float[Array, "n d"]:
 import jax.numpy as jnp
 
 
-def init(features, hidden):
-    return {"wx": jnp.zeros((features, 3 * hidden)), "wh": jnp.zeros((hidden, 3 * hidden))}
+def init(d_in, d_hid):
+    return {"wx": jnp.zeros((d_in, 3 * d_hid)), "wh": jnp.zeros((d_hid, 3 * d_hid))}
 
 
-def gates(p, h, x):  # h: (b, hidden), x: (b, features)
-    return h @ p["wh"] + x @ p["wx"]  # (b, 2*hidden)
+def gates(p, h, x):
+    # h: (b, hidden), x: (b, features)
+    y = x @ p["wx"]  # (b, 2*hidden)
+    return h @ p["wh"] + y
 """,
     "pair.py": """
 def both(x, y):  # x: (n, m), y: (n, m)
