@@ -192,6 +192,13 @@ def test_a_size_that_the_same_array_has_already_is_no_alias() -> None:
     assert explain_tie(("embed", "48"), signature, Sizes({"rows": "48"}, {"d_model": 48})).provenance == "invented"
 
 
+def test_a_size_that_the_same_array_has_already_is_no_namesakes() -> None:
+    """`steps = 3` is no number of points: `pos: (n, 3)` tells the two apart."""
+    signature = CallSignature((ArgumentSpec("pos", "n 3"),))
+    assert explain_tie(("n", "3"), signature, Sizes({"n": "68"}, {"steps": 3})).provenance == "invented"
+    assert explain_tie(("n", "5"), signature, Sizes({"n": "68"}, {"steps": 5})).provenance == "namesake"
+
+
 def test_no_name_is_tied_to_itself_by_way_of_others() -> None:
     assert closes_circle(("heads", "2*width"), {"width": "depth", "depth": "heads+1"})
     assert not closes_circle(("heads", "2*width"), {"width": "depth", "depth": "48"})

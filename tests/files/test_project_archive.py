@@ -47,8 +47,8 @@ def test_what_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_marks_stand_for_whole_folders(tmp_path: Path) -> None:
-    here, there = PathMarks({"<p>": "/work/project"}), PathMarks({"<p>": 'C:\\a "b"'})
-    marked = here.to_marks('["/work/project/a.py", "/work/project", "/work/project2"]')
-    assert marked == '["<p>/a.py", "<p>", "/work/project2"]'
-    assert there.to_folders(marked) == '["C:\\\\a \\"b\\"/a.py", "C:\\\\a \\"b\\"", "/work/project2"]'
+    here, there = PathMarks({"<p>": "/home/me/net"}), PathMarks({"<p>": 'C:\\a "b"'})
+    marked = here.to_marks('["/home/me/net/a.py", "/home/me/net", "/home/me/net2"]')
+    assert marked == '["<p>/a.py", "<p>", "/home/me/net2"]'
+    assert there.to_folders(marked) == '["C:\\\\a \\"b\\"/a.py", "C:\\\\a \\"b\\"", "/home/me/net2"]'
     assert here.to_marks('"<p>"') is None

@@ -6,7 +6,7 @@ import json
 import sys
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,33 +21,6 @@ from shapecheck.incremental.remote_store import RemoteStore
 from shapecheck.worker import supervisor
 
 fsspec = pytest.importorskip("fsspec")
-
-FILES = {
-    "pyproject.toml": "[tool.shapecheck]\n",
-    "pkg/__init__.py": "",
-    "pkg/layers.py": """\
-from jaxtyping import Array, Float
-
-
-def scale(x: Float[Array, "batch d"], w: Float[Array, " d"]) -> Float[Array, "batch d"]:
-    y = x * w  # (batch, d)
-    return y
-
-
-def swap(x: Float[Array, "batch d"]):
-    y = x.T  # (batch, d)
-    return y
-""",
-    "tests/test_layers.py": "import jax.numpy as jnp\nfrom pkg.layers import scale\n\n\n"
-    "def test_scale():\n    scale(jnp.ones((3, 4)), jnp.ones(4))\n",
-}
-
-
-def project(folder: Path) -> Path:
-    for name, text in FILES.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
-    return folder
 
 
 @pytest.fixture
@@ -158,7 +131,7 @@ def test_a_place_that_does_not_answer_is_given_up(url: str, tmp_path: Path, monk
 
 
 def test_a_url_without_its_library_says_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    project: Callable[[Path], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(project(tmp_path))
     assert main(["check", "pkg", "--cache-dir", "nowhere://x"]) == 2
@@ -196,7 +169,11 @@ def test_environments_outside_of_the_project_are_found_again(tmp_path: Path) -> 
 
 
 def test_branches_do_not_displace_each_others_results(
-    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    project: Callable[[Path], Path],
+    url: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """One after the other on machines that have nothing but the cache in common."""
 
@@ -219,7 +196,11 @@ def test_branches_do_not_displace_each_others_results(
 
 
 def test_a_new_commit_takes_over_what_the_edit_does_not_concern(
-    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    project: Callable[[Path], Path],
+    url: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     folder = project(tmp_path / "a")
     monkeypatch.chdir(folder)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,39 +16,14 @@ from shapecheck.incremental.portable_paths import ProjectPlace, SharedStore
 from shapecheck.report import FORMATS
 from shapecheck.worker import supervisor
 
-FILES = {
-    "pyproject.toml": "[tool.shapecheck]\n",
-    "pkg/__init__.py": "",
-    "pkg/layers.py": """\
-from jaxtyping import Array, Float
-
-
-def scale(x: Float[Array, "batch d"], w: Float[Array, " d"]) -> Float[Array, "batch d"]:
-    y = x * w  # (batch, d)
-    return y
-
-
-def swap(x: Float[Array, "batch d"]):
-    y = x.T  # (batch, d)
-    return y
-""",
-    "tests/test_layers.py": "import jax.numpy as jnp\nfrom pkg.layers import scale\n\n\n"
-    "def test_scale():\n    scale(jnp.ones((3, 4)), jnp.ones(4))\n",
-}
-
-
-def project(folder: Path) -> Path:
-    for name, text in FILES.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
-    return folder
-
 
 class WorkerStartedError(Exception):
     """A run that ought to find everything has begun to evaluate."""
 
 
-def test_a_project_at_another_place_takes_over_what_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_project_at_another_place_takes_over_what_holds(
+    project: Callable[[Path], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def run(folder: Path) -> str:
         monkeypatch.chdir(folder)
         config = load([Path("pkg")], flags={"cache_dir": tmp_path / "shared", "jobs": 1})

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 
-_END = r"(?![\w.-])"  # a folder ends with its name: /work/project is not in /work/project2
+_END = r"(?![\w.-])"  # a folder ends with its name: /home/me/net is not in /home/me/net2
 
 
 class PathMarks:

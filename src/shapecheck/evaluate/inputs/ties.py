@@ -219,7 +219,7 @@ def _to_size(name: str, size: int, signature: CallSignature, sizes: Sizes) -> As
     if apart is not None:
         return Assumption("tie", name, apart, "invented")
     namesake = next((each for each in named if are_namesakes(name, each)), None)
-    if namesake is not None:
+    if namesake is not None and not _stands_beside(name, size, signature, sizes):
         return Assumption("tie", name, namesake, "namesake")
     shown = named[0] if named else str(size)
     if not named and size in sizes.own:  # an array that was given with the call has this extent too
