@@ -64,6 +64,20 @@ def writes(x: Float[Array, "n"]) -> Float[Array, "n"]: ~unreached
         Path("written").write_text("x")
     return x
 """,
+    # a tuple may hold numbers as well as arrays
+    "tuples.py": '''
+def stacked(xs, ys):
+    """Put positions side by side.
+
+    Args:
+        xs (tuple): The positions in x with shape (n,)
+        ys (tuple): The positions in y with shape (n,)
+
+    Returns:
+        np.ndarray: Array of shape (n, 2) ~unreached
+    """
+    return np.stack([xs, ys], axis=1) ~SC302
+''',
     # what is true for values of one kind alone proves nothing
     "kinds.py": """
 def cut(x: Float[Array, "n"]) -> Float[Array, "n"]: ~unreached

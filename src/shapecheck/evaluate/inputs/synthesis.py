@@ -263,7 +263,10 @@ class Synthesis:
             if not described.leaves or holds_plain_array(annotation):
                 return self._from_description(annotation, name, described)
             if annotation in (MISSING, Any, tuple):
-                parts = unpacked_parts(function, name) or 2
+                parts = unpacked_parts(function, name)
+                if not parts:  # it may as well be a tuple of numbers
+                    self.values.invent("value", name, "a tuple of two arrays")
+                    parts = 2
                 return tuple(self._from_description(MISSING, name, described) for _ in range(parts))
         makers = makers_of(function, name) if is_open and not name_hints.is_key(name, self.values.beside) else ()
         if makers and (made := self._made_by_one(makers, name)) is not MISSING:
