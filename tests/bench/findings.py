@@ -252,6 +252,52 @@ PACKAGES = (
         name="m3ae_public", repository="https://github.com/young-geng/m3ae_public", origin="a5eb14f851", checked="."
     ),
     Package(name="qpax", repository="https://github.com/kevin-tracy/qpax", origin="53df513a79", checked="qpax"),
+    Package(
+        name="gcbfplus", repository="https://github.com/MIT-REALM/gcbfplus", origin="5e7d5cd8c3", checked="gcbfplus"
+    ),
+    Package(name="memorax", repository="https://github.com/smorad/memorax", origin="b61f15f339", checked="memax"),
+    Package(name="GradDFT", repository="https://github.com/XanaduAI/GradDFT", origin="941afc28a6", checked="grad_dft"),
+    Package(name="mosaic", repository="https://github.com/escalante-bio/mosaic", origin="53992575ff", checked="src"),
+    Package(name="d4ft", repository="https://github.com/sail-sg/d4ft", origin="e0b846d99a", checked="d4ft"),
+    Package(name="elk", repository="https://github.com/lindermanlab/elk", origin="58782bd07a", checked="elk"),
+    Package(name="globe", repository="https://github.com/n-gao/globe", origin="942feba753", checked="globe"),
+    Package(
+        name="videoprism",
+        repository="https://github.com/google-deepmind/videoprism",
+        origin="d481d91b9b",
+        checked="videoprism",
+    ),
+    Package(name="md4", repository="https://github.com/google-deepmind/md4", origin="b9fbf29216", checked="md4"),
+    Package(name="CellFlow", repository="https://github.com/theislab/CellFlow", origin="446ed6073c", checked="src"),
+    Package(
+        name="memory-monoids",
+        repository="https://github.com/proroklab/memory-monoids",
+        origin="fbdda1f8fa",
+        checked=".",
+    ),
+    Package(
+        name="jaxpruner",
+        repository="https://github.com/google-research/jaxpruner",
+        origin="f133ee50f3",
+        checked="jaxpruner",
+    ),
+    Package(name="simformer", repository="https://github.com/mackelab/simformer", origin="a35055613a", checked="src"),
+    Package(name="DAC-JAX", repository="https://github.com/DBraun/DAC-JAX", origin="919ce4a2a9", checked="src"),
+    Package(
+        name="cvit", repository="https://github.com/PredictiveIntelligenceLab/cvit", origin="7dbb1e3772", checked="src"
+    ),
+    Package(
+        name="camp_zipnerf",
+        repository="https://github.com/jonbarron/camp_zipnerf",
+        origin="8e6d57e3ae",
+        checked="camp_zipnerf",
+    ),
+    Package(
+        name="disco_rl",
+        repository="https://github.com/google-deepmind/disco_rl",
+        origin="9059a29f71",
+        checked="disco_rl",
+    ),
 )
 
 # The environment that the verdicts were read with (Python 3.12), for all packages together. What needs TensorFlow or

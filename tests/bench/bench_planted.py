@@ -1,0 +1,106 @@
+"""Twenty correct programs in `planted/`, and mistakes planted in them: how many a check finds, and where.
+
+    python tests/bench/bench_planted.py                 both parts, and what is missed
+    python tests/bench/bench_planted.py --category einsum
+
+Somebody wrote them who knew nothing of the checker. Each mistake either makes a claim false or makes JAX raise, which
+was seen by tracing the program with two sets of unrelated sizes. A row of mutants.jsonl has the edits (in one line of
+the file each, the first `old` becomes `new`) and the `lines` on which a finding is right: what was changed, the claims
+that are false, and where JAX raises.
+
+Detected is a mutant with a finding that the correct program has not, of one of its `families`, on one of the lines;
+"elsewhere" has another new finding. A false alarm is any finding on a correct program; notes are none.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+PLANTED = Path(__file__).with_name("planted")
+BUDGET = "900"
+
+Found = set[tuple[int, str]]
+
+
+def check(folder: Path) -> tuple[dict[str, Found], Mapping[str, int]]:
+    """What is found in each file of a folder, and the counts of claims."""
+    command = [sys.executable, "-m", "shapecheck", "check", ".", "--output-format", "json", "--budget", BUDGET]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 1):
+        raise SystemExit(done.stderr)
+    report = json.loads(done.stdout)
+    found: dict[str, Found] = {}
+    for finding in report["findings"]:
+        if finding["severity"] != "note":
+            found.setdefault(finding["path"], set()).add((finding["line"], finding["code"]))
+    return found, report["claims"]
+
+
+def plant(mutant: Mapping[str, Any], folder: Path) -> str:
+    """Write the program with its mistake under a name of its own, which is returned."""
+    lines = (PLANTED / mutant["file"]).read_text("utf-8").split("\n")
+    for edit in mutant["edits"]:
+        line = lines[edit["line"] - 1]
+        if edit["old"] not in line:
+            raise SystemExit(f"{mutant['id']}: {edit['old']!r} is not in line {edit['line']} of {mutant['file']}")
+        lines[edit["line"] - 1] = line.replace(edit["old"], edit["new"], 1)
+    name = mutant["id"].replace("-", "_") + ".py"
+    (folder / name).write_text("\n".join(lines), "utf-8")
+    return name
+
+
+def outcome(mutant: Mapping[str, Any], new: Found) -> str:
+    """How the checker did on one mutant."""
+    families = tuple(mutant["families"])
+    if any(line in mutant["lines"] and code.startswith(families) for line, code in new):
+        return "detected"
+    return "elsewhere" if new else "missed"
+
+
+def table(mutants: Sequence[Mapping[str, Any]], outcomes: Mapping[str, str], by: str) -> None:
+    """Print the counts by some property of the mutants."""
+    for value in sorted({str(each[by]) for each in mutants}):
+        counts = Counter(outcomes[each["id"]] for each in mutants if str(each[by]) == value)
+        total = counts.total()
+        print(f"{by}={value:24s} {counts['detected']:4d} of {total:4d} = {counts['detected'] / total:.3f}")
+
+
+def main() -> None:
+    """Run both parts."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--category", help="only mutants of this category")
+    chosen = parser.parse_args()
+    rows = (PLANTED / "mutants.jsonl").read_text("utf-8").splitlines()
+    mutants = [row for row in map(json.loads, rows) if chosen.category in (None, row["category"])]
+    with tempfile.TemporaryDirectory(prefix="planted-") as name:
+        correct, wrong = Path(name, "correct"), Path(name, "wrong")
+        correct.mkdir()
+        wrong.mkdir()
+        for file in PLANTED.glob("*.py"):
+            (correct / file.name).write_bytes(file.read_bytes())
+        before, claims = check(correct)
+        alarms = sum(map(len, before.values()))
+        print(f"{claims['verified']} of {claims['total']} claims verified, {alarms} false alarms")
+        names = {mutant["id"]: plant(mutant, wrong) for mutant in mutants}
+        found, _ = check(wrong)
+    new = {m["id"]: found.get(names[m["id"]], set()) - before.get(m["file"], set()) for m in mutants}
+    outcomes = {mutant["id"]: outcome(mutant, new[mutant["id"]]) for mutant in mutants}
+    for by in ("kind", "raises_only", "category"):
+        table(mutants, outcomes, by)
+    print(dict(Counter(outcomes.values())))
+    for mutant in mutants:
+        if outcomes[mutant["id"]] != "detected":
+            edits = "; ".join(f"{each['line']}: {each['old']} -> {each['new']}" for each in mutant["edits"])
+            print(outcomes[mutant["id"]], mutant["id"], edits, *(sorted(new[mutant["id"]]) or ""))
+
+
+if __name__ == "__main__":
+    main()
